@@ -1,0 +1,143 @@
+// A typed client of the contract over any transport: Node's sockets, libsoup in GJS, fetch in a browser.
+import type { BodyOf, EventData, EventName, QueryOf, RequestLine, ResponseOf } from './contract.ts';
+import type { Problem } from './schema.ts';
+
+/** What carries requests. Both methods reject with `Unreachable` when no daemon answers. */
+export interface Transport {
+  request(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Reply>;
+  /** Opens an event stream; decoded text arrives in pieces of any size. */
+  stream(path: string, headers: Record<string, string>): Promise<Stream>;
+}
+export interface Reply {
+  /** HTTP status. */
+  status: number;
+  etag: string | null;
+  body: string;
+}
+export interface Stream {
+  /** HTTP status; other than 200, the chunks are a problem document. */
+  status: number;
+  chunks: AsyncIterable<string>;
+  close(): void;
+}
+
+/** The daemon refused or failed; `problem` says why and what to do. */
+export class ApiError extends Error {
+  readonly problem: Problem;
+  constructor(problem: Problem) {
+    super(problem.hint ? `${problem.detail} ${problem.hint}` : problem.detail);
+    this.name = 'ApiError';
+    this.problem = problem;
+  }
+}
+
+/** No daemon answers at the other end. */
+export class Unreachable extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'Unreachable';
+  }
+}
+
+export type Event = { [N in EventName]: { event: N; id: string; data: EventData<N> } }[EventName];
+
+type Arguments<L extends RequestLine> = (BodyOf<L> extends undefined ? object : { body: BodyOf<L> }) &
+  (QueryOf<L> extends undefined ? object : { query?: QueryOf<L> }) & { ifMatch?: string };
+type Optional<A> = object extends A ? [args?: A] : [args: A];
+
+export interface Client {
+  /**
+   * Calls an endpoint by its request line: `call('POST /api/action', {body: {action: 'connect'}})`.
+   * @throws ApiError for a problem document, Unreachable when no daemon answers.
+   */
+  call<L extends RequestLine>(line: L, ...args: Optional<Arguments<L>>): Promise<ResponseOf<L>>;
+  /**
+   * Opens the event stream. It ends when the server does, and throws Unreachable when the connection breaks.
+   * @param lastEventId id of the last event seen, to have what was missed replayed instead of a snapshot.
+   */
+  events(lastEventId?: string): Promise<{ events: AsyncIterable<Event>; close(): void }>;
+}
+
+/** A client over `transport`; stateless, share it freely. */
+export function createClient(transport: Transport): Client {
+  return {
+    async call(line, ...[args]) {
+      const { body, query, ifMatch } = (args ?? {}) as {
+        body?: unknown;
+        query?: Record<string, string>;
+        ifMatch?: string;
+      };
+      const [method, path] = line.split(' ') as [string, string];
+      const headers: Record<string, string> = { accept: 'application/json' };
+      if (body !== undefined) headers['content-type'] = 'application/json';
+      if (ifMatch) headers['if-match'] = ifMatch;
+      const reply = await transport.request(
+        method,
+        path + queryString(query),
+        headers,
+        body === undefined ? undefined : JSON.stringify(body),
+      );
+      if (reply.status >= 400) throw failure(reply.status, reply.body);
+      return JSON.parse(reply.body) as never;
+    },
+    async events(lastEventId) {
+      const stream = await transport.stream('/api/events', {
+        accept: 'text/event-stream',
+        ...(lastEventId ? { 'last-event-id': lastEventId } : {}),
+      });
+      if (stream.status !== 200) {
+        let body = '';
+        for await (const chunk of stream.chunks) body += chunk;
+        throw failure(stream.status, body);
+      }
+      return { events: decodeEvents(stream.chunks) as AsyncIterable<Event>, close: () => stream.close() };
+    },
+  };
+}
+
+/**
+ * Decodes a server-sent event stream (HTML Living Standard, 9.2.6) from text pieces of any size.
+ * Yields events with JSON data; comments and `retry` are passed over.
+ */
+export async function* decodeEvents(
+  chunks: AsyncIterable<string>,
+): AsyncGenerator<{ event: string; id: string; data: unknown }> {
+  let rest = '';
+  let [event, id, data] = ['message', '', [] as string[]];
+  for await (const chunk of chunks) {
+    const lines = (rest + chunk).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop()!;
+    for (const line of lines) {
+      if (line === '') {
+        if (data.length) yield { event, id, data: JSON.parse(data.join('\n')) };
+        [event, data] = ['message', []];
+        continue;
+      }
+      const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line)!;
+      if (field === 'event') event = value;
+      else if (field === 'id') id = value;
+      else if (field === 'data') data.push(value);
+    }
+  }
+}
+
+function queryString(query: Record<string, string> | undefined): string {
+  const pairs = Object.entries(query ?? {}).filter(([, v]) => v !== undefined);
+  return pairs.length ? `?${pairs.map(([k, v]) => `${k}=${encodeURIComponent(v)}`).join('&')}` : '';
+}
+
+function failure(status: number, body: string): ApiError {
+  try {
+    const problem = JSON.parse(body) as Problem;
+    if (typeof problem.code === 'string' && typeof problem.detail === 'string') return new ApiError(problem);
+  } catch {
+    // not one of ours: said below
+  }
+  return new ApiError({
+    type: 'about:blank',
+    title: 'Unexpected answer',
+    status,
+    detail: `The daemon answered ${status} without a problem document; is something else listening there?`,
+    code: 'internal-error',
+  });
+}

@@ -1,0 +1,45 @@
+// Where this user's Culvert keeps its things (XDG base directories).
+import { join } from 'node:path';
+
+export interface Paths {
+  /** Socket, daemon record and status line; 0700, gone at logout. */
+  runtime: string;
+  socket: string;
+  /** `{pid, port, version}` of the running daemon. */
+  record: string;
+  /** What `culvert status` prints without starting Node. */
+  statusFile: string;
+  state: string;
+  token: string;
+  acceptedTerms: string;
+  userConfig: string;
+  systemConfig: string;
+}
+
+/**
+ * Directories for an environment. Without XDG_RUNTIME_DIR (no login session) the state directory serves:
+ * like it, it belongs to this user alone, which nothing below /tmp would.
+ * The launcher's `culvert status` in data/bin/culvert.in follows the same rule.
+ * @throws Error when neither HOME nor the XDG variables are set.
+ */
+export function paths(env: NodeJS.ProcessEnv): Paths {
+  const absolute = (path: string | undefined) => (path?.startsWith('/') ? path : undefined);
+  const home = (below: string) => {
+    if (!env.HOME) throw new Error('HOME is not set, so there is no place for configuration and state. Set HOME.');
+    return join(env.HOME, below);
+  };
+  const state = join(absolute(env.XDG_STATE_HOME) ?? home('.local/state'), 'culvert');
+  const session = absolute(env.XDG_RUNTIME_DIR);
+  const runtime = session ? join(session, 'culvert') : join(state, 'run');
+  return {
+    runtime,
+    socket: join(runtime, 'api.sock'),
+    record: join(runtime, 'daemon.json'),
+    statusFile: join(runtime, 'status'),
+    state,
+    token: join(state, 'token'),
+    acceptedTerms: join(state, 'accepted-terms'),
+    userConfig: join(absolute(env.XDG_CONFIG_HOME) ?? home('.config'), 'culvert', 'config.json'),
+    systemConfig: '/etc/culvert/config.json',
+  };
+}

@@ -1,0 +1,71 @@
+// Every refusal and failure that the API can answer: its status and title, in one place.
+import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';
+
+const KINDS: Record<ProblemCode, [status: number, title: string]> = {
+  'peer-not-allowed': [403, 'Another user'],
+  'token-required': [401, 'Token required'],
+  'host-not-allowed': [421, 'Host not allowed'],
+  'origin-not-allowed': [403, 'Origin not allowed'],
+  'fetch-site-not-allowed': [403, 'Cross-site request'],
+  'unsupported-media-type': [415, 'Unsupported media type'],
+  'payload-too-large': [413, 'Body too large'],
+  'malformed-request': [400, 'Malformed request'],
+  'malformed-json': [400, 'Malformed JSON'],
+  'invalid-body': [422, 'Invalid body'],
+  'invalid-query': [422, 'Invalid query'],
+  'argument-rejected': [422, 'Argument rejected'],
+  'key-not-settable': [422, 'Key not settable'],
+  'precondition-failed': [412, 'Changed meanwhile'],
+  'config-broken': [409, 'Broken configuration file'],
+  'config-not-writable': [500, 'Configuration not writable'],
+  'not-found': [404, 'Not found'],
+  'method-not-allowed': [405, 'Method not allowed'],
+  'uri-too-long': [414, 'Address too long'],
+  'headers-too-large': [431, 'Headers too large'],
+  'request-timeout': [408, 'Request timeout'],
+  busy: [503, 'Busy'],
+  'cli-missing': [409, 'Tunnel CLI missing'],
+  'service-stopped': [409, 'Tunnel service stopped'],
+  'terms-not-accepted': [409, 'Terms not accepted'],
+  'not-registered': [409, 'Not registered'],
+  'not-authorized': [409, 'Not authorized'],
+  'unsupported-by-cli': [409, 'Not supported by this tunnel CLI'],
+  'tunnel-cli-failed': [502, 'Tunnel CLI failed'],
+  'tunnel-cli-timeout': [504, 'Tunnel CLI timed out'],
+  'not-implemented': [501, 'Not in this version'],
+  'internal-error': [500, 'Internal error'],
+};
+
+type Extras = Partial<Pick<ProblemDocument, 'hint' | 'errors' | 'exitCode' | 'stderr'>>;
+
+/** An expected failure on its way to a client. `detail` is a sentence a person can act on. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly extras: Extras;
+
+  constructor(code: ProblemCode, detail: string, extras: Extras = {}, cause?: unknown) {
+    super(detail, { cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.status = KINDS[code][0];
+    this.extras = extras;
+  }
+
+  /** The RFC 9457 document. */
+  toJSON(): ProblemDocument {
+    return {
+      type: `urn:culvert:problem:${this.code}`,
+      title: KINDS[this.code][1],
+      status: this.status,
+      detail: this.message,
+      code: this.code,
+      ...this.extras,
+    };
+  }
+}
+
+/** HTTP status of a code. */
+export function statusOf(code: ProblemCode): number {
+  return KINDS[code][0];
+}

@@ -1,0 +1,116 @@
+// The one snapshot that every client shows: parts are set here, and whatever changed is published once.
+import { isDeepStrictEqual } from 'node:util';
+import type { EventData, EventName } from './api/contract.ts';
+import type { CommandName, CommandOutput, KillSwitch, Snapshot, TunnelCli } from './api/schema.ts';
+
+/** The parts of a snapshot that change by themselves, with the event that tells it. */
+const PARTS = {
+  tunnelCli: 'tunnelCli',
+  status: 'status',
+  settings: 'settings',
+  tunnel: 'stats',
+  splitTunnel: 'splitTunnel',
+  account: 'account',
+  killSwitch: 'killSwitch',
+} as const satisfies Partial<Record<keyof Snapshot, EventName>>;
+export type Part = keyof typeof PARTS;
+
+export interface Published {
+  revision: number;
+  event: EventName;
+  data: unknown;
+}
+
+export interface State {
+  snapshot(): Snapshot;
+  /** Replaces a part. An equal value publishes nothing; a change gets the next revision. */
+  set<P extends Part>(part: P, value: Snapshot[P]): void;
+  /** Records the output behind a part; told by no event, so that a re-read alone wakes nobody. */
+  record(name: CommandName, output: CommandOutput): void;
+  /** Publishes an event that is no part of the snapshot. */
+  publish<N extends EventName>(event: N, data: EventData<N>): void;
+  /** Calls `listener` with each later event, in order and synchronously. Returns what unsubscribes. */
+  subscribe(listener: (event: Published) => void): () => void;
+}
+
+/**
+ * An empty state: nothing is known of the tunnel yet.
+ * Revisions start at the clock, so that an event id of an earlier run can't pass for one of this run.
+ */
+export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch, now = Date.now): State {
+  let snapshot: Snapshot = {
+    ok: true,
+    revision: now(),
+    generatedAt: new Date(now()).toISOString(),
+    tunnelCli,
+    status: {
+      state: 'unknown',
+      reason: null,
+      network: null,
+      blocked: null,
+      since: new Date(now()).toISOString(),
+      raw: null,
+    },
+    settings: {},
+    tunnel: NO_TUNNEL,
+    splitTunnel: { mode: null, ips: [], hosts: [] },
+    account: { registered: null, type: null, organization: null, managed: null },
+    killSwitch,
+    commands: {
+      status: null,
+      settings: null,
+      splitTunnelDump: null,
+      splitTunnelIps: null,
+      splitTunnelHosts: null,
+      registration: null,
+      tunnelStats: null,
+    },
+  };
+  const listeners = new Set<(event: Published) => void>();
+
+  const advance = (change: Partial<Snapshot>) => {
+    snapshot = {
+      ...snapshot,
+      ...change,
+      revision: snapshot.revision + 1,
+      generatedAt: new Date(now()).toISOString(),
+    };
+  };
+  const emit = (event: EventName, data: unknown) => {
+    for (const listener of [...listeners]) listener({ revision: snapshot.revision, event, data });
+  };
+
+  return {
+    snapshot: () => snapshot,
+    set(part, value) {
+      if (isDeepStrictEqual(snapshot[part], value)) return;
+      advance({ [part]: value });
+      emit(PARTS[part], value);
+    },
+    record(name, output) {
+      advance({ commands: { ...snapshot.commands, [name]: output } });
+    },
+    publish(event, data) {
+      advance({});
+      emit(event, data);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** What is known of a tunnel that is not up. */
+export const NO_TUNNEL: Snapshot['tunnel'] = {
+  protocol: null,
+  proxyPort: null,
+  endpoints: [],
+  handshakeAgeSeconds: null,
+  bytesSent: null,
+  bytesReceived: null,
+  latencyMs: null,
+  loss: null,
+  colo: null,
+  at: null,
+};
