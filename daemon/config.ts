@@ -1,0 +1,301 @@
+// The configuration: five layers merged key by key, with the layer that set each key, and what is wrong in a file.
+import { mkdirSync, readFileSync, realpathSync, watch } from 'node:fs';
+import { dirname } from 'node:path';
+import {
+  applyEdits,
+  findNodeAtLocation,
+  getNodeValue,
+  modify,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
+import * as z from 'zod/mini';
+import { Config, type ConfigLayer, type ConfigPatch, type ConfigProblem, type ConfigResponse } from './api/schema.ts';
+import { Problem } from './problem.ts';
+
+const DEFAULTS: Config = {
+  server: { port: 4173, bind: '127.0.0.1' },
+  webui: { enabled: false, allowRemote: false },
+  warp: { cli: 'warp-cli', killSwitch: false },
+  ui: { openBrowser: true, theme: 'system', locale: 'en' },
+  updates: { channel: 'stable', checkOnStartup: true },
+  tray: { autostart: false },
+};
+
+/** Dotted key -> value: how a layer is held. */
+export type Layer = Record<string, unknown>;
+const KEYS: Record<string, z.ZodMiniType> = Object.fromEntries(
+  Object.entries(Config.shape).flatMap(([group, { shape }]) =>
+    Object.entries(shape).map(([key, type]) => [`${group}.${key}`, type]),
+  ),
+);
+
+/** A running daemon can't move its listeners; these take effect at the next start. */
+const AT_START = ['server.port', 'server.bind', 'webui.allowRemote', 'warp.cli'];
+/** Never over HTTP: they move listeners, choose what is executed, or open the daemon to others. */
+const NOT_OVER_HTTP = new Set(AT_START);
+
+export interface Settings {
+  readonly config: Config;
+  response(): ConfigResponse;
+  /** Overrides keys until the daemon ends; null takes an override back. @throws Problem key-not-settable */
+  setSession(patch: ConfigPatch): void;
+  /** Changes the user's file, keeping its layout. @throws Problem key-not-settable, config-broken, config-not-writable */
+  setUser(patch: ConfigPatch): Promise<void>;
+  /** Calls `changed` after every change, the user's own edits of the files included. */
+  watch(changed: (response: ConfigResponse) => void): { close(): void };
+}
+
+/**
+ * Reads all layers. A broken file costs itself, or the key that is wrong in it, and is named in `problems`.
+ * @param flags keys given on the command line; they stand above the environment and are reported as such.
+ * @throws Error naming variable, value and expected type when an environment variable does not parse.
+ */
+export function loadConfig(
+  files: { system: string; user: string },
+  env: NodeJS.ProcessEnv,
+  flags: Layer = {},
+): Settings {
+  const environment = { ...readEnvironment(env), ...flags };
+  const session: Layer = {};
+  const listeners = new Set<(response: ConfigResponse) => void>();
+  let layers = readFiles();
+  const atStart = merge(layers.values).config;
+
+  function readFiles() {
+    const system = readLayer(files.system);
+    const user = readLayer(files.user);
+    return {
+      values: { system: system.layer, user: user.layer, environment, session },
+      problems: [...system.problems, ...user.problems],
+    };
+  }
+  function response(): ConfigResponse {
+    const { config, sources } = merge(layers.values);
+    const restartRequired = AT_START.filter(key => lookup(config, key) !== lookup(atStart, key));
+    return { ok: true, config, sources, restartRequired, problems: layers.problems };
+  }
+  function announce() {
+    for (const listener of listeners) listener(response());
+  }
+  function reload() {
+    const before = JSON.stringify(layers);
+    layers = readFiles();
+    if (JSON.stringify(layers) !== before) announce();
+  }
+
+  return {
+    get config() {
+      return merge(layers.values).config;
+    },
+    response,
+    setSession(patch) {
+      for (const [key, value] of settable(patch)) {
+        if (value === null) delete session[key];
+        else session[key] = value;
+      }
+      announce();
+    },
+    async setUser(patch) {
+      const changes = settable(patch);
+      await editFile(files.user, changes);
+      reload();
+    },
+    watch(changed) {
+      listeners.add(changed);
+      const watchers = [files.system, files.user].flatMap(file => {
+        try {
+          return [watch(dirname(file), { persistent: false }, () => reload())];
+        } catch {
+          return []; // no such directory: nothing to watch until setUser makes it
+        }
+      });
+      return {
+        close() {
+          listeners.delete(changed);
+          for (const watcher of watchers) watcher.close();
+        },
+      };
+    },
+  };
+}
+
+/** Merges layers, lowest first, key by key. Pure. */
+export function merge(layers: Record<Exclude<ConfigLayer, 'default'>, Layer>): {
+  config: Config;
+  sources: Record<string, ConfigLayer>;
+} {
+  const config = structuredClone(DEFAULTS) as unknown as Record<string, Record<string, unknown>>;
+  const sources: Record<string, ConfigLayer> = {};
+  for (const key of Object.keys(KEYS)) {
+    sources[key] = 'default';
+    for (const name of ['system', 'user', 'environment', 'session'] as const) {
+      if (!Object.hasOwn(layers[name], key)) continue;
+      const [group, leaf] = key.split('.') as [string, string];
+      config[group]![leaf] = layers[name][key];
+      sources[key] = name;
+    }
+  }
+  return { config: config as unknown as Config, sources };
+}
+
+/** The environment variable of a key: `warp.killSwitch` -> `CULVERT_WARP_KILL_SWITCH`. */
+export function variableOf(key: string): string {
+  return `CULVERT_${key
+    .replace(/[A-Z]/g, c => `_${c}`)
+    .replace('.', '_')
+    .toUpperCase()}`;
+}
+
+/**
+ * The layer that the environment makes. Other `CULVERT_` names (the wrapper's, the emulator's) are none of its business.
+ * @throws Error naming variable, value and expected type.
+ */
+export function readEnvironment(env: NodeJS.ProcessEnv): Layer {
+  const layer: Layer = {};
+  const take = (variable: string, key: string) => {
+    const text = env[variable];
+    if (text === undefined) return;
+    const value = [text, BOOLEANS[text.toLowerCase()], text === '' ? undefined : Number(text)].find(
+      v => z.safeParse(KEYS[key]!, v).success,
+    );
+    if (value === undefined)
+      throw new Error(`${variable}=${text}: expected ${expected(key)}. Correct the variable, or unset it.`);
+    layer[key] = value;
+  };
+  take('CULVERT_WEBUI', 'webui.enabled');
+  for (const key of Object.keys(KEYS)) take(variableOf(key), key);
+  return layer;
+}
+const BOOLEANS: Record<string, boolean> = { '1': true, true: true, yes: true, '0': false, false: false, no: false };
+
+/** Reads one file. Never throws: what is wrong becomes a problem with its line. */
+export function readLayer(file: string): { layer: Layer; problems: ConfigProblem[] } {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { layer: {}, problems: [] };
+    return { layer: {}, problems: [{ file, line: null, key: null, message: `cannot be read: ${message}` }] };
+  }
+  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
+  const { root, error } = parseJson(text);
+  if (error) {
+    const message = `not valid JSON: ${printParseErrorCode(error.error).replace(/(?<=.)[A-Z]/g, c => ` ${c.toLowerCase()}`)}`;
+    return { layer: {}, problems: [{ file, line: lineAt(error.offset), key: null, message }] };
+  }
+  if (root?.type !== 'object')
+    return { layer: {}, problems: [{ file, line: 1, key: null, message: 'expected an object' }] };
+
+  const layer: Layer = {};
+  const problems: ConfigProblem[] = [];
+  for (const [key, leaf] of flatten(getNodeValue(root))) {
+    const type = Object.hasOwn(KEYS, key) ? KEYS[key]! : undefined;
+    if (type && z.safeParse(type, leaf).success) layer[key] = leaf;
+    else {
+      const node = findNodeAtLocation(root, key.split('.')) ?? findNodeAtLocation(root, [key]);
+      const message = type ? `expected ${expected(key)}` : 'unknown key';
+      problems.push({ file, line: node ? lineAt(node.offset) : null, key, message });
+    }
+  }
+  return { layer, problems };
+}
+
+/** A patch as dotted keys. @throws Problem key-not-settable */
+function settable(patch: ConfigPatch): [string, unknown][] {
+  const changes = flatten(patch as Record<string, unknown>).filter(([key]) => Object.hasOwn(KEYS, key));
+  const refused = changes.map(([key]) => key).filter(key => NOT_OVER_HTTP.has(key));
+  if (refused.length)
+    throw new Problem('key-not-settable', `${refused.join(', ')} can't be changed over the API.`, {
+      hint: `Set it in the configuration file or as ${variableOf(refused[0]!)}, then restart the daemon.`,
+      errors: refused.map(path => ({ path, message: 'not settable over the API' })),
+    });
+  return changes;
+}
+
+async function editFile(file: string, changes: [string, unknown][]): Promise<void> {
+  const { default: writeFileAtomic } = await import('write-file-atomic');
+  let text = '{}\n';
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw notWritable(file, error);
+  }
+  const { root, error } = parseJson(text);
+  if (error || root?.type !== 'object') {
+    const problem = readLayer(file).problems[0];
+    throw new Problem(
+      'config-broken',
+      `${file}${problem?.line ? `, line ${problem.line}` : ''}: ${problem?.message ?? 'not valid'}. It was left as it is.`,
+      { hint: 'Correct the file by hand, then try again.' },
+    );
+  }
+  const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };
+  for (const [key, value] of changes)
+    text = applyEdits(text, modify(text, key.split('.'), value === null ? undefined : value, { formattingOptions }));
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFileAtomic(target(file), text, { mode: 0o600 });
+  } catch (error) {
+    throw notWritable(file, error);
+  }
+}
+
+/** Where a link leads: dotfile managers keep the file elsewhere, and the link has to stay. */
+function target(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+function notWritable(file: string, cause: unknown): Problem {
+  return new Problem(
+    'config-not-writable',
+    `${file} could not be written: ${(cause as Error).message}. Nothing was changed.`,
+    { hint: 'Check the free space and the permissions of the directory.' },
+    cause,
+  );
+}
+
+function* leaves(value: Record<string, unknown>, prefix = ''): Generator<[string, unknown]> {
+  for (const [key, leaf] of Object.entries(value)) {
+    const group = prefix === '' && Object.hasOwn(Config.shape, key);
+    if (group && typeof leaf === 'object' && leaf !== null && !Array.isArray(leaf))
+      yield* leaves(leaf as Record<string, unknown>, `${key}.`);
+    else yield [prefix + key, leaf];
+  }
+}
+const flatten = (value: Record<string, unknown>) => [...leaves(value)];
+
+function lookup(config: Config, key: string): unknown {
+  const [group, leaf] = key.split('.') as [keyof Config, string];
+  return (config[group] as Record<string, unknown>)[leaf];
+}
+
+/** Strict JSON, as a tree that knows where each value stands. */
+function parseJson(text: string) {
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
+  return { root, error: errors[0] };
+}
+
+/** The expected type in words, from the schema itself. */
+function expected(key: string): string {
+  const {
+    type,
+    enum: values,
+    anyOf,
+    minimum,
+    maximum,
+  } = z.toJSONSchema(KEYS[key]!) as {
+    [keyword: string]: unknown;
+  };
+  if (values) return `one of ${(values as string[]).join(', ')}`;
+  if (anyOf) return 'an IP address';
+  if (type === 'integer') return `a whole number from ${minimum} to ${maximum}`;
+  return type === 'boolean' ? 'true or false' : 'a text';
+}
