@@ -1,0 +1,118 @@
+// Tells apart what the tunnel CLI prints in any version: a JSON document, lines of text, or a failure in either form.
+import { stripVTControlCharacters } from 'node:util';
+import type { Blocked } from '../api/schema.ts';
+
+/** What a finished process printed; all that a parser may look at. */
+export interface Printed {
+  stdout: string;
+  stderr: string;
+  /** null when it was killed or never started. */
+  exitCode: number | null;
+}
+
+export type Json = Record<string, unknown>;
+
+/** Why a command failed: a blocked state, a command or value this version does not know, or anything else. */
+export interface Failure {
+  kind: Blocked | 'unsupported' | 'argument' | 'not-connected' | 'failed';
+  /** The CLI's own name (`MissingRegistration`), or null where only text was printed. */
+  code: string | null;
+  message: string;
+}
+
+/** Text without colours, carriage returns and other control characters. */
+export function clean(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/\r\n?/g, '\n')
+    .replace(/[\x00-\x08\x0b-\x1f\x7f\ufeff]/g, '');
+}
+
+/** Lines without trailing white space; empty ones stay, because a blank line ends a block. */
+export function linesOf(text: string): string[] {
+  return clean(text)
+    .split('\n')
+    .map(line => line.trimEnd());
+}
+
+/**
+ * The JSON document in an output, or undefined. Lines around it (a stray `Success`, a deprecation warning) do not
+ * hide it: one captured version prints them on either side of its answer.
+ */
+export function jsonOf(text: string): unknown {
+  const cleaned = clean(text).trim();
+  const whole = parseJson(cleaned);
+  if (whole !== undefined || !/^[{[]/m.test(cleaned)) return whole;
+  const start = cleaned.search(/^[{[]/m);
+  const end = Math.max(cleaned.lastIndexOf('}'), cleaned.lastIndexOf(']'));
+  return parseJson(cleaned.slice(start, end + 1));
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function stringOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/**
+ * The failure that an output tells, or null. Content counts before the exit code: some versions print
+ * `{"code", "error"}` and exit 0.
+ */
+export function failureOf(printed: Printed): Failure | null {
+  for (const text of [printed.stdout, printed.stderr]) {
+    const value = jsonOf(text);
+    if (isObject(value) && typeof value.error === 'string' && value.status === undefined) {
+      const code = stringOf(value.code);
+      return { kind: (code && KINDS_BY_CODE[code]) || kindOf(value.error), code, message: value.error };
+    }
+  }
+  const text = `${clean(printed.stderr)}\n${clean(printed.stdout)}`;
+  const kind = kindOf(text);
+  const done = /^Success\.?$/m.test(clean(printed.stdout));
+  if (printed.exitCode === 0 && (done || (kind === 'failed' && !/^error[:(]/im.test(text)))) return null;
+  return { kind, code: null, message: messageOf(text) };
+}
+
+const KINDS_BY_CODE: Record<string, Failure['kind']> = {
+  FailedToConnectToDaemon: 'service-stopped',
+  MissingRegistration: 'not-registered',
+  RegistrationMissing: 'not-registered',
+  WarpNotConnected: 'not-connected',
+  OperationNotAuthorized: 'not-authorized',
+  NotAuthorized: 'not-authorized',
+};
+
+/** In this order: the first that matches decides. Wordings from recordings and from strings in released binaries. */
+const KINDS_BY_TEXT: [RegExp, Failure['kind']][] = [
+  [/Unable to connect to the CloudflareWARP daemon|daemon is not running/i, 'service-stopped'],
+  [/Failed to communicate with WARP service|Error communicating with daemon/i, 'service-stopped'],
+  [/daemon connection lost/i, 'service-stopped'],
+  [/accept the WARP Terms of Service|^Accept Terms of Service .*\[y\/N\]/im, 'terms-not-accepted'],
+  [/\b(Missing registration|Registration Missing)\b/i, 'not-registered'],
+  [/Operation not authorized/i, 'not-authorized'],
+  [/WARP is not connected/i, 'not-connected'],
+  // clap 2 (2021) and clap 4 wordings of a subcommand or an option that this version lacks
+  [/unrecognized subcommand|unexpected argument|wasn't expected, or isn't valid|wasn't recognized/i, 'unsupported'],
+  [/^(Error: )?Not yet implemented/im, 'unsupported'],
+  [/^error: (invalid value|'.*' isn't a valid value)/im, 'argument'],
+];
+
+function kindOf(text: string): Failure['kind'] {
+  return KINDS_BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? 'failed';
+}
+
+function messageOf(text: string): string {
+  const lines = text.split('\n').map(line => line.trim());
+  const line = lines.find(line => /^error[:(]/i.test(line)) ?? lines.find(line => line && !/^Warning:/.test(line));
+  return line ?? '';
+}
+
+function parseJson(text: string): unknown {
+  if (!/^[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
