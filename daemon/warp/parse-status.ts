@@ -64,13 +64,13 @@ function parseLines(lines: string[]): StatusReading | null {
   const [, word = '', sameLine] = /^Status update:\s*(.*?)(?:\.\s*Reason:\s*(.*))?$/i.exec(lines[at] ?? '') ?? [];
   const state = STATES[word.trim().replace(/\.$/, '').toLowerCase()];
   const rest = lines.slice(at + 1);
-  const reason = reasonOfText(sameLine ?? valueOf(rest, 'Reason') ?? '');
-  const network = valueOf(rest, 'Network')?.toLowerCase();
+  const reason = reasonOfText(sameLine ?? fieldOf(rest, 'Reason') ?? '');
+  const network = fieldOf(rest, 'Network')?.toLowerCase();
   if (!state) return { ...UNKNOWN, reason };
   return reading(state, reason, network === 'healthy' || network === 'unstable' ? network : null);
 }
 
-function valueOf(lines: string[], key: string): string | undefined {
+function fieldOf(lines: string[], key: string): string | undefined {
   return lines
     .find(line => line.startsWith(`${key}:`))
     ?.slice(key.length + 1)
