@@ -52,20 +52,30 @@ export class Problem extends Error {
     this.extras = extras;
   }
 
+  get title(): string {
+    return KINDS[this.code][1];
+  }
+
+  /** Headers that go with the document. */
+  headers(): Record<string, string> {
+    return {
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...(this.code === 'busy' ? { 'retry-after': '2' } : {}),
+      ...(this.code === 'token-required' ? { 'www-authenticate': 'Bearer' } : {}),
+    };
+  }
+
   /** The RFC 9457 document. */
   toJSON(): ProblemDocument {
     return {
       type: `urn:culvert:problem:${this.code}`,
-      title: KINDS[this.code][1],
+      title: this.title,
       status: this.status,
       detail: this.message,
       code: this.code,
       ...this.extras,
     };
   }
-}
-
-/** HTTP status of a code. */
-export function statusOf(code: ProblemCode): number {
-  return KINDS[code][0];
 }

@@ -100,7 +100,7 @@ export const Protocol = z.enum(['MASQUE', 'WireGuard']);
 export type Protocol = z.infer<typeof Protocol>;
 
 /** Keys as `warp-cli settings` names them (`Always On`, `WARP tunnel protocol`), `Mode` as setMode takes it. */
-export const Settings = z.catchall(z.object({ Mode: z.optional(z.string()) }), z.json());
+export const Settings = z.catchall(z.object({ Mode: z.optional(z.string()) }), z.unknown());
 export type Settings = z.infer<typeof Settings>;
 
 /** Facts of the running tunnel; each is null where the tunnel CLI does not tell. */

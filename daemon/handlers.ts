@@ -1,0 +1,88 @@
+// One short function per route: what it asks of which part, and nothing else. A route without one does not compile.
+import { COMMIT, INSTALL_FORMAT, VERSION } from './about.ts';
+import type { BodyOf, Endpoints, QueryOf, RequestLine, ResponseOf } from './api/contract.ts';
+import { API_VERSION } from './api/schema.ts';
+import type { Settings } from './config.ts';
+import type { CommandLog } from './log.ts';
+import { Problem } from './problem.ts';
+import type { State } from './state.ts';
+import type { Tunnel } from './warp/tunnel.ts';
+
+/** What the handlers work with. */
+export interface Daemon {
+  state: State;
+  tunnel: Tunnel;
+  settings: Settings;
+  log: CommandLog;
+  startedAt: string;
+  /** TCP port, or null while there is none. */
+  port(): number | null;
+}
+
+export interface Input<L extends RequestLine> {
+  body: BodyOf<L>;
+  query: QueryOf<L>;
+}
+type Streamed = { [L in RequestLine]: Endpoints[L] extends { kind: 'stream' } ? L : never }[RequestLine];
+export type Handlers = {
+  [L in Exclude<RequestLine, Streamed>]: (daemon: Daemon, input: Input<L>) => ResponseOf<L> | Promise<ResponseOf<L>>;
+};
+
+const LOG_PAGE = 500;
+
+export const handlers: Handlers = {
+  'GET /api/health': ({ state, startedAt, port }) => ({
+    ok: true,
+    app: 'culvert',
+    version: VERSION,
+    apiVersion: API_VERSION,
+    pid: process.pid,
+    port: port(),
+    startedAt,
+    tunnelCli: state.snapshot().tunnelCli,
+  }),
+  'GET /api/version': ({ state }) => ({
+    ok: true,
+    version: VERSION,
+    commit: COMMIT,
+    node: process.versions.node,
+    apiVersion: API_VERSION,
+    installFormat: INSTALL_FORMAT,
+    tunnelCli: { version: state.snapshot().tunnelCli.version },
+  }),
+  'GET /api/snapshot': async ({ state, tunnel }, { query }) => {
+    await tunnel.refresh(query?.fresh === '1' ? 'all' : 'stale');
+    return state.snapshot();
+  },
+  'GET /api/account': ({ tunnel }) => tunnel.account(),
+  'POST /api/action': async ({ state, tunnel }, { body: { action, value } }) => {
+    const result = await tunnel.perform(action, value);
+    return { ok: true, action, result, revision: state.snapshot().revision };
+  },
+  'GET /api/config': ({ settings }) => settings.response(),
+  'POST /api/config/session': ({ settings }, { body }) => {
+    settings.setSession(body);
+    return settings.response();
+  },
+  'POST /api/config/user': async ({ settings }, { body }) => {
+    await settings.setUser(body);
+    return settings.response();
+  },
+  'GET /api/logs': ({ log }, { query }) => {
+    const since = Number(query?.since ?? 0);
+    const entries = log.since(since, Math.min(Number(query?.limit ?? LOG_PAGE), LOG_PAGE));
+    return { ok: true, entries, next: entries.at(-1)?.id ?? since, capacity: log.capacity };
+  },
+  'GET /api/openapi.json': async () => (await import('./api/openapi.ts')).openapi(VERSION),
+  'GET /api/killswitch': notYet('The kill switch'),
+  'POST /api/killswitch': notYet('The kill switch'),
+  'GET /api/apps': notYet('Launching apps through the local proxy'),
+  'POST /api/apps/proxy-launcher': notYet('Launching apps through the local proxy'),
+  'GET /api/update/check': notYet('The update check'),
+};
+
+function notYet(feature: string): () => never {
+  return () => {
+    throw new Problem('not-implemented', `${feature} is not part of version ${VERSION}.`);
+  };
+}

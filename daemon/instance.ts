@@ -1,0 +1,104 @@
+// One daemon per user session: a lock that survives no kill, and the record by which others find who holds it.
+import { linkSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import type { Paths } from './paths.ts';
+
+/** What `daemon.json` tells of the running daemon. */
+export interface Instance {
+  pid: number;
+  /** null while it has no TCP port. */
+  port: number | null;
+  version: string;
+  /** Kernel start time of the pid, which together identify a process for good. */
+  started: string;
+}
+
+/**
+ * Makes the runtime directory, private to this user.
+ * @throws Error when it belongs to somebody else or can't be made.
+ */
+export function prepareRuntime(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { uid, mode } = lstatSync(directory);
+  if (uid !== process.getuid!() || (mode & 0o077) !== 0)
+    throw new Error(
+      `${directory} is open to other users (owner ${uid}, mode ${(mode & 0o777).toString(8)}). ` +
+        `Remove it, or make it yours: chown $USER ${directory} && chmod 700 ${directory}`,
+    );
+}
+
+/**
+ * Takes the lock, or tells who has it. A holder that is gone (killed, or not yet reaped) holds nothing.
+ * The lock appears complete or not at all: a private file is linked into its place.
+ */
+export function acquire(paths: Paths): { release(): void } | { heldBy: number } {
+  const lock = `${paths.runtime}/lock`;
+  const mine = `${lock}.${process.pid}`;
+  writeFileSync(mine, `${process.pid} ${startOf(process.pid)}`, { mode: 0o600 });
+  try {
+    for (;;) {
+      try {
+        linkSync(mine, lock);
+        return { release: () => rmSync(lock, { force: true }) };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      const held = read(lock);
+      if (held === null) continue; // released in this moment
+      const [pid, started] = held.split(' ') as [string, string];
+      if (startOf(Number(pid)) === started) return { heldBy: Number(pid) };
+      removeStale(lock, held);
+    }
+  } finally {
+    unlinkSync(mine);
+  }
+}
+
+/**
+ * Removes a dead holder's lock. Those who try take turns and look again: while one of them holds the turn nobody else
+ * takes the name away, and while the name exists nobody can link a new lock there.
+ */
+function removeStale(lock: string, held: string) {
+  const turn = `${lock}.turn`;
+  try {
+    mkdirSync(turn, { mode: 0o700 });
+  } catch {
+    const since = statSync(turn, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - since > TURN_MS) rmSync(turn, { recursive: true, force: true }); // killed in its turn
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    return;
+  }
+  try {
+    if (read(lock) === held) unlinkSync(lock);
+  } finally {
+    rmSync(turn, { recursive: true, force: true });
+  }
+}
+const TURN_MS = 2_000;
+
+/** The running daemon, or null. */
+export function running(paths: Paths): Instance | null {
+  const text = read(paths.record);
+  if (text === null) return null;
+  try {
+    const record = JSON.parse(text) as Instance;
+    return startOf(record.pid) === record.started ? record : null;
+  } catch {
+    return null; // torn by a full disk: as good as none
+  }
+}
+
+/** Kernel start time of a process (proc(5), field 22), or null when it is gone; a zombie is gone. */
+export function startOf(pid: number): string | null {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? null : fields[19]!;
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}

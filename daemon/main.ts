@@ -1,0 +1,133 @@
+// The daemon: its parts are wired here, opened, and shut down in order.
+import { chmodSync, rmSync } from 'node:fs';
+import { sync as writeFileAtomic } from 'write-file-atomic';
+import { VERSION } from './about.ts';
+import { loadConfig, type Settings } from './config.ts';
+import { createFront } from './front.ts';
+import type { Daemon } from './handlers.ts';
+import { acquire, type Instance, prepareRuntime, running, startOf } from './instance.ts';
+import { addressesOf, type Flags, parseFlags, searchPort, startDesktop } from './launcher.ts';
+import { createLog } from './log.ts';
+import { createNotifier } from './notify.ts';
+import { type Paths, paths as pathsOf } from './paths.ts';
+import { programs } from './place.ts';
+import { createState } from './state.ts';
+import { keepStatusFile } from './statusfile.ts';
+import { readToken } from './token.ts';
+import { createTunnel } from './warp/tunnel.ts';
+
+const LOG_CAPACITY = 500;
+const GRACE_MS = 1_000;
+
+const say = (line: string) => console.error(`culvert: ${line}`);
+
+async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  process.umask(0o077);
+  const flags = parseFlags(argv);
+  const paths = pathsOf(env);
+  const settings = loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {
+    ...(flags.port === undefined ? {} : { 'server.port': flags.port }),
+  });
+  for (const { file, line, message } of settings.response().problems)
+    say(`${file}${line === null ? '' : `, line ${line}`}: ${message}. The rest of the configuration is used.`);
+
+  prepareRuntime(paths.runtime);
+  const lock = acquire(paths);
+  if ('heldBy' in lock) return joinRunning(running(paths), lock.heldBy, flags, env);
+  const stop = await start(flags, settings, paths, env);
+  if (!stop) return lock.release();
+
+  let stopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      void stop().then(() => {
+        lock.release();
+        process.exit(0);
+      });
+    });
+}
+
+/** Opens everything. Returns what shuts it down, or null when another Culvert of this user is used instead. */
+async function start(
+  flags: Flags,
+  settings: Settings,
+  paths: Paths,
+  env: NodeJS.ProcessEnv,
+): Promise<(() => Promise<void>) | null> {
+  const { config } = settings;
+  const cli = flags.demo ? programs.emulator : config.warp.cli;
+  const state = createState(
+    { available: false, path: null, version: null, emulated: flags.demo },
+    {
+      enabled: config.warp.killSwitch,
+      allowLan: false,
+      active: null,
+      protection: 'none',
+      bootGuard: false,
+      backend: null,
+      detail: `The kill switch is not part of version ${VERSION}.`,
+    },
+  );
+  const log = createLog({ capacity: LOG_CAPACITY, onEntry: entry => state.publish('log', entry) });
+  const tunnel = createTunnel({ cli, emulated: flags.demo, env, acceptedTerms: paths.acceptedTerms, state, log });
+  let port: number | null = null;
+  const daemon: Daemon = { state, tunnel, settings, log, startedAt: new Date().toISOString(), port: () => port };
+  const front = createFront(daemon);
+  const notifier = createNotifier(env);
+
+  const { addresses, remote } = addressesOf(config);
+  const token = remote ? { token: await readToken(paths.token, { create: true }) } : null;
+  const found = await searchPort(config.server.port, async candidate => {
+    port = candidate;
+    await front.listenTcp(candidate, addresses, token);
+  });
+  if ('running' in found) {
+    joinRunning({ ...found.running, started: '' }, found.running.pid, flags, env);
+    return null;
+  }
+  rmSync(paths.socket, { force: true });
+  await front.listenUnix(paths.socket);
+  chmodSync(paths.socket, 0o600);
+  const record: Instance = { pid: process.pid, port, version: VERSION, started: startOf(process.pid)! };
+  writeFileAtomic(paths.record, `${JSON.stringify(record)}\n`, { mode: 0o600, fsync: false });
+  keepStatusFile(paths.statusFile, state, () => port);
+  const watching = settings.watch(response => state.publish('config', response));
+  tunnel.start();
+
+  if (port !== config.server.port) say(`Port ${config.server.port} is in use; took ${port} instead.`);
+  say(`version ${VERSION} answers on http://127.0.0.1:${port}/api/ and ${paths.socket}`);
+  if (flags.demo) say('Demo: the embedded emulator stands in for warp-cli, and nothing is tunnelled.');
+  notifier.ready(`Answering on port ${port}`);
+  const desktop = startDesktop(flags, env, say);
+
+  return async () => {
+    notifier.stopping();
+    watching.close();
+    for (const child of desktop) child.kill();
+    await Promise.all([front.close('stopped', GRACE_MS), tunnel.stop()]);
+    for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
+  };
+}
+
+/** Another daemon of this user runs: say so, and show its panel. */
+function joinRunning(instance: Instance | null, pid: number, flags: Flags, env: NodeJS.ProcessEnv): void {
+  const where = instance?.port ? ` on port ${instance.port}` : '';
+  say(`Culvert ${instance?.version ?? ''} is already running${where} (process ${pid}).`.replace('  ', ' '));
+  if (flags.demo) say('It was left as it is; for the demo, stop it first: culvert stop');
+  startDesktop(flags, env, say);
+}
+
+// a terminal or pipe that goes away is no reason to end
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(event, error => {
+    console.error('culvert: internal error, ending:', error);
+    process.exit(1);
+  });
+
+main(process.argv.slice(2), process.env).catch((error: Error) => {
+  say(error.message);
+  process.exit(error instanceof TypeError ? 2 : 1);
+});

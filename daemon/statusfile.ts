@@ -1,0 +1,35 @@
+// The state as a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
+import { sync as writeFileAtomic } from 'write-file-atomic';
+import { statusLine } from './cli/statusline.ts';
+import { createStyle } from './cli/terminal.ts';
+import { startOf } from './instance.ts';
+import type { State } from './state.ts';
+
+/** Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, and it in colour. */
+export function keepStatusFile(path: string, state: State, port: () => number | null): void {
+  const owner = `${process.pid} ${startOf(process.pid)}`;
+  let before = '';
+  const write = () => {
+    const snapshot = state.snapshot();
+    const lines = [
+      owner,
+      port() ?? '-',
+      snapshot.status.state,
+      statusLine(snapshot),
+      statusLine(snapshot, createStyle(true)),
+    ];
+    const text = `${lines.join('\n')}\n`;
+    if (text === before) return;
+    try {
+      // no fsync: after a crash of the machine there is no daemon that the file could speak for
+      writeFileAtomic(path, text, { mode: 0o600, fsync: false });
+      before = text;
+    } catch (error) {
+      console.error(`culvert: ${path} could not be written, so "culvert status" may be late: ${error}`);
+    }
+  };
+  write();
+  state.subscribe(({ event }) => {
+    if (event !== 'log') write();
+  });
+}
