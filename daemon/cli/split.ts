@@ -1,0 +1,157 @@
+// `culvert split`: the entries that go around the tunnel (or, in include mode, through it).
+import { readFile, writeFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { ApiError } from '../api/client.ts';
+import type { SplitTunnel } from '../api/schema.ts';
+import { type Context, type Run, show } from './context.ts';
+import { EXIT, Failure, usage } from './exit.ts';
+import { ADD, type Entry, formatList, keyOf, keysOf, parseEntry, parseList, REMOVE } from './routes.ts';
+import { columns, printable } from './terminal.ts';
+
+export const list: Run = async context => {
+  const split = await read(context);
+  show(context, split, ({ mode, ips, hosts }) => {
+    const rows = [...ips.map(ip => ['address', ip]), ...hosts.map(host => ['host', host])] as [
+      string,
+      SplitTunnel['ips'][0],
+    ][];
+    const title = mode === 'include' ? 'Only these go through the tunnel:' : 'These go around the tunnel:';
+    if (!rows.length)
+      return mode === 'include' ? 'Nothing goes through the tunnel.' : 'Nothing goes around the tunnel.';
+    const table = rows.map(([kind, { value, description }]) => [`  ${value}`, kind, description ?? '']);
+    return `${context.style.bold(title)}\n${columns(
+      table.map(([value, ...rest]) => ['', value!, ...rest]),
+      (text, column) => (column > 1 ? context.style.dim(text) : text),
+    )}`;
+  });
+  return EXIT.ok;
+};
+
+export const add: Run = async (context, words) => {
+  const entries = words.map(parse);
+  const present = keysOf(await read(context));
+  const results = [];
+  for (const entry of entries) {
+    if (present.has(keyOf(entry))) {
+      context.say(`${entry.value} is there already.`);
+      continue;
+    }
+    results.push(
+      await context.client.call('POST /api/action', { body: { action: ADD[entry.kind], value: entry.value } }),
+    );
+    present.add(keyOf(entry));
+    context.say(`Added ${entry.value}.`);
+  }
+  if (context.json) show(context, results, () => '');
+  return EXIT.ok;
+};
+
+export const remove: Run = async (context, words) => {
+  const entries = words.map(parse);
+  const present = keysOf(await read(context));
+  const absent = entries.find(entry => !present.has(keyOf(entry)));
+  if (absent)
+    throw new Failure(`${absent.value} is not in the split tunnel; nothing was removed.`, {
+      hint: 'See: culvert split list',
+    });
+  const results = [];
+  for (const { kind, value } of entries) {
+    results.push(await context.client.call('POST /api/action', { body: { action: REMOVE[kind], value } }));
+    context.say(`Removed ${value}.`);
+  }
+  if (context.json) show(context, results, () => '');
+  return EXIT.ok;
+};
+
+export const reset: Run = async (context, _, options) => {
+  const both = !options.ips === !options.hosts;
+  const results = [];
+  if (both || options.ips)
+    results.push(await context.client.call('POST /api/action', { body: { action: 'resetSplitIps' } }));
+  if (both || options.hosts)
+    results.push(await context.client.call('POST /api/action', { body: { action: 'resetSplitHosts' } }));
+  if (context.json) show(context, results, () => '');
+  context.say(
+    `${both ? 'Addresses and hosts are' : options.ips ? 'Addresses are' : 'Hosts are'} as the tunnel client ships them.`,
+  );
+  return EXIT.ok;
+};
+
+export const exportList: Run = async (context, [file]) => {
+  const split = await read(context);
+  if (file === undefined || file === '-') {
+    context.print(context.json ? JSON.stringify(split, null, 2) : formatList(split).trimEnd());
+    return EXIT.ok;
+  }
+  const text = context.json ? `${JSON.stringify(split, null, 2)}\n` : formatList(split);
+  await writeFile(file, text).catch(error => {
+    throw new Failure(`${file} can't be written: ${error.message}`, { cause: error });
+  });
+  context.say(`Wrote ${split.ips.length + split.hosts.length} entries to ${file}.`);
+  return EXIT.ok;
+};
+
+/** Adds what is missing, line by line; a line that fails is reported and the rest still counts. */
+export const importList: Run = async (context, [file]) => {
+  const source = file === undefined || file === '-' ? 'stdin' : file;
+  const lines = parseList(await (source === 'stdin' ? readAll(context.stdin) : readText(source)));
+  const present = keysOf(await read(context));
+  const result = { ok: true, added: [] as string[], present: [] as string[], failed: [] as Fault[] };
+  for (const { number, text, entry } of lines) {
+    if (context.signal.aborted) break;
+    const fault = typeof entry === 'string' ? entry : await addMissing(context, entry, present, result);
+    if (!fault) continue;
+    result.failed.push({ line: number, text, message: fault });
+    context.say(`${source}:${number}: ${printable(fault)}`);
+  }
+  result.ok = result.failed.length === 0;
+  if (context.json) show(context, result, () => '');
+  context.say(`Added ${result.added.length}, already there ${result.present.length}, failed ${result.failed.length}.`);
+  if (context.signal.aborted) return EXIT.interrupted;
+  return result.ok ? EXIT.ok : EXIT.failure;
+};
+
+interface Fault {
+  line: number;
+  text: string;
+  message: string;
+}
+
+/** What the API says of this entry alone is returned; what would stop every further line is thrown. */
+async function addMissing(
+  { client }: Context,
+  entry: Entry,
+  present: Set<string>,
+  result: { added: string[]; present: string[] },
+): Promise<string | undefined> {
+  if (present.has(keyOf(entry))) {
+    result.present.push(entry.value);
+    return undefined;
+  }
+  try {
+    await client.call('POST /api/action', { body: { action: ADD[entry.kind], value: entry.value } });
+  } catch (error) {
+    const single = error instanceof ApiError && ['argument-rejected', 'tunnel-cli-failed'].includes(error.problem.code);
+    if (!single) throw error;
+    return error.problem.stderr?.trim() || error.problem.detail;
+  }
+  present.add(keyOf(entry));
+  result.added.push(entry.value);
+  return undefined;
+}
+
+async function read({ client }: Context): Promise<SplitTunnel> {
+  return (await client.call('GET /api/snapshot')).splitTunnel;
+}
+
+function parse(word: string): Entry {
+  const entry = parseEntry(word);
+  if (typeof entry === 'string') throw usage(`${entry}.`);
+  return entry;
+}
+
+function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(error => {
+    throw new Failure(`${file} can't be read: ${error.message}`, { cause: error });
+  });
+}
