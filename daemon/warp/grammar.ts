@@ -52,7 +52,10 @@ export const ssid: Grammar = value =>
   check(Buffer.byteLength(value) <= 32 && value === value.trim(), 'a network name (SSID) of at most 32 bytes');
 
 export const overrideCode: Grammar = value =>
-  check(/^[0-9A-Za-z]{4,32}$/.test(value), 'the override code from your administrator, 4 to 32 letters and digits');
+  check(
+    /^(?=.*\d)[0-9A-Za-z]{4,32}$/.test(value),
+    'the override code from your administrator, 4 to 32 letters and digits',
+  );
 
 export const gatewayId: Grammar = value =>
   check(/^[0-9A-Za-z]{1,64}$/.test(value), 'a Gateway ID of letters and digits');
@@ -96,6 +99,6 @@ function isPort(value: string): boolean {
 /** The last label of a name is never a number; a mistyped address is. */
 function isDomain(value: string): boolean {
   const labels = value.split('.');
-  const known = labels.every(label => LABEL.test(label.replaceAll('_', '-').replace(/^-/, 'x')));
+  const known = labels.every(label => LABEL.test(label.replaceAll('_', 'x')));
   return value.length <= 253 && known && !/^\d+$/.test(labels.at(-1) ?? '');
 }

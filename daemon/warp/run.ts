@@ -1,0 +1,168 @@
+// The only place that runs one command of the tunnel CLI to its end: limited in time, output and number, and logged.
+import type { ChildProcess } from 'node:child_process';
+import { basename } from 'node:path';
+import type { CommandOutput, LogEntry } from '../api/schema.ts';
+import { type CommandLog, redact, redactArgv, secretsIn } from '../log.ts';
+import { Problem } from '../problem.ts';
+import { NOT_STARTED, signalGroup, startChild } from './child.ts';
+import { failureOf } from './parse.ts';
+
+export interface Command {
+  /** Absolute path of the tunnel CLI. */
+  file: string;
+  args: readonly string[];
+  source: LogEntry['source'];
+  timeoutMs: number;
+  /** Changes something: runs alone among its kind. */
+  write?: boolean;
+}
+
+export interface Finished {
+  /** Redacted: nothing leaves this file unredacted. `ok` goes by the content first (see `failureOf`). */
+  output: CommandOutput;
+  /** Its time limit passed and its process group was killed. */
+  timedOut: boolean;
+  /** The program could not be started at all. */
+  notStarted: boolean;
+}
+
+export interface Runner {
+  /** Runs a command; rejects only with Problem `busy`, or `internal-error` after `stop`. */
+  run(command: Command): Promise<Finished>;
+  /** Kills every process group, and refuses what waits. Resolves when all have ended. */
+  stop(): Promise<void>;
+}
+
+const AT_ONCE = 4;
+const WAITING = 32;
+/** Of each stream; what comes after is read and dropped, so that the child doesn't block. */
+const OUTPUT_LIMIT = 1024 * 1024;
+/** How long output is waited for once the child itself is gone: a grandchild may hold its stdout for hours. */
+const GRACE_MS = 250;
+
+/** A runner with an environment for its children (see `childEnv`). */
+export function createRunner(options: { env: NodeJS.ProcessEnv; log: CommandLog }): Runner {
+  const { env, log } = options;
+  const waiting: { write: boolean; start: () => void; refuse: (reason: Error) => void }[] = [];
+  const running = new Map<Promise<unknown>, ChildProcess>();
+  let slots = AT_ONCE;
+  let writing = false;
+  let stopped = false;
+
+  const startNext = () => {
+    for (let at = 0; slots > 0 && at < waiting.length; ) {
+      const next = waiting[at];
+      if (!next || (next.write && writing)) at++;
+      else {
+        waiting.splice(at, 1);
+        next.start();
+      }
+    }
+  };
+
+  const start = async (command: Command): Promise<Finished> => {
+    slots -= 1;
+    if (command.write) writing = true;
+    try {
+      const child = startChild(command.file, command.args, env);
+      const end = collect(child, command);
+      running.set(end, child);
+      const finished = await end.finally(() => running.delete(end));
+      const { output } = finished;
+      log.append({ source: command.source, ...output });
+      return finished;
+    } finally {
+      slots += 1;
+      if (command.write) writing = false;
+      startNext();
+    }
+  };
+
+  return {
+    run(command) {
+      if (stopped) return Promise.reject(new Problem('internal-error', 'The daemon is shutting down.'));
+      if (waiting.length >= WAITING) {
+        return Promise.reject(
+          new Problem('busy', 'Too many commands wait for the tunnel CLI. Try again in a few seconds.'),
+        );
+      }
+      return new Promise((resolve, reject) => {
+        waiting.push({ write: command.write ?? false, start: () => resolve(start(command)), refuse: reject });
+        startNext();
+      });
+    },
+    async stop() {
+      stopped = true;
+      for (const { refuse } of waiting.splice(0)) refuse(new Problem('internal-error', 'The daemon is shutting down.'));
+      for (const child of running.values()) signalGroup(child, 'SIGKILL');
+      await Promise.allSettled(running.keys());
+    },
+  };
+}
+
+/** Waits for the end of a child, or for its time limit. Never rejects. */
+function collect(child: ChildProcess, command: Command): Promise<Finished> {
+  const at = new Date().toISOString();
+  const started = performance.now();
+  const stdout = capture(child.stdout);
+  const stderr = capture(child.stderr);
+  let timedOut = false;
+  let failure: Error | null = null;
+
+  return new Promise(resolve => {
+    const finish = () => {
+      clearTimeout(limit);
+      clearTimeout(grace);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      const secrets = secretsIn(command.args);
+      const errors = failure ? `${command.file} could not be started: ${failure.message}` : stderr();
+      const notStarted = failure !== null || NOT_STARTED.test(errors);
+      const printed = {
+        exitCode: notStarted ? null : child.exitCode,
+        stdout: redact(stdout(), secrets),
+        stderr: redact(errors, secrets),
+      };
+      const output: CommandOutput = {
+        ...printed,
+        ok: failureOf(printed) === null,
+        argv: [basename(command.file), ...redactArgv(command.args)],
+        durationMs: Math.round(performance.now() - started),
+        at,
+      };
+      resolve({ output, timedOut, notStarted });
+    };
+    let grace: NodeJS.Timeout | undefined;
+    const limit = setTimeout(() => {
+      timedOut = true;
+      signalGroup(child, 'SIGKILL');
+      // A process that the kernel can't end (state D) must not hold the caller either.
+      grace = setTimeout(finish, GRACE_MS * 4);
+    }, command.timeoutMs);
+
+    child.once('error', cause => {
+      failure = cause;
+      finish();
+    });
+    child.once('exit', () => {
+      clearTimeout(limit);
+      clearTimeout(grace);
+      grace = setTimeout(finish, GRACE_MS);
+    });
+    child.once('close', finish);
+  });
+}
+
+/** Keeps the first part of a stream; the returned function gives it as text. */
+function capture(stream: ChildProcess['stdout']): () => string {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let cut = false;
+  stream?.on('data', (chunk: Buffer) => {
+    const room = OUTPUT_LIMIT - size;
+    if (room > 0) chunks.push(room < chunk.length ? chunk.subarray(0, room) : chunk);
+    size = Math.min(OUTPUT_LIMIT, size + chunk.length);
+    cut ||= room < chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString() + (cut ? '\n[output cut at 1 MiB]\n' : '');
+}
