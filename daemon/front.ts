@@ -36,7 +36,7 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
       maxHeaderSize: 2 * limits.headerBytes, // room for the guard to tell an overlong address from overlong headers
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
-      connectionsCheckingInterval: 2_000,
+      connectionsCheckingInterval: Math.min(2_000, limits.headersTimeoutMs),
       requireHostHeader: false, // the guard answers that, as a problem document
     });
     server.maxHeadersCount = 0; // Node would drop the rest silently; the guard counts them instead

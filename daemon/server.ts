@@ -17,7 +17,7 @@ z.config(en());
  * Every failure becomes a problem document; none ends the process.
  */
 export function createServer(daemon: Daemon): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const router = new Router();
+  const router = new Router({ strict: true, sensitive: true });
   for (const [line, handler] of Object.entries(handlers) as [keyof Handlers, Handlers[keyof Handlers]][]) {
     const [method, path] = line.split(' ') as ['GET' | 'POST', string];
     const endpoint: Endpoint = endpoints[line];
