@@ -142,7 +142,9 @@ export function request(
 ): string {
   const all: Record<string, string | null> = {
     host,
-    ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+    ...(body === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
     ...headers,
   };
   const lines = Object.entries(all).filter(([, value]) => value !== null);
@@ -157,5 +159,10 @@ function parse(text: string): Answer | null {
     lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   );
   const body = text.slice(end + 4);
-  return { status: Number(first!.split(' ')[1]), headers, body, json: () => JSON.parse(Buffer.from(body, 'latin1').toString()) };
+  return {
+    status: Number(first!.split(' ')[1]),
+    headers,
+    body,
+    json: () => JSON.parse(Buffer.from(body, 'latin1').toString()),
+  };
 }

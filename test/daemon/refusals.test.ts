@@ -1,7 +1,7 @@
 // Every refusal of the contract, with its status and code, over both listeners; and what is admitted.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, open, raw, request, type Running, startFront, type Target } from './front.ts';
+import { type Answer, open, type Running, raw, request, startFront, type Target } from './front.ts';
 
 let running: Running;
 let listeners: { name: string; target: Target; host: string; otherHosts: string[] }[];
@@ -86,7 +86,13 @@ test('a second Host is refused', () =>
 test('a foreign Origin is refused on reads and writes', () =>
   everywhere(async (send, { target, host, name }) => {
     const port = running.port;
-    for (const origin of ['http://evil.example', 'null', `https://127.0.0.1:${port}`, `http://localhost:${port + 1}`, 'x']) {
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      `https://127.0.0.1:${port}`,
+      `http://localhost:${port + 1}`,
+      'x',
+    ]) {
       const note = `${name} ${origin}`;
       assertProblem(await send(target, request('GET /api/health', host, { origin })), 403, 'origin-not-allowed', note);
       const post = request('POST /api/action', host, { origin }, ACTION);
@@ -116,7 +122,14 @@ test('cross-site and same-site fetches are refused, reads too', () =>
 
 test('a mutation that is not plain JSON is refused', () =>
   everywhere(async (send, { target, host, name }) => {
-    const types = [null, '', 'text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'json'];
+    const types = [
+      null,
+      '',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json; charset=latin1',
+      'json',
+    ];
     for (const type of types) {
       const answer = await send(target, request('POST /api/action', host, { 'content-type': type }, ACTION));
       assertProblem(answer, 415, 'unsupported-media-type', `${name} ${type}`);
@@ -148,7 +161,11 @@ test('a body that is no JSON in UTF-8 is refused', () =>
       assertProblem(answer, 400, 'malformed-json', `${name} ${body.slice(0, 20)}`);
     }
     const head = request('POST /api/action', host, { 'content-type': 'application/json', 'content-length': '23' });
-    const invalid = Buffer.concat([Buffer.from(`${head}{"action":"connect`), Buffer.from([0xff, 0xfe]), Buffer.from('"} ')]);
+    const invalid = Buffer.concat([
+      Buffer.from(`${head}{"action":"connect`),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from('"} '),
+    ]);
     assertProblem(await send(target, invalid), 400, 'malformed-json', `${name} UTF-8`);
   }));
 
@@ -159,7 +176,12 @@ test('keys that reach prototypes are refused at any depth', () =>
       '{"action":"connect","constructor":1}',
       '{"action":{"a":[{"prototype":1}]}}',
     ])
-      assertProblem(await send(target, request('POST /api/action', host, {}, body)), 422, 'invalid-body', `${name} ${body}`);
+      assertProblem(
+        await send(target, request('POST /api/action', host, {}, body)),
+        422,
+        'invalid-body',
+        `${name} ${body}`,
+      );
   }));
 
 test('a body outside the closed schema is refused with the places that are wrong', () =>
@@ -178,19 +200,37 @@ test('a body outside the closed schema is refused with the places that are wrong
       const answer = await send(target, request('POST /api/action', host, {}, body));
       assertProblem(answer, 422, 'invalid-body', `${name} ${body}`);
       const { errors } = answer.json() as unknown as { errors: { path: string; message: string }[] };
-      assert.ok(errors.some(e => e.path === path), `${name} ${body}: ${JSON.stringify(errors)}`);
+      assert.ok(
+        errors.some(e => e.path === path),
+        `${name} ${body}: ${JSON.stringify(errors)}`,
+      );
     }
   }));
 
 test('a query outside the schema is refused', () =>
   everywhere(async (send, { target, host, name }) => {
     for (const query of ['since=abc', 'since=-1', 'since=1&foo=2', 'limit=1e9', 'since=1&since=2'])
-      assertProblem(await send(target, request(`GET /api/logs?${query}`, host)), 422, 'invalid-query', `${name} ${query}`);
+      assertProblem(
+        await send(target, request(`GET /api/logs?${query}`, host)),
+        422,
+        'invalid-query',
+        `${name} ${query}`,
+      );
   }));
 
 test('unknown routes and methods are refused, the latter with Allow', () =>
   everywhere(async (send, { target, host, name }) => {
-    for (const path of ['/', '//', '/api', '/api/', '/api/nope', '/api/health/', '/API/health', '/api/%68ealth', '/../etc/passwd'])
+    for (const path of [
+      '/',
+      '//',
+      '/api',
+      '/api/',
+      '/api/nope',
+      '/api/health/',
+      '/API/health',
+      '/api/%68ealth',
+      '/../etc/passwd',
+    ])
       assertProblem(await send(target, request(`GET ${path}`, host)), 404, 'not-found', `${name} ${path}`);
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await send(target, request(`${method} /api/health`, host));
@@ -257,7 +297,8 @@ test('connections and streams over the limits are told to come back later', asyn
   await Promise.all(idle.map(s => new Promise(resolve => s.once('connect', resolve))));
   let answer = await raw({ port: small.port }, request('GET /api/health', host));
   // the third stream's connection may not have been closed yet when the last idle one came: then one more is in
-  for (let i = 0; answer.status === 200 && i < 50; i++) answer = await raw({ port: small.port }, request('GET /api/health', host));
+  for (let i = 0; answer.status === 200 && i < 50; i++)
+    answer = await raw({ port: small.port }, request('GET /api/health', host));
   assertProblem(answer, 503, 'busy', 'connection');
   assert.ok(Number(answer.headers['retry-after']) > 0);
 });

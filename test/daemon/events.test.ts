@@ -1,0 +1,170 @@
+// The event stream: what it starts with, what it replays, whom it drops, how it ends.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { decodeEvents } from '../../daemon/api/client.ts';
+import type { Snapshot, Status } from '../../daemon/api/schema.ts';
+import { open, type Running, request, startFront } from './front.ts';
+
+interface Received {
+  event: string;
+  id: string;
+  data: unknown;
+}
+
+/** Opens a stream and gives its events one by one. */
+async function follow(running: Running, headers: Record<string, string> = {}, version = '1.1') {
+  const socket = open({ path: running.socket });
+  socket.write(request('GET /api/events', 'localhost', headers).replace('HTTP/1.1', `HTTP/${version}`));
+  const events = decodeEvents(bodyOf(socket)) as AsyncGenerator<Received>;
+  return {
+    socket,
+    next: async () => (await events.next()).value as Received,
+    ended: async () => (await events.next()).done,
+    close: () => socket.destroy(),
+  };
+}
+
+/** The body's text: head cut off, chunked encoding taken apart. */
+async function* bodyOf(socket: Socket): AsyncGenerator<string> {
+  let head = '';
+  let buffer = Buffer.alloc(0);
+  for await (const piece of socket as AsyncIterable<Buffer>) {
+    buffer = Buffer.concat([buffer, piece]);
+    if (!head) {
+      const end = buffer.indexOf('\r\n\r\n');
+      if (end < 0) continue;
+      head = buffer.subarray(0, end).toString();
+      assert.match(head, /^HTTP\/1\.1 200 /);
+      assert.match(head, /content-type: text\/event-stream/i);
+      buffer = buffer.subarray(end + 4);
+    }
+    if (!/transfer-encoding: chunked/i.test(head)) {
+      yield buffer.toString();
+      buffer = Buffer.alloc(0);
+      continue;
+    }
+    for (;;) {
+      const line = buffer.indexOf('\r\n');
+      if (line < 0) break;
+      const size = Number.parseInt(buffer.subarray(0, line).toString(), 16);
+      if (buffer.length < line + 2 + size + 2) break;
+      if (size === 0) return;
+      yield buffer.subarray(line + 2, line + 2 + size).toString();
+      buffer = buffer.subarray(line + 2 + size + 2);
+    }
+  }
+}
+
+function connected(running: Running, text: string): Status {
+  const status: Status = {
+    ...running.daemon.state.snapshot().status,
+    state: 'connected',
+    reason: { code: null, text },
+  };
+  running.daemon.state.set('status', status);
+  return status;
+}
+
+for (const version of ['1.1', '1.0'])
+  test(`a stream over HTTP/${version} starts with the whole snapshot and goes on with what changes`, async t => {
+    const running = await startFront(t);
+    const stream = await follow(running, {}, version);
+    t.after(stream.close);
+    const first = await stream.next();
+    assert.equal(first.event, 'snapshot');
+    assert.deepEqual(first.data, running.daemon.state.snapshot());
+    assert.equal(first.id, String((first.data as Snapshot).revision));
+    const status = connected(running, 'one');
+    const second = await stream.next();
+    assert.deepEqual([second.event, second.data], ['status', status]);
+    assert.ok(Number(second.id) > Number(first.id));
+  });
+
+test('setting an equal value tells nobody', async t => {
+  const running = await startFront(t);
+  const stream = await follow(running);
+  t.after(stream.close);
+  await stream.next();
+  connected(running, 'same');
+  connected(running, 'same');
+  connected(running, 'other');
+  assert.equal(((await stream.next()).data as Status).reason!.text, 'same');
+  assert.equal(((await stream.next()).data as Status).reason!.text, 'other');
+});
+
+test('a reconnect with Last-Event-ID gets exactly what it missed', async t => {
+  const running = await startFront(t);
+  const first = await follow(running);
+  const { id } = await first.next();
+  first.close();
+  connected(running, 'a');
+  running.daemon.settings.setSession({ ui: { theme: 'dark' } });
+  connected(running, 'b');
+  const again = await follow(running, { 'last-event-id': id });
+  t.after(again.close);
+  assert.equal(((await again.next()).data as Status).reason!.text, 'a');
+  const last = await again.next();
+  assert.equal((last.data as Status).reason!.text, 'b');
+  const current = await follow(running, { 'last-event-id': last.id });
+  t.after(current.close);
+  connected(running, 'c');
+  assert.equal(((await current.next()).data as Status).reason!.text, 'c');
+});
+
+test('what lies beyond the ring, or comes from another run, is told as a gap and a fresh snapshot', async t => {
+  const running = await startFront(t);
+  const first = await follow(running);
+  const { id } = await first.next();
+  first.close();
+  for (let i = 0; i <= 1_000; i++) connected(running, String(i));
+  for (const lastEventId of [id, '0', '1', String(Number(id) + 10_000_000), 'x', '-1']) {
+    const stream = await follow(running, { 'last-event-id': lastEventId });
+    t.after(stream.close);
+    assert.equal((await stream.next()).event, 'gap', lastEventId);
+    const snapshot = await stream.next();
+    assert.equal(snapshot.event, 'snapshot');
+    assert.equal((snapshot.data as Snapshot).status.reason!.text, '1000');
+  }
+  const edge = await follow(running, { 'last-event-id': String(Number(id) + 1) });
+  t.after(edge.close);
+  assert.equal(((await edge.next()).data as Status).reason!.text, '1', 'the oldest of the ring is still replayed');
+});
+
+test('a client that does not read is dropped at its backlog, and the others miss nothing', async t => {
+  const running = await startFront(t);
+  const reader = await follow(running);
+  t.after(reader.close);
+  await reader.next();
+  const stalled = open({ path: running.socket });
+  t.after(() => stalled.destroy());
+  stalled.write(request('GET /api/events', 'localhost'));
+  await once(stalled, 'data');
+  stalled.pause();
+  const filler = 'x'.repeat(30_000);
+  let sent = 0;
+  while (running.front.streams.count() === 2) {
+    assert.ok(sent < 200, 'never dropped');
+    connected(running, `${sent} ${filler}`);
+    const { data } = await reader.next();
+    assert.ok((data as Status).reason!.text.startsWith(`${sent} `));
+    sent++;
+  }
+  assert.equal(running.front.streams.count(), 1);
+});
+
+test('closing says bye to every stream and ends it at once', async t => {
+  const running = await startFront(t);
+  const streams = await Promise.all(Array.from({ length: 64 }, () => follow(running)));
+  for (const stream of streams) await stream.next();
+  const started = performance.now();
+  const closing = running.front.close('stopped', 1_000);
+  for (const stream of streams) {
+    const bye = await stream.next();
+    assert.deepEqual([bye.event, bye.data], ['bye', { reason: 'stopped' }]);
+    assert.equal(await stream.ended(), true);
+  }
+  await closing;
+  assert.ok(performance.now() - started < 2_000);
+});
