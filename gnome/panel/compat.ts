@@ -1,0 +1,181 @@
+// Types describe libadwaita 1.8, Debian 12 has 1.2: what is newer than 1.2 is reached only here, and used where it exists.
+import Adw from 'gi://Adw?version=1';
+import type Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+
+/** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
+const A = Adw as unknown as Partial<typeof Adw>;
+
+/** A header bar and further top bars over `content`. */
+export function toolbarView(bars: Gtk.Widget[], content: Gtk.Widget): Gtk.Widget {
+  if (A.ToolbarView) {
+    // 1.4
+    const view = new A.ToolbarView({ content });
+    for (const bar of bars) view.add_top_bar(bar);
+    return view;
+  }
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
+  for (const bar of bars) box.append(bar);
+  content.vexpand = true;
+  box.append(content);
+  return box;
+}
+
+export interface Banner {
+  widget: Gtk.Widget;
+  /** Shows the text, or with null takes the banner away. */
+  show(title: string | null): void;
+}
+
+/** A bar across the window with at most one button. */
+export function createBanner(button?: { label: string; activate(): void }): Banner {
+  if (A.Banner) {
+    // 1.3
+    const banner = new A.Banner({ title: '', use_markup: false, button_label: button?.label ?? '' });
+    if (button) banner.connect('button-clicked', () => button.activate());
+    return {
+      widget: banner,
+      show(title) {
+        if (title !== null) banner.title = title;
+        banner.revealed = title !== null;
+      },
+    };
+  }
+  const label = new Gtk.Label({ wrap: true, hexpand: true, xalign: button ? 0 : 0.5, css_classes: ['heading'] });
+  if (!button) label.justify = Gtk.Justification.CENTER;
+  const box = new Gtk.Box({ spacing: 12, css_classes: ['culvert-banner'] });
+  box.append(label);
+  if (button) {
+    const widget = new Gtk.Button({ label: button.label, valign: Gtk.Align.CENTER });
+    widget.connect('clicked', () => button.activate());
+    box.append(widget);
+  }
+  const revealer = new Gtk.Revealer({ child: box });
+  // a closed revealer still has its child in the tree of a screen reader
+  revealer.visible = false;
+  revealer.connect('notify::child-revealed', () => {
+    if (!revealer.child_revealed && !revealer.reveal_child) revealer.visible = false;
+  });
+  return {
+    widget: revealer,
+    show(title) {
+      if (title !== null) {
+        label.label = title;
+        revealer.visible = true;
+      }
+      revealer.reveal_child = title !== null;
+      if (title === null && !revealer.get_mapped()) revealer.visible = false;
+    },
+  };
+}
+
+export interface Question {
+  heading: string;
+  body: string;
+  /** The first is what closing the dialog means. */
+  responses: [id: string, label: string][];
+  suggested?: string;
+  extra?: Gtk.Widget;
+}
+
+/** Asks, and resolves with the chosen response's id. */
+export function ask(parent: Gtk.Window, { heading, body, responses, suggested, extra }: Question): Promise<string> {
+  const fill = (dialog: Adw.AlertDialog | Adw.MessageDialog) => {
+    for (const [id, label] of responses) dialog.add_response(id, label);
+    if (suggested) dialog.set_response_appearance(suggested, Adw.ResponseAppearance.SUGGESTED);
+    dialog.set_default_response(suggested ?? responses[0]![0]);
+    dialog.set_close_response(responses[0]![0]);
+    if (extra) dialog.set_extra_child(extra);
+  };
+  return new Promise(resolve => {
+    if (A.AlertDialog) {
+      // 1.5
+      const dialog = new A.AlertDialog({ heading, body });
+      fill(dialog);
+      dialog.choose(parent, null, (_: unknown, result: Gio.AsyncResult) => resolve(dialog.choose_finish(result)));
+    } else {
+      // 1.2; deprecated in 1.6
+      const dialog = new Adw.MessageDialog({ heading, body, transient_for: parent, modal: true });
+      fill(dialog);
+      dialog.connect('response', (_dialog, response) => resolve(response));
+      dialog.present();
+    }
+  });
+}
+
+export interface About {
+  application_name: string;
+  application_icon: string;
+  version: string;
+  comments: string;
+  developer_name: string;
+  website: string;
+  license_type: Gtk.License;
+  translator_credits: string;
+}
+
+export function showAbout(parent: Gtk.Window, about: About): void {
+  // 1.5
+  if (A.AboutDialog) new A.AboutDialog(about).present(parent);
+  else new Adw.AboutWindow({ ...about, transient_for: parent, modal: true }).present();
+}
+
+/** A section of the shortcuts window: title, and per line what it does and its accelerator. */
+export type ShortcutSection = [title: string, lines: [title: string, accelerator: string][]];
+
+export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): void {
+  if (A.ShortcutsDialog && A.ShortcutsSection && A.ShortcutsItem) {
+    // 1.8
+    const dialog = new A.ShortcutsDialog();
+    for (const [title, lines] of sections) {
+      const section = A.ShortcutsSection.new(title);
+      for (const [name, accelerator] of lines) section.add(A.ShortcutsItem.new(name, accelerator));
+      dialog.add(section);
+    }
+    dialog.present(parent);
+    return;
+  }
+  // GtkShortcutsWindow takes its children from a builder only, until 4.14
+  const text = (s: string) => GLib.markup_escape_text(s, -1);
+  const line = ([title, accelerator]: [string, string]) =>
+    `<child><object class="GtkShortcutsShortcut"><property name="title">${text(title)}</property>` +
+    `<property name="accelerator">${text(accelerator)}</property></object></child>`;
+  const groups = sections.map(
+    ([title, lines]) =>
+      `<child><object class="GtkShortcutsGroup"><property name="title">${text(title)}</property>${lines.map(line).join('')}</object></child>`,
+  );
+  const builder = Gtk.Builder.new_from_string(
+    `<interface><object class="GtkShortcutsWindow" id="window"><property name="modal">1</property><child>` +
+      `<object class="GtkShortcutsSection"><property name="visible">1</property>${groups.join('')}</object></child></object></interface>`,
+    -1,
+  );
+  const window = builder.get_object('window') as Gtk.ShortcutsWindow;
+  window.transient_for = parent;
+  window.present();
+}
+
+/** Has a screen reader say `text`; before GTK 4.14 nothing can. */
+export function announce(widget: Gtk.Widget, text: string): void {
+  const able = widget as Partial<Pick<Gtk.Widget, 'announce'>>;
+  able.announce?.call(widget, text, Gtk.AccessibleAnnouncementPriority.MEDIUM);
+}
+
+/** Whether anyone can see the window: mapped, and since 4.12 not on another workspace or behind a lock screen. */
+export function isSeen(window: Gtk.Window): boolean {
+  return window.get_mapped() && !(window as Partial<Pick<Gtk.Window, 'suspended'>>).suspended;
+}
+
+/** Calls `listener` whenever `isSeen` may have changed. */
+export function onSeenChanged(window: Gtk.Window, listener: () => void): void {
+  window.connect('map', listener);
+  window.connect('unmap', listener);
+  if ('suspended' in window) window.connect('notify::suspended', listener);
+}
+
+/** The text colour that CSS gives a widget, for drawing in it. */
+export function textColour(widget: Gtk.Widget): { red: number; green: number; blue: number } {
+  const able = widget as Partial<Pick<Gtk.Widget, 'get_color'>>;
+  // 4.10; the style context is deprecated since
+  return able.get_color ? able.get_color.call(widget) : widget.get_style_context().get_color();
+}

@@ -1,0 +1,31 @@
+// Where this build is installed and where its daemon listens; found from the running file, so a moved tree works.
+import GLib from 'gi://GLib?version=2.0';
+
+export const APP_ID = 'org.culvert.Culvert';
+export const APP_PATH = '/org/culvert/Culvert';
+export const TRAY_NAME = 'org.culvert.Culvert.Tray';
+
+/** `<prefix>/share/culvert`, which holds the running file. */
+export const pkgdatadir = GLib.path_get_dirname(GLib.filename_from_uri(import.meta.url)[0]);
+export const datadir = GLib.path_get_dirname(pkgdatadir);
+export const localedir = GLib.build_filenamev([datadir, 'locale']);
+export const icondir = GLib.build_filenamev([datadir, 'icons']);
+
+/** The API's Unix socket; the same rule as the daemon's own (daemon/paths.ts). */
+export function socketPath(): string {
+  const session = absolute('XDG_RUNTIME_DIR');
+  if (session) return GLib.build_filenamev([session, 'culvert', 'api.sock']);
+  const state = absolute('XDG_STATE_HOME') ?? GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
+  return GLib.build_filenamev([state, 'culvert', 'run', 'api.sock']);
+}
+
+/** The `culvert` program of this prefix, else the one in PATH, else null. */
+export function culvertProgram(): string | null {
+  const own = GLib.build_filenamev([GLib.path_get_dirname(datadir), 'bin', 'culvert']);
+  return GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE) ? own : GLib.find_program_in_path('culvert');
+}
+
+function absolute(variable: string): string | null {
+  const value = GLib.getenv(variable);
+  return value?.startsWith('/') ? value : null;
+}

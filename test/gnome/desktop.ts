@@ -1,0 +1,145 @@
+// A private X server, session bus and home for one test file, and the panel and tray built from the present source.
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Desktop {
+  env: NodeJS.ProcessEnv;
+  /** Installation prefix with `share/culvert/{panel,tray}.js`. */
+  prefix: string;
+  /** Where the daemon is expected to listen. */
+  socket: string;
+  /** Temporary directory, gone at the end. */
+  directory: string;
+  /** Starts a program in the desktop; it is ended with it. */
+  start(command: string, args: string[], env?: NodeJS.ProcessEnv): Running;
+  close(): Promise<void>;
+}
+
+export interface Running {
+  child: ChildProcess;
+  /** What it wrote so far on both streams. */
+  output(): string;
+  exited: Promise<number | null>;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Why GUI tests can't run here, or false; as node:test's `skip` takes it. */
+export function missing(...more: string[]): string | false {
+  const programs = ['gjs', 'Xvfb', 'dbus-daemon', 'glib-compile-resources', ...more];
+  const absent = programs.filter(name => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
+  if (absent.length) return `needs ${absent.join(', ')}`;
+  const check = spawnSync('gjs', ['-c', 'imports.gi.versions.Gtk = "4.0"; imports.gi.Adw; imports.gi.Soup']);
+  return check.status === 0 ? false : 'needs the typelibs of GTK 4, libadwaita and libsoup 3';
+}
+
+/** @param screen size of the X screen, such as `1280x900`. */
+export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
+  const directory = mkdtempSync(join(tmpdir(), 'culvert-gui-'));
+  for (const name of ['run', 'home']) mkdirSync(join(directory, name), { mode: 0o700 });
+  const running: Running[] = [];
+  const start = (command: string, args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const program = run(command, args, { ...desktop.env, ...env });
+    running.push(program);
+    return program;
+  };
+  const desktop: Desktop = {
+    env: {
+      PATH: process.env.PATH,
+      LANG: 'C.UTF-8',
+      HOME: join(directory, 'home'),
+      XDG_CONFIG_HOME: join(directory, 'home', '.config'),
+      XDG_RUNTIME_DIR: join(directory, 'run'),
+      ...{ GDK_BACKEND: 'x11', GSK_RENDERER: 'cairo', ADW_DISABLE_PORTAL: '1', GSETTINGS_BACKEND: 'memory' },
+      ...{ NO_AT_BRIDGE: '0', GTK_A11Y: 'atspi' },
+    },
+    prefix: join(directory, 'prefix'),
+    socket: join(directory, 'run', 'culvert', 'api.sock'),
+    directory,
+    start,
+    async close() {
+      for (const program of running.reverse()) await program.kill();
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+  // a test that fails before it closes must not leave an X server behind
+  process.once('exit', () => {
+    for (const { child } of running) child.kill('SIGKILL');
+  });
+  const built = buildPrefix(desktop.prefix);
+  // -noreset: else the server resets when its last client leaves, and the next one may find no display
+  const x = start('Xvfb', ['-displayfd', '1', '-screen', '0', `${screen}x24`, '-nolisten', 'tcp', '-noreset']);
+  const bus = start('dbus-daemon', ['--session', '--nofork', '--print-address=1']);
+  desktop.env.DISPLAY = `:${await firstLine(x)}`;
+  desktop.env.DBUS_SESSION_BUS_ADDRESS = await firstLine(bus);
+  await built;
+  return desktop;
+}
+
+/** Bundles panel and tray and lays them out as an installation does. */
+export async function buildPrefix(prefix: string): Promise<void> {
+  const share = join(prefix, 'share', 'culvert');
+  mkdirSync(share, { recursive: true });
+  cpSync(join(ROOT, 'data', 'icons', 'hicolor'), join(prefix, 'share', 'icons', 'hicolor'), { recursive: true });
+  const entries = { panel: 'gnome/panel/main.ts', tray: 'gnome/tray/main.ts' };
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: Object.fromEntries(Object.entries(entries).filter(([, path]) => existsSync(join(ROOT, path)))),
+    outdir: share,
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'firefox102',
+    external: ['gi://*', 'resource://*', 'system', 'gettext', 'cairo'],
+    charset: 'utf8',
+    logLevel: 'warning',
+    define: { __VERSION__: '"0.0.0-test"' },
+  });
+  const data = join(ROOT, 'data');
+  execFileSync('glib-compile-resources', [
+    `--sourcedir=${data}`,
+    `--target=${join(share, 'panel.gresource')}`,
+    join(data, 'panel.gresource.xml'),
+  ]);
+}
+
+/** Polls until `condition` holds. @throws Error naming `what` after `ms`. */
+export async function until(what: string, condition: () => unknown, ms = 10_000): Promise<void> {
+  const end = Date.now() + ms;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`not within ${ms / 1000} s: ${what}`);
+    await new Promise(resolve => setTimeout(resolve, 25));
+  }
+}
+
+function run(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
+  const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text));
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.on('exit', resolve);
+    child.on('error', reject);
+  });
+  return {
+    child,
+    output: () => output,
+    exited,
+    async kill(signal = 'SIGTERM') {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      const late = setTimeout(() => child.kill('SIGKILL'), 3000);
+      await exited;
+      clearTimeout(late);
+    },
+  };
+}
+
+async function firstLine({ child, output }: Running): Promise<string> {
+  await until(`a line from ${child.spawnfile}`, () => output().includes('\n'));
+  return output().split('\n')[0]!.trim();
+}
