@@ -1,0 +1,90 @@
+// The emulator: an executable that stands in for `warp-cli`, so that everything runs on a machine without it.
+import { join } from 'node:path';
+import { control } from './control.ts';
+import { FaultError, parseFaults } from './faults.ts';
+import { helpPage } from './help.ts';
+import { write } from './io.ts';
+import { listen } from './listen.ts';
+import { parse } from './parse.ts';
+import { perform } from './perform.ts';
+import { problem } from './problems.ts';
+import { respond } from './respond.ts';
+import { misbehave, serviceProblem } from './service.ts';
+import type { State } from './state.ts';
+import { load, StoreError } from './store.ts';
+import { termsAccepted } from './terms.ts';
+import { eraOf, NEWEST } from './version.ts';
+
+/** sysexits(3): a wrong name in the environment; a state that can't be used. */
+const USAGE = 64;
+const SOFTWARE = 70;
+
+/** @returns the exit code, or null while a listener goes on */
+async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | null> {
+  const file = stateFile(env);
+  if (argv[0] === '--emulate') return control(argv.slice(1), file);
+
+  const stored = load(file);
+  const eraFor = (state: State) => eraOf(env.CULVERT_EMULATOR_VERSION || state.version || NEWEST);
+  const faultsFor = (state: State) => parseFaults(env.CULVERT_EMULATOR_FAULTS ?? '', state.faults);
+  const era = eraFor(stored);
+  const faults = faultsFor(stored);
+
+  const parsed = parse(argv, era);
+  switch (parsed.kind) {
+    case 'help':
+      return print(1, helpPage(parsed.path, parsed.long, era), 0);
+    case 'version':
+      return print(1, `warp-cli ${era.version}\n`, 0);
+    case 'bare':
+      return print(2, helpPage(parsed.path, false, era), era.has('clap4') ? 2 : 1);
+    case 'problem': {
+      const { text, exitCode } = problem(parsed.problem, parsed.path, era);
+      return print(2, text, exitCode);
+    }
+  }
+
+  const { words, args, globals, deprecated } = parsed;
+  const command = words.join(' ');
+  if (deprecated) {
+    const { old, now } = deprecated;
+    write(2, `Warning: The "${old}" command will be deprecated in a future release. Please use "${now}" instead\n`);
+  }
+  await misbehave(command, faults);
+  if (faults.strikes('terms', command) !== null && !termsAccepted(file, globals.acceptTos)) return 1;
+  const down = serviceProblem(stored, command, faults, file);
+  if (down) return respond(down, command, globals, faults);
+
+  const connectMs = env.CULVERT_EMULATOR_CONNECT_MS ? Number(env.CULVERT_EMULATOR_CONNECT_MS) : null;
+  const answer = perform({ command, args, file, era, faults, connectMs });
+  // A listener tells the status itself, first and whenever it changes.
+  if (globals.listen) {
+    const failed = answer.kind !== 'said' && answer.kind !== 'success';
+    if (failed || command !== 'status') respond(answer, command, globals, faults);
+    return failed ? 1 : listen({ file, json: globals.json, eraFor, faultsFor });
+  }
+  return respond(answer, command, globals, faults);
+}
+
+function print(stream: 1 | 2, text: string, exitCode: number): number {
+  write(stream, text);
+  return exitCode;
+}
+
+function stateFile(env: NodeJS.ProcessEnv): string {
+  if (env.CULVERT_EMULATOR_STATE) return env.CULVERT_EMULATOR_STATE;
+  const state = env.XDG_STATE_HOME?.startsWith('/') ? env.XDG_STATE_HOME : join(env.HOME ?? '/', '.local/state');
+  return join(state, 'culvert/emulator.json');
+}
+
+main(process.argv.slice(2), process.env).then(
+  code => {
+    if (code !== null) process.exit(code);
+  },
+  (error: unknown) => {
+    const known = error instanceof FaultError || error instanceof StoreError;
+    const text = known ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+    write(2, `culvert-emulator: ${text}\n`);
+    process.exit(error instanceof FaultError ? USAGE : SOFTWARE);
+  },
+);

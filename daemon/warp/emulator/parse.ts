@@ -1,0 +1,146 @@
+// argv -> what was asked, the way clap does it: options where they belong, help and errors from the same table.
+import { type Argument, type Command, find, HELP_COMMAND, type Option, optionsOf } from './grammar.ts';
+import type { ParseProblem } from './problems.ts';
+import { rootOf } from './root.ts';
+import { formatProblem } from './values.ts';
+import type { Era } from './version.ts';
+
+export interface Globals {
+  listen: boolean;
+  json: boolean;
+  acceptTos: boolean;
+}
+
+export type Parsed =
+  | { kind: 'run'; words: string[]; args: string[]; globals: Globals; deprecated: { old: string; now: string } | null }
+  | { kind: 'help'; path: Command[]; long: boolean }
+  | { kind: 'bare'; path: Command[] }
+  | { kind: 'version' }
+  | { kind: 'problem'; path: Command[]; problem: ParseProblem };
+
+/**
+ * @param argv without the program
+ * @returns for `run`: the grouped command's words (`['tunnel', 'ip', 'add']`) and its argument values
+ */
+export function parse(argv: string[], era: Era): Parsed {
+  const path: Command[] = [rootOf(era)];
+  const globals: Globals = { listen: false, json: false, acceptTos: false };
+  const args: string[] = [];
+  const here = () => path.at(-1)!;
+  const fail = (what: ParseProblem): Parsed => ({ kind: 'problem', path, problem: what });
+  let optionsEnded = false;
+  let anything = false;
+
+  for (let i = 0; i < argv.length; i++) {
+    const token = argv[i]!;
+    if (!optionsEnded && token === '--') {
+      optionsEnded = true;
+      continue;
+    }
+    if (!optionsEnded && token.startsWith('-') && token !== '-') {
+      const options = optionsOf(path, era);
+      for (const flag of flagsIn(token)) {
+        const option = options.find(each => each.long === flag.long || (flag.short && each.short === flag.short));
+        if (!option) return fail({ kind: 'unexpected', token: flag.text, options });
+        if (option.long === 'help') return { kind: 'help', path, long: flag.long === 'help' };
+        if (option.long === 'version') return { kind: 'version' };
+        if (option.value) {
+          if (flag.value === undefined && argv[i + 1] === undefined) return fail({ kind: 'no-value', option });
+          if (flag.value === undefined) i++;
+          if (flag.rest) break;
+        } else if (flag.value !== undefined) return fail({ kind: 'unwanted-value', option, value: flag.value });
+        note(globals, option);
+        anything = true;
+      }
+      continue;
+    }
+    if (args.length === 0 && here().subcommands) {
+      if (token === 'help') return help(argv.slice(i + 1), path, era);
+      const next = find(here(), token, era);
+      if (next) {
+        path.push(next);
+        continue;
+      }
+      if (!here().args) return fail({ kind: 'unrecognized', token });
+    }
+    const argument = here().args?.[args.length];
+    if (!argument) return fail({ kind: 'unexpected', token, options: [] });
+    const wrong = valueProblem(argument, token);
+    if (wrong) return fail(wrong);
+    args.push(token);
+  }
+
+  const command = here();
+  if (command.subcommands && args.length === 0 && !command.optionalSubcommand && !command.argsOrSubcommand) {
+    return anything && path.length === 1 ? fail({ kind: 'no-subcommand' }) : { kind: 'bare', path };
+  }
+  const missing = (command.args ?? []).slice(args.length).filter(argument => !argument.optional);
+  if (missing.length > 0) return fail({ kind: 'missing', missing });
+  return run(path, args, globals, era);
+}
+
+function run(path: Command[], args: string[], globals: Globals, era: Era): Parsed {
+  const flat = path.at(-1)!.means;
+  const words = flat ?? path.slice(1).map(command => command.name);
+  const old = path[1]?.name ?? '';
+  const deprecated = flat && era.has('flatNamesWarn') && flat.join(' ') !== old ? { old, now: flat.join(' ') } : null;
+  return {
+    kind: 'run',
+    words: flat ? withoutValues(words) : words,
+    args: flat ? [...valuesIn(words), ...args] : args,
+    globals,
+    deprecated,
+  };
+}
+
+/** `trusted wifi enable` is the command `trusted wifi` with the value `enable`. */
+const isValue = (word: string) => word === 'enable' || word === 'disable';
+const withoutValues = (words: string[]) => words.filter(word => !isValue(word));
+const valuesIn = (words: string[]) => words.filter(isValue);
+
+function help(rest: string[], path: Command[], era: Era): Parsed {
+  const target = [...path];
+  for (const token of rest) {
+    if (token === '--help' || token === '-h') return { kind: 'help', path: [...path, HELP_COMMAND], long: true };
+    if (token === 'help') return { kind: 'help', path: [...target, HELP_COMMAND], long: true };
+    const next = find(target.at(-1)!, token, era);
+    if (!next) return { kind: 'problem', path: target, problem: { kind: 'unrecognized', token } };
+    target.push(next);
+  }
+  return { kind: 'help', path: target, long: true };
+}
+
+function valueProblem(argument: Argument, value: string): ParseProblem | null {
+  if (argument.values) {
+    const known = argument.values.some(each => each.name === value);
+    return known ? null : { kind: 'invalid', argument, value, why: null };
+  }
+  const why = formatProblem(argument.format, value);
+  return why === null ? null : { kind: 'invalid', argument, value, why };
+}
+
+interface Flag {
+  text: string;
+  long?: string;
+  short?: string;
+  value?: string;
+  /** The rest of a bundle was taken as the value. */
+  rest?: boolean;
+}
+
+function flagsIn(token: string): Flag[] {
+  if (token.startsWith('--')) {
+    const [name = '', ...value] = token.slice(2).split('=');
+    return [{ text: `--${name}`, long: name, ...(value.length > 0 && { value: value.join('=') }) }];
+  }
+  return [...token.slice(1)].map((short, at, all) => {
+    const rest = all.slice(at + 1).join('');
+    return short === 't' && rest ? { text: `-${short}`, short, value: rest, rest: true } : { text: `-${short}`, short };
+  });
+}
+
+function note(globals: Globals, option: Option): void {
+  if (option.long === 'listen') globals.listen = true;
+  if (option.long === 'json') globals.json = true;
+  if (option.long === 'accept-tos') globals.acceptTos = true;
+}

@@ -1,0 +1,248 @@
+// What the emulated client knows: one JSON object, kept in a file and shared by every process that speaks for it.
+
+/** `ms` since the epoch. */
+type Time = number;
+
+export interface Route {
+  value: string;
+  description: string;
+}
+export interface Fallback {
+  domain: string;
+  description: string;
+  servers: string[];
+}
+export interface VirtualNetwork {
+  id: string;
+  name: string;
+  description: string;
+  default: boolean;
+}
+export interface Target {
+  id: string;
+  protocol: string;
+  port: number;
+  attributes: string;
+  ip: string;
+  vnet: string;
+  usernames: string[];
+}
+export interface Device {
+  device_id: string;
+  name: string;
+  model: string;
+  active: boolean;
+}
+
+export interface Registration {
+  id: string;
+  deviceId: string;
+  publicKey: string;
+  accountType: 'free' | 'limited' | 'unlimited' | 'team';
+  accountId: string;
+  license: string | null;
+  organization: string | null;
+}
+
+/** What an organisation prescribes; consumers have none. */
+export interface Policy {
+  switchLocked: boolean;
+  mode: string | null;
+  protocol: 'MASQUE' | 'WireGuard' | null;
+  gateway: { id: string; servers: string[] };
+  captivePortal: number;
+  disableAutoFallback: boolean;
+  supportUrl: string;
+  allowModeSwitch: boolean;
+  allowUpdates: boolean;
+  allowLeave: boolean;
+  localNetwork: boolean;
+  profileId: string;
+}
+
+export interface Settings {
+  alwaysOn: boolean;
+  /** null: never set by the user. */
+  mode: string | null;
+  proxyPort: number;
+  protocol: 'MASQUE' | 'WireGuard' | null;
+  masque: 'h3-only' | 'h2-only' | 'h3-with-h2-fallback' | null;
+  endpoint: string | null;
+  mtu: number | null;
+  pmtud: boolean | null;
+  families: 'off' | 'malware' | 'full';
+  gatewayId: string | null;
+  dnsLog: boolean;
+  environment: 'Normal' | 'FedRAMP-High' | null;
+  disableForWifi: boolean;
+  disableForEthernet: boolean;
+  ssids: string[];
+  splitMode: 'exclude' | 'include';
+  /** null: the default lists of the version that is asked. */
+  ips: Route[] | null;
+  hosts: Route[];
+  fallback: Fallback[] | null;
+  activeVnet: string | null;
+}
+
+/** The settings whose change the status reports (`SettingsChanged`). */
+export interface Summary {
+  always_on: boolean;
+  switch_locked: boolean;
+  auto_connect: null;
+  operation_mode: string;
+}
+
+export interface Stats {
+  v4: string;
+  v6: string;
+  handshakeAge: number;
+  sent: number;
+  received: number;
+  latency: number;
+  loss: number;
+  colo: string;
+  metal: string;
+}
+
+export interface State {
+  format: 1;
+  /** Everything that looks random follows from it. */
+  seed: number;
+  /** Version to speak where the environment names none. */
+  version: string | null;
+  /** Faults set by `--emulate fault=…`, in the notation of `faults.ts`. */
+  faults: string;
+  /** With the fault `socket-late`: when the service comes up. */
+  serviceUpAt: Time | null;
+  /** How long connecting takes from now on, `ms` in total. */
+  connectMs: number;
+  registration: Registration | null;
+  /** Why there is none. */
+  missing: 'DaemonStartup' | 'ManualDeletion';
+  /** Organisation whose browser login is under way. */
+  enrolling: string | null;
+  policy: Policy | null;
+  /** Since when a connection is wanted, how long each of its phases takes, and which endpoints it tries. */
+  connection: { since: Time; phases: number[]; endpoints: string[] } | null;
+  /** What the last change while disconnected was. */
+  change: { current: Summary; previous: Summary } | null;
+  settings: Settings;
+  override: { code: string; until: Time } | null;
+  localNetworkUntil: Time | null;
+  vnets: VirtualNetwork[];
+  targets: Target[];
+  otherDevices: Device[];
+  ipv6: boolean;
+  /** Figures held still, for a test. */
+  stats: Partial<Stats>;
+  /** Origins of settings held still, for a test: `{"Mode": "network policy"}`. */
+  sources: Record<string, string>;
+}
+
+export const DEFAULT_CONNECT_MS = 1200;
+
+/** A registered free account, terms accepted, disconnected: one `connect` away from a tunnel. */
+export function freshState(seed: number): State {
+  return {
+    format: 1,
+    seed,
+    version: null,
+    faults: '',
+    serviceUpAt: null,
+    connectMs: DEFAULT_CONNECT_MS,
+    registration: freshRegistration(seed),
+    missing: 'DaemonStartup',
+    enrolling: null,
+    policy: null,
+    connection: null,
+    change: null,
+    settings: freshSettings(),
+    override: null,
+    localNetworkUntil: null,
+    vnets: [],
+    targets: [],
+    otherDevices: [],
+    ipv6: true,
+    stats: {},
+    sources: {},
+  };
+}
+
+export function freshSettings(): Settings {
+  return {
+    alwaysOn: false,
+    mode: null,
+    proxyPort: 40000,
+    protocol: null,
+    masque: null,
+    endpoint: null,
+    mtu: null,
+    pmtud: null,
+    families: 'off',
+    gatewayId: null,
+    dnsLog: false,
+    environment: null,
+    disableForWifi: false,
+    disableForEthernet: false,
+    ssids: [],
+    splitMode: 'exclude',
+    ips: null,
+    hosts: [],
+    fallback: null,
+    activeVnet: null,
+  };
+}
+
+export function freshRegistration(seed: number): Registration {
+  const hex = hexFrom(seed);
+  const id = uuid(hex);
+  const part = () => hex(8);
+  return {
+    id,
+    deviceId: id,
+    publicKey: `3059301306072a8648ce3d020106082a8648ce3d030107034200${hex(130)}`,
+    accountType: 'free',
+    accountId: hex(32),
+    license: `${part()}-${part()}-${part()}`,
+    organization: null,
+  };
+}
+
+export function organizationPolicy(seed: number): Policy {
+  const hex = hexFrom(seed + 1);
+  return {
+    switchLocked: false,
+    mode: null,
+    protocol: null,
+    gateway: { id: hex(32), servers: ['162.159.36.1', '2606:4700:4700::1111'] },
+    captivePortal: 180,
+    disableAutoFallback: false,
+    supportUrl: '',
+    allowModeSwitch: true,
+    allowUpdates: false,
+    allowLeave: true,
+    localNetwork: true,
+    profileId: uuid(hex),
+  };
+}
+
+/** A stream of hexadecimal digits that depends on the seed alone. */
+export function hexFrom(seed: number): (length: number) => string {
+  let word = seed >>> 0;
+  const next = () => {
+    word = (word + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(word ^ (word >>> 15), word | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0).toString(16).padStart(8, '0');
+  };
+  return length => {
+    let text = '';
+    while (text.length < length) text += next();
+    return text.slice(0, length);
+  };
+}
+
+function uuid(hex: (length: number) => string): string {
+  return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
+}

@@ -1,0 +1,108 @@
+// A fixture: the emulator as an executable with a state of its own, bundled once for all test files.
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const SOURCE = join(ROOT, 'daemon/warp/emulator');
+
+export interface Result {
+  stdout: string;
+  stderr: string;
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface Emulator {
+  /** Absolute path of an executable that is spawned like `warp-cli`; its name is `warp-cli`, its folder holds nothing else. */
+  bin: string;
+  /** Give it to whoever spawns `bin`: HOME, PATH and the `CULVERT_EMULATOR_*` variables. */
+  env: NodeJS.ProcessEnv;
+  stateFile: string;
+  /** Runs `warp-cli ARGV…` to its end. */
+  run(...argv: string[]): Promise<Result>;
+  /** As `run`, with further variables. */
+  runWith(env: NodeJS.ProcessEnv, ...argv: string[]): Promise<Result>;
+  /** `--emulate WORDS…`: `control('reset', 'fault=service-down')`. Rejects when it fails. */
+  control(...words: string[]): Promise<string>;
+  start(...argv: string[]): ChildProcessWithoutNullStreams;
+  remove(): Promise<void>;
+}
+
+/**
+ * A fresh emulator in a temporary home: registered, disconnected, terms accepted.
+ * @param options.version the release to be, as `CULVERT_EMULATOR_VERSION` takes it
+ * @param options.faults as `CULVERT_EMULATOR_FAULTS` takes them; those set by `control` can be taken back
+ * @param options.connectMs how long connecting takes (default 0)
+ */
+export async function emulator(
+  options: { version?: string; faults?: string; connectMs?: number } = {},
+): Promise<Emulator> {
+  const bundle = await bundled();
+  const home = await mkdtemp(join(tmpdir(), 'culvert-emulator-'));
+  const bin = join(home, 'bin/warp-cli');
+  const stateFile = join(home, 'state/emulator.json');
+  await mkdir(join(home, 'bin'));
+  await writeFile(bin, `#!/bin/sh\nexec '${process.execPath}' '${bundle}' "$@"\n`);
+  await chmod(bin, 0o755);
+  const env: NodeJS.ProcessEnv = {
+    HOME: home,
+    PATH: process.env.PATH,
+    CULVERT_EMULATOR_STATE: stateFile,
+    CULVERT_EMULATOR_CONNECT_MS: String(options.connectMs ?? 0),
+    ...(options.version !== undefined && { CULVERT_EMULATOR_VERSION: options.version }),
+    ...(options.faults !== undefined && { CULVERT_EMULATOR_FAULTS: options.faults }),
+  };
+  const runWith = (more: NodeJS.ProcessEnv, ...argv: string[]) => run(bin, argv, { ...env, ...more });
+  return {
+    bin,
+    env,
+    stateFile,
+    runWith,
+    run: (...argv) => runWith({}, ...argv),
+    async control(...words) {
+      const { stdout, stderr, exitCode } = await runWith({}, '--emulate', ...words);
+      if (exitCode !== 0) throw new Error(`--emulate ${words.join(' ')}: ${stderr}`);
+      return stdout;
+    },
+    start: (...argv) => spawn(bin, argv, { env }),
+    remove: () => rm(home, { recursive: true, force: true }),
+  };
+}
+
+function run(bin: string, argv: string[], env: NodeJS.ProcessEnv): Promise<Result> {
+  return new Promise((fulfil, reject) => {
+    const child = execFile(bin, argv, { env, maxBuffer: 16 * 2 ** 20 }, (error, stdout, stderr) => {
+      if (error && typeof error.code === 'string') return reject(error);
+      fulfil({ stdout, stderr, exitCode: child.exitCode, signal: child.signalCode });
+    });
+    child.stdin?.end();
+  });
+}
+
+/** The bundle under build/test, named by what it was made from: test files in parallel find it or make the same. */
+async function bundled(): Promise<string> {
+  const names = (await readdir(SOURCE, { recursive: true })).filter(name => name.endsWith('.ts')).sort();
+  const hash = createHash('sha256');
+  for (const name of names) hash.update(`${name}\0`).update(await readFile(join(SOURCE, name)));
+  const folder = join(ROOT, 'build/test');
+  const bundle = join(folder, `emulator-${hash.digest('hex').slice(0, 16)}.cjs`);
+  if (await stat(bundle).catch(() => null)) return bundle;
+  await mkdir(folder, { recursive: true });
+  const { build } = await import('esbuild');
+  const outfile = `${bundle}.${process.pid}.part`;
+  await build({
+    entryPoints: [join(SOURCE, 'main.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    minify: true,
+    logLevel: 'error',
+  });
+  await rename(outfile, bundle);
+  return bundle;
+}
