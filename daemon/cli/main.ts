@@ -13,6 +13,7 @@ const { argv, env, stdin, stdout, stderr } = process;
 const ended = new AbortController();
 /** Known before parsing, so that a parsing failure is told as asked for. */
 const json = argv.includes('--json');
+const GRACE_MS = 500;
 const err = createStyle(wantsColour(stderr, env));
 
 // a reader that went away has had enough: `culvert status --watch | head -1` is no failure
@@ -25,6 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (ended.signal.aborted) process.exit(EXIT.interrupted); // asked twice
     ended.abort();
+    setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS).unref(); // for what waits for an answer, not for the signal
   });
 }
 
@@ -66,9 +68,11 @@ async function main(words: string[]): Promise<number> {
 /** Tells a failure on stderr; returns the exit code. */
 function complain(error: unknown): number {
   if (isCommander(error)) {
-    if (error.exitCode === 0) return EXIT.ok; // help was printed
+    if (error.exitCode === 0) return EXIT.ok; // help was asked for
+    if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
     const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
-    return complain(usage(message, suggestion.join(' ') || 'See: culvert --help'));
+    const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
+    return complain(usage(`${message}.`, hint || `See: culvert help ${argv[2]}`));
   }
   const { exitCode, report } = judge(error);
   if (json) {

@@ -16,18 +16,22 @@ export async function parse(argv: readonly string[], style: Style): Promise<Chos
   const program = createProgram(style, (spec, args, options) => {
     chosen = { spec, args, options };
   });
-  program.parse(withFallback(argv), { from: 'user' });
+  program.parse(expand(argv), { from: 'user' });
   const { spec, args, options } = chosen!;
   return { run: await spec.load!(), args, options };
 }
 
-/** A group that stands alone, or before options, means its fallback: `split --json` is `split list --json`. */
-export function withFallback(argv: readonly string[]): string[] {
+/**
+ * Writes out what a command line means: a group alone, or before options, is its fallback (`split --json` is
+ * `split list --json`), and `help split add` is `split add --help`.
+ */
+export function expand(argv: readonly string[]): string[] {
   const [first, second, ...rest] = argv;
+  if (first === 'help' && second !== undefined) return [second, ...rest, '--help'];
   const fallback = COMMANDS.find(({ name }) => name === first)?.fallback;
-  if (!fallback || (second !== undefined && (!second.startsWith('-') || second === '-h' || second === '--help')))
-    return [...argv];
-  return [first!, fallback, ...(second === undefined ? [] : [second]), ...rest];
+  if (!fallback || second === '-h' || second === '--help') return [...argv];
+  if (second === undefined) return [first!, fallback];
+  return second.startsWith('-') ? [first!, fallback, second, ...rest] : [...argv];
 }
 
 type Choose = (spec: CommandSpec, args: string[], options: Options) => void;
@@ -44,19 +48,24 @@ export function createProgram(style: Style, choose: Choose): Command {
       getOutHasColors: () => wantsColour(process.stdout, process.env),
       getErrHasColors: () => wantsColour(process.stderr, process.env),
     })
-    .configureHelp({ styleTitle: style.bold, styleSubcommandTerm: style.cyan, styleOptionTerm: style.cyan })
+    .configureHelp({
+      styleTitle: style.bold,
+      styleSubcommandTerm: style.cyan,
+      styleOptionTerm: style.cyan,
+      subcommandTerm: command => [command.name(), ...placeholders(command)].join(' '),
+    })
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print the help of a command')
-    .addHelpText('after', `\n${exitCodes(style)}`);
+    .addHelpText('after', `\n${exitCodes(style)}`)
+    .optionsGroup('Options without a command:');
   for (const { flags, summary } of LAUNCHER_OPTIONS.filter(o => o.flags !== '--help')) {
     program.addOption(new Option(flags, summary)); // read by the launcher, listed here
   }
-  program.optionsGroup('Options without a command:');
   for (const { title, commands } of TABLE) {
     program.commandsGroup(`${title}:`);
     for (const spec of commands) program.addCommand(build(spec, program, choose));
   }
-  program.commandsGroup('More:');
+  program.commandsGroup('Culvert itself:');
   return program;
 }
 
@@ -87,6 +96,14 @@ function build(spec: CommandSpec, parent: Command, choose: Choose): Command {
         .filter(word => word !== undefined) as string[],
       options,
     );
+  });
+}
+
+function placeholders(command: Command): string[] {
+  if (command.commands.length) return ['…'];
+  return command.registeredArguments.map(a => {
+    const name = a.variadic ? `${a.name()}...` : a.name();
+    return a.required ? `<${name}>` : `[${name}]`;
   });
 }
 

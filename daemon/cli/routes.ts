@@ -22,11 +22,12 @@ export const REMOVE = {
 
 /** An entry from a word, or a sentence that says why it is none. */
 export function parseEntry(word: string): Entry | string {
+  if (word.includes('%')) return `"${word}" has a zone, which no route can have`;
   if (isIP(word)) return { kind: 'ip', value: canonicalIp(word) };
   if (word.includes('/')) return parseRange(word);
   if (/^[\d.]+$/.test(word)) return `"${word}" is not an IPv4 address; it has four numbers from 0 to 255`;
   if (word.includes(':')) {
-    return /^[\da-f:.%]+$/i.test(word)
+    return /^[\da-f:.]+$/i.test(word)
       ? `"${word}" is not an IPv6 address`
       : `"${word}" is not a host name; give it without scheme and port`;
   }
@@ -77,7 +78,7 @@ export function formatList({ mode, ips, hosts }: SplitTunnel): string {
 function parseRange(word: string): Entry | string {
   const [address, bits, ...more] = word.split('/') as [string, string, ...string[]];
   const family = isIP(address);
-  if (!family || more.length || address.includes('%')) return `"${word}" is not a range such as 10.0.0.0/8 or fd00::/8`;
+  if (!family || more.length) return `"${word}" is not a range such as 10.0.0.0/8 or fd00::/8`;
   const size = family === 4 ? 32 : 128;
   if (!/^(0|[1-9]\d{0,2})$/.test(bits) || Number(bits) > size)
     return `"${word}" has a prefix length outside 0 to ${size}`;
@@ -95,7 +96,7 @@ function parseHost(word: string): Entry | string {
 }
 
 function canonicalIp(address: string): string {
-  if (isIP(address) === 4 || address.includes('%')) return address;
+  if (isIP(address) === 4) return address;
   return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 

@@ -1,0 +1,148 @@
+// The control commands as users run them: the bundled program in a process of its own, against the real front of a
+// daemon whose tunnel is a script.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { build } from 'esbuild';
+import type { ActionName, CommandOutput, ConnectionState, Status } from '../../../daemon/api/schema.ts';
+import type { State } from '../../../daemon/state.ts';
+import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
+import { OUTPUT, type Running, startFront } from '../front.ts';
+
+const built = mkdtempSync(join(tmpdir(), 'culvert-cli-'));
+after(() => rmSync(built, { recursive: true, force: true }));
+const program = join(built, 'cli.cjs');
+const ready = build({
+  entryPoints: ['daemon/cli/main.ts'],
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20',
+  outfile: program,
+  define: { __VERSION__: '"9.9.9"' },
+  logLevel: 'error',
+});
+
+interface Ends {
+  after(end: () => unknown): unknown;
+}
+
+/** Directories of a user of their own; `env` is all that the program gets to see. */
+export interface Home {
+  path: string;
+  env: Record<string, string>;
+  /** Where the program looks for the daemon. */
+  socket: string;
+}
+
+export function createHome(t: Ends): Home {
+  const path = mkdtempSync(join(tmpdir(), 'culvert-home-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  mkdirSync(join(path, 'run', 'culvert'), { recursive: true, mode: 0o700 });
+  const env = { HOME: path, XDG_RUNTIME_DIR: join(path, 'run'), PATH: process.env.PATH ?? '', TZ: 'UTC' };
+  return { path, env, socket: join(path, 'run', 'culvert', 'api.sock') };
+}
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function culvert(
+  home: Home,
+  words: string[],
+  input = '',
+  env: Record<string, string> = {},
+): Promise<Ended> {
+  const child = await start(home, words, env);
+  child.stdin.on('error', () => {}); // it may end without reading
+  child.stdin.end(input);
+  return ended(child);
+}
+
+/** Starts a command that goes on. */
+export async function start(home: Home, words: string[], env: Record<string, string> = {}): Promise<Child> {
+  await ready;
+  return watched(spawn(process.execPath, [program, ...words], { env: { ...home.env, ...env }, cwd: home.path }));
+}
+
+/** The same on a terminal (a pty of script(1)): what it shows arrives on stdout, what is typed goes to stdin. */
+export async function startOnTerminal(home: Home, words: string[], env: Record<string, string> = {}): Promise<Child> {
+  await ready;
+  const command = [process.execPath, program, ...words].map(word => `'${word}'`).join(' ');
+  const options = { env: { ...home.env, TERM: 'xterm', ...env }, cwd: home.path };
+  return watched(spawn('script', ['-qec', command, '/dev/null'], options));
+}
+
+function watched(child: ChildProcessWithoutNullStreams): Child {
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (piece: string) => {
+      text[name] += piece;
+      child.emit('text');
+    });
+  }
+  return Object.assign(child, { text });
+}
+export type Child = ChildProcessWithoutNullStreams & { text: { stdout: string; stderr: string } };
+
+export async function ended(child: Child): Promise<Ended> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  return { code: child.exitCode, ...child.text };
+}
+
+/** Resolves once the output matches. */
+export async function prints(child: Child, stream: 'stdout' | 'stderr', pattern: RegExp): Promise<void> {
+  const giveUp = AbortSignal.timeout(10_000);
+  while (!pattern.test(child.text[stream])) {
+    await once(child, 'text', { signal: giveUp }).catch(cause => {
+      throw new Error(`${stream} never matched ${pattern}; it is ${JSON.stringify(child.text)}`, { cause });
+    });
+  }
+}
+
+/** Resolves once a condition of the test's own process holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`never: ${condition}`);
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+}
+
+export type Perform = (state: State, action: ActionName, value: string | undefined) => CommandOutput | null | undefined;
+
+/** A daemon at the home's socket. `perform` is what the tunnel does with an action; it may throw a Problem. */
+export async function startDaemon(
+  t: Ends,
+  home: Home,
+  perform: Perform = () => OUTPUT,
+  tunnel: Partial<Tunnel> = {},
+): Promise<Running> {
+  const running: Running = await startFront(t as never, {
+    tunnel: {
+      async perform(action, value) {
+        const output = perform(running.daemon.state, action, value);
+        running.performed.push([action, value]);
+        return output ?? OUTPUT;
+      },
+      ...tunnel,
+    },
+  });
+  rmSync(home.socket, { force: true });
+  symlinkSync(running.socket, home.socket);
+  return running;
+}
+
+export function status(state: ConnectionState, more: Partial<Status> = {}): Status {
+  return { state, reason: null, network: null, blocked: null, since: '2026-01-01T10:00:00.000Z', raw: null, ...more };
+}
+
+export function reason(text: string): Pick<Status, 'reason'> {
+  return { reason: { code: null, text } };
+}

@@ -1,0 +1,213 @@
+// `culvert connect`, `disconnect` and `toggle`: what is asked, what is waited for, and how it ends.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ConnectionState, Status } from '../../../daemon/api/schema.ts';
+import { createJudge } from '../../../daemon/cli/connect.ts';
+import { Problem } from '../../../daemon/problem.ts';
+import type { State } from '../../../daemon/state.ts';
+import {
+  createHome,
+  culvert,
+  ended,
+  type Perform,
+  prints,
+  reason,
+  start,
+  startDaemon,
+  startOnTerminal,
+  status,
+} from './command.ts';
+
+/** Sets one status after another, each in a turn of its own, as the tunnel CLI's lines arrive. */
+function pass(state: State, ...statuses: Status[]): void {
+  const [next, ...rest] = statuses;
+  if (!next) return;
+  setImmediate(() => {
+    state.set('status', next);
+    pass(state, ...rest);
+  });
+}
+
+const connecting: Perform = state => {
+  pass(
+    state,
+    status('connecting', reason('Performing happy eyeballs')),
+    status('connecting', reason('Establishing connection to 162.159.198.2:443')),
+    status('connected'),
+  );
+  return undefined;
+};
+
+test('connect asks and does not wait', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  assert.deepEqual(await culvert(home, ['connect']), { code: 0, stdout: '', stderr: 'Connecting.\n' });
+  const { code, stdout, stderr } = await culvert(home, ['disconnect', '--json']);
+  assert.deepEqual([code, JSON.parse(stdout).action, stderr], [0, 'disconnect', '']);
+  assert.deepEqual(performed, [
+    ['connect', undefined],
+    ['disconnect', undefined],
+  ]);
+});
+
+test('connect --wait tells each phase on stderr and the state on stdout', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home, connecting);
+  daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
+  const { code, stdout, stderr } = await culvert(home, ['connect', '--wait']);
+  assert.deepEqual([code, stdout], [0, '● Connected\n']);
+  assert.match(
+    stderr,
+    /Connecting: Performing happy eyeballs\nConnecting: Establishing connection to 162\.159\.198\.2:443\n$/,
+  );
+});
+
+test('connect --wait on a terminal leaves only the result behind', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home, connecting);
+  const { code, stdout } = await ended(await startOnTerminal(home, ['connect', '--wait'], { NO_COLOR: '1' }));
+  const visible = stdout.replace(/[^\n]*\x1b\[2K/g, '');
+  assert.deepEqual([code, visible], [0, '● Connected\r\n']);
+});
+
+test('connect --wait succeeds at once when the tunnel is up, and --json prints the status', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('status', status('connected'));
+  const { code, stdout } = await culvert(home, ['connect', '--wait', '--json']);
+  assert.deepEqual([code, JSON.parse(stdout)], [0, status('connected')]);
+});
+
+test('connect --wait fails when the tunnel falls back to disconnected', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home, state => {
+    pass(state, status('connecting'), status('disconnected', reason('Settings Changed')));
+    return undefined;
+  });
+  const { code, stderr } = await culvert(home, ['connect', '--wait']);
+  assert.equal(code, 1);
+  assert.match(stderr, /culvert: The tunnel did not connect\. Its state is: Disconnected: Settings Changed\.\n/);
+});
+
+test('connect --wait gives up after --timeout, and names the state it is in', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home, state => {
+    state.set('status', status('connecting', reason('Checking')));
+    return undefined;
+  });
+  const { code, stderr } = await culvert(home, ['connect', '--wait', '--timeout', '1']);
+  assert.equal(code, 1);
+  assert.match(stderr, /did not connect within 1 s\. Its state is: Connecting: Checking\./);
+});
+
+test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home, state => {
+    state.set('status', status('connecting', reason('Checking')));
+    return undefined;
+  });
+  const child = await start(home, ['connect', '--wait']);
+  await prints(child, 'stderr', /Checking/);
+  child.kill('SIGINT');
+  const { code, stderr } = await ended(child);
+  assert.equal(code, 130);
+  assert.match(stderr, /No longer waiting; the tunnel goes on connecting\.\n$/);
+});
+
+test('connect --wait exits 5 when the daemon ends meanwhile', async t => {
+  const home = createHome(t);
+  const { front } = await startDaemon(t, home, state => {
+    state.set('status', status('connecting', reason('Checking')));
+    return undefined;
+  });
+  const child = await start(home, ['connect', '--wait']);
+  await prints(child, 'stderr', /Checking/);
+  await front.close('stopped', 0);
+  assert.equal((await ended(child)).code, 5);
+});
+
+for (const [problem, code, hint] of [
+  [new Problem('cli-missing', 'There is no warp-cli.'), 6, /Install Cloudflare WARP/],
+  [new Problem('not-authorized', 'A policy locks this.', { hint: 'Ask your admin.' }), 4, /Ask your admin\./],
+  [
+    new Problem('not-registered', 'Not registered.', { hint: 'Use the action register.' }),
+    1,
+    /^Register this device with: culvert account register$/m,
+  ],
+  [
+    new Problem('tunnel-cli-failed', 'It failed.', { exitCode: 1, stderr: 'Error: no\x1b[31m way\n' }),
+    1,
+    /^ {2}Error: no \[31m way$/m,
+  ],
+] as const) {
+  for (const words of [['connect'], ['connect', '--wait']]) {
+    test(`${words.join(' ')} exits ${code} for ${problem.code} and says what to do`, async t => {
+      const home = createHome(t);
+      await startDaemon(t, home, () => {
+        throw problem;
+      });
+      const ended = await culvert(home, words);
+      assert.equal(ended.code, code);
+      assert.match(ended.stderr, new RegExp(`^culvert: ${problem.message}$`, 'm'));
+      assert.match(ended.stderr, hint);
+    });
+  }
+}
+
+test('a problem is a JSON document on stderr with --json', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home, () => {
+    throw new Problem('service-stopped', 'The service does not answer.');
+  });
+  const { code, stdout, stderr } = await culvert(home, ['connect', '--json']);
+  assert.deepEqual([code, stdout], [1, '']);
+  const { code: name, status } = JSON.parse(stderr);
+  assert.deepEqual([name, status], ['service-stopped', 409]);
+});
+
+const TOGGLES: [ConnectionState, string][] = [
+  ['connected', 'disconnect'],
+  ['connecting', 'disconnect'],
+  ['disconnected', 'connect'],
+  ['disconnecting', 'connect'],
+  ['unable', 'connect'],
+];
+for (const [state, action] of TOGGLES) {
+  test(`toggle asks to ${action} when ${state}`, async t => {
+    const home = createHome(t);
+    const { daemon, performed } = await startDaemon(t, home);
+    daemon.state.set('status', status(state));
+    assert.equal((await culvert(home, ['toggle'])).code, 0);
+    assert.deepEqual(performed, [[action, undefined]]);
+  });
+}
+
+test('toggle asks nothing when the state is not known', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  const { code, stderr } = await culvert(home, ['toggle']);
+  assert.equal(code, 1);
+  assert.match(stderr, /Say which: culvert connect, or culvert disconnect/);
+  assert.deepEqual(performed, []);
+});
+
+for (const value of ['0', '-1', 'soon', '1e3', '']) {
+  test(`--timeout "${value}" is wrong usage, and nothing is asked`, async t => {
+    const home = createHome(t);
+    const { performed } = await startDaemon(t, home);
+    assert.equal((await culvert(home, ['connect', '--wait', `--timeout=${value}`])).code, 2);
+    assert.deepEqual(performed, []);
+  });
+}
+
+test('the old state, still reported after the action, is no failure; the way back from a move is', () => {
+  const judge = createJudge('connect');
+  assert.equal(judge(status('disconnected')), 'pending');
+  assert.equal(judge(status('connecting')), 'pending');
+  assert.equal(judge(status('unknown')), 'pending');
+  assert.equal(judge(status('unable')), 'doubtful');
+  assert.equal(judge(status('disconnected')), 'failed');
+  assert.equal(judge(status('connected')), 'reached');
+  assert.equal(createJudge('connect')(status('unable', { blocked: 'not-registered' })), 'failed');
+  assert.equal(createJudge('disconnect')(status('disconnected', { blocked: 'not-registered' })), 'reached');
+});

@@ -1,0 +1,158 @@
+// `culvert split`: one action for each entry, and lists that can be imported again and again.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Problem } from '../../../daemon/problem.ts';
+import { createHome, culvert, type Perform, startDaemon } from './command.ts';
+
+/** Keeps the split tunnel as the tunnel CLI would. */
+const keeping: Perform = (state, action, value = '') => {
+  const split = state.snapshot().splitTunnel;
+  const entry = { value, description: null };
+  if (/^addSplit(Ip|Range)$/.test(action)) state.set('splitTunnel', { ...split, ips: [...split.ips, entry] });
+  if (action === 'addSplitHost') state.set('splitTunnel', { ...split, hosts: [...split.hosts, entry] });
+  if (/^removeSplit(Ip|Range)$/.test(action))
+    state.set('splitTunnel', { ...split, ips: split.ips.filter(i => i.value !== value) });
+  return undefined;
+};
+const some = {
+  mode: 'exclude' as const,
+  ips: [{ value: '10.0.0.0/8', description: 'CLI exclude' }],
+  hosts: [{ value: 'example.com', description: null }],
+};
+
+test('split alone and split list show the entries with their kind and description', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  assert.equal((await culvert(home, ['split'])).stdout, 'Nothing goes around the tunnel.\n');
+  daemon.state.set('splitTunnel', some);
+  const { stdout } = await culvert(home, ['split']);
+  assert.match(stdout, /^These go around the tunnel:\n +10\.0\.0\.0\/8 +address +CLI exclude\n +example\.com +host\n$/);
+  assert.deepEqual(JSON.parse((await culvert(home, ['split', '--json'])).stdout), some);
+  daemon.state.set('splitTunnel', { ...some, mode: 'include' });
+  assert.match((await culvert(home, ['split', 'list'])).stdout, /^Only these go through the tunnel:/);
+});
+
+test('add tells addresses, ranges and hosts apart, and passes over what is there', async t => {
+  const home = createHome(t);
+  const { daemon, performed } = await startDaemon(t, home, keeping);
+  daemon.state.set('splitTunnel', some);
+  const { code, stderr } = await culvert(home, [
+    'split',
+    'add',
+    '10.9.9.9/8',
+    '192.0.2.1',
+    'fd00::/8',
+    '*.Example.com',
+  ]);
+  assert.deepEqual(performed, [
+    ['addSplitIp', '192.0.2.1'],
+    ['addSplitRange', 'fd00::/8'],
+    ['addSplitHost', '*.example.com'],
+  ]);
+  assert.equal(code, 0);
+  assert.match(stderr, /^10\.0\.0\.0\/8 is there already\.$/m);
+});
+
+test('add does nothing at all when one of the words is no entry', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home, keeping);
+  const { code, stderr } = await culvert(home, ['split', 'add', '192.0.2.1', '10.0.0.0/40']);
+  assert.deepEqual([code, performed], [2, []]);
+  assert.match(stderr, /"10\.0\.0\.0\/40" has a prefix length outside 0 to 32\./);
+});
+
+test('remove removes what is there, and nothing when one of the entries is not', async t => {
+  const home = createHome(t);
+  const { daemon, performed } = await startDaemon(t, home, keeping);
+  daemon.state.set('splitTunnel', some);
+  const absent = await culvert(home, ['split', 'remove', '10.0.0.0/8', '192.0.2.1']);
+  assert.deepEqual([absent.code, performed], [1, []]);
+  assert.match(absent.stderr, /192\.0\.2\.1 is not in the split tunnel; nothing was removed\./);
+  assert.equal((await culvert(home, ['split', 'remove', '10.0.0.0/8', 'example.com'])).code, 0);
+  assert.deepEqual(performed, [
+    ['removeSplitRange', '10.0.0.0/8'],
+    ['removeSplitHost', 'example.com'],
+  ]);
+});
+
+test('reset resets both lists, or the one that is named', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  for (const words of [
+    ['split', 'reset'],
+    ['split', 'reset', '--ips'],
+    ['split', 'reset', '--hosts'],
+  ]) {
+    assert.equal((await culvert(home, words)).code, 0);
+  }
+  assert.deepEqual(
+    performed.map(([action]) => action),
+    ['resetSplitIps', 'resetSplitHosts', 'resetSplitIps', 'resetSplitHosts'],
+  );
+});
+
+test('import adds what is missing, names each line that fails, and changes nothing the second time', async t => {
+  const home = createHome(t);
+  const { daemon, performed } = await startDaemon(t, home, (state, action, value) => {
+    if (value === 'taken.example') throw new Problem('tunnel-cli-failed', 'It failed.', { stderr: 'Error: taken\n' });
+    return keeping(state, action, value);
+  });
+  daemon.state.set('splitTunnel', some);
+  const file = join(home.path, 'routes.txt');
+  writeFileSync(file, '# routes\n10.0.0.0/8\n192.0.2.1 # mine\n192.0.2.1/32\nno host\ntaken.example\nnew.example\n');
+  const { code, stderr } = await culvert(home, ['split', 'import', file]);
+  assert.equal(code, 1);
+  assert.equal(
+    stderr,
+    `${file}:5: "no host" is neither an address, nor a range, nor a host name\n${file}:6: Error: taken\n` +
+      'Added 2, already there 2, failed 2.\n',
+  );
+  writeFileSync(file, '10.0.0.0/8\n192.0.2.1\nnew.example\n');
+  const before = performed.length;
+  const again = await culvert(home, ['split', 'import', '--json'], readFileSync(file, 'utf8'));
+  assert.equal(again.code, 0);
+  assert.deepEqual(JSON.parse(again.stdout), {
+    ok: true,
+    added: [],
+    present: ['10.0.0.0/8', '192.0.2.1', 'new.example'],
+    failed: [],
+  });
+  assert.equal(performed.length, before);
+});
+
+test('import stops at a failure that every further line would meet', async t => {
+  const home = createHome(t);
+  let asked = 0;
+  await startDaemon(t, home, () => {
+    asked++;
+    throw new Problem('service-stopped', 'The service does not answer.');
+  });
+  const { code, stderr } = await culvert(home, ['split', 'import'], 'a.example\nb.example\n');
+  assert.deepEqual([code, asked], [1, 1]);
+  assert.match(stderr, /Start it with: sudo systemctl/);
+});
+
+test('export writes a list that import accepts, to stdout or a file', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', some);
+  const text = '# Split tunnel of Culvert, mode exclude\n10.0.0.0/8  # CLI exclude\nexample.com\n';
+  assert.equal((await culvert(home, ['split', 'export'])).stdout, text);
+  const file = join(home.path, 'out.txt');
+  assert.equal((await culvert(home, ['split', 'export', file])).stdout, '');
+  assert.equal(readFileSync(file, 'utf8'), text);
+  assert.equal((await culvert(home, ['split', 'import', file])).code, 0);
+});
+
+test('a list that is not there, and a place that can not be written, are failures with the reason', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home);
+  const missing = await culvert(home, ['split', 'import', '/nowhere/list']);
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr, /\/nowhere\/list can't be read: ENOENT/);
+  const unwritable = await culvert(home, ['split', 'export', '/nowhere/list']);
+  assert.equal(unwritable.code, 1);
+  assert.match(unwritable.stderr, /\/nowhere\/list can't be written: ENOENT/);
+});

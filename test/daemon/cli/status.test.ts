@@ -1,0 +1,184 @@
+// `culvert status` in each of its forms, and the line that it shares with the daemon's status file.
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { test } from 'node:test';
+import { type Shown, statusLine } from '../../../daemon/cli/statusline.ts';
+import { NO_TUNNEL } from '../../../daemon/state.ts';
+import { createHome, culvert, ended, prints, reason, start, startDaemon, startOnTerminal, status } from './command.ts';
+
+const shown = (more: Partial<Shown>): Shown => ({
+  status: status('connected'),
+  settings: {},
+  tunnel: NO_TUNNEL,
+  tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
+  ...more,
+});
+
+const LINES: [string, Partial<Shown>, string][] = [
+  ['connected', { settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' } }, '● Connected · warp · MASQUE'],
+  ['unstable', { status: status('connected', { network: 'unstable' }) }, '● Connected · network unstable'],
+  [
+    'the protocol in use, when none is set',
+    { tunnel: { ...NO_TUNNEL, protocol: 'WireGuard' } },
+    '● Connected · WireGuard',
+  ],
+  [
+    'a phase',
+    { status: status('connecting', reason('Checking connectivity')) },
+    '◐ Connecting · Checking connectivity',
+  ],
+  ['disconnecting', { status: status('disconnecting') }, '◑ Disconnecting'],
+  ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
+  [
+    'unable',
+    { status: status('unable', reason('Happy Eyeballs Failed')) },
+    '✖ Unable to connect · Happy Eyeballs Failed',
+  ],
+  [
+    'what blocks, with the way out',
+    { status: status('unable', { blocked: 'not-registered', ...reason('Registration Missing') }) },
+    '✖ Unable to connect · this device is not registered. Register this device with: culvert account register',
+  ],
+  [
+    'output nobody knows',
+    { status: status('unknown', { raw: '\nHa\u009b31m\x1b[2J!\nmore' }) },
+    '? Unknown · it printed: Ha 31m [2J!',
+  ],
+  [
+    'the emulator',
+    { tunnelCli: { available: true, path: null, version: null, emulated: true } },
+    '● Connected · demo: nothing is tunnelled',
+  ],
+];
+for (const [what, part, line] of LINES) {
+  test(`the status line tells ${what}`, () => assert.equal(statusLine(shown(part)), line));
+}
+
+test('status prints one line, and --check turns "not connected" into exit code 3', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
+  assert.deepEqual(await culvert(home, ['status']), {
+    code: 0,
+    stdout: '○ Disconnected · Manual Disconnection\n',
+    stderr: '',
+  });
+  assert.equal((await culvert(home, ['status', '--check'])).code, 3);
+  daemon.state.set('status', status('connected'));
+  assert.deepEqual(await culvert(home, ['status', '-c']), { code: 0, stdout: '● Connected\n', stderr: '' });
+});
+
+test('status --json is the state with mode and port, and --long --json the whole snapshot', async t => {
+  const home = createHome(t);
+  const { daemon, port } = await startDaemon(t, home);
+  daemon.state.set('settings', { Mode: 'doh' });
+  const { status, tunnelCli } = daemon.state.snapshot();
+  assert.deepEqual(JSON.parse((await culvert(home, ['status', '--json'])).stdout), {
+    ok: true,
+    status,
+    mode: 'doh',
+    tunnelCli,
+    port,
+  });
+  const long = JSON.parse((await culvert(home, ['status', '--long', '--json'])).stdout);
+  assert.deepEqual(long, JSON.parse(JSON.stringify(daemon.state.snapshot())));
+});
+
+test('status --long adds what is known and leaves out what is not', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('status', status('connected'));
+  daemon.state.set('tunnel', {
+    ...NO_TUNNEL,
+    endpoints: ['162.159.198.2:443'],
+    latencyMs: 12,
+    loss: 0.0002,
+    bytesSent: 1_572_864,
+  });
+  const { stdout } = await culvert(home, ['status', '--long']);
+  assert.match(stdout, /^ {2}Since +2026-01-01 10:00:00$/m);
+  assert.match(stdout, /^ {2}Endpoint +162\.159\.198\.2:443$/m);
+  assert.match(stdout, /^ {2}Latency +12 ms$/m);
+  assert.match(stdout, /^ {2}Loss +0\.02 %$/m);
+  assert.match(stdout, /^ {2}Sent +1\.5 MiB$/m);
+  assert.doesNotMatch(stdout, /Data centre|Handshake|null|undefined/);
+});
+
+test('without a daemon every form of status exits 5 and says how to start one', async t => {
+  const home = createHome(t);
+  for (const words of [['status'], ['status', '--check'], ['status', '--watch']]) {
+    const { code, stdout, stderr } = await culvert(home, words);
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [5, '', 'culvert: The Culvert daemon is not running.\nStart it with: culvert\n'],
+    );
+  }
+  const { code, stderr } = await culvert(home, ['status', '--json']);
+  assert.deepEqual([code, JSON.parse(stderr).code], [5, 'daemon-not-running']);
+});
+
+test('status --watch prints a line for each change, none for what changes nothing, and ends cleanly on Ctrl+C', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  const child = await start(home, ['status', '--watch']);
+  await prints(child, 'stdout', /Unknown\n/);
+  daemon.state.set('status', status('connecting', reason('Looking for a way')));
+  await prints(child, 'stdout', /Looking/);
+  daemon.state.set('tunnel', { ...NO_TUNNEL, bytesSent: 5 });
+  daemon.state.set('status', status('connected', { since: '2026-01-01T11:00:00.000Z' }));
+  await prints(child, 'stdout', /Connected/);
+  child.kill('SIGINT');
+  const { code, stdout, stderr } = await ended(child);
+  assert.equal(stdout, '? Unknown\n◐ Connecting · Looking for a way\n● Connected\n');
+  assert.deepEqual([code, stderr], [0, '']);
+});
+
+test('status --watch outlives the daemon, says so, and shows the state of the next one', async t => {
+  const home = createHome(t);
+  const first = await startDaemon(t, home);
+  first.daemon.state.set('status', status('connected'));
+  const text = await start(home, ['status', '--watch']);
+  const json = await start(home, ['status', '--watch', '--json']);
+  await prints(text, 'stdout', /Connected/);
+  await prints(json, 'stdout', /"connected"/);
+  rmSync(home.socket);
+  await first.front.close('restart', 0);
+  await prints(text, 'stderr', /The daemon is stopping\. Waiting for it to come back\.\n/);
+  await prints(json, 'stdout', /"ok":false/);
+  const second = await startDaemon(t, home);
+  second.daemon.state.set('status', status('disconnected'));
+  await prints(text, 'stdout', /Disconnected/);
+  await prints(json, 'stdout', /"disconnected"/);
+  for (const child of [text, json]) child.kill('SIGINT');
+  assert.match((await ended(text)).stderr, /The daemon is back\.\n$/);
+  const lines = (await ended(json)).stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+  assert.equal(lines.at(-1).port, second.port);
+});
+
+test('status --watch ends without a word when its reader goes away', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  const child = await start(home, ['status', '--watch']);
+  await prints(child, 'stdout', /Unknown/);
+  child.stdout.destroy();
+  let flip = false;
+  const timer = setInterval(() => {
+    flip = !flip;
+    daemon.state.set('status', status(flip ? 'connected' : 'disconnected'));
+  }, 20);
+  t.after(() => clearInterval(timer));
+  const { code, stderr } = await ended(child);
+  assert.deepEqual([code, stderr], [0, '']);
+});
+
+test('colour goes to terminals only, and NO_COLOR takes it away there as well', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('status', status('connected'));
+  assert.equal((await ended(await startOnTerminal(home, ['status'], { NO_COLOR: '1' }))).stdout, '● Connected\r\n');
+  assert.match((await ended(await startOnTerminal(home, ['status']))).stdout, /\x1b\[32m●\x1b\[39m/);
+  assert.equal((await culvert(home, ['status'])).stdout, '● Connected\n');
+});
