@@ -213,6 +213,19 @@ function protocolOf({ settings, tunnel }: Snapshot): Protocol | null {
   return /^wireguard/i.test(text) ? 'WireGuard' : null;
 }
 
+/** What a clock that runs since the state began is called, or null where none makes sense. */
+export function durationTitle(look: Look, { _ }: Words): string | null {
+  const says: Partial<Record<Look, string>> = {
+    connected: _('Connected for'),
+    connecting: _('Connecting for'),
+    disconnecting: _('Disconnecting for'),
+    disconnected: _('Disconnected for'),
+    unable: _('Failing for'),
+    unknown: _('Not recognised for'),
+  };
+  return says[look] ?? null;
+}
+
 /** Words for an action that has been done, where its effect is not already in plain sight. */
 export function doneWord(action: ActionName, { _ }: Words): string | null {
   const says: Partial<Record<ActionName, string>> = {

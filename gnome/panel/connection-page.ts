@@ -7,7 +7,7 @@ import Pango from 'gi://Pango?version=1.0';
 import type { ActionName, Mode, Protocol, Snapshot } from '../../daemon/api/schema.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../format.ts';
 import { _, words } from '../i18n.ts';
-import { modeName, type Tone, type View } from '../view.ts';
+import { durationTitle, modeName, type Tone, type View } from '../view.ts';
 import { fill } from '../words.ts';
 import { Choice } from './choice.ts';
 import { Columns } from './columns.ts';
@@ -79,7 +79,7 @@ export class ConnectionPage extends Adw.Bin {
       name => perform('setProtocol', name),
     );
     this.#rows = {
-      duration: this.#row(_('Connected for')),
+      duration: this.#row(''),
       endpoint: this.#row(_('Endpoint')),
       colo: this.#row(_('Data centre')),
       transport: this.#row(_('Transport')),
@@ -123,20 +123,29 @@ export class ConnectionPage extends Adw.Bin {
   /** Moves what only time moves. */
   tick(): void {
     const { duration } = this.#rows;
-    if (!this.#view?.live || !this.#snapshot) return;
+    const title = this.#view && durationTitle(this.#view.look, words);
+    if (!title || !this.#snapshot) {
+      duration.show(null);
+      return;
+    }
+    duration.row.title = title;
     const since = new Date(this.#snapshot.status.since);
     duration.show(formatDuration((Date.now() - since.getTime()) / 1000, words));
     duration.row.tooltip_text = fill(_('Since %s'), since.toLocaleString());
   }
 
   #showTunnel(before: View | null): void {
-    const { live } = this.#view!;
+    const { live, look } = this.#view!;
     const tunnel = this.#snapshot?.tunnel;
-    this._facts.visible = live;
+    this._facts.visible = look !== 'unavailable';
     this._figures.visible = live && (tunnel?.latencyMs ?? null) !== null;
     if (before?.live && !live) this._graph.clear();
-    if (!live || !tunnel) return;
-    const rows = this.#rows;
+    this.tick();
+    const { duration: _ticking, ...rows } = this.#rows;
+    if (!live || !tunnel) {
+      for (const row of Object.values(rows)) row.show(null);
+      return;
+    }
     rows.endpoint.show(tunnel.endpoints.filter(address => !/^(::|0\.0\.0\.0)$/.test(address)).join('\n') || null);
     rows.colo.show(tunnel.colo);
     rows.transport.show(tunnel.protocol);
@@ -145,7 +154,6 @@ export class ConnectionPage extends Adw.Bin {
     this._latency.label = tunnel.latencyMs === null ? '–' : formatLatency(tunnel.latencyMs, words);
     this._loss.label = tunnel.loss === null ? '–' : formatLoss(tunnel.loss, words);
     this.#plot(tunnel);
-    this.tick();
   }
 
   #plotted: string | null = null;
@@ -201,7 +209,7 @@ export class ConnectionPage extends Adw.Bin {
     const show = (text: string | null) => {
       row.visible = text !== null;
       value.label = text ?? '';
-      row.update_property([Gtk.AccessibleProperty.LABEL], [text === null ? title : `${title}: ${text}`]);
+      row.update_property([Gtk.AccessibleProperty.LABEL], [`${row.title}: ${text ?? ''}`]);
     };
     show(null);
     return { row, show };

@@ -95,14 +95,9 @@ interface Point {
   y: number;
 }
 
-/** A curve through the points that never overshoots them: control points at half the way, level with each end. */
 function trace(cr: Cairo.Context, points: Point[]): void {
-  for (const [i, point] of points.entries()) {
-    const before = points[i - 1] ?? point;
-    const half = (before.x + point.x) / 2;
-    if (i === 0) cr.moveTo(point.x, point.y);
-    else cr.curveTo(half, before.y, half, point.y, point.x, point.y);
-  }
+  cr.newPath();
+  for (const { x, y } of points) cr.lineTo(x, y);
 }
 
 function dot(cr: Cairo.Context, { x, y }: Point, [red, green, blue]: [number, number, number]): void {

@@ -7,11 +7,11 @@ import { ApiError } from '../../daemon/api/client.ts';
 import type { ActionName } from '../../daemon/api/schema.ts';
 import { _, words } from '../i18n.ts';
 import type { Model } from '../model.ts';
+import { startDaemon } from '../start.ts';
 import { configWord, describe, doneWord, lossWord } from '../view.ts';
 import { BlockedPage } from './blocked-page.ts';
 import { ask, type Banner, createBanner, isSeen, onSeenChanged, toolbarView } from './compat.ts';
 import { ConnectionPage } from './connection-page.ts';
-import { startDaemon } from './start.ts';
 
 /** How often figures are asked for while someone may look at them. */
 const REFRESH_MS = 5000;
@@ -108,9 +108,9 @@ export class Window extends Adw.ApplicationWindow {
 
   /** Timers run only while someone can see what they change. */
   #pace(): void {
-    const { live } = describe(this.#model.facts(), words);
+    const { look } = describe(this.#model.facts(), words);
     const seen = isSeen(this);
-    if (seen && live) this.#tick ??= setInterval(() => this.#connection.tick(), 1000);
+    if (seen && look !== 'unavailable') this.#tick ??= setInterval(() => this.#connection.tick(), 1000);
     else if (this.#tick) this.#tick = stop(this.#tick);
     if (seen && !this.#poll) {
       void this.#model.refresh('stale');

@@ -101,6 +101,7 @@ export async function buildPrefix(prefix: string): Promise<void> {
     define: { __VERSION__: '"0.0.0-test"' },
   });
   const data = join(ROOT, 'data');
+  execFileSync('gjs', ['-m', join(data, 'icons', 'render.js'), join(share, 'tray-icons.json')]);
   execFileSync('glib-compile-resources', [
     `--sourcedir=${data}`,
     `--target=${join(share, 'panel.gresource')}`,

@@ -1,12 +1,12 @@
-// Starts the daemon of this prefix for the button in the "not running" banner.
+// Starts the daemon of this prefix, for the panel and the tray when none is running.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { _ } from '../i18n.ts';
-import { culvertProgram } from '../place.ts';
-import { fill } from '../words.ts';
+import { _ } from './i18n.ts';
+import { culvertProgram } from './place.ts';
+import { fill } from './words.ts';
 
 /**
- * Starts `culvert` without panel and tray, in a session of its own, so that it outlives this window and its terminal.
+ * Starts `culvert` without panel and tray, in a session of its own, so that it outlives the caller and its terminal.
  * @param failed is called when it can't be started or ends with a failure.
  */
 export function startDaemon(failed: (error: Error) => void): void {
