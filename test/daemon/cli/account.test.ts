@@ -1,0 +1,173 @@
+// `culvert account` and `action`: the registration, and secrets that appear nowhere.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ACTIONS as NAMES } from '../../../daemon/api/schema.ts';
+import { Problem } from '../../../daemon/problem.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from './command.ts';
+
+const KEY = 'abcd1234-efgh5678-ijkl9012';
+
+test('account shows the registration and the devices, safe for a terminal', async t => {
+  const home = createHome(t);
+  const account = {
+    ok: true as const,
+    registered: true,
+    type: 'Team',
+    organization: 'acme',
+    deviceId: 'd-1',
+    accountId: 'a-1',
+    license: '****9012',
+    managed: true,
+    devices: [
+      { deviceId: 'd-1', name: 'laptop\x1b]0;x\x07', model: 'X1', os: 'linux', active: true },
+      { deviceId: 'd-2', name: null, model: null, os: null, active: false },
+    ],
+  };
+  await startDaemon(t, home, undefined, { account: async () => account });
+  const { stdout } = await culvert(home, ['account']);
+  assert.match(stdout, /^Organisation {2}acme$/m);
+  assert.match(stdout, /^Managed {7}by an organisation$/m);
+  assert.match(stdout, /^● {2}laptop \]0;x {2}X1, linux {2}d-1$/m);
+  assert.match(stdout, /^○ {2}unnamed/m);
+  assert.doesNotMatch(stdout, /\x1b|\x07/);
+  assert.deepEqual(JSON.parse((await culvert(home, ['account', '--json'])).stdout), account);
+});
+
+test('account says how to register where there is no registration', async t => {
+  const home = createHome(t);
+  const nothing = { type: null, organization: null, deviceId: null, accountId: null, license: null, managed: null, devices: [] };
+  await startDaemon(t, home, undefined, { account: async () => ({ ok: true, registered: false, ...nothing }) });
+  assert.deepEqual(await culvert(home, ['account']), {
+    code: 0,
+    stdout: 'This device is not registered. Register it with: culvert account register\n',
+    stderr: '',
+  });
+});
+
+test('register, accept-terms and delete perform their action; delete wants to be told twice', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  await culvert(home, ['account', 'register']);
+  await culvert(home, ['account', 'register', '--organization', 'acme']);
+  await culvert(home, ['account', 'accept-terms']);
+  assert.equal((await culvert(home, ['account', 'delete'])).code, 2);
+  await culvert(home, ['account', 'delete', '--yes']);
+  assert.deepEqual(performed, [
+    ['register', undefined],
+    ['registerOrganization', 'acme'],
+    ['acceptTerms', undefined],
+    ['deleteRegistration', undefined],
+  ]);
+});
+
+test('delete asks on a terminal, and only yes is yes', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  for (const [answer, count] of [['n\r', 0], ['\r', 0], ['y\r', 1]] as const) {
+    const child = await startOnTerminal(home, ['account', 'delete']);
+    await prints(child, 'stdout', /\[y\/N\] /);
+    child.stdin.write(answer);
+    await ended(child);
+    assert.equal(performed.length, count);
+  }
+});
+
+for (const [words, action] of [
+  [['account', 'license'], 'setLicense'],
+  [['account', 'token'], 'setRegistrationToken'],
+  [['action', 'setOverrideCode'], 'setOverrideCode'],
+] as const) {
+  test(`${words.join(' ')} reads its secret from a pipe and repeats it nowhere`, async t => {
+    const home = createHome(t);
+    const { performed } = await startDaemon(t, home);
+    const { code, stdout, stderr } = await culvert(home, [...words], `${KEY}\n`);
+    assert.equal(code, 0);
+    assert.deepEqual(performed, [[action, KEY]]);
+    assert.ok(!(stdout + stderr).includes(KEY));
+  });
+}
+
+test('a secret typed on a terminal is not shown, can be corrected, and is not in the command line', async t => {
+  const home = createHome(t);
+  let commandLines = '';
+  const { performed } = await startDaemon(t, home, () => {
+    commandLines = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8');
+    return undefined;
+  });
+  const child = await startOnTerminal(home, ['account', 'license']);
+  await prints(child, 'stdout', /not shown\): /);
+  child.stdin.write(`wrong\x15${KEY}x\x7f\r`);
+  const { code, stdout } = await ended(child);
+  assert.equal(code, 0);
+  assert.deepEqual(performed, [['setLicense', KEY]]);
+  assert.match(commandLines, /license/);
+  assert.ok(!commandLines.includes(KEY));
+  assert.doesNotMatch(stdout, /abcd|wrong/);
+});
+
+test('Ctrl+C at the prompt changes nothing', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  const child = await startOnTerminal(home, ['account', 'license']);
+  await prints(child, 'stdout', /not shown\): /);
+  child.stdin.write('abc\x03');
+  const { code } = await ended(child);
+  assert.deepEqual([code, performed], [130, []]);
+});
+
+test('no secret, more than one line, and a secret on the command line are wrong usage', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  for (const input of ['', '\n', ' \n', 'one\ntwo\n']) assert.equal((await culvert(home, ['account', 'license'], input)).code, 2);
+  for (const words of [['account', 'license', KEY], ['action', 'setLicense', KEY]]) {
+    const { code, stderr } = await culvert(home, words);
+    assert.equal(code, 2);
+    assert.ok(!stderr.includes(KEY), stderr);
+  }
+  assert.deepEqual(performed, []);
+});
+
+test('action performs any action with its value and refuses what the table does not know', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  assert.equal((await culvert(home, ['action', 'setProxyPort', '40001'])).code, 0);
+  assert.deepEqual(performed, [['setProxyPort', '40001']]);
+  for (const [words, why] of [
+    [['setproxyport', '1'], /Did you mean setProxyPort\?/],
+    [['toString'], /There is no action "toString"/],
+    [['connect', 'now'], /connect takes no value/],
+    [['setProxyPort'], /setProxyPort needs a value: PORT/],
+  ] as const) {
+    const { code, stderr } = await culvert(home, ['action', ...words]);
+    assert.equal(code, 2);
+    assert.match(stderr, why);
+  }
+});
+
+test('actions lists every action of the contract', async t => {
+  const home = createHome(t);
+  const { stdout } = await culvert(home, ['actions']);
+  assert.deepEqual(stdout.trim().split('\n').map(line => line.split(' ')[0]), [...NAMES]);
+});
+
+test('an argument that the daemon rejects is wrong usage', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home, () => {
+    throw new Problem('argument-rejected', 'The value of setProxyPort was refused: expected a port from 1 to 65535.');
+  });
+  const { code, stderr } = await culvert(home, ['action', 'setProxyPort', '0']);
+  assert.equal(code, 2);
+  assert.match(stderr, /expected a port from 1 to 65535/);
+});
+
+for (const words of [['killswitch'], ['killswitch', 'on', '--allow-lan'], ['killswitch', 'off'], ['apps'], ['apps', 'launch', 'x'], ['update']]) {
+  test(`${words.join(' ')} says plainly that it is not in this version`, async t => {
+    const home = createHome(t);
+    await startDaemon(t, home);
+    const { code, stdout, stderr } = await culvert(home, words);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^culvert: .* is not part of version /);
+    assert.equal(JSON.parse((await culvert(home, [...words, '--json'])).stderr).code, 'not-implemented');
+  });
+}
