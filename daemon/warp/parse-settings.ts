@@ -25,49 +25,55 @@ export function parseSettings(text: string): SettingsReading | null {
 const DEFAULT_PROXY_PORT = 40_000;
 
 /** Names that setMode takes, by the names that settings print (documented table), in text and in JSON. */
-const MODES: Record<string, string> = {
-  warp: 'warp',
-  dnsoverhttps: 'doh',
-  doh: 'doh',
-  warpwithdnsoverhttps: 'warp+doh',
-  'warp+doh': 'warp+doh',
-  warp_doh: 'warp+doh',
-  dnsovertls: 'dot',
-  dot: 'dot',
-  warpwithdnsovertls: 'warp+dot',
-  'warp+dot': 'warp+dot',
-  warp_dot: 'warp+dot',
-  warpproxy: 'proxy',
-  proxy: 'proxy',
-  warp_proxy: 'proxy',
-  tunnelonly: 'tunnel_only',
-  tunnel_only: 'tunnel_only',
-};
+const MODES = new Map<string, string>(
+  Object.entries({
+    warp: 'warp',
+    dnsoverhttps: 'doh',
+    doh: 'doh',
+    warpwithdnsoverhttps: 'warp+doh',
+    'warp+doh': 'warp+doh',
+    warp_doh: 'warp+doh',
+    dnsovertls: 'dot',
+    dot: 'dot',
+    warpwithdnsovertls: 'warp+dot',
+    'warp+dot': 'warp+dot',
+    warp_dot: 'warp+dot',
+    warpproxy: 'proxy',
+    proxy: 'proxy',
+    warp_proxy: 'proxy',
+    tunnelonly: 'tunnel_only',
+    tunnel_only: 'tunnel_only',
+  }),
+);
 
-const PROTOCOLS: Record<string, string> = { masque: 'MASQUE', wireguard: 'WireGuard', wire_guard: 'WireGuard' };
+const PROTOCOLS = new Map<string, string>(
+  Object.entries({ masque: 'MASQUE', wireguard: 'WireGuard', wire_guard: 'WireGuard' }),
+);
 
 /** JSON keys whose text name is known; every other JSON key stays as it is. */
-const KEYS: Record<string, string> = {
-  always_on: 'Always On',
-  switch_locked: 'Switch Locked',
-  operation_mode: 'Mode',
-  warp_tunnel_protocol: 'WARP tunnel protocol',
-  post_quantum_config: 'Post-quantum support for MASQUE',
-  disable_for_wifi: 'Disabled for Wifi',
-  disable_for_ethernet: 'Disabled for Ethernet',
-  onboarding: 'Onboarding',
-  disable_auto_fallback: 'Disable Auto Fallback',
-  fallback_domains: 'Fallback domains',
-  organization: 'Organization',
-  allow_mode_switch: 'Allow Mode Switch',
-  allow_updates: 'Allow Updates',
-  profile_id: 'Profile ID',
-  support_url: 'Support URL',
-  captive_portal: 'Captive Portal',
-};
+const KEYS = new Map<string, string>(
+  Object.entries({
+    always_on: 'Always On',
+    switch_locked: 'Switch Locked',
+    operation_mode: 'Mode',
+    warp_tunnel_protocol: 'WARP tunnel protocol',
+    post_quantum_config: 'Post-quantum support for MASQUE',
+    disable_for_wifi: 'Disabled for Wifi',
+    disable_for_ethernet: 'Disabled for Ethernet',
+    onboarding: 'Onboarding',
+    disable_auto_fallback: 'Disable Auto Fallback',
+    fallback_domains: 'Fallback domains',
+    organization: 'Organization',
+    allow_mode_switch: 'Allow Mode Switch',
+    allow_updates: 'Allow Updates',
+    profile_id: 'Profile ID',
+    support_url: 'Support URL',
+    captive_portal: 'Captive Portal',
+  }),
+);
 
 /** JSON values whose text form is known. */
-const VALUES: Record<string, string> = { enabled_with_downgrades: 'Enabled (downgrades allowed)' };
+const VALUES = new Map<string, string>(Object.entries({ enabled_with_downgrades: 'Enabled (downgrades allowed)' }));
 
 /** Free text, even where it looks like a number. */
 const TEXT_KEYS = new Set(['Organization', 'Profile ID', 'Support URL']);
@@ -76,15 +82,15 @@ function parseObject(source: Json): SettingsReading {
   const settings: Settings = {};
   let proxyPort = typeof source.proxy_port === 'number' ? source.proxy_port : null;
   for (const [name, value] of Object.entries(source)) {
-    const key = KEYS[name] ?? name;
-    if (/^split_tunnel_(mode|ips|hosts)$/.test(name) || name === 'sources') continue;
+    const key = KEYS.get(name) ?? name;
+    if (/^(split_tunnel_(mode|ips|hosts)|sources|__proto__)$/.test(name)) continue;
     if (key === 'Mode') {
       const mode = modeOf(value);
       settings.Mode = mode.name;
       proxyPort = mode.port ?? proxyPort;
     } else if (key === 'WARP tunnel protocol') settings[key] = protocolOf(String(value));
     else if (key === 'Fallback domains' && Array.isArray(value)) settings[key] = value.map(fallbackDomain);
-    else settings[key] = typeof value === 'string' ? (VALUES[value] ?? value) : (value as Settings[string]);
+    else settings[key] = typeof value === 'string' ? (VALUES.get(value) ?? value) : (value as Settings[string]);
   }
   const splitTunnel = splitOf(source.split_tunnel_mode, source.split_tunnel_ips, source.split_tunnel_hosts);
   if (splitTunnel?.mode) settings[SPLIT_KEYS[splitTunnel.mode]] = printedRoutes(splitTunnel);
@@ -103,7 +109,7 @@ function parseText(lines: string[]): SettingsReading | null {
     // Since 2023.7 a line starts with where its value comes from: `(network policy)<TAB>`.
     const line = (lines[at] ?? '').replace(/^\([^)]*\)\s+/, '');
     const [, key, value = ''] = /^(\S[^:]*):(?:\s+(.*))?$/.exec(line) ?? [];
-    if (!key) continue;
+    if (!key || key === '__proto__') continue;
     const block = value === '' ? indentedAfter(lines, at) : [];
     at += block.length;
     if (key === 'Merged configuration' || key === 'Mode' || key === 'Always On') recognised = true;
@@ -158,11 +164,11 @@ function modeOf(value: unknown): { name: string; port: number | null } {
   }
   const text = String(value).trim();
   const [, name = text, port] = /^(.*?) on port (\d{1,5})$/i.exec(text) ?? [];
-  return { name: MODES[name.toLowerCase()] ?? text, port: port ? Number(port) : null };
+  return { name: MODES.get(name.toLowerCase()) ?? text, port: port ? Number(port) : null };
 }
 
 function protocolOf(value: string): string {
-  return PROTOCOLS[value.toLowerCase()] ?? value;
+  return PROTOCOLS.get(value.toLowerCase()) ?? value;
 }
 
 /** As the text form prints it: `wikipedia.org -> [8.8.8.8]`, `bytedns3.com (CLI add)`. */

@@ -56,22 +56,24 @@ function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-const POWERS: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4, p: 5 };
+const POWERS = new Map<string, number>(Object.entries({ '': 0, k: 1, m: 2, g: 3, t: 4, p: 5 }));
 
 /** `586.3kB` counts thousands, `2.8MiB` powers of 1024. */
 function bytesOf(text: string | undefined): number | null {
   const [, figure, prefix = '', binary] = /^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)b$/i.exec(text ?? '') ?? [];
   if (figure === undefined) return null;
-  return Math.round(Number(figure) * (binary ? 1024 : 1000) ** (POWERS[prefix.toLowerCase()] ?? 0));
+  return Math.round(Number(figure) * (binary ? 1024 : 1000) ** (POWERS.get(prefix.toLowerCase()) ?? 0));
 }
 
-const SECONDS: Record<string, number> = { d: 86_400, h: 3600, m: 60, s: 1, ms: 0.001, us: 1e-6, µs: 1e-6, ns: 1e-9 };
+const SECONDS = new Map<string, number>(
+  Object.entries({ d: 86_400, h: 3600, m: 60, s: 1, ms: 0.001, us: 1e-6, µs: 1e-6, ns: 1e-9 }),
+);
 
 /** `658s`, `11ms`, `2h 3m 4s`. */
 function secondsOf(text: string | undefined): number | null {
   const parts = [...(text ?? '').matchAll(/(\d+(?:\.\d+)?)\s*(ms|us|µs|ns|d|h|m|s)\b\s*/g)];
   if (parts.length === 0 || parts.map(part => part[0]).join('') !== text) return null;
-  return round(parts.reduce((sum, [, figure, unit]) => sum + Number(figure) * (SECONDS[unit ?? ''] ?? 0), 0));
+  return round(parts.reduce((sum, [, figure, unit]) => sum + Number(figure) * (SECONDS.get(unit ?? '') ?? 0), 0));
 }
 
 /** Drops the noise of binary fractions: 0.47 % is 0.0047. */

@@ -38,18 +38,20 @@ export function parseStatusText(text: string): StatusReading | null {
   return isObject(value) ? parseObject(value) : parseLines(linesOf(text));
 }
 
-const STATES: Record<string, Status['state']> = {
-  connected: 'connected',
-  connecting: 'connecting',
-  disconnecting: 'disconnecting',
-  disconnected: 'disconnected',
-  unable: 'unable',
-  'unable to connect': 'unable',
-};
+const STATES = new Map<string, Status['state']>(
+  Object.entries({
+    connected: 'connected',
+    connecting: 'connecting',
+    disconnecting: 'disconnecting',
+    disconnected: 'disconnected',
+    unable: 'unable',
+    'unable to connect': 'unable',
+  }),
+);
 
 function parseObject(value: Json): StatusReading | null {
   if (typeof value.status !== 'string') return null;
-  const state = STATES[value.status.toLowerCase()];
+  const state = STATES.get(value.status.toLowerCase());
   if (!state) return value.status === 'Success' ? null : { ...UNKNOWN, reason: reasonOfJson(value.reason) };
   const reason = reasonOfJson(value.reason);
   // The text form says these two as `Network: healthy` and `Network: unstable`, not as a reason.
@@ -62,7 +64,7 @@ function parseLines(lines: string[]): StatusReading | null {
   if (at < 0) return null;
   // Up to 2024 the reason stands on the same line, after a full stop.
   const [, word = '', sameLine] = /^Status update:\s*(.*?)(?:\.\s*Reason:\s*(.*))?$/i.exec(lines[at] ?? '') ?? [];
-  const state = STATES[word.trim().replace(/\.$/, '').toLowerCase()];
+  const state = STATES.get(word.trim().replace(/\.$/, '').toLowerCase());
   const rest = lines.slice(at + 1);
   const reason = reasonOfText(sameLine ?? fieldOf(rest, 'Reason') ?? '');
   const network = fieldOf(rest, 'Network')?.toLowerCase();

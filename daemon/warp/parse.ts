@@ -64,7 +64,7 @@ export function failureOf(printed: Printed): Failure | null {
     const value = jsonOf(text);
     if (isObject(value) && typeof value.error === 'string' && value.status === undefined) {
       const code = stringOf(value.code);
-      return { kind: (code && KINDS_BY_CODE[code]) || kindOf(value.error), code, message: value.error };
+      return { kind: (code && KINDS_BY_CODE.get(code)) || kindOf(value.error), code, message: value.error };
     }
   }
   const text = `${clean(printed.stderr)}\n${clean(printed.stdout)}`;
@@ -74,14 +74,16 @@ export function failureOf(printed: Printed): Failure | null {
   return { kind, code: null, message: messageOf(text) };
 }
 
-const KINDS_BY_CODE: Record<string, Failure['kind']> = {
-  FailedToConnectToDaemon: 'service-stopped',
-  MissingRegistration: 'not-registered',
-  RegistrationMissing: 'not-registered',
-  WarpNotConnected: 'not-connected',
-  OperationNotAuthorized: 'not-authorized',
-  NotAuthorized: 'not-authorized',
-};
+const KINDS_BY_CODE = new Map<string, Failure['kind']>(
+  Object.entries({
+    FailedToConnectToDaemon: 'service-stopped',
+    MissingRegistration: 'not-registered',
+    RegistrationMissing: 'not-registered',
+    WarpNotConnected: 'not-connected',
+    OperationNotAuthorized: 'not-authorized',
+    NotAuthorized: 'not-authorized',
+  }),
+);
 
 /** In this order: the first that matches decides. Wordings from recordings and from strings in released binaries. */
 const KINDS_BY_TEXT: [RegExp, Failure['kind']][] = [

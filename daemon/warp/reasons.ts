@@ -42,72 +42,78 @@ const CODES_BY_TEXT: [RegExp, string][] = [
 ];
 
 /** Names with captured English, and names whose plain spelling would not tell a user what happened. */
-const ENGLISH: Record<string, string> = {
-  Manual: 'Manual Disconnection',
-  SettingsChanged: 'Settings Changed',
-  RegistrationMissing: 'Registration Missing',
-  CheckingForRouteToDnsEndpoint: 'Checking for a route to the DNS endpoint',
-  ConnectivityCheckFailed: 'Connectivity check failed',
-  HappyEyeballsFailed: 'Happy Eyeballs Failed',
-  NoNetwork: 'No Network',
-  InsufficientSystemResource: 'Insufficient system resource',
-  DisabledForWiFi: 'Disabled on this Wi-Fi network',
-  DisabledForEthernet: 'Disabled on Ethernet networks',
-  DisabledForNetwork: 'Disabled on this network',
-  DisabledByOverride: 'Disabled by an administrator’s override code',
-  InternalDNSError: 'Internal DNS error',
-  InternalTunnelError: 'Internal tunnel error',
-  InternalmTLSError: 'Internal mTLS error',
-  EmergencyDisconnect: 'Disconnected by the administrator',
-  TLSInterceptionDetected: 'Something on this network intercepts TLS',
-  TLSInterceptionBlockingDOH: 'TLS interception blocks DNS over HTTPS',
-  FailedToSetMtls: 'Failed to set up mTLS',
-  Port53Bound: 'Port 53 is in use by another program',
-  ProxyAddressBound: 'The proxy port is in use by another program',
-  LocalPolicyFileFailedToParse: 'The local policy file could not be read',
-  CaptivePortalTimedOut: 'Signing in to this network took too long',
-  FailedToExcludeLan: 'The local network could not be excluded',
-  EnsuringMtlsIdentity: 'Ensuring mTLS identity',
-  ApplyingDnsSettings: 'Applying DNS settings',
-  ConfiguringLocalDnsProxy: 'Configuring local DNS proxy',
-  ValidatingDnsConfiguration: 'Validating DNS configuration',
-  NetworkHealthy: 'Network healthy',
-  NetworkDegraded: 'Network degraded',
-};
+const ENGLISH = new Map<string, string>(
+  Object.entries({
+    Manual: 'Manual Disconnection',
+    SettingsChanged: 'Settings Changed',
+    RegistrationMissing: 'Registration Missing',
+    CheckingForRouteToDnsEndpoint: 'Checking for a route to the DNS endpoint',
+    ConnectivityCheckFailed: 'Connectivity check failed',
+    HappyEyeballsFailed: 'Happy Eyeballs Failed',
+    NoNetwork: 'No Network',
+    InsufficientSystemResource: 'Insufficient system resource',
+    DisabledForWiFi: 'Disabled on this Wi-Fi network',
+    DisabledForEthernet: 'Disabled on Ethernet networks',
+    DisabledForNetwork: 'Disabled on this network',
+    DisabledByOverride: 'Disabled by an administrator’s override code',
+    InternalDNSError: 'Internal DNS error',
+    InternalTunnelError: 'Internal tunnel error',
+    InternalmTLSError: 'Internal mTLS error',
+    EmergencyDisconnect: 'Disconnected by the administrator',
+    TLSInterceptionDetected: 'Something on this network intercepts TLS',
+    TLSInterceptionBlockingDOH: 'TLS interception blocks DNS over HTTPS',
+    FailedToSetMtls: 'Failed to set up mTLS',
+    Port53Bound: 'Port 53 is in use by another program',
+    ProxyAddressBound: 'The proxy port is in use by another program',
+    LocalPolicyFileFailedToParse: 'The local policy file could not be read',
+    CaptivePortalTimedOut: 'Signing in to this network took too long',
+    FailedToExcludeLan: 'The local network could not be excluded',
+    EnsuringMtlsIdentity: 'Ensuring mTLS identity',
+    ApplyingDnsSettings: 'Applying DNS settings',
+    ConfiguringLocalDnsProxy: 'Configuring local DNS proxy',
+    ValidatingDnsConfiguration: 'Validating DNS configuration',
+    NetworkHealthy: 'Network healthy',
+    NetworkDegraded: 'Network degraded',
+  }),
+);
 
 /** Details whose captured English is not their name taken apart. */
-const DETAILS: Record<string, string> = {
-  DNSLookupFailed: 'DNS Lookup Failed',
-  DoesNotExistInApi: 'Does not exist in API',
-  DoesNotExistInAPI: 'Does not exist in API',
-};
+const DETAILS = new Map<string, string>(
+  Object.entries({
+    DNSLookupFailed: 'DNS Lookup Failed',
+    DoesNotExistInApi: 'Does not exist in API',
+    DoesNotExistInAPI: 'Does not exist in API',
+  }),
+);
 
 /** How a name and its details make a sentence; `details` is undefined for a bare name. */
-const SENTENCES: Record<string, (details: unknown) => string | null> = {
-  PerformingHappyEyeballs: details => endpoints('Performing happy eyeballs to', details),
-  EstablishingConnection: details => endpoints('Establishing connection to', details),
-  RegistrationMissing: details => joined('Registration Missing due to: ', detail(details)),
-  ConnectivityCheckFailed: details => joined('Connectivity check failed due to ', detail(details)),
-  InsufficientSystemResource: details => joined('Insufficient system resource: ', detail(details)?.toLowerCase()),
-  // The details are both settings in full, which no sentence can hold; the raw text has them.
-  SettingsChanged: () => 'Settings Changed',
-  NetworkDegraded: details => {
-    if (!isObject(details)) return null;
-    const { loss_percent: loss, rtt_ms: rtt } = details;
-    const facts = [typeof loss === 'number' && `${loss} % loss`, typeof rtt === 'number' && `${rtt} ms round trip`];
-    return joined('Network degraded: ', facts.filter(Boolean).join(', '));
-  },
-  Port53Bound: details => {
-    const processes = isObject(details) ? details.offending_processes : undefined;
-    const names = Array.isArray(processes) ? processes.filter(name => typeof name === 'string') : [];
-    return joined('Port 53 is in use by ', names.join(', '));
-  },
-};
+const SENTENCES = new Map<string, (details: unknown) => string | null>(
+  Object.entries({
+    PerformingHappyEyeballs: details => endpoints('Performing happy eyeballs to', details),
+    EstablishingConnection: details => endpoints('Establishing connection to', details),
+    RegistrationMissing: details => joined('Registration Missing due to: ', detail(details)),
+    ConnectivityCheckFailed: details => joined('Connectivity check failed due to ', detail(details)),
+    InsufficientSystemResource: details => joined('Insufficient system resource: ', detail(details)?.toLowerCase()),
+    // The details are both settings in full, which no sentence can hold; the raw text has them.
+    SettingsChanged: () => 'Settings Changed',
+    NetworkDegraded: details => {
+      if (!isObject(details)) return null;
+      const { loss_percent: loss, rtt_ms: rtt } = details;
+      const facts = [typeof loss === 'number' && `${loss} % loss`, typeof rtt === 'number' && `${rtt} ms round trip`];
+      return joined('Network degraded: ', facts.filter(Boolean).join(', '));
+    },
+    Port53Bound: details => {
+      const processes = isObject(details) ? details.offending_processes : undefined;
+      const names = Array.isArray(processes) ? processes.filter(name => typeof name === 'string') : [];
+      return joined('Port 53 is in use by ', names.join(', '));
+    },
+  }),
+);
 
 function sentence(code: string, details: unknown): string {
-  const known = ENGLISH[code] ?? capitalised(words(code).toLowerCase());
+  const known = ENGLISH.get(code) ?? capitalised(words(code).toLowerCase());
   if (details === undefined || details === null) return known;
-  const special = SENTENCES[code];
+  const special = SENTENCES.get(code);
   return special ? (special(details) ?? known) : (joined(`${known}: `, detail(details)) ?? known);
 }
 
@@ -118,7 +124,7 @@ function endpoints(start: string, details: unknown): string | null {
 
 /** `DaemonStartup` -> `Daemon Startup`; `{Invalidated: "ManualDeletion"}` -> `Invalidated (Manual Deletion)`. */
 function detail(value: unknown): string | undefined {
-  if (typeof value === 'string') return DETAILS[value] ?? (/\s/.test(value) ? value : words(value));
+  if (typeof value === 'string') return DETAILS.get(value) ?? (/\s/.test(value) ? value : words(value));
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return value.map(detail).filter(Boolean).join(', ');
   if (!isObject(value)) return undefined;
