@@ -1,17 +1,9 @@
 // The configuration: five layers merged key by key, with the layer that set each key, and what is wrong in a file.
 import { mkdirSync, readFileSync, realpathSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
-import {
-  applyEdits,
-  findNodeAtLocation,
-  getNodeValue,
-  modify,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from 'jsonc-parser';
-import * as z from 'zod/mini';
-import { Config, type ConfigLayer, type ConfigPatch, type ConfigProblem, type ConfigResponse } from './api/schema.ts';
+import type { ParseError } from 'jsonc-parser';
+import type * as z from 'zod/mini';
+import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from './api/schema.ts';
 import { Problem } from './problem.ts';
 
 const DEFAULTS: Config = {
@@ -25,10 +17,8 @@ const DEFAULTS: Config = {
 
 /** Dotted key -> value: how a layer is held. */
 export type Layer = Record<string, unknown>;
-const KEYS: Record<string, z.ZodMiniType> = Object.fromEntries(
-  Object.entries(Config.shape).flatMap(([group, { shape }]) =>
-    Object.entries(shape).map(([key, type]) => [`${group}.${key}`, type]),
-  ),
+const KEYS = new Set(
+  Object.entries(DEFAULTS).flatMap(([group, values]) => Object.keys(values).map(key => `${group}.${key}`)),
 );
 
 /** A running daemon can't move its listeners; these take effect at the next start. */
@@ -39,6 +29,8 @@ const NOT_OVER_HTTP = new Set(AT_START);
 export interface Settings {
   readonly config: Config;
   response(): ConfigResponse;
+  /** Changes with every change of the response. */
+  etag(): string;
   /** Overrides keys until the daemon ends; null takes an override back. @throws Problem key-not-settable */
   setSession(patch: ConfigPatch): void;
   /** Changes the user's file, keeping its layout. @throws Problem key-not-settable, config-broken, config-not-writable */
@@ -52,20 +44,21 @@ export interface Settings {
  * @param flags keys given on the command line; they stand above the environment and are reported as such.
  * @throws Error naming variable, value and expected type when an environment variable does not parse.
  */
-export function loadConfig(
+export async function loadConfig(
   files: { system: string; user: string },
   env: NodeJS.ProcessEnv,
   flags: Layer = {},
-): Settings {
-  const environment = { ...readEnvironment(env), ...flags };
+): Promise<Settings> {
+  const environment = { ...(await readEnvironment(env)), ...flags };
   const session: Layer = {};
   const listeners = new Set<(response: ConfigResponse) => void>();
-  let layers = readFiles();
+  let layers = await readFiles();
   const atStart = merge(layers.values).config;
+  const started = Date.now();
+  let changes = 0;
 
-  function readFiles() {
-    const system = readLayer(files.system);
-    const user = readLayer(files.user);
+  async function readFiles() {
+    const [system, user] = await Promise.all([readLayer(files.system), readLayer(files.user)]);
     return {
       values: { system: system.layer, user: user.layer, environment, session },
       problems: [...system.problems, ...user.problems],
@@ -77,12 +70,14 @@ export function loadConfig(
     return { ok: true, config, sources, restartRequired, problems: layers.problems };
   }
   function announce() {
+    changes++;
     for (const listener of listeners) listener(response());
   }
-  function reload() {
-    const before = JSON.stringify(layers);
-    layers = readFiles();
-    if (JSON.stringify(layers) !== before) announce();
+  async function reload() {
+    const read = await readFiles();
+    if (JSON.stringify(read) === JSON.stringify(layers)) return;
+    layers = read;
+    announce();
   }
 
   return {
@@ -90,6 +85,7 @@ export function loadConfig(
       return merge(layers.values).config;
     },
     response,
+    etag: () => `"${started}.${changes}"`,
     setSession(patch) {
       for (const [key, value] of settable(patch)) {
         if (value === null) delete session[key];
@@ -98,15 +94,14 @@ export function loadConfig(
       announce();
     },
     async setUser(patch) {
-      const changes = settable(patch);
-      await editFile(files.user, changes);
-      reload();
+      await editFile(files.user, settable(patch));
+      await reload();
     },
     watch(changed) {
       listeners.add(changed);
       const watchers = [files.system, files.user].flatMap(file => {
         try {
-          return [watch(dirname(file), { persistent: false }, () => reload())];
+          return [watch(dirname(file), { persistent: false }, () => void reload())];
         } catch {
           return []; // no such directory: nothing to watch until setUser makes it
         }
@@ -128,7 +123,7 @@ export function merge(layers: Record<Exclude<ConfigLayer, 'default'>, Layer>): {
 } {
   const config = structuredClone(DEFAULTS) as unknown as Record<string, Record<string, unknown>>;
   const sources: Record<string, ConfigLayer> = {};
-  for (const key of Object.keys(KEYS)) {
+  for (const key of KEYS) {
     sources[key] = 'default';
     for (const name of ['system', 'user', 'environment', 'session'] as const) {
       if (!Object.hasOwn(layers[name], key)) continue;
@@ -152,26 +147,26 @@ export function variableOf(key: string): string {
  * The layer that the environment makes. Other `CULVERT_` names (the wrapper's, the emulator's) are none of its business.
  * @throws Error naming variable, value and expected type.
  */
-export function readEnvironment(env: NodeJS.ProcessEnv): Layer {
+export async function readEnvironment(env: NodeJS.ProcessEnv): Promise<Layer> {
+  const variables = [...KEYS].map(key => [variableOf(key), key] as const);
+  const given = [['CULVERT_WEBUI', 'webui.enabled'] as const, ...variables].filter(([name]) => env[name] !== undefined);
+  if (!given.length) return {};
+  const types = await loadTypes();
   const layer: Layer = {};
-  const take = (variable: string, key: string) => {
-    const text = env[variable];
-    if (text === undefined) return;
-    const value = [text, BOOLEANS[text.toLowerCase()], text === '' ? undefined : Number(text)].find(
-      v => z.safeParse(KEYS[key]!, v).success,
-    );
+  for (const [variable, key] of given) {
+    const text = env[variable]!;
+    const readings = [text, BOOLEANS[text.toLowerCase()], text === '' ? undefined : Number(text)];
+    const value = readings.find(reading => types.accepts(key, reading));
     if (value === undefined)
-      throw new Error(`${variable}=${text}: expected ${expected(key)}. Correct the variable, or unset it.`);
+      throw new Error(`${variable}=${text}: expected ${types.expected(key)}. Correct the variable, or unset it.`);
     layer[key] = value;
-  };
-  take('CULVERT_WEBUI', 'webui.enabled');
-  for (const key of Object.keys(KEYS)) take(variableOf(key), key);
+  }
   return layer;
 }
 const BOOLEANS: Record<string, boolean> = { '1': true, true: true, yes: true, '0': false, false: false, no: false };
 
 /** Reads one file. Never throws: what is wrong becomes a problem with its line. */
-export function readLayer(file: string): { layer: Layer; problems: ConfigProblem[] } {
+export async function readLayer(file: string): Promise<{ layer: Layer; problems: ConfigProblem[] }> {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -180,10 +175,12 @@ export function readLayer(file: string): { layer: Layer; problems: ConfigProblem
     if (code === 'ENOENT' || code === 'ENOTDIR') return { layer: {}, problems: [] };
     return { layer: {}, problems: [{ file, line: null, key: null, message: `cannot be read: ${message}` }] };
   }
+  const [json, types] = await Promise.all([loadJson(), loadTypes()]);
   const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
-  const { root, error } = parseJson(text);
+  const { root, error } = json.parse(text);
   if (error) {
-    const message = `not valid JSON: ${printParseErrorCode(error.error).replace(/(?<=.)[A-Z]/g, c => ` ${c.toLowerCase()}`)}`;
+    const reason = json.printParseErrorCode(error.error).replace(/(?<=.)[A-Z]/g, c => ` ${c.toLowerCase()}`);
+    const message = `not valid JSON: ${reason}`;
     return { layer: {}, problems: [{ file, line: lineAt(error.offset), key: null, message }] };
   }
   if (root?.type !== 'object')
@@ -191,21 +188,21 @@ export function readLayer(file: string): { layer: Layer; problems: ConfigProblem
 
   const layer: Layer = {};
   const problems: ConfigProblem[] = [];
-  for (const [key, leaf] of flatten(getNodeValue(root))) {
-    const type = Object.hasOwn(KEYS, key) ? KEYS[key]! : undefined;
-    if (type && z.safeParse(type, leaf).success) layer[key] = leaf;
-    else {
-      const node = findNodeAtLocation(root, key.split('.')) ?? findNodeAtLocation(root, [key]);
-      const message = type ? `expected ${expected(key)}` : 'unknown key';
-      problems.push({ file, line: node ? lineAt(node.offset) : null, key, message });
+  for (const [key, leaf] of flatten(json.getNodeValue(root))) {
+    if (types.accepts(key, leaf)) {
+      layer[key] = leaf;
+      continue;
     }
+    const node = json.findNodeAtLocation(root, key.split('.')) ?? json.findNodeAtLocation(root, [key]);
+    const message = KEYS.has(key) ? `expected ${types.expected(key)}` : 'unknown key';
+    problems.push({ file, line: node ? lineAt(node.offset) : null, key, message });
   }
   return { layer, problems };
 }
 
 /** A patch as dotted keys. @throws Problem key-not-settable */
 function settable(patch: ConfigPatch): [string, unknown][] {
-  const changes = flatten(patch as Record<string, unknown>).filter(([key]) => Object.hasOwn(KEYS, key));
+  const changes = flatten(patch as Record<string, unknown>).filter(([key]) => KEYS.has(key));
   const refused = changes.map(([key]) => key).filter(key => NOT_OVER_HTTP.has(key));
   if (refused.length)
     throw new Problem('key-not-settable', `${refused.join(', ')} can't be changed over the API.`, {
@@ -216,16 +213,16 @@ function settable(patch: ConfigPatch): [string, unknown][] {
 }
 
 async function editFile(file: string, changes: [string, unknown][]): Promise<void> {
-  const { default: writeFileAtomic } = await import('write-file-atomic');
+  const [json, { default: writeFileAtomic }] = await Promise.all([loadJson(), import('write-file-atomic')]);
   let text = '{}\n';
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw notWritable(file, error);
   }
-  const { root, error } = parseJson(text);
+  const { root, error } = json.parse(text);
   if (error || root?.type !== 'object') {
-    const problem = readLayer(file).problems[0];
+    const problem = (await readLayer(file)).problems[0];
     throw new Problem(
       'config-broken',
       `${file}${problem?.line ? `, line ${problem.line}` : ''}: ${problem?.message ?? 'not valid'}. It was left as it is.`,
@@ -234,7 +231,7 @@ async function editFile(file: string, changes: [string, unknown][]): Promise<voi
   }
   const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };
   for (const [key, value] of changes)
-    text = applyEdits(text, modify(text, key.split('.'), value === null ? undefined : value, { formattingOptions }));
+    text = json.applyEdits(text, json.modify(text, key.split('.'), value ?? undefined, { formattingOptions }));
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     await writeFileAtomic(target(file), text, { mode: 0o600 });
@@ -263,7 +260,7 @@ function notWritable(file: string, cause: unknown): Problem {
 
 function* leaves(value: Record<string, unknown>, prefix = ''): Generator<[string, unknown]> {
   for (const [key, leaf] of Object.entries(value)) {
-    const group = prefix === '' && Object.hasOwn(Config.shape, key);
+    const group = prefix === '' && Object.hasOwn(DEFAULTS, key);
     if (group && typeof leaf === 'object' && leaf !== null && !Array.isArray(leaf))
       yield* leaves(leaf as Record<string, unknown>, `${key}.`);
     else yield [prefix + key, leaf];
@@ -276,26 +273,36 @@ function lookup(config: Config, key: string): unknown {
   return (config[group] as Record<string, unknown>)[leaf];
 }
 
-/** Strict JSON, as a tree that knows where each value stands. */
-function parseJson(text: string) {
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
-  return { root, error: errors[0] };
+/** Strict JSON, as a tree that knows where each value stands. Loaded for those who have a file: most have none. */
+async function loadJson() {
+  const json = await import('jsonc-parser');
+  return {
+    ...json,
+    parse(text: string) {
+      const errors: ParseError[] = [];
+      const root = json.parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
+      return { root, error: errors[0] };
+    },
+  };
 }
 
-/** The expected type in words, from the schema itself. */
-function expected(key: string): string {
-  const {
-    type,
-    enum: values,
-    anyOf,
-    minimum,
-    maximum,
-  } = z.toJSONSchema(KEYS[key]!) as {
-    [keyword: string]: unknown;
+/** The types of the keys, from the contract. Loaded for those who have something to check. */
+async function loadTypes() {
+  const [z, { Config }] = await Promise.all([import('zod/mini'), import('./api/schema.ts')]);
+  const types: Record<string, z.ZodMiniType> = Object.fromEntries(
+    Object.entries(Config.shape).flatMap(([group, { shape }]) =>
+      Object.entries(shape).map(([key, type]) => [`${group}.${key}`, type]),
+    ),
+  );
+  return {
+    accepts: (key: string, value: unknown) => KEYS.has(key) && z.safeParse(types[key]!, value).success,
+    /** The expected type in words, from the schema itself. */
+    expected(key: string): string {
+      const { type, enum: values, anyOf, minimum, maximum } = z.toJSONSchema(types[key]!) as Record<string, unknown>;
+      if (values) return `one of ${(values as string[]).join(', ')}`;
+      if (anyOf) return 'an IP address';
+      if (type === 'integer') return `a whole number from ${minimum} to ${maximum}`;
+      return type === 'boolean' ? 'true or false' : 'a text';
+    },
   };
-  if (values) return `one of ${(values as string[]).join(', ')}`;
-  if (anyOf) return 'an IP address';
-  if (type === 'integer') return `a whole number from ${minimum} to ${maximum}`;
-  return type === 'boolean' ? 'true or false' : 'a text';
 }

@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { AddressInfo, Socket } from 'node:net';
 import { etagMatches, etagOf } from './etag.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
-import { judge, LIMITS, type Limits, type Via } from './guard.ts';
+import { judge, LIMITS, type Limits, type TokenCheck, type Via } from './guard.ts';
 import { type Daemon, handlers } from './handlers.ts';
 import { createPeerCheck } from './peer.ts';
 import { Problem } from './problem.ts';
@@ -16,7 +16,7 @@ export interface Front {
    * Serves the API on one port of all these addresses, or of none of them.
    * @throws NodeJS.ErrnoException EADDRINUSE, EACCES … of the address that failed.
    */
-  listenTcp(port: number, addresses: readonly string[], remote: { token: string } | null): Promise<void>;
+  listenTcp(port: number, addresses: readonly string[], remote: TokenCheck | null): Promise<void>;
   streams: EventStreams;
   /** Stops accepting, says goodbye to event streams, lets requests finish for `graceMs`, then cuts. */
   close(reason: string, graceMs: number): Promise<void>;
@@ -125,12 +125,12 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
     },
   };
 
-  function tcpVia(socket: Socket, remote: { token: string } | null): Via | Promise<Via> {
+  function tcpVia(socket: Socket, remote: TokenCheck | null): Via | Promise<Via> {
     const { address, port } = socket.address() as AddressInfo;
     const { remoteAddress, remotePort } = socket;
     if (!remoteAddress || !remotePort) return { kind: 'loopback', port, peerIsUser: false }; // gone already
     if (remote && !(isLoopback(address) && isLoopback(remoteAddress)))
-      return { kind: 'remote', port, address: address.replace(/^::ffff:/, ''), token: remote.token };
+      return { kind: 'remote', port, address: address.replace(/^::ffff:/, ''), admits: remote };
     return peerIsUser({ localAddress: address, localPort: port, remoteAddress, remotePort }).then(peerIsUser => ({
       kind: 'loopback',
       port,

@@ -1,5 +1,4 @@
 // Who may ask: a request's facts -> nothing, or the problem that refuses it. Pure; the checks stand in their order.
-import { timingSafeEqual } from 'node:crypto';
 import { Problem } from './problem.ts';
 
 /** What the guard looks at. Header names and values alternate, as they arrived. */
@@ -16,7 +15,10 @@ export type Via =
   /** Loopback; `peerIsUser` is what the kernel says of the other end. */
   | { kind: 'loopback'; port: number; peerIsUser: boolean }
   /** Another address, possible only with webui.allowRemote; `address` is our own end. */
-  | { kind: 'remote'; port: number; address: string; token: string };
+  | { kind: 'remote'; port: number; address: string; admits: TokenCheck };
+
+/** Whether a bearer token is the right one, in constant time. */
+export type TokenCheck = (given: string) => boolean;
 
 export const LIMITS = {
   targetBytes: 2048,
@@ -56,7 +58,7 @@ export function judge({ method, target, rawHeaders, via }: Facts): Problem | nul
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && !(site === 'none' && (method === 'GET' || method === 'HEAD')))
     return new Problem('fetch-site-not-allowed', 'A web page of another site may not use this API.');
-  if (via.kind === 'remote' && !bearerMatches(headers.authorization, via.token))
+  if (via.kind === 'remote' && !via.admits(/^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? ''))
     return new Problem('token-required', 'Requests from another address need the bearer token.', {
       hint: 'Run "culvert token" on the machine of the daemon, and send it as "Authorization: Bearer …".',
     });
@@ -100,12 +102,6 @@ function originAllowed(origin: string, via: Via): boolean {
 
 function bracketed(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
-}
-
-function bearerMatches(authorization: string | undefined, token: string): boolean {
-  const given = Buffer.from(/^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? '');
-  const wanted = Buffer.from(token);
-  return wanted.length > 0 && given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
 function printable(text: string): string {

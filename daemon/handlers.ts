@@ -1,7 +1,6 @@
 // One short function per route: what it asks of which part, and nothing else. A route without one does not compile.
-import { COMMIT, INSTALL_FORMAT, VERSION } from './about.ts';
+import { API_VERSION, COMMIT, INSTALL_FORMAT, VERSION } from './about.ts';
 import type { BodyOf, Endpoints, QueryOf, RequestLine, ResponseOf } from './api/contract.ts';
-import { API_VERSION } from './api/schema.ts';
 import type { Settings } from './config.ts';
 import type { CommandLog } from './log.ts';
 import { Problem } from './problem.ts';

@@ -1,5 +1,15 @@
 // One daemon per user session: a lock that survives no kill, and the record by which others find who holds it.
-import { linkSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Paths } from './paths.ts';
 
 /** What `daemon.json` tells of the running daemon. */
@@ -85,6 +95,15 @@ export function running(paths: Paths): Instance | null {
   } catch {
     return null; // torn by a full disk: as good as none
   }
+}
+
+/**
+ * Replaces a small file of the runtime directory, readable by this user alone. Readers see the old one or the new one.
+ * No fsync: after a crash of the machine there is no daemon that the file could speak for.
+ */
+export function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
 }
 
 /** Kernel start time of a process (proc(5), field 22), or null when it is gone; a zombie is gone. */

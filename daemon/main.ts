@@ -1,11 +1,10 @@
 // The daemon: its parts are wired here, opened, and shut down in order.
 import { chmodSync, rmSync } from 'node:fs';
-import { sync as writeFileAtomic } from 'write-file-atomic';
 import { VERSION } from './about.ts';
 import { loadConfig, type Settings } from './config.ts';
 import { createFront } from './front.ts';
 import type { Daemon } from './handlers.ts';
-import { acquire, type Instance, prepareRuntime, running, startOf } from './instance.ts';
+import { acquire, type Instance, prepareRuntime, replaceFile, running, startOf } from './instance.ts';
 import { addressesOf, type Flags, parseFlags, searchPort, startDesktop } from './launcher.ts';
 import { createLog } from './log.ts';
 import { createNotifier } from './notify.ts';
@@ -13,7 +12,6 @@ import { type Paths, paths as pathsOf } from './paths.ts';
 import { programs } from './place.ts';
 import { createState } from './state.ts';
 import { keepStatusFile } from './statusfile.ts';
-import { readToken } from './token.ts';
 import { createTunnel } from './warp/tunnel.ts';
 
 const LOG_CAPACITY = 500;
@@ -25,7 +23,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077);
   const flags = parseFlags(argv);
   const paths = pathsOf(env);
-  const settings = loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {
+  const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {
     ...(flags.port === undefined ? {} : { 'server.port': flags.port }),
   });
   for (const { file, line, message } of settings.response().problems)
@@ -78,10 +76,10 @@ async function start(
   const notifier = createNotifier(env);
 
   const { addresses, remote } = addressesOf(config);
-  const token = remote ? { token: await readToken(paths.token, { create: true }) } : null;
+  const admits = remote ? await remoteCheck(paths.token) : null;
   const found = await searchPort(config.server.port, async candidate => {
     port = candidate;
-    await front.listenTcp(candidate, addresses, token);
+    await front.listenTcp(candidate, addresses, admits);
   });
   if ('running' in found) {
     joinRunning({ ...found.running, started: '' }, found.running.pid, flags, env);
@@ -91,7 +89,7 @@ async function start(
   await front.listenUnix(paths.socket);
   chmodSync(paths.socket, 0o600);
   const record: Instance = { pid: process.pid, port, version: VERSION, started: startOf(process.pid)! };
-  writeFileAtomic(paths.record, `${JSON.stringify(record)}\n`, { mode: 0o600, fsync: false });
+  replaceFile(paths.record, `${JSON.stringify(record)}\n`);
   keepStatusFile(paths.statusFile, state, () => port);
   const watching = settings.watch(response => state.publish('config', response));
   tunnel.start();
@@ -109,6 +107,12 @@ async function start(
     await Promise.all([front.close('stopped', GRACE_MS), tunnel.stop()]);
     for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
   };
+}
+
+/** The check of the token that requests from other addresses need; the token is made where there is none. */
+async function remoteCheck(path: string) {
+  const { readToken, tokenCheck } = await import('./token.ts');
+  return tokenCheck(await readToken(path, { create: true }));
 }
 
 /** Another daemon of this user runs: say so, and show its panel. */

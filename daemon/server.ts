@@ -26,8 +26,8 @@ export function createServer(daemon: Daemon): (request: IncomingMessage, respons
       const body =
         endpoint.body && validate(endpoint.body, parseBody(await readBody(ctx.req)), 'invalid-body', 'The body');
       const ifMatch = ctx.get('if-match');
-      if (endpoint.etag && method === 'POST' && ifMatch) await checkUnchanged(daemon, path, ifMatch);
-      reply(ctx, endpoint, await handler(daemon, { body, query } as never));
+      if (endpoint.etag && method === 'POST' && ifMatch) checkUnchanged(daemon, ifMatch);
+      reply(ctx, daemon, endpoint, await handler(daemon, { body, query } as never));
     });
   }
 
@@ -65,26 +65,24 @@ export function asProblem(error: unknown): Problem {
   });
 }
 
-function reply(ctx: Context, endpoint: Endpoint, value: object) {
-  const body = JSON.stringify(value);
+function reply(ctx: Context, { settings }: Daemon, endpoint: Endpoint, value: object) {
   ctx.type = 'application/json';
   ctx.set('x-content-type-options', 'nosniff');
   if (endpoint.etag) {
-    const etag = etagOf(value, body);
+    const etag = 'revision' in value ? etagOf(value as { revision: number }) : settings.etag();
     ctx.set({ etag, 'cache-control': 'no-cache' });
     if (ctx.method !== 'POST' && etagMatches(ctx.get('if-none-match'), etag)) {
       ctx.status = 304;
       return;
     }
   } else ctx.set('cache-control', 'no-store');
-  ctx.body = body;
+  ctx.body = JSON.stringify(value);
 }
 
-/** If-Match of a change to the configuration is held against what GET /api/config answers. */
-async function checkUnchanged(daemon: Daemon, path: string, ifMatch: string) {
-  const current = etagOf(daemon.settings.response());
-  if (!etagMatches(ifMatch, current))
-    throw new Problem('precondition-failed', `What ${path} would change has changed since it was read.`, {
+/** If-Match of a change to the configuration is held against what GET /api/config answers now. */
+function checkUnchanged({ settings }: Daemon, ifMatch: string) {
+  if (!etagMatches(ifMatch, settings.etag()))
+    throw new Problem('precondition-failed', 'The configuration has changed since it was read.', {
       hint: 'Read GET /api/config again, and repeat the change on it.',
     });
 }

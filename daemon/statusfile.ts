@@ -1,8 +1,7 @@
 // The state as a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
-import { sync as writeFileAtomic } from 'write-file-atomic';
 import { statusLine } from './cli/statusline.ts';
 import { createStyle } from './cli/terminal.ts';
-import { startOf } from './instance.ts';
+import { replaceFile, startOf } from './instance.ts';
 import type { State } from './state.ts';
 
 /** Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, and it in colour. */
@@ -21,8 +20,7 @@ export function keepStatusFile(path: string, state: State, port: () => number | 
     const text = `${lines.join('\n')}\n`;
     if (text === before) return;
     try {
-      // no fsync: after a crash of the machine there is no daemon that the file could speak for
-      writeFileAtomic(path, text, { mode: 0o600, fsync: false });
+      replaceFile(path, text);
       before = text;
     } catch (error) {
       console.error(`culvert: ${path} could not be written, so "culvert status" may be late: ${error}`);

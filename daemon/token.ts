@@ -1,5 +1,5 @@
 // The bearer token that requests from other machines need: made once, readable by this user alone.
-import { randomBytes } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, mkdir, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -30,6 +30,15 @@ export async function readToken(path: string, { create = false } = {}): Promise<
   if (found !== null || !create) return found;
   await make(path);
   return (await read(path))!;
+}
+
+/** A check of bearer tokens against this one, in constant time. */
+export function tokenCheck(token: string): (given: string) => boolean {
+  const wanted = Buffer.from(token);
+  return text => {
+    const given = Buffer.from(text);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  };
 }
 
 async function read(path: string): Promise<string | null> {

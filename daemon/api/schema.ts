@@ -5,8 +5,6 @@ import * as z from 'zod/mini';
 const Time = z.iso.datetime();
 const Count = z.number().check(z.nonnegative());
 
-export const API_VERSION = 1;
-
 /** Every stable error code; the API sends `urn:culvert:problem:<code>`. */
 export const PROBLEM_CODES = [
   'peer-not-allowed',

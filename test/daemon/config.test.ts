@@ -29,8 +29,8 @@ function files(t: TestContext, content: { system?: string; user?: string } = {})
 }
 const code = (expected: string) => (error: unknown) => (error as Problem).code === expected;
 
-test('without files the defaults of the specification hold, and every key has a source', t => {
-  const { config, sources, restartRequired, problems } = loadConfig(files(t), {}).response();
+test('without files the defaults of the specification hold, and every key has a source', async t => {
+  const { config, sources, restartRequired, problems } = (await loadConfig(files(t), {})).response();
   assert.deepEqual(config, {
     server: { port: 4173, bind: '127.0.0.1' },
     webui: { enabled: false, allowRemote: false },
@@ -44,12 +44,12 @@ test('without files the defaults of the specification hold, and every key has a 
   assert.deepEqual([restartRequired, problems], [[], []]);
 });
 
-test('each layer overrides the lower ones key by key', t => {
+test('each layer overrides the lower ones key by key', async t => {
   const paths = files(t, {
     system: '{"server":{"port":1001},"ui":{"theme":"light","locale":"de"}}',
     user: '{"server":{"port":1002},"ui":{"theme":"dark"}}',
   });
-  const settings = loadConfig(paths, { CULVERT_SERVER_PORT: '1003' });
+  const settings = await loadConfig(paths, { CULVERT_SERVER_PORT: '1003' });
   settings.setSession({ updates: { channel: 'beta' } });
   const { config, sources } = settings.response();
   assert.deepEqual(
@@ -62,7 +62,7 @@ test('each layer overrides the lower ones key by key', t => {
   );
 });
 
-test('every key can be set by its environment variable', t => {
+test('every key can be set by its environment variable', async t => {
   assert.equal(variableOf('warp.killSwitch'), 'CULVERT_WARP_KILL_SWITCH');
   assert.equal(variableOf('webui.allowRemote'), 'CULVERT_WEBUI_ALLOW_REMOTE');
   const env = {
@@ -73,14 +73,14 @@ test('every key can be set by its environment variable', t => {
     CULVERT_SERVER_BIND: '::1',
     CULVERT_WRAP_ACCOUNT: 'not ours',
   };
-  const { config } = loadConfig(files(t), env);
+  const { config } = await loadConfig(files(t), env);
   assert.deepEqual(
     [config.webui.enabled, config.warp.killSwitch, config.ui.openBrowser, config.ui.locale, config.server.bind],
     [true, true, false, 'pt_BR', '::1'],
   );
 });
 
-test('a variable that does not parse is an error naming variable, value and expected type', t => {
+test('a variable that does not parse is an error naming variable, value and expected type', async t => {
   for (const [variable, value, expected] of [
     ['CULVERT_SERVER_PORT', '70000', /CULVERT_SERVER_PORT=70000: expected a whole number from 1 to 65535/],
     ['CULVERT_SERVER_PORT', '', /CULVERT_SERVER_PORT=: expected a whole number/],
@@ -88,10 +88,10 @@ test('a variable that does not parse is an error naming variable, value and expe
     ['CULVERT_WEBUI', 'maybe', /CULVERT_WEBUI=maybe: expected true or false/],
     ['CULVERT_UI_THEME', 'pink', /expected one of system, light, dark/],
   ] as const)
-    assert.throws(() => loadConfig(files(t), { [variable]: value }), expected);
+    await assert.rejects(loadConfig(files(t), { [variable]: value }), expected);
 });
 
-test('a file that is no JSON is named with line and reason, left as it is, and the other layers count', t => {
+test('a file that is no JSON is named with line and reason, left as it is, and the other layers count', async t => {
   for (const [user, line] of [
     ['{\n  "ui": {\n    "theme": "dark",\n  }\n}\n', 4],
     ['{"ui": {"theme": "dark"}', 1],
@@ -100,7 +100,7 @@ test('a file that is no JSON is named with line and reason, left as it is, and t
     ['\n\n[]', 1],
   ] as const) {
     const paths = files(t, { system: '{"ui":{"locale":"fr"}}', user });
-    const { config, problems } = loadConfig(paths, {}).response();
+    const { config, problems } = (await loadConfig(paths, {})).response();
     assert.equal(config.ui.theme, 'system');
     assert.equal(config.ui.locale, 'fr');
     assert.equal(problems.length, 1, JSON.stringify(user));
@@ -111,11 +111,11 @@ test('a file that is no JSON is named with line and reason, left as it is, and t
   }
 });
 
-test('a wrong or unknown key costs itself alone', t => {
+test('a wrong or unknown key costs itself alone', async t => {
   const paths = files(t, {
     user: '{\n  "server": {\n    "port": "4173",\n    "bind": "::1"\n  },\n  "colour": 1,\n  "ui": 5\n}\n',
   });
-  const { config, problems } = loadConfig(paths, {}).response();
+  const { config, problems } = (await loadConfig(paths, {})).response();
   assert.deepEqual([config.server.port, config.server.bind], [4173, '::1']);
   assert.deepEqual(
     problems.map(p => [p.line, p.key, p.message]),
@@ -127,8 +127,8 @@ test('a wrong or unknown key costs itself alone', t => {
   );
 });
 
-test('a session override lasts until null takes it back', t => {
-  const settings = loadConfig(files(t, { user: '{"ui":{"theme":"light"}}' }), {});
+test('a session override lasts until null takes it back', async t => {
+  const settings = await loadConfig(files(t, { user: '{"ui":{"theme":"light"}}' }), {});
   settings.setSession({ ui: { theme: 'dark' } });
   assert.equal(settings.config.ui.theme, 'dark');
   settings.setSession({ ui: { theme: null } });
@@ -137,7 +137,7 @@ test('a session override lasts until null takes it back', t => {
 });
 
 test('keys that a running daemon cannot change, or that must not come over HTTP, are not settable', async t => {
-  const settings = loadConfig(files(t), {});
+  const settings = await loadConfig(files(t), {});
   for (const patch of [
     { server: { port: 5000 } },
     { server: { bind: '0.0.0.0' } },
@@ -154,7 +154,7 @@ test('keys that a running daemon cannot change, or that must not come over HTTP,
 test("the user's file keeps layout and unknown keys when changed, and is made private when new", async t => {
   const before = '{\n    "note": "mine",\n    "ui": { "locale": "de" }\n}\n';
   const paths = files(t, { user: before });
-  const settings = loadConfig(paths, {});
+  const settings = await loadConfig(paths, {});
   await settings.setUser({ ui: { theme: 'dark' }, tray: { autostart: true } });
   const after = readFileSync(paths.user, 'utf8');
   assert.ok(after.startsWith('{\n    "note": "mine",'), after);
@@ -164,7 +164,7 @@ test("the user's file keeps layout and unknown keys when changed, and is made pr
   assert.equal(settings.response().sources['ui.theme'], 'default');
 
   const fresh = { system: paths.system, user: join(paths.user, '..', 'new', 'config.json') };
-  await loadConfig(fresh, {}).setUser({ ui: { theme: 'light' } });
+  await (await loadConfig(fresh, {})).setUser({ ui: { theme: 'light' } });
   assert.deepEqual(JSON.parse(readFileSync(fresh.user, 'utf8')), { ui: { theme: 'light' } });
   assert.equal(statSync(fresh.user).mode & 0o777, 0o600);
 });
@@ -174,24 +174,24 @@ test('a link to the file stays a link', async t => {
   const real = join(paths.system, '..', 'real.json');
   writeFileSync(real, '{}');
   symlinkSync(real, paths.user);
-  await loadConfig(paths, {}).setUser({ ui: { theme: 'dark' } });
+  await (await loadConfig(paths, {})).setUser({ ui: { theme: 'dark' } });
   assert.deepEqual(JSON.parse(readFileSync(real, 'utf8')), { ui: { theme: 'dark' } });
 });
 
 test('a broken or unwritable file is refused and stays as it is', async t => {
   const broken = '{ "ui": { "theme": }';
   const paths = files(t, { user: broken });
-  await assert.rejects(loadConfig(paths, {}).setUser({ ui: { theme: 'dark' } }), code('config-broken'));
+  await assert.rejects((await loadConfig(paths, {})).setUser({ ui: { theme: 'dark' } }), code('config-broken'));
   assert.equal(readFileSync(paths.user, 'utf8'), broken);
 
   const blocked = { system: paths.system, user: join(paths.user, 'below-a-file', 'config.json') };
-  await assert.rejects(loadConfig(blocked, {}).setUser({ ui: { theme: 'dark' } }), code('config-not-writable'));
+  await assert.rejects((await loadConfig(blocked, {})).setUser({ ui: { theme: 'dark' } }), code('config-not-writable'));
   assert.deepEqual(readdirSync(join(paths.user, '..')), ['config.json'], 'no temporary file is left');
 });
 
 test('an edit by hand is noticed and announced, and what needs a restart is named', async t => {
   const paths = files(t, { user: '{}' });
-  const settings = loadConfig(paths, {});
+  const settings = await loadConfig(paths, {});
   const announced = new Promise<ConfigResponse>(resolve => {
     const watching = settings.watch(response => {
       if (response.config.server.port === 5001) resolve(response);

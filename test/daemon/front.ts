@@ -10,6 +10,7 @@ import { LIMITS, type Limits } from '../../daemon/guard.ts';
 import type { Daemon } from '../../daemon/handlers.ts';
 import { createLog } from '../../daemon/log.ts';
 import { createState } from '../../daemon/state.ts';
+import { tokenCheck } from '../../daemon/token.ts';
 import type { Tunnel } from '../../daemon/warp/tunnel.ts';
 
 export interface Running {
@@ -74,13 +75,13 @@ export async function startFront(
     ...options.tunnel,
   };
   const log = createLog({ capacity: 10, onEntry: entry => state.publish('log', entry) });
-  const settings = loadConfig({ system: join(directory, 'system.json'), user: join(directory, 'user.json') }, {});
+  const settings = await loadConfig({ system: join(directory, 'system.json'), user: join(directory, 'user.json') }, {});
   let port = 0;
   const daemon: Daemon = { state, tunnel, settings, log, startedAt: new Date().toISOString(), port: () => port };
   const front = createFront(daemon, { ...LIMITS, ...options.limits }, options.uid);
   const socket = join(directory, 'api.sock');
   await front.listenUnix(socket);
-  const remote = options.remote === undefined ? null : { token: options.remote };
+  const remote = options.remote === undefined ? null : tokenCheck(options.remote);
   for (;;) {
     port = 20_000 + Math.floor(Math.random() * 20_000);
     try {
