@@ -1,0 +1,56 @@
+// Which account ran what, why it was left and what it cost: one JSON line per attempt, without arguments or output.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Paths } from './paths.ts';
+import { readText } from './store.ts';
+
+export interface AuditEntry {
+  /** ISO 8601, UTC. */
+  at: string;
+  cli: string;
+  /** The subcommand; arguments may be private and are left out. */
+  command: string;
+  account: string | null;
+  /** `ok`, `failed` (the upstream's own failure), `left` (another account took over), `skipped`, `queued`, `refused`. */
+  outcome: 'ok' | 'failed' | 'left' | 'skipped' | 'queued' | 'refused';
+  class?: string;
+  exit?: number | null;
+  signal?: string;
+  ms?: number;
+  cost?: number;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Appends entries. A log that can't be written must not stop a command, so failures are ignored. */
+export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
+  if (entries.length === 0) return;
+  try {
+    fs.mkdirSync(path.dirname(paths.audit), { recursive: true, mode: 0o700 });
+    const fd = fs.openSync(paths.audit, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_APPEND, 0o600);
+    try {
+      // One write(2) with O_APPEND: lines of concurrent runs don't mix.
+      fs.writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
+      if (fs.fstatSync(fd).size > MAX_BYTES) fs.renameSync(paths.audit, `${paths.audit}.1`);
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch {
+    // See above.
+  }
+}
+
+/** The newest `limit` entries, oldest first; a line cut off by a kill is left out. */
+export function readAudit(paths: Paths, limit: number): AuditEntry[] {
+  const text = [`${paths.audit}.1`, paths.audit].map(file => readText(file) ?? '').join('');
+  return text
+    .split('\n')
+    .slice(-limit - 1)
+    .flatMap(line => {
+      try {
+        return [JSON.parse(line) as AuditEntry];
+      } catch {
+        return [];
+      }
+    });
+}

@@ -1,0 +1,189 @@
+// The catalog's form: everything the wrapper knows about an upstream CLI is data checked here, none of it is code.
+import { parse } from 'smol-toml';
+import * as z from 'zod/mini';
+import { DURATION } from './duration.ts';
+import { EXIT, reason, WrapError } from './errors.ts';
+import { readText } from './store.ts';
+
+const duration = z.string().check(z.regex(DURATION, 'a duration such as 500ms, 60s, 15m, 1h or 30d'));
+const pattern = z.string().check(z.refine(compiles, 'a regular expression that JavaScript compiles'));
+const variable = z.string().check(z.regex(/^[^=\0\s]+$/, 'the name of an environment variable'));
+const cli = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/, "a command's name"));
+const oneOrMore = z.union([z.string(), z.array(z.string())]);
+
+/** When an attempt counts as which kind of failure. Every condition that is given must hold. */
+export const Rule = z.strictObject({
+  class: z.enum(['quota', 'rate', 'auth', 'usage']),
+  /** Ordinary exit statuses; without it, any but 0. */
+  exit: z.optional(z.array(z.int())),
+  /** Matched against normalised text, anchored at the start of any line; a group `rest` holds seconds. */
+  stderr: z.optional(pattern),
+  stdout: z.optional(pattern),
+  /** A value in the JSON document on stdout. */
+  json: z.optional(z.strictObject({ path: z.string(), matches: pattern })),
+  /** Subcommands the rule is for; without it, all. */
+  commands: z.optional(z.array(z.string())),
+  /** How long the account rests: `period` (until the quota starts anew), `credential`, or a duration. */
+  rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
+});
+export type Rule = z.infer<typeof Rule>;
+
+const Usage = z.strictObject({
+  /** `{NAME:default}` stands for an environment variable. */
+  url: z.string(),
+  authorization: z.optional(z.string()),
+  /** Paths into the answer. With several, the first whose limit is a number counts; `used` goes by the same index. */
+  remaining: z.optional(oneOrMore),
+  limit: z.optional(oneOrMore),
+  used: z.optional(oneOrMore),
+  resets: z.optional(z.string()),
+  /** An answer is reused for this long, to stay within the provider's own limit. */
+  cache: z._default(duration, '60s'),
+});
+
+const Probe = z.strictObject({
+  args: z.array(z.string()),
+  status: z.int(),
+  body: z.optional(z.string()),
+  headers: z.optional(z.record(z.string(), z.string())),
+  expect: z.enum(['success', 'quota', 'rate', 'auth', 'usage', 'other']),
+});
+
+export const Provider = z.strictObject({
+  bin: cli,
+  auth_command: z._default(cli, 'accounts'),
+  terms_note: z.optional(z.string()),
+  tested: z._default(z.array(z.string()), []),
+  /** The npm package, for the hint when the command is not installed. */
+  package: z.optional(z.string()),
+  /** What every account must provide. */
+  inject: z._default(z.array(variable), []),
+  /** Further variables that carry a credential; they are unset unless the account sets them. */
+  credentials: z._default(z.array(variable), []),
+  /** Variables that point the CLI at a directory of the account's own. */
+  home: z._default(z.array(variable), []),
+  /** Arguments put first, for a CLI that is switched by one; `{account}` stands for the name, no credential does. */
+  arguments: z._default(z.array(z.string()), []),
+  passthrough: z._default(z.array(z.string()), ['--help', '--version']),
+  once: z._default(z.array(z.string()), []),
+  job_id: z.optional(pattern),
+  own_credential: z._default(z.array(z.string()), []),
+  /** Options before the subcommand that take a value. */
+  value_options: z._default(z.array(z.string()), []),
+  /** Arguments that make the CLI read stdin; without the key it is assumed of every command. */
+  stdin_args: z.optional(z.array(z.string())),
+  rules: z._default(z.array(Rule), []),
+  commit: z._default(
+    z.strictObject({
+      bytes: z._default(z.int().check(z.positive()), 65_536),
+      after: z._default(duration, '500ms'),
+      /** How long stderr is held before it is shown as it comes. */
+      stderr_after: z._default(duration, '2s'),
+    }),
+    { bytes: 65_536, after: '500ms', stderr_after: '2s' },
+  ),
+  /** An upstream that goes on retrying: ended `after` the pattern was first seen on its stderr. */
+  storm: z.optional(z.strictObject({ class: z.enum(['quota', 'rate']), stderr: pattern, after: duration })),
+  usage: z.optional(Usage),
+  /** Prints JSON with `remaining`, `limit`, `used`; run by sh with the account's environment. */
+  status_command: z.optional(z.string()),
+  /** A login step, run by sh with the account's environment; `{NAME}` stands for the account's variable. */
+  prepare_command: z.optional(z.string()),
+  prepare_on: z._default(z.enum(['once', 'switch', 'always']), 'switch'),
+  prepare_timeout: z._default(duration, '30s'),
+  /** The CLI's own prompt is replaced by one that runs each line with failover. */
+  line_repl: z.optional(z.strictObject({ args: z._default(z.array(z.string()), []), exit: z.array(z.string()) })),
+  /** What a subcommand is expected to cost, in the unit of the provider's usage. */
+  costs: z._default(z.record(z.string(), z.number()), {}),
+  probes: z._default(z.array(Probe), []),
+  probe_env: z._default(z.record(z.string(), z.string()), {}),
+  /** Files that a probe finds in its home directory, by path below it. */
+  probe_files: z._default(z.record(z.string(), z.string()), {}),
+});
+export type Provider = z.infer<typeof Provider>;
+
+export const CatalogFile = z.strictObject({ providers: z.record(cli, z.record(z.string(), z.unknown())) });
+
+export interface Catalog {
+  providers: Record<string, Provider>;
+  /** Names of the entries that the user's file touches. */
+  overridden: string[];
+  /** Entries that could not be used, by name. The others are unaffected. */
+  problems: Record<string, string>;
+}
+
+/**
+ * The shipped catalog with the user's entries laid over it, key by key.
+ * @param shipped path of the shipped providers.toml
+ * @param user path of the user's providers.toml, which need not exist
+ * @throws WrapError `catalog-broken` when a file is no TOML or the shipped one is missing
+ */
+export function loadCatalog(shipped: string, user: string): Catalog {
+  const base = readCatalog(shipped);
+  if (!base) {
+    throw new WrapError('catalog-missing', EXIT.config, `the catalog ${shipped} is missing`, { hint: 'install again' });
+  }
+  const own = readCatalog(user) ?? {};
+  const catalog: Catalog = { providers: {}, overridden: Object.keys(own), problems: {} };
+  for (const name of new Set([...Object.keys(base), ...Object.keys(own)])) {
+    const parsed = Provider.safeParse(merge(base[name] ?? {}, own[name] ?? {}));
+    if (parsed.success) catalog.providers[name] = parsed.data;
+    else catalog.problems[name] = z.prettifyError(parsed.error).replaceAll('\n', ' ');
+  }
+  return catalog;
+}
+
+/**
+ * The entry of one CLI.
+ * @throws WrapError `unknown-cli` with the known names, `catalog-broken` when its entry does not fit the form
+ */
+export function providerOf(catalog: Catalog, name: string): Provider {
+  const provider = catalog.providers[name];
+  if (provider) return provider;
+  const problem = catalog.problems[name];
+  if (problem) {
+    throw new WrapError('catalog-broken', EXIT.config, `the catalog entry of ${name} can't be used: ${problem}`, {
+      hint: 'correct it in ~/.config/culvert-wrap/providers.toml',
+    });
+  }
+  throw new WrapError('unknown-cli', EXIT.usage, `${name} is not in the catalog`, {
+    hint: `known: ${Object.keys(catalog.providers).join(', ')}. Add [providers.${name}] with bin = "${name}" to ~/.config/culvert-wrap/providers.toml`,
+  });
+}
+
+function readCatalog(file: string): Record<string, Record<string, unknown>> | undefined {
+  const text = readText(file);
+  if (text === undefined) return undefined;
+  try {
+    return CatalogFile.parse(parse(text)).providers;
+  } catch (error) {
+    const why = error instanceof z.core.$ZodError ? z.prettifyError(error) : reason(error).split('\n')[0];
+    throw new WrapError('catalog-broken', EXIT.config, `${file} can't be read: ${why}`, {
+      hint: 'correct it, or remove it to use the shipped catalog alone',
+      cause: error,
+    });
+  }
+}
+
+/** Tables are merged key by key; every other value, arrays included, replaces the one below. */
+function merge(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
+  const result = { ...below };
+  for (const [key, value] of Object.entries(above)) {
+    const old = below[key];
+    result[key] = isTable(old) && isTable(value) ? merge(old, value) : value;
+  }
+  return result;
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+function compiles(source: string): boolean {
+  try {
+    new RegExp(source);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,32 @@
+// What commands print: tables for people, one JSON document for programs.
+
+/** Prints `data` as JSON, or `text` for a person. */
+export function emit(json: boolean | undefined, data: object, text: string): void {
+  process.stdout.write(json ? `${JSON.stringify({ ok: true, ...data }, null, 2)}\n` : text === '' ? '' : `${text}\n`);
+}
+
+/** Columns as wide as their widest cell, two spaces apart. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0))) ?? [];
+  return rows
+    .map(row =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** A number with thousands separated, a dash for none. */
+export function number(value: number | null | undefined): string {
+  return value === null || value === undefined ? '-' : value.toLocaleString('en-US');
+}
+
+/** Local date and time to the minute. */
+export function time(value: number | string | null | undefined): string {
+  if (value === null || value === undefined) return '-';
+  const date = new Date(value);
+  const pad = (part: number) => String(part).padStart(2, '0');
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
+}

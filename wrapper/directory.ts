@@ -1,0 +1,74 @@
+// Choosing an account by directory: a .culvert-wrap.toml counts only once its owner has looked at it and said so.
+import { createHash } from 'node:crypto';
+import * as path from 'node:path';
+import type { Paths } from './paths.ts';
+import { readText, withLock, writeAtomic } from './store.ts';
+
+export const DIRECTORY_FILE = '.culvert-wrap.toml';
+
+export type DirectoryChoice =
+  | { kind: 'none' }
+  | { kind: 'untrusted'; file: string }
+  | { kind: 'broken'; file: string; why: string }
+  | { kind: 'chosen'; file: string; account: string };
+
+/**
+ * The account that the nearest `.culvert-wrap.toml` at or above `directory` chooses for `cli`
+ * (`[accounts]` with `firecrawl = "team-b"`).
+ */
+export async function chooseByDirectory(cli: string, directory: string, paths: Paths): Promise<DirectoryChoice> {
+  const found = findUpwards(directory);
+  if (!found) return { kind: 'none' };
+  if (!trusted(paths).includes(digest(found.file, found.text))) return { kind: 'untrusted', file: found.file };
+  try {
+    const { parse } = await import('smol-toml');
+    const account = (parse(found.text).accounts as Record<string, unknown> | undefined)?.[cli];
+    if (account === undefined) return { kind: 'none' };
+    if (typeof account !== 'string') return { kind: 'broken', file: found.file, why: `accounts.${cli} is no string` };
+    return { kind: 'chosen', file: found.file, account };
+  } catch {
+    return { kind: 'broken', file: found.file, why: 'it is no TOML' };
+  }
+}
+
+/** Trusts the file as it is now; any change to it needs another look. */
+export function trust(file: string, text: string, paths: Paths): void {
+  changeTrust(paths, list => [...list.filter(item => item !== digest(file, text)), digest(file, text)]);
+}
+
+/** Takes the trust back. */
+export function distrust(file: string, text: string, paths: Paths): void {
+  changeTrust(paths, list => list.filter(item => item !== digest(file, text)));
+}
+
+/** The nearest file at or above `directory`, with its text. */
+export function findUpwards(directory: string): { file: string; text: string } | undefined {
+  for (let dir = path.resolve(directory); ; dir = path.dirname(dir)) {
+    const file = path.join(dir, DIRECTORY_FILE);
+    try {
+      const text = readText(file);
+      if (text !== undefined) return { file, text };
+    } catch {
+      // One that can't be read chooses nothing.
+    }
+    if (dir === path.dirname(dir)) return undefined;
+  }
+}
+
+function changeTrust(paths: Paths, change: (list: string[]) => string[]): void {
+  withLock(paths.trust, () => writeAtomic(paths.trust, `${JSON.stringify(change(trusted(paths)))}\n`));
+}
+
+function trusted(paths: Paths): string[] {
+  try {
+    const list: unknown = JSON.parse(readText(paths.trust) ?? '[]');
+    return Array.isArray(list) ? list.filter(item => typeof item === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Path and content: the same file elsewhere is another decision. */
+function digest(file: string, text: string): string {
+  return createHash('sha256').update(`${file}\0${text}`).digest('hex');
+}

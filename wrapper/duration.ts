@@ -1,0 +1,25 @@
+// The one notation for lengths of time in the catalog and the configuration.
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Matches what `parseDuration` accepts. */
+export const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
+
+/**
+ * Milliseconds of `500ms`, `60s`, `15m`, `1h`, `30d`.
+ * @throws RangeError for anything else
+ */
+export function parseDuration(text: string): number {
+  const match = DURATION.exec(text);
+  if (!match)
+    throw new RangeError(`${JSON.stringify(text)} is no duration; write for example 500ms, 60s, 15m, 1h or 30d`);
+  return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
+}
+
+/** A length of time for a person: `45 s`, `12 min`, `3 h`, `2 d`. */
+export function formatDuration(ms: number): string {
+  if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1_000))} s`;
+  if (ms < 90 * 60_000) return `${Math.round(ms / 60_000)} min`;
+  if (ms < 36 * 3_600_000) return `${Math.round(ms / 3_600_000)} h`;
+  return `${Math.round(ms / 86_400_000)} d`;
+}

@@ -1,0 +1,46 @@
+// One error type for everything a user can act on; it is printed and turned into an exit status in main.ts only.
+
+/** Exit statuses of the wrapper's own (never an upstream's): 2 for usage, the rest as in sysexits.h. */
+export const EXIT = {
+  failure: 1,
+  usage: 2,
+  data: 65,
+  noInput: 66,
+  unavailable: 69,
+  software: 70,
+  cannotCreate: 73,
+  tempFail: 75,
+  noPermission: 77,
+  config: 78,
+} as const;
+
+export type Exit = (typeof EXIT)[keyof typeof EXIT];
+
+/**
+ * A failure the user can do something about. `message` says what failed and why, `hint` what to do next. Neither may
+ * carry a credential.
+ */
+export class WrapError extends Error {
+  readonly code: string;
+  readonly exit: Exit;
+  readonly hint: string | undefined;
+
+  constructor(code: string, exit: Exit, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'WrapError';
+    this.code = code;
+    this.exit = exit;
+    this.hint = options.hint;
+  }
+}
+
+/** The system's code of an error (`ENOENT`), or `undefined` when it is none of the system's. */
+export function errno(error: unknown): string | undefined {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** What went wrong as text, for a sentence that needs a cause. */
+export function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,264 @@
+// Puts shims in place and takes them away again. Each step is a rename, so that a kill at any point leaves a command that
+// runs and a state from which install and uninstall both go on.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { EXIT, WrapError } from './errors.ts';
+import type { Paths } from './paths.ts';
+import { assertWritable, linkOrCopy, moveBack, place } from './place.ts';
+import { planFile } from './plan.ts';
+import { type Programs, shimOf, shimText } from './shim.ts';
+import { readText, syncDirectory, withLock, writeAtomic } from './store.ts';
+
+export interface Installed {
+  /** Where the shim stands. */
+  bin: string;
+  /** What the shim runs. */
+  original: string;
+  /** `link`: the original was this symlink. `file`: it is kept in the state directory. `beside`: it stays where it is. */
+  kind: 'link' | 'file' | 'beside';
+  link?: string;
+  /** Modification time of the symlink, in seconds. */
+  mtime?: number;
+}
+
+export type Installs = Record<string, Installed>;
+
+export interface InstallOptions {
+  cli: string;
+  bin: string;
+  authCommand: string;
+  paths: Paths;
+  programs: Programs;
+  /** `PATH` */
+  search: string;
+  /** Put the shim into this directory and leave the original alone. */
+  directory?: string;
+  /** Move a script although it looks for files beside itself. */
+  force?: boolean;
+}
+
+export interface InstallResult {
+  change: 'installed' | 'adopted' | 'refreshed' | 'unchanged';
+  bin: string;
+  original: string;
+}
+
+export interface UninstallResult {
+  change: 'restored' | 'removed' | 'kept-foreign' | 'not-installed';
+  bin?: string;
+  /** The original, when a foreign file keeps it from its place. */
+  kept?: string;
+}
+
+/** The installed shims; damaged records read as none, and `doctor` says so. */
+export function readInstalls(paths: Paths): Installs {
+  try {
+    const value: unknown = JSON.parse(readText(paths.installs) ?? '{}');
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Installs) : {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Puts a shim in place of a command, or refreshes it, or adopts an original that an upgrade has put over it.
+ * @throws WrapError `not-on-path`, `not-writable`, `location-dependent`, `foreign-file`
+ */
+export function install(options: InstallOptions): InstallResult {
+  const { cli, paths } = options;
+  return withLock(paths.installs, () => {
+    const installs = readInstalls(paths);
+    const old = installs[cli];
+    if (old && shimOf(old.bin) === cli) {
+      const text = textFor(options, old.original);
+      if (readText(old.bin) === text) return { change: 'unchanged', bin: old.bin, original: old.original };
+      place(paths, old.bin, stage => writeScript(stage, text));
+      return { change: 'refreshed', bin: old.bin, original: old.original };
+    }
+    const adopted = old !== undefined && fs.existsSync(old.bin);
+    const found = adopted ? old.bin : findOriginal(options);
+    const entry = options.directory ? beside(options, found) : save(options, found);
+    installs[cli] = entry;
+    writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
+    if (readText(planFile(paths, cli)) === undefined) writeAtomic(planFile(paths, cli), '');
+    place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry.original)));
+    return { change: adopted ? 'adopted' : 'installed', bin: entry.bin, original: entry.original };
+  });
+}
+
+/**
+ * Takes a shim away and puts the original back, with its inode, times and mode where the file systems allow. A file that
+ * somebody else put in the shim's place is left alone.
+ * @throws WrapError `original-missing`, `not-writable`
+ */
+export function uninstall(cli: string, paths: Paths): UninstallResult {
+  const result = withLock(paths.installs, (): UninstallResult => {
+    const installs = readInstalls(paths);
+    const entry = installs[cli];
+    if (!entry) return { change: 'not-installed' };
+    const done = takeAway(cli, entry, paths);
+    if (entry.kind === 'link') fs.rmSync(entry.original, { force: true });
+    delete installs[cli];
+    if (Object.keys(installs).length > 0) writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
+    else fs.rmSync(paths.installs, { force: true });
+    fs.rmSync(planFile(paths, cli), { force: true });
+    return done;
+  });
+  for (const dir of [paths.originals, paths.plans, paths.state]) removeIfEmpty(dir);
+  return result;
+}
+
+/** The first executable of that name on `PATH` that is no shim of ours. */
+export function findOnPath(name: string, search: string): string | undefined {
+  for (const dir of search.split(':')) {
+    const file = path.join(dir || '.', name);
+    try {
+      fs.accessSync(file, fs.constants.X_OK);
+      if (fs.statSync(file).isFile() && shimOf(file) === undefined) return path.resolve(file);
+    } catch {
+      // Not here.
+    }
+  }
+  return undefined;
+}
+
+/** Whether a program looks for files beside itself, so that it would break in another directory. */
+export function isLocationDependent(file: string): boolean {
+  const head = Buffer.alloc(256 * 1024);
+  const fd = fs.openSync(file, 'r');
+  const text = head.toString('latin1', 0, fs.readSync(fd, head, 0, head.length, 0));
+  fs.closeSync(fd);
+  if (!text.startsWith('#!')) return text.includes('$ORIGIN');
+  return /dirname[^\n]*\$\{?0|\$\{0%|BASH_SOURCE|__dirname|__file__|FindBin|(?:require\(|from )\s*['"]\.\.?\//.test(
+    text,
+  );
+}
+
+function findOriginal({ cli, bin, search }: InstallOptions): string {
+  const found = findOnPath(bin, search);
+  if (found) return found;
+  throw new WrapError('not-on-path', EXIT.noInput, `${cli} can't be wrapped: there is no command ${bin} on PATH`, {
+    hint: `install ${cli} first, or add its directory to PATH`,
+  });
+}
+
+/** Keeps the original in the state directory. The command itself is still untouched. */
+function save(options: InstallOptions, bin: string): Installed {
+  const { cli, paths } = options;
+  assertWritable(path.dirname(bin), cli);
+  const original = path.join(paths.originals, options.bin);
+  const stage = `${original}.new`;
+  fs.mkdirSync(paths.originals, { recursive: true, mode: 0o700 });
+  fs.rmSync(stage, { force: true });
+  const stat = fs.lstatSync(bin);
+  if (stat.isSymbolicLink()) {
+    const link = fs.readlinkSync(bin);
+    fs.symlinkSync(path.resolve(path.dirname(bin), link), stage);
+    fs.renameSync(stage, original);
+    return { bin, original, kind: 'link', link, mtime: stat.mtimeMs / 1000 };
+  }
+  if (!options.force && isLocationDependent(bin)) {
+    throw new WrapError(
+      'location-dependent',
+      EXIT.cannotCreate,
+      `${bin} looks for files beside itself and would break if it were moved`,
+      {
+        hint: `put the shim into another directory that comes earlier on PATH: culvert-wrap install ${cli} --dir ~/.local/bin`,
+      },
+    );
+  }
+  linkOrCopy(bin, stage, stat);
+  fs.renameSync(stage, original);
+  syncDirectory(paths.originals);
+  return { bin, original, kind: 'file' };
+}
+
+function beside(options: InstallOptions, found: string): Installed {
+  const dir = path.resolve(options.directory!);
+  const bin = path.join(dir, options.bin);
+  assertWritable(dir, options.cli);
+  if (bin === found) {
+    throw new WrapError('foreign-file', EXIT.usage, `${bin} is the original itself`, {
+      hint: 'leave --dir out, or name another directory',
+    });
+  }
+  if (fs.lstatSync(bin, { throwIfNoEntry: false }) && shimOf(bin) === undefined) {
+    throw new WrapError('foreign-file', EXIT.cannotCreate, `${bin} exists and is not the wrapper's`, {
+      hint: 'remove it or choose another directory',
+    });
+  }
+  return { bin, original: found, kind: 'beside' };
+}
+
+function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult {
+  const { bin } = entry;
+  const present = fs.lstatSync(bin, { throwIfNoEntry: false }) !== undefined;
+  const ours = shimOf(bin) === cli;
+  if (entry.kind === 'beside') {
+    if (ours) fs.rmSync(bin, { force: true });
+    return { change: 'removed', bin };
+  }
+  if (ours || !present) {
+    restore(entry, paths);
+    return { change: 'restored', bin };
+  }
+  const saved = entry.kind === 'file' && fs.existsSync(entry.original);
+  // A kill between saving and placing the shim leaves two names of one file.
+  if (saved && sameFile(entry.original, bin)) {
+    fs.rmSync(entry.original, { force: true });
+    return { change: 'restored', bin };
+  }
+  if (entry.kind === 'link' && readLink(bin) === entry.link) return { change: 'restored', bin };
+  return { change: 'kept-foreign', bin, ...(saved && { kept: entry.original }) };
+}
+
+function restore(entry: Installed, paths: Paths): void {
+  if (entry.kind === 'link') {
+    place(paths, entry.bin, stage => {
+      fs.symlinkSync(entry.link!, stage);
+      fs.lutimesSync(stage, entry.mtime!, entry.mtime!);
+    });
+  } else if (fs.lstatSync(entry.original, { throwIfNoEntry: false })) moveBack(paths, entry.original, entry.bin);
+  else {
+    throw new WrapError(
+      'original-missing',
+      EXIT.unavailable,
+      `the original of ${entry.bin} is missing (${entry.original})`,
+      { hint: 'install the CLI again over the shim, then uninstall' },
+    );
+  }
+}
+
+function sameFile(a: string, b: string): boolean {
+  const [one, other] = [fs.statSync(a), fs.statSync(b)];
+  if (one.ino === other.ino && one.dev === other.dev) return true;
+  return one.size === other.size && fs.readFileSync(a).equals(fs.readFileSync(b));
+}
+
+function readLink(file: string): string | undefined {
+  try {
+    return fs.readlinkSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function writeScript(file: string, text: string): void {
+  const fd = fs.openSync(file, 'wx', 0o755);
+  fs.writeFileSync(fd, text);
+  fs.fchmodSync(fd, 0o755);
+  fs.fsyncSync(fd);
+  fs.closeSync(fd);
+}
+
+function textFor(options: InstallOptions, original: string): string {
+  return shimText(options.cli, original, options.authCommand, options.paths, options.programs);
+}
+
+function removeIfEmpty(dir: string): void {
+  try {
+    fs.rmdirSync(dir);
+  } catch {
+    // Not empty, or not there.
+  }
+}

@@ -1,0 +1,58 @@
+// Entry of both faces: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
+import { realpathSync } from 'node:fs';
+import * as path from 'node:path';
+import { EXIT, WrapError } from './errors.ts';
+import { pathsFor } from './paths.ts';
+import { type Context, run, say } from './run.ts';
+import { endAs } from './signals.ts';
+
+declare const __VERSION__: string | undefined;
+
+const program = realpathSync(process.argv[1]!);
+
+const context: Context = {
+  env: process.env,
+  cwd: workingDirectory(),
+  paths: pathsFor(process.env),
+  catalog: path.join(path.dirname(program), 'providers.toml'),
+  now: Date.now,
+};
+
+main(process.argv.slice(2)).catch(fail);
+
+async function main(argv: string[]): Promise<void> {
+  const [mode, cli, original] = argv;
+  const fromShim = process.env.CULVERT_WRAP_SHIM === '1' && cli !== undefined && original !== undefined;
+  if (fromShim && mode === 'shim') {
+    const end = await run(cli, original, argv.slice(3), context);
+    endAs(end.exit, end.signal);
+  }
+  const programs = { node: process.execPath, bundle: program };
+  const { runCommands, runAuth } = await import('./commands/main.ts');
+  if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context, programs);
+  else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
+}
+
+function fail(error: unknown): void {
+  const known = error instanceof WrapError;
+  const message = known ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
+  // Behind a shim every argument is the upstream's, so `--json` there is no wish for our errors as JSON.
+  if (process.argv.includes('--json') && process.argv[2] !== 'shim') {
+    const code = known ? error.code : 'internal';
+    const hint = known ? error.hint : undefined;
+    process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint } })}\n`);
+  } else {
+    say(message);
+    if (known && error.hint) say(error.hint);
+  }
+  process.exitCode = known ? (error.code === 'original-missing' ? 127 : error.exit) : EXIT.software;
+}
+
+function workingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    // It has been removed; the upstream will say so itself if it minds.
+    return '/';
+  }
+}

@@ -1,0 +1,52 @@
+// Where the wrapper keeps things, following the XDG base directories.
+import * as os from 'node:os';
+import * as path from 'node:path';
+
+export interface Paths {
+  /** `~/.config/culvert-wrap`, 0700. */
+  configDir: string;
+  /** `config.toml`: accounts and capacity, 0600. */
+  config: string;
+  /** The user's catalog entries, laid over the shipped ones. */
+  userCatalog: string;
+  /** Credentials kept in a file at the user's request, 0700. */
+  secrets: string;
+  /** `$XDG_STATE_HOME/culvert-wrap`, 0700. */
+  state: string;
+  /** Originals, each under its own command name. */
+  originals: string;
+  /** One compiled plan per shimmed command; empty while it has no account. */
+  plans: string;
+  /** One state file per CLI. */
+  accounts: string;
+  queue: string;
+  installs: string;
+  trust: string;
+  audit: string;
+}
+
+/**
+ * The wrapper's files for an environment. Relative XDG values are ignored, as the base directory specification asks.
+ * @param env usually `process.env`
+ */
+export function pathsFor(env: NodeJS.ProcessEnv): Paths {
+  const home = env.HOME || os.homedir();
+  const base = (value: string | undefined, fallback: string) =>
+    value && path.isAbsolute(value) ? value : path.join(home, fallback);
+  const configDir = path.join(base(env.XDG_CONFIG_HOME, '.config'), 'culvert-wrap');
+  const state = path.join(base(env.XDG_STATE_HOME, '.local/state'), 'culvert-wrap');
+  return {
+    configDir,
+    config: path.join(configDir, 'config.toml'),
+    userCatalog: path.join(configDir, 'providers.toml'),
+    secrets: path.join(configDir, 'secrets'),
+    state,
+    originals: path.join(state, 'originals'),
+    plans: path.join(state, 'plans'),
+    accounts: path.join(state, 'accounts'),
+    queue: path.join(state, 'queue'),
+    installs: path.join(state, 'installs.json'),
+    trust: path.join(state, 'trust.json'),
+    audit: path.join(state, 'audit.jsonl'),
+  };
+}

@@ -1,0 +1,82 @@
+// Real pipes for the upstream's stdio. Node gives children sockets, on which opening /dev/stderr fails and which cat can't
+// reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them anew.
+import * as fs from 'node:fs';
+
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
+
+/** Descriptors that the shim sets up, by what they are used for; see `shimText`. */
+const DESCRIPTORS = { stdout: 7, stderr: 8, stdin: 9 } as const;
+
+export interface AnonymousPipe {
+  /** The descriptor this is built on: a read end that blocks. */
+  base: number;
+  /** A new non-blocking read end. */
+  reader(): number;
+  /** A new write end; non-blocking for this process, blocking to be handed to a child. */
+  writer(blocking: boolean): number;
+  /** A new blocking read end, to be handed to a child. */
+  childReader(): number;
+  /** Throws away what is left in it. */
+  drain(): void;
+  /** Gives it up: writers get EPIPE once no other reader is left. */
+  close(): void;
+}
+
+/** Descriptors given up; their numbers may mean something else by now. */
+const closed = new Set<number>();
+
+/**
+ * The pipe that the shim set up for `use`, or `undefined` when there is none (called without a shim, or by a shell whose
+ * here-documents are files).
+ */
+export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefined {
+  if (process.env.CULVERT_WRAP_SHIM !== '1') return undefined;
+  const base = DESCRIPTORS[use];
+  if (closed.has(base)) return undefined;
+  try {
+    if (!fs.fstatSync(base).isFIFO()) return undefined;
+  } catch {
+    return undefined;
+  }
+  const open = (flags: number) => fs.openSync(`/proc/self/fd/${base}`, flags);
+  const pipe: AnonymousPipe = {
+    base,
+    reader: () => open(O_RDONLY | O_NONBLOCK),
+    writer: blocking => open(blocking ? O_WRONLY : O_WRONLY | O_NONBLOCK),
+    childReader: () => open(O_RDONLY),
+    drain: () => {
+      const fd = pipe.reader();
+      const buffer = Buffer.alloc(65_536);
+      try {
+        while (fs.readSync(fd, buffer) > 0);
+      } catch {
+        // EAGAIN: empty, but somebody still holds the write end.
+      } finally {
+        fs.closeSync(fd);
+      }
+    },
+    close: () => {
+      closed.add(base);
+      fs.closeSync(base);
+    },
+  };
+  return pipe;
+}
+
+/**
+ * Writes all of `data`, also to a descriptor that somebody else made non-blocking.
+ * @returns false when nobody reads any more
+ */
+export function writeAll(fd: number, data: Buffer): boolean {
+  for (let at = 0; at < data.length; ) {
+    try {
+      at += fs.writeSync(fd, data, at);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'EPIPE') return false;
+      if (code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+    }
+  }
+  return true;
+}

@@ -1,0 +1,79 @@
+// Passes signals on to the upstream, and ends the way it ended.
+import type { ChildProcess } from 'node:child_process';
+import * as fs from 'node:fs';
+import { readText } from './store.ts';
+
+const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGXCPU'] as const;
+
+export interface Forwarding {
+  /** The process that gets signals from now on; without one, a signal ends this process. */
+  target: ChildProcess | undefined;
+  /** The first signal that arrived and would end a program. */
+  received: NodeJS.Signals | undefined;
+  /** Gives signals their default effect again. */
+  stop(): void;
+}
+
+/** Starts forwarding. Call `stop` before the process writes or ends by itself. */
+export function forwardSignals(): Forwarding {
+  const handlers = FORWARDED.map(signal => [signal, () => receive(signal)] as const);
+  const forwarding: Forwarding = {
+    target: undefined,
+    received: undefined,
+    stop: () => {
+      for (const [signal, handler] of handlers) process.off(signal, handler);
+    },
+  };
+  const receive = (signal: NodeJS.Signals) => {
+    if (signal !== 'SIGUSR1' && signal !== 'SIGUSR2') forwarding.received ??= signal;
+    if (!forwarding.target) {
+      forwarding.stop();
+      process.kill(process.pid, signal);
+    } else if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) {
+      forwarding.target.kill(signal);
+    }
+  };
+  for (const [signal, handler] of handlers) process.on(signal, handler);
+  return forwarding;
+}
+
+/** The terminal sends Ctrl-C to the whole foreground group, the upstream included: twice would be once too often. */
+function ownsTerminal(): boolean {
+  const stat = readText('/proc/self/stat') ?? '';
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[4] !== '0' && fields[5] === fields[2];
+}
+
+/** Ends this process as the upstream ended: by the same signal or with the same status. Never returns. */
+export function endAs(exit: number | null, signal: NodeJS.Signals | null): never {
+  if (signal) {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  }
+  // Reached after a signal that this process ignores (SIGPIPE) or that is delivered late.
+  process.exit(exit ?? 128 + (SIGNAL_NUMBERS[signal ?? ''] ?? 1));
+}
+
+const SIGNAL_NUMBERS: Record<string, number> = { SIGPIPE: 13, SIGTERM: 15, SIGKILL: 9, SIGINT: 2, SIGHUP: 1 };
+
+/** Sends a signal to a process and everything it started that is still its descendant. */
+export function killTree(pid: number, signal: NodeJS.Signals): void {
+  for (const child of childrenOf(pid)) killTree(child, signal);
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return fs
+      .readdirSync(`/proc/${pid}/task`)
+      .flatMap(task => (readText(`/proc/${pid}/task/${task}/children`) ?? '').split(' '))
+      .filter(Boolean)
+      .map(Number);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,135 @@
+// Asks a provider what an account has left, only when somebody wants to know, and within the provider's own limits.
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { capture } from './capture.ts';
+import type { Provider } from './catalog.ts';
+import { at } from './classify.ts';
+import { parseDuration } from './duration.ts';
+import { reason } from './errors.ts';
+import type { Remaining } from './state.ts';
+
+export type UsageAnswer = { ok: true; remaining: Remaining } | { ok: false; problem: string };
+
+const TIMEOUT_MS = 5_000;
+const MAX_BODY = 1024 * 1024;
+const UNLIMITED = 2_147_483_647;
+
+/**
+ * What one account has left, from the provider's usage endpoint or the catalog's `status_command`.
+ * @param env the account's environment, credentials included
+ * @param now milliseconds since the epoch
+ * @returns `undefined` when the catalog knows no way to ask
+ */
+export async function queryUsage(
+  provider: Provider,
+  env: NodeJS.ProcessEnv,
+  now: number,
+): Promise<UsageAnswer | undefined> {
+  try {
+    if (provider.usage) return { ok: true, remaining: await fromEndpoint(provider, provider.usage, env, now) };
+    if (provider.status_command) return { ok: true, remaining: await fromCommand(provider.status_command, env, now) };
+    return undefined;
+  } catch (error) {
+    return { ok: false, problem: reason(error) };
+  }
+}
+
+/** Whether an earlier answer is still good enough, and for the same credential. */
+export function isFresh(known: Remaining | undefined, provider: Provider, credential: string, now: number): boolean {
+  if (!known || known.credential !== credential) return false;
+  return now - known.at < parseDuration(provider.usage?.cache ?? '60s');
+}
+
+/** Reads the numbers out of an answer, by the catalog's paths. */
+export function readUsage(body: unknown, usage: NonNullable<Provider['usage']>, now: number): Remaining {
+  const paths = (value: string | string[] | undefined) => (value === undefined ? [] : [value].flat());
+  const numberAt = (path: string | undefined) => {
+    const value = path === undefined ? undefined : at(body, path);
+    return typeof value === 'number' && Number.isFinite(value) ? value : null;
+  };
+  const limits = paths(usage.limit).map(numberAt);
+  const index = Math.max(
+    0,
+    limits.findIndex(value => value !== null && value !== UNLIMITED),
+  );
+  const limit = limits[index] === UNLIMITED ? null : (limits[index] ?? null);
+  const used = numberAt(paths(usage.used)[index]);
+  const told = numberAt(paths(usage.remaining)[index]);
+  const remaining = told ?? (limit !== null && used !== null ? Math.max(0, limit - used) : null);
+  const resets = usage.resets === undefined ? null : at(body, usage.resets);
+  return {
+    remaining,
+    limit,
+    used: used ?? (limit !== null && remaining !== null ? Math.max(0, limit - remaining) : null),
+    resets: typeof resets === 'string' && !Number.isNaN(Date.parse(resets)) ? resets : null,
+    at: now,
+  };
+}
+
+async function fromEndpoint(
+  provider: Provider,
+  usage: NonNullable<Provider['usage']>,
+  env: NodeJS.ProcessEnv,
+  now: number,
+): Promise<Remaining> {
+  const url = expand(usage.url, env);
+  const authorization = expand(usage.authorization ?? `Bearer {${provider.inject[0]}}`, env);
+  const { status, body } = await get(url, { Authorization: authorization, Accept: 'application/json' });
+  if (status !== 200) throw new Error(`${new URL(url).host} answered with HTTP status ${status}`);
+  let document: unknown;
+  try {
+    document = JSON.parse(body);
+  } catch {
+    throw new Error(`${new URL(url).host} answered with something that is no JSON`);
+  }
+  return readUsage(document, usage, now);
+}
+
+async function fromCommand(command: string, env: NodeJS.ProcessEnv, now: number): Promise<Remaining> {
+  const result = await capture(['sh', '-c', command], { env, timeoutMs: TIMEOUT_MS * 2 });
+  if (result.timedOut) throw new Error('the status command gave no answer within 10 s');
+  if (result.exit !== 0) throw new Error(`the status command failed with exit status ${result.exit}`);
+  try {
+    return readUsage(
+      JSON.parse(result.stdout),
+      { url: '', cache: '60s', remaining: 'remaining', limit: 'limit', used: 'used', resets: 'resets' },
+      now,
+    );
+  } catch {
+    throw new Error('the status command printed no JSON');
+  }
+}
+
+/** `{NAME}` and `{NAME:default}` from the environment. */
+function expand(template: string, env: NodeJS.ProcessEnv): string {
+  return template.replace(
+    /\{(\w+)(?::([^}]*))?\}/g,
+    (_, name: string, fallback?: string) => env[name] || fallback || '',
+  );
+}
+
+function get(url: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const fetcher = url.startsWith('https:') ? https : http;
+    const request = fetcher.get(url, { headers, timeout: TIMEOUT_MS, agent: false }, response => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_BODY) request.destroy(new Error('the usage endpoint sent more than 1 MiB'));
+        else chunks.push(chunk);
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+      );
+      response.on('error', reject);
+    });
+    const limit = setTimeout(
+      () => request.destroy(new Error('the usage endpoint gave no answer within 5 s')),
+      TIMEOUT_MS,
+    );
+    request.on('timeout', () => request.destroy(new Error('the usage endpoint gave no answer within 5 s')));
+    request.on('error', reject);
+    request.on('close', () => clearTimeout(limit));
+  });
+}
