@@ -32,13 +32,31 @@ export const stop: Run = async context => {
  * or, where the record is missing or torn, the one that answers on the socket, whose directory is closed to others.
  * @throws Unreachable when there is neither.
  */
-async function identify({ client, paths }: Context): Promise<{ pid: number; started: string }> {
+async function identify({ client, paths }: Context): Promise<Identity> {
   const recorded = running(paths);
-  if (recorded) return recorded;
+  if (recorded && isSingleProcess(recorded)) return recorded;
   const { app, pid } = await client.call('GET /api/health');
-  const started = startOf(pid);
-  if (app !== 'culvert' || started === null) {
+  const answering = { pid, started: startOf(pid) };
+  if (app !== 'culvert' || !isSingleProcess(answering)) {
     throw new Failure(`What answers at ${paths.socket} is not a running Culvert; it was left alone.`);
   }
-  return { pid, started };
+  return answering;
+}
+
+interface Identity {
+  pid: number;
+  started: string;
+}
+
+/**
+ * Whether this names one process that may be signalled. kill(2) takes 0 and negative numbers for whole groups, and -1
+ * for every process there is; 1 is init. Both numbers come from files and sockets, so they are looked at here, last.
+ */
+export function isSingleProcess(found: { pid: unknown; started: unknown }): found is Identity {
+  return (
+    Number.isSafeInteger(found.pid) &&
+    (found.pid as number) > 1 &&
+    typeof found.started === 'string' &&
+    found.started !== ''
+  );
 }

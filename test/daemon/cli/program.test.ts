@@ -29,7 +29,11 @@ test('every command prints help of its own, lists --json, and has code behind it
   const home = createHome(t);
   assert.ok(ALL.length > 30);
   const load = (specs: readonly CommandSpec[]): Promise<unknown[]> =>
-    Promise.all(specs.map(spec => (spec.commands ? load(spec.commands) : spec.load!().then(run => assert.equal(typeof run, 'function')))));
+    Promise.all(
+      specs.map(spec =>
+        spec.commands ? load(spec.commands) : spec.load!().then(run => assert.equal(typeof run, 'function')),
+      ),
+    );
   await load(COMMANDS);
   for (const words of [['split', 'add'], ['config', 'set'], ['status'], ['account', 'register']]) {
     const { code, stdout } = await culvert(home, ['help', ...words]);
@@ -89,9 +93,20 @@ test('bash completes commands, subcommands, flags, words and files', async t => 
   const complete = (...words: string[]) =>
     execFileSync(
       'bash',
-      ['--norc', '-c', 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _culvert 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"', 'bash', join(home.path, 'culvert.bash'), 'culvert', ...words],
+      [
+        '--norc',
+        '-c',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's, not ours
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _culvert 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"',
+        'bash',
+        join(home.path, 'culvert.bash'),
+        'culvert',
+        ...words,
+      ],
       { encoding: 'utf8' },
-    ).trim().split('\n');
+    )
+      .trim()
+      .split('\n');
   assert.deepEqual(complete('s').sort(), ['split', 'status', 'stop']);
   assert.deepEqual(complete('split', 'r').sort(), ['remove', 'reset']);
   assert.deepEqual(complete('mode', 'warp').sort(), ['warp', 'warp+doh', 'warp+dot']);
@@ -104,9 +119,13 @@ test('bash completes commands, subcommands, flags, words and files', async t => 
 test('the manual page has every command and no error that groff would warn of', async t => {
   const home = createHome(t);
   await culvert(home, ['__generate', home.path]);
-  const { stdout, stderr, status } = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-rLL=200n', '-P-c', '-P-b', '-P-u', join(home.path, 'culvert.1')], {
-    encoding: 'utf8',
-  });
+  const { stdout, stderr, status } = spawnSync(
+    'groff',
+    ['-man', '-Tutf8', '-ww', '-rLL=200n', '-P-c', '-P-b', '-P-u', join(home.path, 'culvert.1')],
+    {
+      encoding: 'utf8',
+    },
+  );
   assert.deepEqual([status, stderr], [0, '']);
   for (const words of ALL) assert.match(stdout, new RegExp(`^ *culvert ${words.join(' ')}\\b`, 'm'));
 });
