@@ -1,92 +1,138 @@
-// The contract's transport in GJS: libsoup 3 over the daemon's Unix socket.
+// The contract's transport in GJS, on Gio's own sockets: loading libsoup would cost the idle tray a tenth of its memory.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import Soup from 'gi://Soup?version=3.0';
 import { type Transport, Unreachable } from '../daemon/api/client.ts';
 
-Gio._promisify(Soup.Session.prototype, 'send_async', 'send_finish');
-Gio._promisify(Soup.Session.prototype, 'send_and_read_async', 'send_and_read_finish');
+Gio._promisify(Gio.SocketClient.prototype, 'connect_async', 'connect_finish');
+Gio._promisify(Gio.OutputStream.prototype, 'write_bytes_async', 'write_bytes_finish');
+Gio._promisify(Gio.InputStream.prototype, 'read_bytes_async', 'read_bytes_finish');
 Gio._promisify(Gio.DataInputStream.prototype, 'read_line_async', 'read_line_finish_utf8');
 
 /** A daemon that accepts a stream and then says nothing is hung. */
 const OPENING_MS = 10_000;
+const BLOCK = 65_536;
 
 /**
- * Requests and event streams over one socket. Every failure of the connection is an `Unreachable`.
+ * Requests and event streams over the daemon's socket. Every failure of the connection is an `Unreachable`.
+ * It speaks HTTP/1.0 (RFC 1945), one connection each: a body then ends with its connection, without chunks.
  * @param socket path of the daemon's Unix socket.
- * @param deadlineMs after which a request without an answer is given up; streams have none.
+ * @param deadlineMs after which a request without an answer is given up; open streams have none.
  */
 export function createTransport(socket: string, deadlineMs = 60_000): Transport {
-  const session = new Soup.Session({ remote_connectable: Gio.UnixSocketAddress.new(socket) });
-  // 0 is never: an event stream is silent for long, and requests have their own deadline
-  session.timeout = 0;
-  session.idle_timeout = 0;
+  const address = Gio.UnixSocketAddress.new(socket);
+  const client = new Gio.SocketClient({ enable_proxy: false });
+
+  const exchange = async (cancel: Gio.Cancellable, line: string, headers: Record<string, string>, body = '') => {
+    const connection = await client.connect_async(address, cancel);
+    const sent = { host: 'localhost', ...headers, ...(body ? { 'content-length': String(byteLength(body)) } : {}) };
+    const head = Object.entries(sent).map(([name, value]) => `${name}: ${value}\r\n`);
+    await write(connection, `${line} HTTP/1.0\r\n${head.join('')}\r\n${body}`, cancel);
+    const input = new Gio.DataInputStream({ base_stream: connection.get_input_stream() });
+    input.set_newline_type(Gio.DataStreamNewlineType.LF);
+    return { connection, input, ...(await readHead(input, cancel)) };
+  };
 
   return {
     async request(method, path, headers, body) {
-      const message = prepare(method, path, headers);
-      // A kept connection may be closed by the daemon just as a POST goes out, and a POST is not sent twice.
-      message.add_flags(Soup.MessageFlags.NEW_CONNECTION);
-      message.request_headers.replace('Connection', 'close');
-      if (body !== undefined) {
-        const bytes = new GLib.Bytes(new TextEncoder().encode(body));
-        message.set_request_body_from_bytes(headers['content-type'] ?? null, bytes);
-      }
       const cancel = new Gio.Cancellable();
-      const timer = setTimeout(() => cancel.cancel(), deadlineMs);
-      try {
-        const bytes = await session.send_and_read_async(message, GLib.PRIORITY_DEFAULT, cancel);
-        return {
-          status: message.status_code,
-          etag: message.response_headers.get_one('ETag'),
-          body: new TextDecoder().decode(bytes.get_data() ?? new Uint8Array()),
-        };
-      } catch (error) {
-        throw new Unreachable(
-          cancel.is_cancelled() ? `No answer within ${Math.round(deadlineMs / 1000)} s.` : reason(error),
-          error,
-        );
-      } finally {
-        clearTimeout(timer);
-      }
+      return within(deadlineMs, cancel, async () => {
+        const { connection, input, status, fields } = await exchange(cancel, `${method} ${path}`, headers, body);
+        const bytes = await readAll(input, cancel);
+        connection.close(null);
+        const promised = fields.get('content-length');
+        if (promised !== undefined && Number(promised) !== bytes.length) throw new Error('The answer was cut off.');
+        return { status, etag: fields.get('etag') ?? null, body: new TextDecoder().decode(bytes) };
+      });
     },
 
     async stream(path, headers) {
-      const message = prepare('GET', path, headers);
       const cancel = new Gio.Cancellable();
-      const timer = setTimeout(() => cancel.cancel(), OPENING_MS);
-      try {
-        const body = await session.send_async(message, GLib.PRIORITY_DEFAULT, cancel);
-        return { status: message.status_code, chunks: lines(body, cancel), close: () => cancel.cancel() };
-      } catch (error) {
-        throw new Unreachable(reason(error), error);
-      } finally {
-        clearTimeout(timer);
-      }
+      return within(OPENING_MS, cancel, async () => {
+        const { connection, input, status } = await exchange(cancel, `GET ${path}`, headers);
+        return { status, chunks: lines(connection, input, cancel), close: () => cancel.cancel() };
+      });
     },
   };
 }
 
-function prepare(method: string, path: string, headers: Record<string, string>): Soup.Message {
-  const message = Soup.Message.new(method, `http://localhost${path}`);
-  for (const [name, value] of Object.entries(headers)) message.request_headers.replace(name, value);
-  return message;
+/** Runs `work`, cancelled after `ms`. */
+async function within<T>(ms: number, cancel: Gio.Cancellable, work: () => Promise<T>): Promise<T> {
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    cancel.cancel();
+  }, ms);
+  try {
+    return await work();
+  } catch (error) {
+    throw new Unreachable(late ? `No answer within ${Math.round(ms / 1000)} s.` : reason(error), error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readHead(input: Gio.DataInputStream, cancel: Gio.Cancellable) {
+  const first = await readLine(input, cancel);
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first ?? '')?.[1]);
+  if (!status)
+    throw new Error(first === null ? 'The daemon closed the connection.' : 'What answers is no HTTP server.');
+  const fields = new Map<string, string>();
+  for (;;) {
+    const line = (await readLine(input, cancel))?.trimEnd();
+    if (line === undefined) throw new Error('The answer was cut off.');
+    if (line === '') return { status, fields };
+    const colon = line.indexOf(':');
+    fields.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+  }
 }
 
 /** Whole lines, so that no character is cut: GJS's TextDecoder can't decode in pieces. Ends quietly when closed. */
-async function* lines(body: Gio.InputStream, cancel: Gio.Cancellable): AsyncGenerator<string> {
-  const input = new Gio.DataInputStream({ base_stream: body });
+async function* lines(connection: Gio.IOStream, input: Gio.DataInputStream, cancel: Gio.Cancellable) {
   try {
     for (;;) {
-      const [line] = (await input.read_line_async(GLib.PRIORITY_DEFAULT, cancel)) as unknown as [string | null, number];
+      const line = await readLine(input, cancel);
       if (line === null) return;
       yield `${line}\n`;
     }
   } catch (error) {
     if (!cancel.is_cancelled()) throw new Unreachable(reason(error), error);
   } finally {
-    cancel.cancel();
+    connection.close(null);
   }
+}
+
+async function readLine(input: Gio.DataInputStream, cancel: Gio.Cancellable): Promise<string | null> {
+  // the types give bytes; promisified with finish_utf8 it is text
+  const [line] = (await input.read_line_async(GLib.PRIORITY_DEFAULT, cancel)) as unknown as [string | null, number];
+  return line;
+}
+
+async function readAll(input: Gio.InputStream, cancel: Gio.Cancellable): Promise<Uint8Array> {
+  const blocks: Uint8Array[] = [];
+  for (;;) {
+    const block = (await input.read_bytes_async(BLOCK, GLib.PRIORITY_DEFAULT, cancel)).toArray();
+    if (block.length === 0) break;
+    blocks.push(block);
+  }
+  const all = new Uint8Array(blocks.reduce((sum, block) => sum + block.length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    all.set(block, at);
+    at += block.length;
+  }
+  return all;
+}
+
+async function write(connection: Gio.IOStream, text: string, cancel: Gio.Cancellable): Promise<void> {
+  let rest = new TextEncoder().encode(text);
+  while (rest.length) {
+    const output = connection.get_output_stream();
+    rest = rest.subarray(await output.write_bytes_async(new GLib.Bytes(rest), GLib.PRIORITY_DEFAULT, cancel));
+  }
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 function reason(error: unknown): string {

@@ -1,7 +1,7 @@
 // The tray: an icon and a menu on the daemon's state, in a process without GTK that sleeps until an event comes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { exit } from 'system';
+import { exit, gc } from 'system';
 import { _, words } from '../i18n.ts';
 import { createModel } from '../model.ts';
 import { socketPath, TRAY_NAME } from '../place.ts';
@@ -17,6 +17,14 @@ Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
 const loop = GLib.MainLoop.new(null, false);
 let exitCode = 0;
+
+let collection: ReturnType<typeof setTimeout> | null = null;
+
+/** A process this idle never reaches the engine's own thresholds, and would keep its garbage for hours. */
+function collectWhenQuiet(): void {
+  if (collection) clearTimeout(collection);
+  collection = setTimeout(gc, 1000);
+}
 
 /** Runs once the name is ours: a second tray would show a second icon. */
 function run(bus: Gio.DBusConnection): void {
@@ -68,7 +76,11 @@ function run(bus: Gio.DBusConnection): void {
         `culvert tray: ${_('This desktop shows no tray icons (GNOME needs the AppIndicator extension). Use the window.')}`,
       ),
   });
-  model.subscribe(() => item.show(appearance()));
+  model.subscribe(() => {
+    item.show(appearance());
+    collectWhenQuiet();
+  });
+  collectWhenQuiet();
 }
 
 Gio.bus_own_name(
