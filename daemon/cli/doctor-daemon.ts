@@ -54,7 +54,7 @@ export async function offlineChecks(env: NodeJS.ProcessEnv, paths: Paths): Promi
   const { loadConfig } = await import('../config.ts');
   const checks = [broken('Daemon', 'not running', 'Start it with: culvert')];
   try {
-    const settings = loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env);
+    const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env);
     const { port } = settings.config.server;
     const free = await isFree(port);
     checks.push(
@@ -69,7 +69,7 @@ export async function offlineChecks(env: NodeJS.ProcessEnv, paths: Paths): Promi
     checks.push(await cliCheck(settings.config.warp.cli, env));
     checks.push(...configChecks(settings.response(), paths));
   } catch (error) {
-    checks.push(broken('Configuration', (error as Error).message, null));
+    checks.push(broken('Configuration', (error as Error).message, 'The daemon does not start until then.'));
   }
   return checks;
 }

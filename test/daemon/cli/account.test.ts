@@ -36,7 +36,15 @@ test('account shows the registration and the devices, safe for a terminal', asyn
 
 test('account says how to register where there is no registration', async t => {
   const home = createHome(t);
-  const nothing = { type: null, organization: null, deviceId: null, accountId: null, license: null, managed: null, devices: [] };
+  const nothing = {
+    type: null,
+    organization: null,
+    deviceId: null,
+    accountId: null,
+    license: null,
+    managed: null,
+    devices: [],
+  };
   await startDaemon(t, home, undefined, { account: async () => ({ ok: true, registered: false, ...nothing }) });
   assert.deepEqual(await culvert(home, ['account']), {
     code: 0,
@@ -64,7 +72,11 @@ test('register, accept-terms and delete perform their action; delete wants to be
 test('delete asks on a terminal, and only yes is yes', async t => {
   const home = createHome(t);
   const { performed } = await startDaemon(t, home);
-  for (const [answer, count] of [['n\r', 0], ['\r', 0], ['y\r', 1]] as const) {
+  for (const [answer, count] of [
+    ['n\r', 0],
+    ['\r', 0],
+    ['y\r', 1],
+  ] as const) {
     const child = await startOnTerminal(home, ['account', 'delete']);
     await prints(child, 'stdout', /\[y\/N\] /);
     child.stdin.write(answer);
@@ -119,8 +131,12 @@ test('Ctrl+C at the prompt changes nothing', async t => {
 test('no secret, more than one line, and a secret on the command line are wrong usage', async t => {
   const home = createHome(t);
   const { performed } = await startDaemon(t, home);
-  for (const input of ['', '\n', ' \n', 'one\ntwo\n']) assert.equal((await culvert(home, ['account', 'license'], input)).code, 2);
-  for (const words of [['account', 'license', KEY], ['action', 'setLicense', KEY]]) {
+  for (const input of ['', '\n', ' \n', 'one\ntwo\n'])
+    assert.equal((await culvert(home, ['account', 'license'], input)).code, 2);
+  for (const words of [
+    ['account', 'license', KEY],
+    ['action', 'setLicense', KEY],
+  ]) {
     const { code, stderr } = await culvert(home, words);
     assert.equal(code, 2);
     assert.ok(!stderr.includes(KEY), stderr);
@@ -148,7 +164,13 @@ test('action performs any action with its value and refuses what the table does 
 test('actions lists every action of the contract', async t => {
   const home = createHome(t);
   const { stdout } = await culvert(home, ['actions']);
-  assert.deepEqual(stdout.trim().split('\n').map(line => line.split(' ')[0]), [...NAMES]);
+  assert.deepEqual(
+    stdout
+      .trim()
+      .split('\n')
+      .map(line => line.split(' ')[0]),
+    [...NAMES],
+  );
 });
 
 test('an argument that the daemon rejects is wrong usage', async t => {
@@ -161,7 +183,14 @@ test('an argument that the daemon rejects is wrong usage', async t => {
   assert.match(stderr, /expected a port from 1 to 65535/);
 });
 
-for (const words of [['killswitch'], ['killswitch', 'on', '--allow-lan'], ['killswitch', 'off'], ['apps'], ['apps', 'launch', 'x'], ['update']]) {
+for (const words of [
+  ['killswitch'],
+  ['killswitch', 'on', '--allow-lan'],
+  ['killswitch', 'off'],
+  ['apps'],
+  ['apps', 'launch', 'x'],
+  ['update'],
+]) {
   test(`${words.join(' ')} says plainly that it is not in this version`, async t => {
     const home = createHome(t);
     await startDaemon(t, home);

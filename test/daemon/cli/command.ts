@@ -21,6 +21,7 @@ const ready = build({
   format: 'cjs',
   platform: 'node',
   target: 'node20',
+  mainFields: ['module', 'main'],
   outfile: program,
   define: { __VERSION__: '"9.9.9"' },
   logLevel: 'error',

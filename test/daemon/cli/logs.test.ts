@@ -33,7 +33,10 @@ test('logs shows the last entries, oldest first, and why one failed', async t =>
       '10:00:00 ✗ warp-cli status  12 ms\n         killed\n',
   );
   const { entries } = JSON.parse((await culvert(home, ['logs', '--limit', '2', '--json'])).stdout);
-  assert.deepEqual(entries.map((e: LogEntry) => e.argv[1]), ['disconnect', 'status']);
+  assert.deepEqual(
+    entries.map((e: LogEntry) => e.argv[1]),
+    ['disconnect', 'status'],
+  );
   assert.equal((await culvert(home, ['logs', '-n', 'all'])).code, 2);
 });
 
@@ -55,6 +58,9 @@ test('logs --follow goes on with what comes, once each, also after the daemon wa
   child.kill('SIGINT');
   const { code, stdout } = await ended(child);
   assert.equal(code, 0);
-  const names = stdout.trim().split('\n').map(line => JSON.parse(line).argv[1]);
+  const names = stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line).argv[1]);
   assert.deepEqual(names, ['two', 'three', 'four', 'five', 'six']);
 });
