@@ -18,6 +18,8 @@ export function statusAt(state: State, now: number, faults: Faults): { status: S
   if (state.connection === null) {
     return final({ status: 'Disconnected', reason: state.change ? { SettingsChanged: state.change } : 'Manual' });
   }
+  const failure = faults.has('unable');
+  if (failure !== null) return final(unable(reasonOf(failure)));
   if (faults.has('insufficient-resource') !== null)
     return final(unable({ InsufficientSystemResource: 'FileDescriptor' }));
   if (faults.has('no-network') !== null) return final(unable('NoNetwork'));
@@ -35,7 +37,7 @@ export function statusAt(state: State, now: number, faults: Faults): { status: S
     if (now < end) return { status: { status: 'Connecting', reason }, nextAt: end };
     if (fault && faults.has(fault.fault) !== null) return final(unable(fault.reason));
   }
-  if (forced) return final({ status: 'Connected', reason: JSON.parse(forced) as Reason });
+  if (forced !== null) return final({ status: 'Connected', reason: reasonOf(forced) });
   return final({ status: 'Connected', reason: faults.has('network-unstable') !== null ? DEGRADED : 'NetworkHealthy' });
 }
 
@@ -71,6 +73,8 @@ const FAILURES: Record<string, { fault: 'happy-eyeballs-failed' | 'dns-lookup-fa
 };
 
 const unable = (reason: Reason): Status => ({ status: 'Unable', reason });
+/** A bare name needs no quotes: shells eat them. */
+const reasonOf = (text: string) => (/^\w+$/.test(text) ? text : JSON.parse(text)) as Reason;
 const nameOf = (reason: Reason) => (typeof reason === 'string' ? reason : (Object.keys(reason)[0] ?? ''));
 const missingReason = (state: State) =>
   state.missing === 'ManualDeletion' ? { Invalidated: 'ManualDeletion' } : 'DaemonStartup';

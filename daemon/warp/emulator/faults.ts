@@ -27,7 +27,8 @@ export const FAULTS = {
   'insufficient-resource': 'the service runs out of file descriptors',
   'not-in-api': 'the registration was deleted on the server',
   stuck: '[=PhaseName] connecting never gets beyond this phase',
-  reason: '=JSON the status while connected or connecting has this reason',
+  unable: '=JSON a wanted connection is Unable for this reason: "CaptivePortalTimedOut"',
+  reason: '=JSON a connection has this reason: "NetworkHealthy"',
 } as const;
 export type FaultName = keyof typeof FAULTS;
 

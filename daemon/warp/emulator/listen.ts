@@ -5,7 +5,6 @@ import { statusAt } from './connection.ts';
 import type { Faults } from './faults.ts';
 import { write } from './io.ts';
 import { view } from './perform.ts';
-import { settingsJson } from './render/settings.ts';
 import { statusJson, statusText } from './render/status.ts';
 import { garbled } from './respond.ts';
 import { serviceProblem } from './service.ts';
@@ -46,7 +45,7 @@ export function listen({ file, json, eraFor, faultsFor }: Options): null {
 
     const lines: string[] = [];
     if (json) {
-      const current = JSON.stringify(settingsJson(context));
+      const current = JSON.stringify([context.state.settings, context.state.policy]);
       if (settings !== null && current !== settings) lines.push('{"update":"SettingsUpdated"}\n');
       settings = current;
     }

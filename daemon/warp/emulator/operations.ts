@@ -98,6 +98,9 @@ export const CHANGES: Record<string, Operation> = {
   'dns log': setting((settings, value) => {
     settings.dnsLog = value === 'enable';
   }, false),
+  'debug qlog': setting((settings, value) => {
+    settings.qlog = value === 'enable';
+  }, false),
   'dns fallback add': reads.addFallback,
   'dns fallback remove': reads.removeFallback,
   'dns fallback reset': reads.resetFallback,

@@ -53,6 +53,7 @@ export interface Policy {
   captivePortal: number;
   disableAutoFallback: boolean;
   supportUrl: string;
+  appleCheckIps: string;
   allowModeSwitch: boolean;
   allowUpdates: boolean;
   allowLeave: boolean;
@@ -73,6 +74,7 @@ export interface Settings {
   families: 'off' | 'malware' | 'full';
   gatewayId: string | null;
   dnsLog: boolean;
+  qlog: boolean;
   environment: 'Normal' | 'FedRAMP-High' | null;
   disableForWifi: boolean;
   disableForEthernet: boolean;
@@ -103,6 +105,16 @@ export interface Stats {
   loss: number;
   colo: string;
   metal: string;
+  curve: string;
+}
+
+/** As `debug network` prints it. */
+export interface Network {
+  v4_iface: { name: string; id: string; addr: string; kind: unknown } | null;
+  v6_iface: { name: string; id: string; addr: string; kind: unknown } | null;
+  dns_servers: { address: string }[];
+  captive_network: boolean;
+  setup_dns: string[];
 }
 
 export interface State {
@@ -134,8 +146,10 @@ export interface State {
   targets: Target[];
   otherDevices: Device[];
   ipv6: boolean;
+  network: Network;
   /** Figures held still, for a test. */
   stats: Partial<Stats>;
+  dnsStats: { queries: number; averageMs: number } | null;
   /** Origins of settings held still, for a test: `{"Mode": "network policy"}`. */
   sources: Record<string, string>;
 }
@@ -164,7 +178,15 @@ export function freshState(seed: number): State {
     targets: [],
     otherDevices: [],
     ipv6: true,
+    network: {
+      v4_iface: { name: 'eth0', id: '00000000-0000-0000-0000-000000000000', addr: '192.0.2.10', kind: 'Ethernet' },
+      v6_iface: null,
+      dns_servers: [{ address: '192.0.2.1' }],
+      captive_network: false,
+      setup_dns: ['127.0.2.2', '127.0.2.3', 'fd01:db8:1111::2', 'fd01:db8:1111::3'],
+    },
     stats: {},
+    dnsStats: null,
     sources: {},
   };
 }
@@ -182,6 +204,7 @@ export function freshSettings(): Settings {
     families: 'off',
     gatewayId: null,
     dnsLog: false,
+    qlog: false,
     environment: null,
     disableForWifi: false,
     disableForEthernet: false,
@@ -219,6 +242,7 @@ export function organizationPolicy(seed: number): Policy {
     captivePortal: 180,
     disableAutoFallback: false,
     supportUrl: '',
+    appleCheckIps: '17.253.0.0/16',
     allowModeSwitch: true,
     allowUpdates: false,
     allowLeave: true,

@@ -30,7 +30,8 @@ export function statsAt(context: Context, protocol: 'MASQUE' | 'WireGuard'): Sta
     latency: 9 + Math.floor(part(steady(4)) * 30) + Math.floor(part(moment(4)) * 9),
     loss: Number((part(moment(4)) * 0.0008).toFixed(10)),
     colo: ['MAD', 'FRA', 'AMS', 'DEL', 'HKG', 'SJC', 'GRU', 'NRT'][Math.floor(part(steady(4)) * 8)] ?? 'FRA',
-    metal: `${steady(6)}`,
+    metal: steady(6),
+    curve: 'P256Kyber768Draft00',
     ...state.stats,
   };
 }

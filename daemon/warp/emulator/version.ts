@@ -2,6 +2,8 @@
 
 /** The newest release whose output was recorded. */
 export const NEWEST = '2026.7.1377.0';
+/** Later than any build of its month. */
+const LAST = 9999;
 
 /** First release that shows a trait, and the first that no longer does. Where releases are unrecorded, the comment says so. */
 const TRAITS = {
@@ -18,6 +20,8 @@ const TRAITS = {
   registerReplaces: ['0', '2024.2.62'],
   /** `Reason:` on its own line. Changed between 2024 and mid-2025, the release is not known. */
   reasonLine: ['2025.1'],
+  /** Phases of connecting in `status`. A capture of early 2025 has `Reason:` lines, but none for `Connecting`. */
+  connectingReason: ['2025.7.176'],
   /** `Unable` for `Unable to connect`. "Improved status message" in 2025.5.893 is the likeliest release. */
   unableAlone: ['2025.5.893'],
   networkHealth: ['2025.9.558'],
@@ -52,32 +56,32 @@ export interface Era {
 
 /**
  * The era of a version as people write it: `2026.7.1377.0`, `2022.4.x`, `2025`, `2024.9+`, `2025 (Jul)`, `2023-2024`.
- * A bare year means its last release, a range its end. Anything without a number is the newest.
+ * A bare year or month means its last release, a range of years its end. Without a number it is the newest.
  */
 export function eraOf(text: string): Era {
-  const version = normalise(text);
+  const version = text.match(/\b(?:20\d\d|0)\.\d+(?:\.\d+)*/)?.[0] ?? fromDate(text);
+  const position = version.split('.').map(Number);
+  if (position.length < 3) position.push(LAST);
   const within = (since = '0', until?: string) =>
-    compare(version, since) >= 0 && (until === undefined || compare(version, until) < 0);
+    compare(position, since) >= 0 && (until === undefined || compare(position, until) < 0);
   return { version, within, has: trait => within(...(TRAITS[trait] as readonly [string, string?])) };
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-function normalise(text: string): string {
-  const dotted = text.match(/\d+\.\d+(?:\.\d+)*/)?.[0];
-  if (dotted) return dotted;
-  const newestYear = Number(NEWEST.slice(0, 4));
-  const year = Math.max(...[...text.matchAll(/\b20\d\d\b/g)].map(match => Number(match[0])));
-  if (!Number.isFinite(year) || year >= newestYear) return NEWEST;
+function fromDate(text: string): string {
+  const years = [...text.matchAll(/\b20\d\d\b/g)].map(match => Number(match[0]));
+  const year = Math.max(...years);
+  if (years.length === 0 || year >= Number(NEWEST.slice(0, 4))) return NEWEST;
   const named = MONTHS.findIndex(month => text.toLowerCase().includes(month)) + 1;
-  const month = named || Number(text.match(/\b20\d\d-(\d\d)\b/)?.[1] ?? 12);
-  return `${year}.${Math.min(month, 12)}.999`;
+  const numbered = Number(text.match(/\b20\d\d-(0[1-9]|1[0-2])\b/)?.[1] ?? 12);
+  return `${year}.${named || numbered}`;
 }
 
-function compare(a: string, b: string): number {
-  const [left, right] = [a, b].map(version => version.split('.').map(Number));
+function compare(position: number[], other: string): number {
+  const bound = other.split('.').map(Number);
   for (let i = 0; i < 4; i++) {
-    const difference = (left?.[i] || 0) - (right?.[i] || 0);
+    const difference = (position[i] ?? 0) - (bound[i] ?? 0);
     if (difference !== 0) return difference;
   }
   return 0;

@@ -1,7 +1,7 @@
 // connect, disconnect and the settings that make the client reconnect.
 import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
 import { beginConnection, effectiveMode, effectiveProtocol, statusAt } from '../connection.ts';
-import { statusJson, statusText } from '../render/status.ts';
+import { statusJson, statusLines, statusText } from '../render/status.ts';
 import type { Settings, State, Summary } from '../state.ts';
 
 export const status: Operation = ({ state, now, faults, era }) => {
@@ -15,7 +15,7 @@ export const connect: Operation = context => {
   if (!era.has('groupedNames') && faults.has('insufficient-resource') !== null) {
     // Seen under `connect` itself in 2023.
     beginConnection(state, now, era);
-    return status(context, []);
+    return say(statusLines(statusAt(state, now, faults).status, era));
   }
   change(context, settings => {
     settings.alwaysOn = true;

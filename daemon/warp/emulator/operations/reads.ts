@@ -54,22 +54,22 @@ function editFallback(context: Context, edit: (list: Fallback[]) => Fallback[] |
 /** Text as of 2023.7; JSON keys as a client library reads them. */
 export const dnsStats: Operation = ({ state, now, faults }) => {
   const since = connectedAt(state, now, faults);
-  const total = since === null ? 0 : Math.floor((now - since) / 4000);
-  const share = total === 0 ? 0 : 100;
+  const queries = state.dnsStats?.queries ?? (since === null ? 0 : Math.floor((now - since) / 4000));
+  const average = state.dnsStats?.averageMs ?? (queries === 0 ? 0 : 14.5 + (queries % 7) / 2);
   const text = [
-    `Queries: ${total}`,
-    `Average Duration: ${(total === 0 ? 0 : 14.5 + (total % 7) / 2).toFixed(2)}ms`,
-    `Success: ${share.toFixed(1)}%`,
+    `Queries: ${queries}`,
+    `Average Duration: ${average.toFixed(2)}ms`,
+    `Success: ${(queries === 0 ? 0 : 100).toFixed(1)}%`,
     ...['Timed Out', 'No Records Found', 'Other Error'].map(name => `${name}: 0.0%`),
   ];
   return say(`${text.join('\n')}\n`, {
     dns_proxy_enabled: since !== null,
-    avg_duration_millis: total === 0 ? 0 : 14.5 + (total % 7) / 2,
+    avg_duration_millis: average,
     timed_out: 0,
     no_records_found: 0,
     other_error: 0,
-    success: total,
-    total,
+    success: queries,
+    total: queries,
   });
 };
 export const defaultFallbacks: Operation = () => say('127.0.0.53\n', ['127.0.0.53']);
@@ -148,17 +148,8 @@ export const alternateNetwork: Operation = () => say('');
 export const posture: Operation = () => say('[]\n', []);
 export const dex: Operation = () => say('[]\n', []);
 
-/** One line of JSON in either form (2023.7); a machine on a wire. */
-export const network: Operation = () => {
-  const facts = {
-    v4_iface: { name: 'eth0', id: '00000000-0000-0000-0000-000000000000', addr: '192.0.2.10', kind: 'Ethernet' },
-    v6_iface: null,
-    dns_servers: [{ address: '192.0.2.1' }],
-    captive_network: false,
-    setup_dns: ['127.0.2.2', '127.0.2.3', 'fd01:db8:1111::2', 'fd01:db8:1111::3'],
-  };
-  return say(`${JSON.stringify(facts)}\n`, facts);
-};
+/** One line of JSON in either form (2023.7). */
+export const network: Operation = ({ state }) => say(`${JSON.stringify(state.network)}\n`, state.network);
 
 /** Of the real layout nothing was recorded. */
 export const clientStats: Operation = context => {

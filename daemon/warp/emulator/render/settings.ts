@@ -83,6 +83,7 @@ function linesOf(context: Context): Line[] {
     line('Disabled for Wifi', settings.disableForWifi ? 'user set' : 'default', settings.disableForWifi),
     line('Disabled for Ethernet', settings.disableForEthernet ? 'user set' : 'default', settings.disableForEthernet),
     ...when(!era.has('familiesLine'), resolveLine(context)),
+    ...when(!modern && settings.qlog, line('qlog logging', 'user set', 'Enabled')),
     ...when(modern && !policy, line('qlog log until', 'not set', 'FutureSystemTime(None)')),
     line('Onboarding', 'default', true),
     {
@@ -122,7 +123,7 @@ function organizationLines({ state, era }: Context, api: string): Line[] {
     line('Allow Mode Switch', policy.allowModeSwitch),
     line('Allow Updates', policy.allowUpdates),
     line('Allowed to Leave Org', policy.allowLeave),
-    line('Known apple connectivity check IPs', '17.253.0.0/16; ', api),
+    line('Known apple connectivity check IPs', `${policy.appleCheckIps}; `, api),
     ...(era.has('protocolChoice')
       ? [
           ...(policy.localNetwork ? [line('LAN Access Settings', 'Allowed until reconnect on a /24 subnet')] : []),

@@ -16,7 +16,7 @@ export function statsText(stats: Stats, protocol: 'MASQUE' | 'WireGuard', { stat
       ? ['TLS Handshake:', `\tVersion: ${TLS.version}`, `\tPost-Quantum enabled: ${TLS.post_quantum_enabled}`]
       : []),
     ...(modern && protocol === 'MASQUE' && !era.has('coloInStats')
-      ? [`\tElliptic curve: ${TLS.curve}`, `\tCipher suite: ${TLS.cipher}`]
+      ? [`\tElliptic curve: ${stats.curve}`, `\tCipher suite: ${TLS.cipher}`]
       : []),
     era.has('coloInStats') && `Colo: ${stats.colo} (${stats.metal})`,
   ];
@@ -35,14 +35,17 @@ export function statsJson(stats: Stats, protocol: 'MASQUE' | 'WireGuard', { stat
     estimated_latency_ms: stats.latency,
     estimated_loss: stats.loss,
     protocol: protocolText(protocol, state.settings.masque, true),
-    tls: protocol === 'MASQUE' ? { ...TLS, sni: sni(effectiveMode(state), state.policy !== null) } : null,
+    tls:
+      protocol === 'MASQUE'
+        ? { ...TLS, curve: stats.curve, sni: sni(effectiveMode(state), state.policy !== null) }
+        : null,
     edge: { colo: stats.colo, metal: stats.metal },
   };
 }
 
 const TLS = {
   version: 'TLSv1.3',
-  curve: 'P256Kyber768Draft00',
+  curve: '',
   cipher: 'TLS_AES_256_GCM_SHA384',
   post_quantum_enabled: true,
 };

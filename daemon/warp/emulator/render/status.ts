@@ -3,7 +3,7 @@ import type { Reason, Status } from '../connection.ts';
 import type { Era } from '../version.ts';
 
 export function statusText(status: Status, era: Era): string {
-  const lines = body(status, era);
+  const lines = statusLines(status, era);
   if (era.has('successBeforeStatus')) return `Success\n${lines}`;
   return era.has('successAfterStatus') ? `${lines}Success\n` : lines;
 }
@@ -14,7 +14,8 @@ export function statusJson({ status, reason }: Status, era: Era): { status: stri
   return { status, reason: reason === null || !changed(reason) || era.has('settingsChanged') ? reason : 'Manual' };
 }
 
-function body({ status, reason }: Status, era: Era): string {
+/** The status without the `Success` that older releases print with it. */
+export function statusLines({ status, reason }: Status, era: Era): string {
   const name = status === 'Unable' && !era.has('unableAlone') ? 'Unable to connect' : status;
   if (status === 'Connected') {
     if (!era.has('networkHealth') || reason === null) return `Status update: ${name}\n`;
@@ -22,9 +23,10 @@ function body({ status, reason }: Status, era: Era): string {
   }
   const why = reason === null ? '' : words(reason, era);
   if (why === '') return `Status update: ${name}\n`;
-  if (era.has('reasonLine')) return `Status update: ${name}\nReason: ${why}\n`;
-  // Before, phases of connecting were not told.
-  return status === 'Connecting' ? `Status update: ${name}\n` : `Status update: ${name}. Reason: ${why}\n`;
+  if (status === 'Connecting' && !era.has('connectingReason')) return `Status update: ${name}\n`;
+  return era.has('reasonLine')
+    ? `Status update: ${name}\nReason: ${why}\n`
+    : `Status update: ${name}. Reason: ${why}\n`;
 }
 
 const changed = (reason: Reason) => typeof reason === 'object' && 'SettingsChanged' in reason;
