@@ -1,0 +1,45 @@
+// A part is read again only when it may have changed, and a failing one ever more seldom.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { createFreshness } from '../../../daemon/warp/freshness.ts';
+
+function clock() {
+  let now = 0;
+  const fresh = createFreshness<'a' | 'b'>({ firstMs: 100, longestMs: 1000 }, () => now);
+  return { fresh, pass: (ms: number) => (now += ms) };
+}
+
+test('a part is stale before it is read, and after its time', () => {
+  const { fresh, pass } = clock();
+  assert.equal(fresh.isStale('a'), true);
+  fresh.read('a', 50);
+  assert.deepEqual([fresh.isStale('a'), fresh.isStale('b')], [false, true]);
+  pass(49);
+  assert.equal(fresh.isStale('a'), false);
+  pass(1);
+  assert.equal(fresh.isStale('a'), true);
+});
+
+test('a part without an end of its own stays fresh until it is expired', () => {
+  const { fresh, pass } = clock();
+  fresh.read('a', Number.POSITIVE_INFINITY);
+  pass(1e9);
+  assert.equal(fresh.isStale('a'), false);
+  fresh.expire('a', 'b');
+  assert.equal(fresh.isStale('a'), true);
+});
+
+test('failures pause a part twice as long each time, up to a limit, and a success resets that', () => {
+  const { fresh, pass } = clock();
+  for (const ms of [100, 200, 400, 800, 1000, 1000]) {
+    fresh.failed('a');
+    pass(ms - 1);
+    assert.equal(fresh.isStale('a'), false, `${ms}`);
+    pass(1);
+    assert.equal(fresh.isStale('a'), true, `${ms}`);
+  }
+  fresh.read('a', 0);
+  fresh.failed('a');
+  pass(100);
+  assert.equal(fresh.isStale('a'), true);
+});

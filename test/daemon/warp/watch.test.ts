@@ -1,0 +1,160 @@
+// The listening child against scripted CLIs: what it says arrives at once, and however it ends it is replaced.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { createWatch, type Ended, type Form } from '../../../daemon/warp/watch.ts';
+import { alive, folder, until } from './fakes.ts';
+
+const PAUSES = { first: 20, longest: 160, goodLife: 200 };
+
+function setup(t: test.TestContext, body: string, form: Form = 'json', acceptTerms = false) {
+  const place = folder();
+  const file = place.script('warp-cli', `echo "$$ $*" >> ${place.path}/runs\n${body.replaceAll('DIR', place.path)}`);
+  const messages: string[] = [];
+  const arrivals: number[] = [];
+  const ends: Ended[] = [];
+  let polls = 0;
+  let changed = false;
+  const watch = createWatch({
+    env: { PATH: process.env.PATH },
+    onMessage: text => {
+      arrivals.push(performance.now());
+      messages.push(text);
+    },
+    onEnd: ended => ends.push(ended),
+    poll: () => {
+      polls += 1;
+      return Promise.resolve(changed);
+    },
+    pauses: PAUSES,
+  });
+  t.after(async () => {
+    await watch.stop();
+    place.remove();
+  });
+  watch.listen({ file, form, acceptTerms });
+  const runs = () => place.read('runs').split('\n').filter(Boolean);
+  return { place, watch, messages, arrivals, ends, runs, polls: () => polls, change: () => (changed = true) };
+}
+
+const pidOf = (run: string | undefined) => Number(run?.split(' ')[0]);
+const argvOf = (run: string | undefined) => run?.split(' ').slice(1).join(' ');
+
+test('every line of the child is a message, and the child stays', async t => {
+  const { messages, runs, watch } = setup(
+    t,
+    `echo '{"status":"Connecting"}'; echo '{"status":"Connected"}'; exec sleep 60`,
+  );
+  await until(() => messages.length === 2);
+  assert.deepEqual(messages, ['{"status":"Connecting"}', '{"status":"Connected"}']);
+  assert.deepEqual(runs().map(argvOf), ['-j -l status']);
+  assert.equal(watch.form(), 'json');
+  await watch.spoken();
+});
+
+test('terms are accepted only when told so', async t => {
+  const { runs } = setup(t, 'exec sleep 60', 'text', true);
+  await until(() => runs().length === 1);
+  assert.equal(argvOf(runs()[0]), '--accept-tos -l status');
+});
+
+test('a child that ends is started again, after pauses that grow', async t => {
+  const { ends, runs } = setup(t, 'echo nope >&2; exit 1');
+  await until(() => runs().length >= 4);
+  assert.equal(ends[0]?.stderr, 'nope\n');
+  assert.equal(ends[0]?.exitCode, 1);
+});
+
+test('after a good life the first pause applies again', async t => {
+  // Four short lives bring the pause to 160 ms, then comes a life beyond goodLife.
+  const { place, runs } = setup(
+    t,
+    `n=$(wc -l < DIR/runs)
+    [ $n -lt 5 ] && exit 1
+    [ $n = 5 ] && sleep 0.3 && date +%s%3N > DIR/ended && exit 1
+    date +%s%3N > DIR/again; exec sleep 60`,
+  );
+  await until(() => place.read('again'));
+  assert.equal(runs().length, 6);
+  const paused = Number(place.read('again')) - Number(place.read('ended'));
+  assert.ok(paused < 120, `paused for ${paused} ms`);
+});
+
+test('a CLI without JSON is listened to in text, one that does not know -l is polled', async t => {
+  const { runs, watch, polls } = setup(
+    t,
+    `case "$*" in
+      *-j*) echo "error: unexpected argument '-j' found" >&2; exit 2;;
+      *) echo "error: Found argument '-l' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
+    esac`,
+  );
+  await until(() => watch.form() === 'poll');
+  assert.deepEqual(runs().map(argvOf), ['-j -l status', '-l status']);
+  await until(() => polls() >= 2);
+});
+
+test('a CLI that answers and leaves instead of listening is polled', async t => {
+  const { runs, watch, polls } = setup(t, 'echo "Status update: Connected"', 'text');
+  await until(() => watch.form() === 'poll');
+  assert.equal(runs().length, 2);
+  await until(() => polls() >= 1);
+});
+
+test('a retry ends the pause', async t => {
+  const { runs, watch, ends } = setup(t, '[ -e DIR/up ] && exec sleep 60; exit 1');
+  await until(() => ends.length >= 4);
+  const before = runs().length;
+  watch.retry();
+  await until(() => runs().length > before, 100);
+});
+
+test('a retry does not disturb a child that lives', async t => {
+  const { runs, watch, messages } = setup(t, 'echo hi; exec sleep 60');
+  await until(() => messages.length === 1);
+  watch.retry();
+  assert.equal(runs().length, 1);
+});
+
+test('stop ends a child that ignores SIGTERM, with its group, within 500 ms', async t => {
+  const { watch, messages, runs, place } = setup(
+    t,
+    `trap '' TERM; sleep 60 & echo $! > DIR/below; echo hi; wait; sleep 60`,
+  );
+  await until(() => messages.length === 1);
+  const begin = performance.now();
+  await watch.stop();
+  assert.ok(performance.now() - begin < 500);
+  await until(() => !alive(pidOf(runs()[0])) && !alive(Number(place.read('below'))));
+  assert.equal(watch.form(), null);
+  assert.equal(runs().length, 1, 'nothing is started after stop');
+});
+
+test('another CLI takes the place of the one before, whose words no longer count', async t => {
+  const { watch, messages, runs, place } = setup(t, `echo one; exec sleep 60`);
+  await until(() => messages.length === 1);
+  const other = place.script('other', 'echo two; exec sleep 60');
+  watch.listen({ file: other, form: 'text', acceptTerms: false });
+  await until(() => messages.includes('two'));
+  await until(() => !alive(pidOf(runs()[0])));
+  assert.deepEqual(messages, ['one', 'two']);
+});
+
+test('a file that can not be started is reported and tried again', async t => {
+  const { watch, ends, place } = setup(t, 'exit 0');
+  watch.listen({ file: `${place.path}/nothing`, form: 'json', acceptTerms: false });
+  await until(() => ends.some(ended => /failed to execute|ENOENT/.test(ended.stderr)));
+});
+
+test('a line arrives within milliseconds of being written (median of 50)', async t => {
+  const { arrivals, messages, place } = setup(
+    t,
+    `exec ${process.execPath} -e 'let n=0;const w=()=>{process.stdout.write(JSON.stringify({status:"Connected",t:performance.timeOrigin+performance.now()})+"\\n");if(++n<50)setTimeout(w,5)};w();setTimeout(()=>{},60000)'`,
+  );
+  await until(() => messages.length === 50, 10_000);
+  const delays = messages
+    .map((message, at) => performance.timeOrigin + (arrivals[at] ?? 0) - JSON.parse(message).t)
+    .sort((a, b) => a - b);
+  const median = delays[25] ?? Number.NaN;
+  t.diagnostic(`median ${median.toFixed(2)} ms`);
+  assert.ok(median < 2, `${median} ms`);
+  assert.ok(place.path);
+});
