@@ -97,8 +97,6 @@ export const Provider = z.strictObject({
   costs: z._default(z.record(z.string(), z.number()), {}),
   probes: z._default(z.array(Probe), []),
   probe_env: z._default(z.record(z.string(), z.string()), {}),
-  /** Files that a probe finds in its home directory, by path below it. */
-  probe_files: z._default(z.record(z.string(), z.string()), {}),
 });
 export type Provider = z.infer<typeof Provider>;
 
@@ -154,15 +152,20 @@ export function providerOf(catalog: Catalog, name: string): Provider {
 function readCatalog(file: string): Record<string, Record<string, unknown>> | undefined {
   const text = readText(file);
   if (text === undefined) return undefined;
-  try {
-    return CatalogFile.parse(parse(text)).providers;
-  } catch (error) {
-    const why = error instanceof z.core.$ZodError ? z.prettifyError(error) : reason(error).split('\n')[0];
-    throw new WrapError('catalog-broken', EXIT.config, `${file} can't be read: ${why}`, {
+  const broken = (why: string, cause?: unknown) =>
+    new WrapError('catalog-broken', EXIT.config, `${file} can't be read: ${why}`, {
       hint: 'correct it, or remove it to use the shipped catalog alone',
-      cause: error,
+      cause,
     });
+  let raw: unknown;
+  try {
+    raw = parse(text);
+  } catch (error) {
+    throw broken(reason(error).split('\n')[0] ?? '', error);
   }
+  const parsed = CatalogFile.safeParse(raw);
+  if (!parsed.success) throw broken(z.prettifyError(parsed.error).replaceAll('\n', ' '));
+  return parsed.data.providers;
 }
 
 /** Tables are merged key by key; every other value, arrays included, replaces the one below. */

@@ -29,7 +29,7 @@ async function main(argv: string[]): Promise<void> {
   }
   const programs = { node: process.execPath, bundle: program };
   const { runCommands, runAuth } = await import('./commands/main.ts');
-  if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context, programs);
+  if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }
 

@@ -3,7 +3,13 @@ import { Command, CommanderError } from 'commander';
 import { EXIT } from '../errors.ts';
 import type { Context } from '../run.ts';
 import type { Programs } from '../shim.ts';
+import { importAccounts, listAccounts } from './accounts.ts';
 import * as auth from './auth.ts';
+import { listCatalog, showCatalog, testCatalog } from './catalog.ts';
+import { doctor } from './doctor.ts';
+import { explain } from './explain.ts';
+import { dropQueued, runQueue, showQueue } from './queue.ts';
+import { setTrust, showAudit, showConfig } from './settings.ts';
 import { installShims, uninstallShims } from './shims.ts';
 import { status } from './status.ts';
 
@@ -18,6 +24,7 @@ export async function runCommands(
   version: string,
 ): Promise<void> {
   const program = root('culvert-wrap')
+    .enablePositionalOptions()
     .description('Holds several accounts per command-line tool and moves on to the next when one fails')
     .version(version, '-V, --version');
 
@@ -31,16 +38,49 @@ export async function runCommands(
   add(program, 'status [cli]', 'what each account has left, and the total').action((cli: string | undefined, options) =>
     status(cli, options, context),
   );
+  add(program, 'doctor', 'look for what does not work').action(options => doctor(options, context, programs));
+  add(program, 'explain <cli> [args...]', 'what a command would do, and why')
+    .passThroughOptions()
+    .action((cli: string, args: string[], options) => {
+      const own = args.filter(arg => arg !== '--json');
+      return explain(cli, own, { json: options.json || own.length < args.length }, context);
+    });
+  const accounts = program.command('accounts').description('the accounts of all CLIs');
+  add(accounts, 'list', 'the accounts of all CLIs', true).action(options => listAccounts(options, context));
+  add(accounts, 'import <file>', 'add accounts from a TOML or JSON file')
+    .option('--file', 'store credentials in a 0600 file instead of the keyring')
+    .option('--check', 'only check the file')
+    .action((file: string, options) => importAccounts(file, options, context));
+  const catalog = program.command('catalog').description('what is known of which CLI');
+  add(catalog, 'list', 'the entries', true).action(options => listCatalog(options, context));
+  add(catalog, 'show <cli>', 'one entry').action((cli: string, options) => showCatalog(cli, options, context));
+  add(catalog, 'test <cli>', 'run the installed CLI against a fake of its API and report drift').action(
+    (cli: string, options) => testCatalog(cli, options, context),
+  );
+  const queue = program.command('queue').description('commands kept because nothing was left');
+  add(queue, 'list', 'what is queued', true).action(options => showQueue(options, context));
+  add(queue, 'run [id...]', 'run what is queued').action((ids: string[], options) =>
+    runQueue(ids, options, context, programs),
+  );
+  add(queue, 'drop [id...]', 'forget queued commands')
+    .option('--all', 'all of them')
+    .action((ids: string[], options) => dropQueued(ids, options, context));
+  add(program, 'config', 'files and settings').action(options => showConfig(options, context));
+  for (const trusted of [true, false]) {
+    add(
+      program,
+      `${trusted ? 'trust' : 'distrust'} [directory]`,
+      `${trusted ? 'let' : 'no longer let'} a directory choose accounts`,
+    ).action((directory: string | undefined, options) => setTrust(directory, trusted, options, context));
+  }
+  add(program, 'audit', 'which account ran what')
+    .option('--last <n>', 'how many entries', '50')
+    .action(options => showAudit(options, context));
   await parse(program, argv);
 }
 
 /** Runs an account command of `cli`: `list`, `add team-b`, … */
-export async function runAuth(
-  cli: string,
-  argv: readonly string[],
-  context: Context,
-  _programs: Programs,
-): Promise<void> {
+export async function runAuth(cli: string, argv: readonly string[], context: Context): Promise<void> {
   const program = root(`${cli} <auth>`);
   addAuth(program, cli, context);
   await parse(program, argv);
@@ -76,9 +116,8 @@ function root(name: string): Command {
   return new Command(name).exitOverride().showSuggestionAfterError().configureHelp({ showGlobalOptions: true });
 }
 
-function add(program: Command, usage: string, description: string): Command {
-  const command = program.command(usage).description(description).option('--json', 'print JSON');
-  // A dash alone is an argument (`use -`), which commander knows; options of the program are taken over.
+function add(program: Command, usage: string, description: string, isDefault = false): Command {
+  const command = program.command(usage, { isDefault }).description(description).option('--json', 'print JSON');
   return command.exitOverride().showSuggestionAfterError();
 }
 

@@ -1,0 +1,83 @@
+// `catalog list|show|test`: what is known of which CLI, and whether an installed one still behaves that way.
+import { loadCatalog, providerOf } from '../catalog.ts';
+import { EXIT, WrapError } from '../errors.ts';
+import { findOnPath, readInstalls } from '../install.ts';
+import { runProbes } from '../probe.ts';
+import type { Context } from '../run.ts';
+import { emit, table } from './print.ts';
+
+interface Options {
+  json?: boolean;
+}
+
+/** `catalog list` */
+export function listCatalog(options: Options, context: Context): void {
+  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const installs = readInstalls(context.paths);
+  const providers = Object.entries(catalog.providers).map(([cli, provider]) => ({
+    cli,
+    tested: provider.tested,
+    origin: catalog.overridden.includes(cli) ? 'user' : 'shipped',
+    onPath: findOnPath(provider.bin, context.env.PATH ?? '') !== undefined || cli in installs,
+    installed: cli in installs,
+    classes: [...new Set(provider.rules.map(rule => rule.class))],
+  }));
+  const rows = providers.map(entry => [
+    entry.cli,
+    entry.installed ? 'shim installed' : entry.onPath ? 'on PATH' : 'not found',
+    entry.origin,
+    entry.classes.filter(name => name !== 'usage').join(' ') || '-',
+    entry.tested.join(' '),
+  ]);
+  const problems = Object.entries(catalog.problems).map(([cli, problem]) => `${cli} can't be used: ${problem}`);
+  emit(
+    options.json,
+    { providers, problems: catalog.problems },
+    [table([['CLI', 'STATE', 'ENTRY', 'MOVES ON AFTER', 'TESTED'], ...rows]), ...problems].join('\n'),
+  );
+}
+
+/** `catalog show <cli>`: the entry in effect, as JSON, since that is what it is made of. */
+export function showCatalog(cli: string, options: Options, context: Context): void {
+  const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
+  emit(options.json, { cli, provider }, JSON.stringify(provider, null, 2));
+}
+
+/**
+ * `catalog test <cli>`: exit 0 when every probe came out as expected, 1 on drift.
+ * @throws WrapError `no-probes`, `not-on-path`
+ */
+export async function testCatalog(cli: string, options: Options, context: Context): Promise<void> {
+  const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
+  if (provider.probes.length === 0) {
+    throw new WrapError('no-probes', EXIT.usage, `the catalog has no probes for ${cli}`, {
+      hint: `its entry was checked against recordings; add [[providers.${cli}.probes]] to test it here`,
+    });
+  }
+  const search = context.env.PATH ?? '';
+  const program = readInstalls(context.paths)[cli]?.original ?? findOnPath(provider.bin, search);
+  if (!program) {
+    throw new WrapError('not-on-path', EXIT.noInput, `there is no command ${provider.bin} on PATH`, {
+      hint: provider.package ? `npm install -g ${provider.package}` : `install ${cli} first`,
+    });
+  }
+  const results = await runProbes(provider, program, search);
+  const drift = results.filter(result => result.got !== result.expect);
+  const rows = results.map(result => [
+    result.got === result.expect ? 'ok' : 'DRIFT',
+    `${cli} ${result.args.join(' ')}`,
+    String(result.status),
+    result.expect,
+    result.got,
+    `${result.ms} ms`,
+  ]);
+  const details = drift.map(
+    result => `\n${cli} ${result.args.join(' ')} (HTTP ${result.status}), exit ${result.exit}:\n${result.stderr}`,
+  );
+  emit(
+    options.json,
+    { cli, program, drift: drift.length, results },
+    [table([['', 'COMMAND', 'HTTP', 'EXPECTED', 'GOT', 'TIME'], ...rows]), ...details].join('\n'),
+  );
+  if (drift.length > 0) process.exitCode = EXIT.failure;
+}

@@ -1,0 +1,82 @@
+// `config`, `trust` and `audit`: what is configured, which directories may choose an account, and what has happened.
+import * as path from 'node:path';
+import { readAudit } from '../audit.ts';
+import { readConfig } from '../config.ts';
+import { DIRECTORY_FILE, distrust, findUpwards, trust } from '../directory.ts';
+import { EXIT, WrapError } from '../errors.ts';
+import type { Context } from '../run.ts';
+import { describeSource } from '../secrets.ts';
+import { emit, table, time } from './print.ts';
+
+interface Options {
+  json?: boolean;
+}
+
+/** `config`: the files, and the configuration in effect. It holds references to credentials, no credential. */
+export function showConfig(options: Options, { paths }: Context): void {
+  const config = readConfig(paths.config);
+  const accounts = config.accounts.map(account => ({
+    ...account,
+    env: Object.fromEntries(Object.entries(account.env).map(([name, source]) => [name, describeSource(source)])),
+  }));
+  const rows = [
+    ['configuration', paths.config],
+    ['own catalog entries', paths.userCatalog],
+    ['state', paths.state],
+    ['accounts', String(accounts.length)],
+    ['audit log', config.audit ? paths.audit : 'off'],
+    ['credential time limit', config.secret_timeout],
+    ...Object.entries(config.capacity).map(([cli, capacity]) => [
+      `capacity of ${cli}`,
+      `${capacity.policy}, reserve ${capacity.reserve}`,
+    ]),
+  ];
+  emit(options.json, { paths, config: { ...config, accounts } }, table(rows));
+}
+
+/** `trust [directory]`, `distrust [directory]`: shows the file that is meant and remembers it as it is now. */
+export function setTrust(
+  directory: string | undefined,
+  trusted: boolean,
+  options: Options,
+  { paths, cwd }: Context,
+): void {
+  const found = findUpwards(path.resolve(cwd, directory ?? '.'));
+  if (!found) {
+    throw new WrapError(
+      'no-directory-file',
+      EXIT.noInput,
+      `there is no ${DIRECTORY_FILE} at or above ${directory ?? cwd}`,
+      {
+        hint: `create one with [accounts] and for example firecrawl = "team-b"`,
+      },
+    );
+  }
+  (trusted ? trust : distrust)(found.file, found.text, paths);
+  emit(
+    options.json,
+    { file: found.file, trusted },
+    `${found.file} is ${trusted ? '' : 'not '}trusted${trusted ? `:\n${found.text.trimEnd()}` : ''}`,
+  );
+}
+
+/** `audit`: the newest entries, oldest first. */
+export function showAudit(options: Options & { last?: string }, { paths }: Context): void {
+  const entries = readAudit(paths, Number(options.last ?? 50) || 50);
+  const rows = entries.map(entry => [
+    time(entry.at),
+    entry.cli,
+    entry.command,
+    entry.account ?? '-',
+    entry.class ? `${entry.outcome} (${entry.class})` : entry.outcome,
+    entry.ms === undefined ? '-' : `${entry.ms} ms`,
+    entry.cost === undefined ? '-' : String(entry.cost),
+  ]);
+  emit(
+    options.json,
+    { entries },
+    rows.length > 0
+      ? table([['AT', 'CLI', 'COMMAND', 'ACCOUNT', 'OUTCOME', 'TIME', 'COST'], ...rows])
+      : 'nothing has run yet',
+  );
+}
