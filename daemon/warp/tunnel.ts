@@ -65,8 +65,8 @@ const SNAPSHOT_PARTS = [
   'splitTunnelDump',
 ] as const satisfies Read[];
 const LISTS = ['splitTunnelIps', 'splitTunnelHosts', 'splitTunnelDump'] as const satisfies Read[];
-/** Parts that clients are told of when they change. */
-const TOLD = ['settings', 'registration'] as const satisfies Read[];
+/** Parts that clients are told of when they change; the others are read when somebody asks. */
+const TOLD = new Set<Read>(['settings', 'registration']);
 
 /** Where no event tells that an answer became outdated. */
 const TTL_MS = { status: 2000, unheard: 60_000, registration: 300_000, tunnelStats: 5000 };
@@ -83,6 +83,8 @@ export function createTunnel(options: Options): Tunnel {
   const facts = createFacts(state);
   const fresh = createFreshness<Read>();
   const reading = new Map<Read, Promise<void>>();
+  /** Parts that clients are to be told of as soon as no action runs. */
+  const changed = new Set<Read>();
   let performing = 0;
   let updateHeard = false;
   /** The listening child ended: changes may have been missed since. */
@@ -198,6 +200,7 @@ export function createTunnel(options: Options): Tunnel {
   function settingsChanged(): void {
     updateHeard = true;
     fresh.expire('settings');
+    changed.add('settings');
     if (performing === 0) readSoon(0);
   }
 
@@ -205,8 +208,16 @@ export function createTunnel(options: Options): Tunnel {
   function readSoon(afterMs: number): void {
     clearTimeout(soonTimer);
     soonTimer = setTimeout(() => {
-      if (performing === 0 && watched()) for (const part of TOLD) if (isDue(part)) void readPart(part);
+      if (performing > 0 || !watched()) return;
+      for (const part of changed) void readLatest(part);
+      changed.clear();
     }, afterMs);
+  }
+
+  /** A read that is under way may have begun before the change. */
+  async function readLatest(part: Read): Promise<void> {
+    await reading.get(part);
+    if (isDue(part)) await readPart(part);
   }
 
   // ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -275,6 +286,7 @@ export function createTunnel(options: Options): Tunnel {
     const found = await program.current();
     if (!found) return;
     const before = state.snapshot();
+    const began = fresh.begin(part);
     const args = readArgv(part, found.can, terms.accepted());
     const finished = await runner.run({
       file: found.path,
@@ -299,12 +311,13 @@ export function createTunnel(options: Options): Tunnel {
     }
     const understood = take(part, finished.output);
     if (failure || !understood) fresh.failed(part);
-    else fresh.read(part, ttlOf(part));
+    else fresh.read(part, ttlOf(part), began);
     if (!failure) reachable(part);
     // Some parts are refused to some accounts; only without settings nothing else makes sense.
     else if (failure.kind !== 'not-authorized' || part === 'settings') hinder(failure, finished);
     // The lists are told in full by the settings: as long as those stay the same, so do they.
-    if (part === 'settings' && state.snapshot().splitTunnel !== before.splitTunnel) fresh.expire(...LISTS);
+    const { splitTunnel } = state.snapshot();
+    if (part === 'settings' && before.splitTunnel.mode && splitTunnel !== before.splitTunnel) fresh.expire(...LISTS);
   }
 
   function hinder(failure: Failure, finished: Finished): void {
@@ -393,7 +406,10 @@ export function createTunnel(options: Options): Tunnel {
       return execute(action, value, planAction(action, value, found.can), found);
     }
     // A command that was killed may have done its work before.
-    if (!failure || finished.timedOut) fresh.expire('devices', ...plan.changes);
+    if (!failure || finished.timedOut) {
+      fresh.expire('devices', ...plan.changes);
+      for (const part of plan.changes) if (TOLD.has(part)) changed.add(part);
+    }
     if (!failure) {
       facts.unhinder('service-stopped', 'terms-not-accepted');
       watch.retry();

@@ -43,3 +43,13 @@ test('failures pause a part twice as long each time, up to a limit, and a succes
   pass(100);
   assert.equal(fresh.isStale('a'), true);
 });
+
+test('an answer from before a change is not taken for a current one', () => {
+  const { fresh } = clock();
+  const began = fresh.begin('a');
+  fresh.expire('a');
+  fresh.read('a', 1000, began);
+  assert.equal(fresh.isStale('a'), true);
+  fresh.read('a', 1000, fresh.begin('a'));
+  assert.equal(fresh.isStale('a'), false);
+});
