@@ -1,8 +1,6 @@
 // The configuration: five layers merged key by key, with the layer that set each key, and what is wrong in a file.
 import { mkdirSync, readFileSync, realpathSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
-import type { ParseError } from 'jsonc-parser';
-import type * as z from 'zod/mini';
 import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from './api/schema.ts';
 import { Problem } from './problem.ts';
 
@@ -151,7 +149,7 @@ export async function readEnvironment(env: NodeJS.ProcessEnv): Promise<Layer> {
   const variables = [...KEYS].map(key => [variableOf(key), key] as const);
   const given = [['CULVERT_WEBUI', 'webui.enabled'] as const, ...variables].filter(([name]) => env[name] !== undefined);
   if (!given.length) return {};
-  const types = await loadTypes();
+  const types = await import('./configfile.ts');
   const layer: Layer = {};
   for (const [variable, key] of given) {
     const text = env[variable]!;
@@ -175,34 +173,23 @@ export async function readLayer(file: string): Promise<{ layer: Layer; problems:
     if (code === 'ENOENT' || code === 'ENOTDIR') return { layer: {}, problems: [] };
     return { layer: {}, problems: [{ file, line: null, key: null, message: `cannot be read: ${message}` }] };
   }
-  const [json, types] = await Promise.all([loadJson(), loadTypes()]);
-  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
-  const { root, error } = json.parse(text);
-  if (error) {
-    const reason = json.printParseErrorCode(error.error).replace(/(?<=.)[A-Z]/g, c => ` ${c.toLowerCase()}`);
-    const message = `not valid JSON: ${reason}`;
-    return { layer: {}, problems: [{ file, line: lineAt(error.offset), key: null, message }] };
-  }
-  if (root?.type !== 'object')
-    return { layer: {}, problems: [{ file, line: 1, key: null, message: 'expected an object' }] };
+  const { read } = await import('./configfile.ts');
+  const { values, problems } = read(text);
+  return { layer: values, problems: problems.map(problem => ({ file, ...problem })) };
+}
 
-  const layer: Layer = {};
-  const problems: ConfigProblem[] = [];
-  for (const [key, leaf] of flatten(json.getNodeValue(root))) {
-    if (types.accepts(key, leaf)) {
-      layer[key] = leaf;
-      continue;
-    }
-    const node = json.findNodeAtLocation(root, key.split('.')) ?? json.findNodeAtLocation(root, [key]);
-    const message = KEYS.has(key) ? `expected ${types.expected(key)}` : 'unknown key';
-    problems.push({ file, line: node ? lineAt(node.offset) : null, key, message });
-  }
-  return { layer, problems };
+/** Nested groups as dotted keys. */
+export function flatten(value: object): [string, unknown][] {
+  return Object.entries(value).flatMap(([group, leaf]): [string, unknown][] =>
+    Object.hasOwn(DEFAULTS, group) && typeof leaf === 'object' && leaf !== null && !Array.isArray(leaf)
+      ? Object.entries(leaf).map(([key, value]) => [`${group}.${key}`, value])
+      : [[group, leaf]],
+  );
 }
 
 /** A patch as dotted keys. @throws Problem key-not-settable */
 function settable(patch: ConfigPatch): [string, unknown][] {
-  const changes = flatten(patch as Record<string, unknown>).filter(([key]) => KEYS.has(key));
+  const changes = flatten(patch).filter(([key]) => KEYS.has(key));
   const refused = changes.map(([key]) => key).filter(key => NOT_OVER_HTTP.has(key));
   if (refused.length)
     throw new Problem('key-not-settable', `${refused.join(', ')} can't be changed over the API.`, {
@@ -213,28 +200,24 @@ function settable(patch: ConfigPatch): [string, unknown][] {
 }
 
 async function editFile(file: string, changes: [string, unknown][]): Promise<void> {
-  const [json, { default: writeFileAtomic }] = await Promise.all([loadJson(), import('write-file-atomic')]);
+  const [{ edit, read }, { default: writeFileAtomic }] = await Promise.all([
+    import('./configfile.ts'),
+    import('write-file-atomic'),
+  ]);
   let text = '{}\n';
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw notWritable(file, error);
   }
-  const { root, error } = json.parse(text);
-  if (error || root?.type !== 'object') {
-    const problem = (await readLayer(file)).problems[0];
-    throw new Problem(
-      'config-broken',
-      `${file}${problem?.line ? `, line ${problem.line}` : ''}: ${problem?.message ?? 'not valid'}. It was left as it is.`,
-      { hint: 'Correct the file by hand, then try again.' },
-    );
-  }
-  const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };
-  for (const [key, value] of changes)
-    text = json.applyEdits(text, json.modify(text, key.split('.'), value ?? undefined, { formattingOptions }));
+  const broken = read(text).problems.find(problem => problem.key === null);
+  if (broken)
+    throw new Problem('config-broken', `${file}, line ${broken.line}: ${broken.message}. It was left as it is.`, {
+      hint: 'Correct the file by hand, then try again.',
+    });
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    await writeFileAtomic(target(file), text, { mode: 0o600 });
+    await writeFileAtomic(target(file), edit(text, changes), { mode: 0o600 });
   } catch (error) {
     throw notWritable(file, error);
   }
@@ -258,51 +241,7 @@ function notWritable(file: string, cause: unknown): Problem {
   );
 }
 
-function* leaves(value: Record<string, unknown>, prefix = ''): Generator<[string, unknown]> {
-  for (const [key, leaf] of Object.entries(value)) {
-    const group = prefix === '' && Object.hasOwn(DEFAULTS, key);
-    if (group && typeof leaf === 'object' && leaf !== null && !Array.isArray(leaf))
-      yield* leaves(leaf as Record<string, unknown>, `${key}.`);
-    else yield [prefix + key, leaf];
-  }
-}
-const flatten = (value: Record<string, unknown>) => [...leaves(value)];
-
 function lookup(config: Config, key: string): unknown {
   const [group, leaf] = key.split('.') as [keyof Config, string];
   return (config[group] as Record<string, unknown>)[leaf];
-}
-
-/** Strict JSON, as a tree that knows where each value stands. Loaded for those who have a file: most have none. */
-async function loadJson() {
-  const json = await import('jsonc-parser');
-  return {
-    ...json,
-    parse(text: string) {
-      const errors: ParseError[] = [];
-      const root = json.parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
-      return { root, error: errors[0] };
-    },
-  };
-}
-
-/** The types of the keys, from the contract. Loaded for those who have something to check. */
-async function loadTypes() {
-  const [z, { Config }] = await Promise.all([import('zod/mini'), import('./api/schema.ts')]);
-  const types: Record<string, z.ZodMiniType> = Object.fromEntries(
-    Object.entries(Config.shape).flatMap(([group, { shape }]) =>
-      Object.entries(shape).map(([key, type]) => [`${group}.${key}`, type]),
-    ),
-  );
-  return {
-    accepts: (key: string, value: unknown) => KEYS.has(key) && z.safeParse(types[key]!, value).success,
-    /** The expected type in words, from the schema itself. */
-    expected(key: string): string {
-      const { type, enum: values, anyOf, minimum, maximum } = z.toJSONSchema(types[key]!) as Record<string, unknown>;
-      if (values) return `one of ${(values as string[]).join(', ')}`;
-      if (anyOf) return 'an IP address';
-      if (type === 'integer') return `a whole number from ${minimum} to ${maximum}`;
-      return type === 'boolean' ? 'true or false' : 'a text';
-    },
-  };
 }

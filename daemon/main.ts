@@ -85,6 +85,7 @@ async function start(
     joinRunning({ ...found.running, started: '' }, found.running.pid, flags, env);
     return null;
   }
+  await new Promise(setImmediate); // who waits for the port is answered first
   rmSync(paths.socket, { force: true });
   await front.listenUnix(paths.socket);
   chmodSync(paths.socket, 0o600);

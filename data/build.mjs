@@ -52,6 +52,8 @@ const gjs = {
 const results = await Promise.all([build(node), build(gjs)]);
 if (depfile) {
   const inputs = results.flatMap(r => Object.keys(r.metafile.inputs)).map(f => resolve(root, f));
-  const outputs = results.flatMap(r => Object.keys(r.metafile.outputs)).map(f => relative(process.cwd(), resolve(root, f)));
+  const outputs = results
+    .flatMap(r => Object.keys(r.metafile.outputs))
+    .map(f => relative(process.cwd(), resolve(root, f)));
   writeFileSync(depfile, `${outputs.join(' ')}: ${[...new Set(inputs)].join(' ')} ${join(root, 'package.json')}\n`);
 }

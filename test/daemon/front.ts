@@ -83,7 +83,7 @@ export async function startFront(
   await front.listenUnix(socket);
   const remote = options.remote === undefined ? null : tokenCheck(options.remote);
   for (;;) {
-    port = 20_000 + Math.floor(Math.random() * 20_000);
+    port = 20_000 + Math.floor(Math.random() * 12_000); // below the range of ephemeral ports
     try {
       await front.listenTcp(port, remote ? ['0.0.0.0', '::'] : ['127.0.0.1', '::1'], remote);
       break;
