@@ -34,7 +34,7 @@ export const action: Run = async (context, [name, given]) => {
     body: value === undefined ? { action: name as ActionName } : { action: name as ActionName, value },
   });
   if (context.json) show(context, response, () => '');
-  context.say(`Done: ${words.summary}.`);
+  context.say(`${name}: done.`);
   return EXIT.ok;
 };
 

@@ -1,7 +1,7 @@
 // How a control command ends: the exit codes of the command line, and what is said about each failure.
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem } from '../api/schema.ts';
-import { NEXT } from './vocabulary.ts';
+import { ACTIONS, NEXT } from './vocabulary.ts';
 
 export const EXIT = {
   ok: 0,
@@ -46,7 +46,7 @@ export interface Verdict {
 /** Judges whatever a command threw. An unexpected error is a failure whose message is still shown. */
 export function judge(error: unknown): Verdict {
   if (error instanceof ApiError) {
-    const hint = NEXT[error.problem.code] ?? error.problem.hint;
+    const hint = NEXT[error.problem.code] ?? inWords(error.problem.hint);
     return { exitCode: EXIT[exitOf(error.problem)], report: { ...error.problem, ...(hint ? { hint } : {}) } };
   }
   if (error instanceof Unreachable) {
@@ -78,6 +78,13 @@ function exitOf(problem: Problem): ExitName {
     default:
       return 'failure';
   }
+}
+
+/** A hint of the API that names an action, with the command that performs it. */
+function inWords(hint: string | undefined): string | undefined {
+  return hint?.replace(/\b(?:the )?action (\w+)/g, (words, name) =>
+    Object.hasOwn(ACTIONS, name) ? `culvert action ${name}` : words,
+  );
 }
 
 function own(code: string, title: string, detail: string, hint?: string): Report {

@@ -80,13 +80,8 @@ function complain(error: unknown): number {
     return exitCode;
   }
   const lines = [`${err.red('culvert:')} ${printable(report.detail)}`];
-  if ('stderr' in report && report.stderr?.trim())
-    lines.push(
-      ...report.stderr
-        .trim()
-        .split('\n')
-        .map(l => `  ${printable(l)}`),
-    );
+  const output = 'stderr' in report ? (report.stderr ?? '').trim().split('\n').map(printable) : [];
+  lines.push(...output.filter(line => line && !report.detail.includes(line)).map(line => `  ${line}`));
   if (report.hint) lines.push(printable(report.hint));
   stderr.write(`${lines.join('\n')}\n`);
   return exitCode;

@@ -6,7 +6,10 @@ import type { ActionName, SplitTunnel } from '../api/schema.ts';
 export type EntryKind = 'ip' | 'range' | 'host';
 export interface Entry {
   kind: EntryKind;
-  /** Canonical: IPv6 as RFC 5952 has it, a range as its network address, a host in lower-case ASCII. */
+  /**
+   * Canonical, so that equal entries have equal values: IPv6 as RFC 5952 has it, a range as its network address, a
+   * range of one address as that address, a host in lower-case ASCII.
+   */
   value: string;
 }
 
@@ -34,17 +37,12 @@ export function parseEntry(word: string): Entry | string {
   return parseHost(word);
 }
 
-/** What makes two entries the same: a range of one address is that address. */
-export function keyOf(entry: Entry): string {
-  return entry.kind === 'range' ? entry.value.replace(/^([^:]+)\/32$|^(.*:.*)\/128$/, '$1$2') : entry.value;
-}
-
-/** Keys of everything in the split tunnel; what can't be read counts as it is printed. */
-export function keysOf({ ips, hosts }: SplitTunnel): Set<string> {
+/** The canonical values of everything in the split tunnel; what can't be read counts as it is printed. */
+export function valuesOf({ ips, hosts }: SplitTunnel): Set<string> {
   return new Set(
     [...ips, ...hosts].map(({ value }) => {
       const entry = parseEntry(value);
-      return typeof entry === 'string' ? value : keyOf(entry);
+      return typeof entry === 'string' ? value : entry.value;
     }),
   );
 }
@@ -82,6 +80,8 @@ function parseRange(word: string): Entry | string {
   const size = family === 4 ? 32 : 128;
   if (!/^(0|[1-9]\d{0,2})$/.test(bits) || Number(bits) > size)
     return `"${word}" has a prefix length outside 0 to ${size}`;
+  // the tunnel CLI lists an address that was added as a range of one
+  if (Number(bits) === size) return { kind: 'ip', value: canonicalIp(address) };
   return { kind: 'range', value: `${networkAddress(address, family, Number(bits))}/${bits}` };
 }
 

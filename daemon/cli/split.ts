@@ -5,7 +5,7 @@ import { ApiError } from '../api/client.ts';
 import type { SplitTunnel } from '../api/schema.ts';
 import { type Context, type Run, show } from './context.ts';
 import { EXIT, Failure, usage } from './exit.ts';
-import { ADD, type Entry, formatList, keyOf, keysOf, parseEntry, parseList, REMOVE } from './routes.ts';
+import { ADD, type Entry, formatList, parseEntry, parseList, REMOVE, valuesOf } from './routes.ts';
 import { columns, printable } from './terminal.ts';
 
 export const list: Run = async context => {
@@ -29,17 +29,17 @@ export const list: Run = async context => {
 
 export const add: Run = async (context, words) => {
   const entries = words.map(parse);
-  const present = keysOf(await read(context));
+  const present = valuesOf(await read(context));
   const results = [];
   for (const entry of entries) {
-    if (present.has(keyOf(entry))) {
+    if (present.has(entry.value)) {
       context.say(`${entry.value} is there already.`);
       continue;
     }
     results.push(
       await context.client.call('POST /api/action', { body: { action: ADD[entry.kind], value: entry.value } }),
     );
-    present.add(keyOf(entry));
+    present.add(entry.value);
     context.say(`Added ${entry.value}.`);
   }
   if (context.json) show(context, results, () => '');
@@ -48,8 +48,8 @@ export const add: Run = async (context, words) => {
 
 export const remove: Run = async (context, words) => {
   const entries = words.map(parse);
-  const present = keysOf(await read(context));
-  const absent = entries.find(entry => !present.has(keyOf(entry)));
+  const present = valuesOf(await read(context));
+  const absent = entries.find(entry => !present.has(entry.value));
   if (absent)
     throw new Failure(`${absent.value} is not in the split tunnel; nothing was removed.`, {
       hint: 'See: culvert split list',
@@ -95,7 +95,7 @@ export const exportList: Run = async (context, [file]) => {
 export const importList: Run = async (context, [file]) => {
   const source = file === undefined || file === '-' ? 'stdin' : file;
   const lines = parseList(await (source === 'stdin' ? readAll(context.stdin) : readText(source)));
-  const present = keysOf(await read(context));
+  const present = valuesOf(await read(context));
   const result = { ok: true, added: [] as string[], present: [] as string[], failed: [] as Fault[] };
   for (const { number, text, entry } of lines) {
     if (context.signal.aborted) break;
@@ -124,7 +124,7 @@ async function addMissing(
   present: Set<string>,
   result: { added: string[]; present: string[] },
 ): Promise<string | undefined> {
-  if (present.has(keyOf(entry))) {
+  if (present.has(entry.value)) {
     result.present.push(entry.value);
     return undefined;
   }
@@ -135,7 +135,7 @@ async function addMissing(
     if (!single) throw error;
     return error.problem.stderr?.trim() || error.problem.detail;
   }
-  present.add(keyOf(entry));
+  present.add(entry.value);
   result.added.push(entry.value);
   return undefined;
 }

@@ -62,7 +62,7 @@ function details({ style }: Context, snapshot: Snapshot): string {
     ['Handshake', tunnel.handshakeAgeSeconds === null ? null : `${Math.round(tunnel.handshakeAgeSeconds)} s old`],
     ['Sent', tunnel.bytesSent === null ? null : bytes(tunnel.bytesSent)],
     ['Received', tunnel.bytesReceived === null ? null : bytes(tunnel.bytesReceived)],
-    ['Split tunnel', splitTunnel.mode && `${splitTunnel.mode} ${routes} ${routes === 1 ? 'entry' : 'entries'}`],
+    ['Split tunnel', splitTunnel.mode && `${routes} ${routes === 1 ? 'entry' : 'entries'}, mode ${splitTunnel.mode}`],
     [
       'Account',
       account.registered === false ? 'not registered' : [account.type, account.organization].filter(Boolean).join(', '),

@@ -139,6 +139,14 @@ for (const [problem, code, hint] of [
     1,
     /^ {2}Error: no \[31m way$/m,
   ],
+  [
+    new Problem('tunnel-cli-failed', 'It failed: Error: old.', {
+      stderr: 'Error: old.\n',
+      hint: 'Use the action rotateKeys.',
+    }),
+    1,
+    /^culvert: It failed: Error: old\.\nUse culvert action rotateKeys\.\n$/,
+  ],
 ] as const) {
   for (const words of [['connect'], ['connect', '--wait']]) {
     test(`${words.join(' ')} exits ${code} for ${problem.code} and says what to do`, async t => {

@@ -1,0 +1,185 @@
+// The command line of the built program against the real daemon with the emulator, as a user has it after installing.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+
+const program = resolve(process.env.CULVERT_TEST_PREFIX ?? 'build/prefix', 'bin/culvert');
+const home = mkdtempSync(join(tmpdir(), 'culvert-e2e-cli-'));
+const run = join(home, 'run');
+const env = { PATH: process.env.PATH ?? '', HOME: home, XDG_RUNTIME_DIR: run, TZ: 'UTC' };
+let daemon: ChildProcess | undefined;
+
+before(async () => {
+  assert.ok(existsSync(program), `${program} is missing: build it with ./culvert-tool build`);
+  mkdirSync(run, { mode: 0o700 });
+  daemon = await startDaemon();
+  for (const words of [
+    ['account', 'accept-terms'],
+    ['account', 'register'],
+  ])
+    await culvert(words);
+});
+after(async () => {
+  if (daemon?.exitCode === null) {
+    const gone = once(daemon, 'exit');
+    daemon.kill('SIGTERM');
+    await gone;
+  }
+  rmSync(home, { recursive: true, force: true });
+});
+
+async function startDaemon(): Promise<ChildProcess> {
+  const port = String(20_000 + Math.floor(Math.random() * 20_000));
+  const child = spawn(program, ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', port], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr!.setEncoding('utf8').on('data', (piece: string) => {
+    said += piece;
+    child.emit('said');
+  });
+  const giveUp = AbortSignal.timeout(15_000);
+  while (!said.includes('answers on')) {
+    await Promise.race([once(child, 'said', { signal: giveUp }), once(child, 'exit', { signal: giveUp })]);
+    assert.equal(child.exitCode, null, said);
+  }
+  return child;
+}
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+function start(words: string[], input = '') {
+  const child = spawn(program, words, { env, cwd: home });
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (piece: string) => {
+      text[name] += piece;
+      child.emit('text');
+    });
+  }
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const ended: Promise<Ended> = once(child, 'close').then(([code]) => ({ code, ...text }));
+  const prints = async (pattern: RegExp) => {
+    const signal = AbortSignal.timeout(15_000);
+    while (!pattern.test(text.stdout + text.stderr)) {
+      await once(child, 'text', { signal }).catch(() =>
+        assert.fail(`never printed ${pattern}: ${JSON.stringify(text)}`),
+      );
+    }
+  };
+  return { child, ended, prints };
+}
+const culvert = (words: string[], input = '') => start(words, input).ended;
+const json = async (words: string[]) => JSON.parse((await culvert([...words, '--json'])).stdout);
+
+test('connect --wait connects, disconnect --wait disconnects, and every view of the state agrees', async () => {
+  for (const [verb, state, check] of [
+    ['connect', 'connected', 0],
+    ['disconnect', 'disconnected', 3],
+  ] as const) {
+    const { code, stdout, stderr } = await culvert([verb, '--wait']);
+    assert.equal(code, 0, stderr);
+    const fast = await culvert(['status']); // answered by the shell, from the file that the daemon keeps
+    assert.equal(fast.stdout, stdout);
+    assert.match(fast.stdout, /demo: nothing is tunnelled/);
+    assert.equal((await culvert(['status', '--long'])).stdout.split('\n')[0], stdout.trim());
+    assert.equal((await culvert(['status', '--check'])).code, check);
+    assert.equal((await culvert(['status', '--check', '--json'])).code, check);
+    const { status, port } = await json(['status']);
+    assert.equal(status.state, state);
+    const overTcp = await (await fetch(`http://127.0.0.1:${port}/api/snapshot`)).json();
+    assert.deepEqual((overTcp as { status: unknown }).status, status);
+  }
+});
+
+test('toggle turns the tunnel round, and back', async () => {
+  assert.match((await culvert(['toggle', '--wait'])).stdout, /^● Connected/);
+  assert.match((await culvert(['toggle', '--wait'])).stdout, /^○ Disconnected/);
+});
+
+test('mode, protocol and proxy are what was set', async () => {
+  assert.equal((await culvert(['mode', 'WARP+DoH'])).code, 0);
+  assert.equal((await culvert(['mode'])).stdout, 'warp+doh\n');
+  assert.equal((await culvert(['protocol', 'wireguard'])).code, 0);
+  assert.equal((await culvert(['protocol'])).stdout, 'WireGuard\n');
+  assert.equal((await culvert(['proxy', 'on'])).code, 0);
+  assert.deepEqual(await json(['proxy']), { ok: true, enabled: true, address: '127.0.0.1:40000' });
+  assert.equal((await culvert(['proxy', 'off'])).code, 0);
+  assert.equal((await culvert(['mode'])).stdout, 'warp\n');
+});
+
+test('what is exported can be imported after a reset, twice, and the list is the same', async () => {
+  assert.equal((await culvert(['split', 'add', '192.0.2.7', '203.0.113.5/24', '*.example.com'])).code, 0);
+  const file = join(home, 'routes.txt');
+  assert.equal((await culvert(['split', 'export', file])).code, 0);
+  assert.match(readFileSync(file, 'utf8'), /^203\.0\.113\.0\/24\b/m);
+  assert.equal((await culvert(['split', 'reset'])).code, 0);
+  assert.doesNotMatch((await culvert(['split'])).stdout, /203\.0\.113/);
+  const first = await json(['split', 'import', file]);
+  assert.equal(first.ok, true);
+  assert.deepEqual(first.added.sort(), ['*.example.com', '192.0.2.7', '203.0.113.0/24']);
+  assert.deepEqual((await json(['split', 'import', file])).added, []);
+  writeFileSync(file, '198.51.100.1\nnot a host\n');
+  const partly = await culvert(['split', 'import', file]);
+  assert.equal(partly.code, 1);
+  assert.match(partly.stderr, /routes\.txt:2: /);
+  assert.equal((await culvert(['split', 'remove', '198.51.100.1', '192.0.2.7'])).code, 0);
+  assert.doesNotMatch((await culvert(['split', 'list'])).stdout, /198\.51|192\.0\.2\.7/);
+});
+
+test('a licence is applied from a pipe and stands in no log', async () => {
+  const key = 'k3yk3y00-abcdefgh-ijklmnop';
+  assert.equal((await culvert(['account', 'license'], `${key}\n`)).code, 0);
+  assert.equal((await json(['account'])).license.endsWith('mnop'), true);
+  assert.ok(!JSON.stringify(await json(['logs', '--limit', '1000'])).includes(key));
+});
+
+test('without a registration connect fails with the command that helps, and that command helps', async () => {
+  assert.equal((await culvert(['account', 'delete', '--yes'])).code, 0);
+  const { code, stderr } = await culvert(['connect', '--wait']);
+  assert.equal(code, 1);
+  assert.match(stderr, /Register this device with: culvert account register/);
+  const broken = await json(['doctor']);
+  assert.equal(broken.checks.find((check: { name: string }) => check.name === 'Registration').level, 'broken');
+  assert.equal((await culvert(['account', 'register'])).code, 0);
+  assert.equal((await culvert(['doctor'])).code, 0);
+});
+
+test('config set is in the file at once and in the daemon too', async () => {
+  assert.equal((await culvert(['config', 'set', 'ui.theme', 'dark'])).code, 0);
+  assert.deepEqual(JSON.parse(readFileSync(join(home, '.config/culvert/config.json'), 'utf8')), {
+    ui: { theme: 'dark' },
+  });
+  assert.equal((await culvert(['config', 'get', 'ui.theme'])).stdout, 'dark\n');
+  assert.equal((await culvert(['config', 'set', 'warp.cli', 'sh'])).code, 1);
+});
+
+test('stop ends the daemon, whose watchers wait for the next one', async () => {
+  const watcher = start(['status', '--watch']);
+  const logs = start(['logs', '--follow']);
+  await watcher.prints(/Disconnected/);
+  await logs.prints(/culvert-emulator|warp-cli/);
+  const gone = once(daemon!, 'exit');
+  const { code, stdout } = await culvert(['stop']);
+  assert.deepEqual([code, stdout], [0, `Stopped the daemon (pid ${daemon!.pid}).\n`]);
+  assert.deepEqual(await gone, [0, null]);
+  for (const words of [['status'], ['status', '--json'], ['stop'], ['connect']])
+    assert.equal((await culvert(words)).code, 5);
+  await watcher.prints(/Waiting for it to come back\./);
+  daemon = await startDaemon();
+  await watcher.prints(/The daemon is back\./);
+  await logs.prints(/The daemon is back\./);
+  for (const { child, ended } of [watcher, logs]) {
+    child.kill('SIGINT');
+    assert.equal((await ended).code, 0);
+  }
+});
