@@ -6,7 +6,8 @@ const MODE: Argument = {
   values: ['warp', 'doh', 'warp+doh', 'dot', 'warp+dot', 'proxy', 'tunnel_only'].map(name => ({ name })),
 };
 const FAMILIES: Argument = { name: 'MODE', values: [{ name: 'off' }, { name: 'malware' }, { name: 'full' }] };
-const IP: Argument = { name: 'IP', format: 'ip' };
+/** An address or a range: there was one command for both. */
+const IP: Argument = { name: 'IP', format: 'route' };
 const HOST: Argument = { name: 'HOST' };
 const DOMAIN: Argument = { name: 'DOMAIN' };
 const SSID: Argument = { name: 'SSID' };

@@ -13,7 +13,7 @@ export interface Argument {
   optional?: true;
   values?: Value[];
   /** Which grammar a value must match (`values.ts`). */
-  format?: 'ip' | 'range' | 'port' | 'endpoint' | 'number';
+  format?: 'ip' | 'range' | 'route' | 'port' | 'endpoint' | 'number';
 }
 
 export interface Option {

@@ -53,7 +53,7 @@ export function listen({ file, json, eraFor, faultsFor }: Options): null {
     if (line !== told) lines.push(line);
     told = line;
     if (lines.length > 0) write(1, garbled(lines.join(''), 'status', json, faults));
-    if (faults.has('cut') !== null) hangUp();
+    if (faults.strikes('cut', 'status') !== null) hangUp();
     const exits = faults.has('listener-exits');
     if (exits !== null) setTimeout(hangUp, Number(exits || 0));
   }

@@ -35,7 +35,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
     case 'help':
       return print(1, helpPage(parsed.path, parsed.long, era), 0);
     case 'version':
-      return print(1, `warp-cli ${era.version}\n`, 0);
+      return print(1, `${era.has('clap4') ? 'warp-cli' : 'WARP'} ${era.version}\n`, 0);
     case 'bare':
       return print(2, helpPage(parsed.path, false, era), era.has('clap4') ? 2 : 1);
     case 'problem': {
@@ -44,7 +44,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
     }
   }
 
-  const { words, args, globals, deprecated } = parsed;
+  const { words, args, globals, options, deprecated } = parsed;
   const command = words.join(' ');
   if (deprecated) {
     const { old, now } = deprecated;
@@ -56,6 +56,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   if (down) return respond(down, command, globals, faults);
 
   const connectMs = env.CULVERT_EMULATOR_CONNECT_MS ? Number(env.CULVERT_EMULATOR_CONNECT_MS) : null;
+  if (options.length > 0) return respond({ kind: 'not-emulated' }, `${command} --${options[0]}`, globals, faults);
   const answer = perform({ command, args, file, era, faults, connectMs });
   // A listener tells the status itself, first and whenever it changes.
   if (globals.listen) {

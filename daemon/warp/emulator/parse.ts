@@ -12,7 +12,15 @@ export interface Globals {
 }
 
 export type Parsed =
-  | { kind: 'run'; words: string[]; args: string[]; globals: Globals; deprecated: { old: string; now: string } | null }
+  | {
+      kind: 'run';
+      words: string[];
+      args: string[];
+      globals: Globals;
+      /** Long names of the command's own options that were given. */
+      options: string[];
+      deprecated: { old: string; now: string } | null;
+    }
   | { kind: 'help'; path: Command[]; long: boolean }
   | { kind: 'bare'; path: Command[] }
   | { kind: 'version' }
@@ -29,7 +37,7 @@ export function parse(argv: string[], era: Era): Parsed {
   const here = () => path.at(-1)!;
   const fail = (what: ParseProblem): Parsed => ({ kind: 'problem', path, problem: what });
   let optionsEnded = false;
-  let anything = false;
+  const given: string[] = [];
 
   for (let i = 0; i < argv.length; i++) {
     const token = argv[i]!;
@@ -39,7 +47,7 @@ export function parse(argv: string[], era: Era): Parsed {
     }
     if (!optionsEnded && token.startsWith('-') && token !== '-') {
       const options = optionsOf(path, era);
-      for (const flag of flagsIn(token)) {
+      for (const flag of flagsIn(token, options)) {
         const option = options.find(each => each.long === flag.long || (flag.short && each.short === flag.short));
         if (!option) return fail({ kind: 'unexpected', token: flag.text, options });
         if (option.long === 'help') return { kind: 'help', path, long: flag.long === 'help' };
@@ -47,10 +55,9 @@ export function parse(argv: string[], era: Era): Parsed {
         if (option.value) {
           if (flag.value === undefined && argv[i + 1] === undefined) return fail({ kind: 'no-value', option });
           if (flag.value === undefined) i++;
-          if (flag.rest) break;
         } else if (flag.value !== undefined) return fail({ kind: 'unwanted-value', option, value: flag.value });
         note(globals, option);
-        anything = true;
+        given.push(option.long);
       }
       continue;
     }
@@ -72,25 +79,23 @@ export function parse(argv: string[], era: Era): Parsed {
 
   const command = here();
   if (command.subcommands && args.length === 0 && !command.optionalSubcommand && !command.argsOrSubcommand) {
-    return anything && path.length === 1 ? fail({ kind: 'no-subcommand' }) : { kind: 'bare', path };
+    return given.length > 0 && path.length === 1 ? fail({ kind: 'no-subcommand' }) : { kind: 'bare', path };
   }
   const missing = (command.args ?? []).slice(args.length).filter(argument => !argument.optional);
   if (missing.length > 0) return fail({ kind: 'missing', missing });
-  return run(path, args, globals, era);
+  const own = (command.options ?? []).map(option => option.long);
+  const options = path.length > 1 ? given.filter(name => own.includes(name)) : [];
+  return { kind: 'run', ...meaning(path, args, era), globals, options };
 }
 
-function run(path: Command[], args: string[], globals: Globals, era: Era): Parsed {
+/** Flat names stand for grouped commands. */
+function meaning(path: Command[], args: string[], era: Era) {
   const flat = path.at(-1)!.means;
   const words = flat ?? path.slice(1).map(command => command.name);
   const old = path[1]?.name ?? '';
   const deprecated = flat && era.has('flatNamesWarn') && flat.join(' ') !== old ? { old, now: flat.join(' ') } : null;
-  return {
-    kind: 'run',
-    words: flat ? withoutValues(words) : words,
-    args: flat ? [...valuesIn(words), ...args] : args,
-    globals,
-    deprecated,
-  };
+  if (!flat) return { words, args, deprecated };
+  return { words: withoutValues(words), args: [...valuesIn(words), ...args], deprecated };
 }
 
 /** `trusted wifi enable` is the command `trusted wifi` with the value `enable`. */
@@ -124,19 +129,22 @@ interface Flag {
   long?: string;
   short?: string;
   value?: string;
-  /** The rest of a bundle was taken as the value. */
-  rest?: boolean;
 }
 
-function flagsIn(token: string): Flag[] {
+/** `-jl` are two flags; `-pSSH` is one with its value. */
+function flagsIn(token: string, options: Option[]): Flag[] {
   if (token.startsWith('--')) {
     const [name = '', ...value] = token.slice(2).split('=');
     return [{ text: `--${name}`, long: name, ...(value.length > 0 && { value: value.join('=') }) }];
   }
-  return [...token.slice(1)].map((short, at, all) => {
-    const rest = all.slice(at + 1).join('');
-    return short === 't' && rest ? { text: `-${short}`, short, value: rest, rest: true } : { text: `-${short}`, short };
-  });
+  const flags: Flag[] = [];
+  for (const [at, short] of [...token.slice(1)].entries()) {
+    const rest = token.slice(at + 2);
+    const takesValue = options.find(option => option.short === short)?.value !== undefined;
+    flags.push({ text: `-${short}`, short, ...(takesValue && rest && { value: rest.replace(/^=/, '') }) });
+    if (takesValue) break;
+  }
+  return flags;
 }
 
 function note(globals: Globals, option: Option): void {

@@ -27,7 +27,7 @@ export const connect: Operation = context => {
 export const disconnect: Operation = context => {
   const { state, era } = context;
   if (state.registration === null) return missingRegistration(era);
-  if (state.policy?.switchLocked && state.override === null) return notAuthorized;
+  if (state.policy?.switchLocked && (state.override?.until ?? 0) <= context.now) return notAuthorized;
   change(context, settings => {
     settings.alwaysOn = false;
   });

@@ -77,7 +77,8 @@ const remove =
   };
 
 /** An address is kept as the range that holds it alone. */
-const single = (address: string) => `${address}/${address.includes(':') ? 128 : 32}`;
+const single = (address: string) =>
+  address.includes('/') ? address : `${address}/${address.includes(':') ? 128 : 32}`;
 export const addIp = add('ips', single);
 export const removeIp = remove('ips', single);
 export const addRange = add('ips');
