@@ -20,10 +20,10 @@ export async function confirm(context: Context, question: string): Promise<boole
   if (!context.stdin.isTTY) return false;
   const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: context.stdin, output: context.stderr });
+  const closed = new Promise<string>(resolve => lines.once('close', () => resolve(''))); // Ctrl+C, Ctrl+D
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, { signal: context.signal })).trim());
-  } catch {
-    return false;
+    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+    return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();
   }
@@ -47,8 +47,8 @@ function prompt({ stdin, stderr }: Context, name: string): Promise<string> {
         else if (key >= ' ') typed += key;
       }
     };
-    stderr.write(`${name} (not shown): `);
-    stdin.setRawMode(true);
+    stdin.setRawMode(true); // before the prompt, so that nothing typed at its sight is echoed
     stdin.on('data', onData).resume();
+    stderr.write(`${name} (not shown): `);
   });
 }

@@ -75,13 +75,15 @@ test('delete asks on a terminal, and only yes is yes', async t => {
   for (const [answer, count] of [
     ['n\r', 0],
     ['\r', 0],
+    ['\x03', 0],
+    ['\x04', 0],
     ['y\r', 1],
   ] as const) {
     const child = await startOnTerminal(home, ['account', 'delete']);
     await prints(child, 'stdout', /\[y\/N\] /);
     child.stdin.write(answer);
-    await ended(child);
-    assert.equal(performed.length, count);
+    const { code } = await ended(child);
+    assert.deepEqual([code, performed.length], [count ? 0 : 1, count]);
   }
 });
 
