@@ -37,10 +37,7 @@ export function blockedPage(blocked: Blocked, { _ }: Words): BlockedPage {
         description: _(
           'WARP’s background service, warp-svc, does the tunnelling, and only an administrator can start it. Culvert notices when it runs.',
         ),
-        commands: [
-          { purpose: _('Start it now:'), command: 'sudo systemctl start warp-svc' },
-          { purpose: _('Start it now and at every boot:'), command: 'sudo systemctl enable --now warp-svc' },
-        ],
+        commands: [{ purpose: _('Start it now:'), command: 'sudo systemctl start warp-svc' }],
       };
     case 'terms-not-accepted': {
       const links = [

@@ -97,8 +97,8 @@ export class ConnectionPage extends Adw.Bin {
     [this.#view, this.#snapshot] = [view, snapshot];
     this._icon.icon_name = view.icon;
     for (const tone of TONES) {
-      if (tone === view.tone) this._hero.add_css_class(tone);
-      else this._hero.remove_css_class(tone);
+      if (tone === view.tone) this._hero.add_css_class(`tone-${tone}`);
+      else this._hero.remove_css_class(`tone-${tone}`);
     }
     this._state.label = view.label;
     this._sentence.label = view.sentence;
@@ -176,12 +176,17 @@ export class ConnectionPage extends Adw.Bin {
     );
   }
 
+  /**
+   * A click moves a GtkSwitch before it asks. It goes back at once to what is confirmed, and the event will move it;
+   * not from within the signal, after which GtkSwitch still tells screen readers where it had been moved.
+   */
   #flipped(): boolean {
     if (this.#settingSwitch || !this.#view) return false;
-    const { toggle } = this.#view;
-    // back to what is confirmed; the event will move it
-    this.#setSwitch(toggle.on);
-    if (toggle.sensitive && toggle.action) this.#perform(toggle.action);
+    void Promise.resolve().then(() => {
+      const { toggle } = this.#view!;
+      this.#setSwitch(toggle.on);
+      if (toggle.sensitive && toggle.action) this.#perform(toggle.action);
+    });
     return true;
   }
 
@@ -209,7 +214,8 @@ export class ConnectionPage extends Adw.Bin {
     const show = (text: string | null) => {
       row.visible = text !== null;
       value.label = text ?? '';
-      row.update_property([Gtk.AccessibleProperty.LABEL], [`${row.title}: ${text ?? ''}`]);
+      // the title is its name already
+      row.update_property([Gtk.AccessibleProperty.DESCRIPTION], [text ?? '']);
     };
     show(null);
     return { row, show };

@@ -29,6 +29,7 @@ export class Window extends Adw.ApplicationWindow {
   readonly #demo: Banner;
   readonly #config: Banner;
   #toggleAction = new Gio.SimpleAction({ name: 'toggle' });
+  #toast: Adw.Toast | null = null;
   #tick: ReturnType<typeof setInterval> | null = null;
   #poll: ReturnType<typeof setInterval> | null = null;
 
@@ -57,7 +58,7 @@ export class Window extends Adw.ApplicationWindow {
           extra,
         })) === 'accept',
       open: uri => this.#open(uri),
-      say: text => this.#toasts.add_toast(new Adw.Toast({ title: text })),
+      say: text => this.#say(new Adw.Toast({ title: text })),
     });
     this.#pages.add_named(this.#connection, 'connection');
     this.#pages.add_named(this.#blocked, 'blocked');
@@ -122,7 +123,7 @@ export class Window extends Adw.ApplicationWindow {
     try {
       await this.#model.perform(action, value);
       const title = doneWord(action, words);
-      if (title) this.#toasts.add_toast(new Adw.Toast({ title }));
+      if (title) this.#say(new Adw.Toast({ title }));
     } catch (error) {
       this.#complain(error);
     }
@@ -139,8 +140,18 @@ export class Window extends Adw.ApplicationWindow {
       void ask(this, {
         heading: problem?.title ?? _('That did not work'),
         body,
-        responses: [['close', _('Close')]],
+        responses: [['ok', _('OK')]],
       });
+    });
+    this.#say(toast);
+  }
+
+  /** Toasts queue, and the newest result is the one that matters. */
+  #say(toast: Adw.Toast): void {
+    this.#toast?.dismiss();
+    this.#toast = toast;
+    toast.connect('dismissed', () => {
+      if (this.#toast === toast) this.#toast = null;
     });
     this.#toasts.add_toast(toast);
   }

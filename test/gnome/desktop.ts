@@ -34,8 +34,12 @@ export function missing(...more: string[]): string | false {
   const programs = ['gjs', 'Xvfb', 'dbus-daemon', 'glib-compile-resources', ...more];
   const absent = programs.filter(name => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0);
   if (absent.length) return `needs ${absent.join(', ')}`;
-  const check = spawnSync('gjs', ['-c', 'imports.gi.versions.Gtk = "4.0"; imports.gi.Adw; imports.gi.Soup']);
-  return check.status === 0 ? false : 'needs the typelibs of GTK 4, libadwaita and libsoup 3';
+  const has = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
+  if (!has('gjs', '-c', 'imports.gi.versions.Gtk = "4.0"; imports.gi.Adw'))
+    return 'needs the typelibs of GTK 4, libadwaita';
+  const bindings = 'import gi; gi.require_version("Atspi", "2.0"); from gi.repository import Atspi';
+  if (!has('/usr/bin/python3', '-c', bindings)) return 'needs python3-gi and the typelib of AT-SPI';
+  return false;
 }
 
 /** @param screen size of the X screen, such as `1280x900`. */
@@ -107,6 +111,29 @@ export async function buildPrefix(prefix: string): Promise<void> {
     `--target=${join(share, 'panel.gresource')}`,
     join(data, 'panel.gresource.xml'),
   ]);
+}
+
+export type Ask = (request: Record<string, unknown>) => Promise<unknown>;
+
+/** Starts one of the Python drivers beside this file; requests and answers are JSON lines, in order. */
+export function startDriver(desktop: Desktop, script: 'driver.py' | 'host.py'): Ask {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  // the system's Python has the GObject bindings, one from PATH may not
+  const { child, output } = desktop.start('/usr/bin/python3', ['-W', 'ignore', path]);
+  let asked = 0;
+  return async request => {
+    const line = asked++;
+    child.stdin!.write(`${JSON.stringify(request)}\n`);
+    const answers = () =>
+      output()
+        .split('\n')
+        .slice(0, -1)
+        .filter(text => text.startsWith('{'));
+    await until(`an answer to ${JSON.stringify(request)}; it said: ${output()}`, () => answers().length > line, 20_000);
+    const answer = JSON.parse(answers()[line]!) as { ok?: unknown; error?: string };
+    if (answer.error) throw new Error(answer.error);
+    return answer.ok;
+  };
 }
 
 /** Polls until `condition` holds. @throws Error naming `what` after `ms`. */

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Drives a GTK 4 window for tests as a screen reader would, over AT-SPI; JSON lines both ways.
 
-Requests: {"do": "find", "name": S} {"do": "press", "name": S} {"do": "choose", "name": S, "index": N}
-{"do": "names"} {"do": "gone", "name": S}. Each takes "ms", how long to look. Answers: {"ok": …} or {"error": S}.
+Requests: {"do": "find", "name": S} {"do": "switch", "name": S} {"do": "press", "name": S} {"do": "gone", "name": S}
+{"do": "names"} {"do": "unnamed"}. Each takes "ms", how long to look. Answers: {"ok": …} or {"error": S}.
 """
 import json
 import sys
@@ -14,14 +14,6 @@ gi.require_version("Atspi", "2.0")
 from gi.repository import Atspi, GLib
 
 PRESS = ("click", "toggle", "activate")  # GTK 4's names of a button's, a switch's, a row's action
-
-
-def walk(node):
-    yield node
-    for i in range(node.get_child_count()):
-        child = node.get_child_at_index(i)
-        if child is not None:
-            yield from walk(child)
 
 
 def visible():

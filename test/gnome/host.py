@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """A tray host that tests drive: owns StatusNotifierWatcher, talks to the items that register, JSON lines both ways.
 
-Requests: {"do": "appear"} {"do": "vanish"} {"do": "item"} {"do": "menu"} {"do": "click", "id": N}
-{"do": "activate"} {"do": "secondary"} {"do": "own", "name": S}. Answers: {"ok": …} or {"error": S}.
+Requests: {"do": "appear"} {"do": "vanish"} {"do": "items"} {"do": "signals"} {"do": "item"} {"do": "menu"}
+{"do": "click", "id": N} {"do": "activate"} {"do": "secondary"}. Answers: {"ok": …} or {"error": S}.
 """
+import hashlib
 import json
 import sys
 
@@ -65,7 +66,7 @@ def item():
     return {
         "sizes": [(w, h, len(data)) for w, h, data in pixmaps],
         "colour": opaque,
-        "picture": hash(largest),
+        "picture": hashlib.sha256(largest[0::4]).hexdigest(),
         "title": values["ToolTip"][2],
         "text": values["ToolTip"][3],
         "properties": sorted(values),
