@@ -16,6 +16,8 @@ export interface Facts {
   unhinder(...blocked: Blocked[]): boolean;
   /** Whether any status has been told since the last `forget`. */
   heard(): boolean;
+  /** What was heard is no longer vouched for by a listener. */
+  unhear(): void;
   /** Another program: what the last one told counts no longer. */
   forget(): void;
   /** Each takes an answer; false when no rule recognises it. */
@@ -84,6 +86,9 @@ export function createFacts(state: State): Facts {
       return true;
     },
     heard: () => heard,
+    unhear() {
+      heard = false;
+    },
     forget() {
       heard = false;
       registration = null;

@@ -11,6 +11,16 @@ export function failureIn({ output, notStarted, timedOut }: Finished): Failure |
   return failureOf(output);
 }
 
+/** The blocked state that a failure reveals, or null. */
+export function blockedBy({ kind }: Failure): Blocked | null {
+  return kind in BLOCKED ? (kind as Blocked) : null;
+}
+
+/** What a finished command printed to say why it failed, or what it answered. */
+export function wordsOf({ output }: Finished): string {
+  return output.ok ? output.stdout : output.stderr || output.stdout;
+}
+
 /** The problem for a failure of a command. `what` names it in words: `the action connect`. */
 export function problemOf(what: string, failure: Failure, { output, timedOut }: Finished): Problem {
   const extras = { exitCode: output.exitCode, stderr: output.stderr };

@@ -1,19 +1,19 @@
 // The tunnel as the daemon knows it: hears changes, reads on demand what went stale, and performs actions.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Account, ActionName, Blocked, CommandOutput } from '../api/schema.ts';
+import type { Account, ActionName, CommandOutput } from '../api/schema.ts';
 import { type CommandLog, redact } from '../log.ts';
 import { Problem } from '../problem.ts';
 import type { State } from '../state.ts';
 import { type Plan, planAction } from './actions.ts';
 import { childEnv } from './child.ts';
 import { createFacts } from './facts.ts';
-import { blockedProblem, failureIn, problemOf } from './failures.ts';
-import { createFreshness } from './freshness.ts';
-import { type Failure, failureOf, isObject, jsonOf } from './parse.ts';
-import { parseStatus, parseStatusText, UNKNOWN } from './parse-status.ts';
+import { blockedBy, blockedProblem, failureIn, problemOf, wordsOf } from './failures.ts';
+import { failureOf, isObject, jsonOf } from './parse.ts';
+import { parseStatusText, type StatusReading, UNKNOWN } from './parse-status.ts';
 import { createProgram, type Program } from './program.ts';
-import { READ_LIMIT_MS, type Read, readArgv } from './reads.ts';
-import { createRunner, type Finished } from './run.ts';
+import { createReader, LISTS } from './reader.ts';
+import { READ_LIMIT_MS, type Read } from './reads.ts';
+import { createRunner } from './run.ts';
 import { createTerms } from './terms.ts';
 import { capabilitiesOf } from './version.ts';
 import { createWatch, type Ended } from './watch.ts';
@@ -56,20 +56,9 @@ interface Options {
   watched?: () => boolean;
 }
 
-const SNAPSHOT_PARTS = [
-  'settings',
-  'registration',
-  'tunnelStats',
-  'splitTunnelIps',
-  'splitTunnelHosts',
-  'splitTunnelDump',
-] as const satisfies Read[];
-const LISTS = ['splitTunnelIps', 'splitTunnelHosts', 'splitTunnelDump'] as const satisfies Read[];
 /** Parts that clients are told of when they change; the others are read when somebody asks. */
 const TOLD = new Set<Read>(['settings', 'registration']);
 
-/** Where no event tells that an answer became outdated. */
-const TTL_MS = { status: 2000, unheard: 60_000, registration: 300_000, tunnelStats: 5000 };
 /** How long the tunnel CLI's own word that settings changed is waited for after an action, before they are read. */
 const UPDATE_WAIT_MS = 150;
 
@@ -81,8 +70,6 @@ export function createTunnel(options: Options): Tunnel {
   const terms = createTerms(options.acceptedTerms);
   const runner = createRunner({ env, log });
   const facts = createFacts(state);
-  const fresh = createFreshness<Read>();
-  const reading = new Map<Read, Promise<void>>();
   /** Parts that clients are to be told of as soon as no action runs. */
   const changed = new Set<Read>();
   let performing = 0;
@@ -94,9 +81,18 @@ export function createTunnel(options: Options): Tunnel {
   let stopped = false;
 
   const program = createProgram({ cli: options.cli, env, runner, onChange: adopt });
-  const watch = createWatch({ env, onMessage: hear, onEnd: ended, poll: pollStatus });
+  const watch = createWatch({ env, onMessage: hear, onSilence: silent, onEnd: ended, poll: pollStatus });
+  const reader = createReader({
+    state,
+    facts,
+    program,
+    runner,
+    acceptTerms: terms.accepted,
+    listening: watch.form,
+    onReachable: watch.retry,
+  });
 
-  return { start, stop, perform, refresh, isFresh, account };
+  return { start, stop, perform, refresh, isFresh: reader.isFresh, account };
 
   function start(): void {
     program.start();
@@ -112,7 +108,7 @@ export function createTunnel(options: Options): Tunnel {
 
   /** Takes the executable that is there now, or none, in place of what was there before. */
   function adopt(): void {
-    adopting = adoptPresent().catch(() => {
+    adopting = adopting.then(adoptPresent).catch(() => {
       // Too busy even to ask for its version.
       if (!stopped) setTimeout(adopt, 1000).unref();
     });
@@ -122,7 +118,7 @@ export function createTunnel(options: Options): Tunnel {
     const found = await program.current();
     if (stopped) return;
     facts.forget();
-    fresh.expire('status', 'devices', ...SNAPSHOT_PARTS);
+    reader.expireAll();
     state.set('tunnelCli', {
       available: found !== null,
       path: found?.path ?? null,
@@ -148,7 +144,7 @@ export function createTunnel(options: Options): Tunnel {
       settingsChanged();
     }
     if (isObject(value) && typeof value.update === 'string') {
-      if (/registration|account/i.test(value.update)) fresh.expire('registration', 'devices');
+      if (/registration|account/i.test(value.update)) reader.expire('registration', 'devices');
       settingsChanged();
       return;
     }
@@ -158,15 +154,18 @@ export function createTunnel(options: Options): Tunnel {
       return;
     }
     const failure = failureOf({ stdout: text, stderr: '', exitCode: 1 });
-    if (failure && isBlocked(failure.kind)) facts.hinder(failure.kind, text);
+    const blocked = failure && blockedBy(failure);
+    if (blocked) facts.hinder(blocked, text);
+    else if (/^Success\.?$/.test(text))
+      return; // releases of 2022 say it before their status
     // Half a document may have been the news of a change; a whole one that is no status (a DNS log) is not.
     else if ((value === undefined && /^[{[]/.test(text)) || !facts.heard()) facts.status(UNKNOWN, text);
   }
 
-  function hearStatus(status: ReturnType<typeof parseStatus>, text: string): void {
+  function hearStatus(status: StatusReading, text: string): void {
     const before = state.snapshot().status;
-    if (status.state === 'connected' && before.state !== 'connected') fresh.expire('tunnelStats');
-    if (status.blocked !== before.blocked) fresh.expire('settings', 'registration', 'devices', ...LISTS);
+    if (status.state === 'connected' && before.state !== 'connected') reader.expire('tunnelStats');
+    if (status.blocked !== before.blocked) reader.expire('settings', 'registration', 'devices', ...LISTS);
     recordHeard(text);
     facts.status(status, text);
     if (status.reason?.code === 'SettingsChanged') settingsChanged();
@@ -185,21 +184,28 @@ export function createTunnel(options: Options): Tunnel {
     const failure = failureOf({ ...printed, stdout: '' });
     const argv = [program.name(), ...args];
     log.append({ source: 'watch', at, durationMs, argv, ok: exitCode === 0, ...printed });
-    if (failure && isBlocked(failure.kind)) facts.hinder(failure.kind, printed.stderr);
-    // Neither a status nor a reason why there is none: ask once, with the pauses of a failing read.
-    else if (durationMs < 1000 && failure?.kind !== 'unsupported' && fresh.isStale('status')) void readPart('status');
+    const blocked = failure && blockedBy(failure);
+    if (blocked) facts.hinder(blocked, printed.stderr);
+    // Neither a status nor a reason why there is none.
+    else if (durationMs < 1000 && failure?.kind !== 'unsupported') silent();
+  }
+
+  /** The listening child does not tell the status, so it is asked for once, with the pauses of a failing read. */
+  function silent(): void {
+    facts.unhear();
+    if (reader.isDue('status')) void reader.read('status');
   }
 
   async function pollStatus(): Promise<boolean> {
     const before = state.snapshot().status;
-    fresh.expire('status');
-    await readPart('status');
+    reader.expire('status');
+    await reader.read('status');
     return state.snapshot().status !== before;
   }
 
   function settingsChanged(): void {
     updateHeard = true;
-    fresh.expire('settings');
+    reader.expire('settings');
     changed.add('settings');
     if (performing === 0) readSoon(0);
   }
@@ -209,157 +215,19 @@ export function createTunnel(options: Options): Tunnel {
     clearTimeout(soonTimer);
     soonTimer = setTimeout(() => {
       if (performing > 0 || !watched()) return;
-      for (const part of changed) void readLatest(part);
+      for (const part of changed) void reader.readLatest(part);
       changed.clear();
     }, afterMs);
   }
 
-  /** A read that is under way may have begun before the change. */
-  async function readLatest(part: Read): Promise<void> {
-    await reading.get(part);
-    if (isDue(part)) await readPart(part);
-  }
-
-  // ── reading ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  function isFresh(): boolean {
-    return !isDue('status') && !SNAPSHOT_PARTS.some(isDue);
-  }
-
-  /** Stale, and a read could tell anything in the present state. */
-  function isDue(part: Read): boolean {
-    const { status, settings } = state.snapshot();
-    switch (status.blocked) {
-      case 'cli-missing':
-      case 'service-stopped':
-      case 'terms-not-accepted':
-        return false;
-      case 'not-registered':
-        if (part !== 'settings' && part !== 'status') return false;
-    }
-    if (part === 'status' && facts.heard() && watch.form() !== 'poll') return false;
-    // Without a tunnel (also in the modes that only resolve names) there are no figures.
-    const tunnelled = status.state === 'connected' && settings.Mode !== 'doh' && settings.Mode !== 'dot';
-    if (part === 'tunnelStats' && !tunnelled) return false;
-    return fresh.isStale(part);
-  }
-
   async function refresh(which: 'stale' | 'all'): Promise<void> {
-    if (which === 'stale' && isFresh()) return;
-    const waitMs = which === 'all' ? READ_LIMIT_MS + 1000 : 1000;
+    if (which === 'stale' && reader.isFresh()) return;
     const limit = new AbortController();
-    const work = which === 'all' ? readAll() : readStale();
-    await Promise.race([work, delay(waitMs, undefined, { signal: limit.signal })]).catch(() => {});
+    const enough = delay(which === 'all' ? READ_LIMIT_MS + 1000 : 1000, undefined, { signal: limit.signal });
+    if (which === 'all') watch.retry();
+    const work = which === 'all' ? reader.readAll() : reader.readStale(() => adopting.then(watch.spoken));
+    await Promise.race([work, enough]).catch(() => {});
     limit.abort();
-  }
-
-  async function readStale(): Promise<void> {
-    if (!facts.heard()) {
-      // The listening child was started moments ago and is about to say it.
-      await adopting;
-      await Promise.race([watch.spoken(), delay(300, undefined, { ref: false })]);
-      if (isDue('status')) await readPart('status');
-    }
-    await Promise.all(SNAPSHOT_PARTS.filter(isDue).map(readPart));
-  }
-
-  async function readAll(): Promise<void> {
-    if (!(await program.current())) return;
-    fresh.expire('status', 'devices', ...SNAPSHOT_PARTS);
-    watch.retry();
-    await readPart('status');
-    await Promise.all(SNAPSHOT_PARTS.filter(isDue).map(readPart));
-  }
-
-  /** Reads one part; whoever asks meanwhile gets the same read. Never rejects. */
-  function readPart(part: Read): Promise<void> {
-    const already = reading.get(part);
-    if (already) return already;
-    const read = readNow(part)
-      .catch(() => fresh.failed(part))
-      .finally(() => reading.delete(part));
-    reading.set(part, read);
-    return read;
-  }
-
-  async function readNow(part: Read): Promise<void> {
-    const found = await program.current();
-    if (!found) return;
-    const before = state.snapshot();
-    const began = fresh.begin(part);
-    const args = readArgv(part, found.can, terms.accepted());
-    const finished = await runner.run({
-      file: found.path,
-      args,
-      source: 'read',
-      timeoutMs: READ_LIMIT_MS,
-    });
-    const failure = failureIn(finished);
-    if (failure?.kind === 'unsupported' && program.demote(found, args, failure.message)) return readNow(part);
-    if (part === 'status') {
-      // What was heard while this was read is newer.
-      if (state.snapshot().status !== before.status && watch.form() !== 'poll') return;
-      state.record('status', finished.output);
-      const status = parseStatus(finished.output);
-      if (failure && status.state === 'unknown') fresh.failed('status');
-      else fresh.read('status', TTL_MS.status);
-      if (status.state === 'connected' && before.status.state !== 'connected') fresh.expire('tunnelStats');
-      if (failure && isBlocked(failure.kind))
-        facts.hinder(failure.kind, finished.output.stderr || finished.output.stdout);
-      else facts.status(status, finished.output.stdout || finished.output.stderr);
-      return;
-    }
-    const understood = take(part, finished.output);
-    if (failure || !understood) fresh.failed(part);
-    else fresh.read(part, ttlOf(part), began);
-    if (!failure) reachable(part);
-    // Some parts are refused to some accounts; only without settings nothing else makes sense.
-    else if (failure.kind !== 'not-authorized' || part === 'settings') hinder(failure, finished);
-    // The lists are told in full by the settings: as long as those stay the same, so do they.
-    const { splitTunnel } = state.snapshot();
-    if (part === 'settings' && before.splitTunnel.mode && splitTunnel !== before.splitTunnel) fresh.expire(...LISTS);
-  }
-
-  function hinder(failure: Failure, finished: Finished): void {
-    if (isBlocked(failure.kind)) facts.hinder(failure.kind, printed(finished));
-  }
-
-  /** A read went through, so what stood in its way is gone. */
-  function reachable(part: Read): void {
-    facts.unhinder(
-      'service-stopped',
-      'terms-not-accepted',
-      ...(part === 'settings' ? ['not-authorized' as const] : []),
-    );
-    watch.retry();
-  }
-
-  function take(part: Exclude<Read, 'status'>, output: CommandOutput): boolean {
-    switch (part) {
-      case 'settings':
-        return facts.settings(output);
-      case 'splitTunnelIps':
-        return facts.splitIps(output);
-      case 'splitTunnelHosts':
-        return facts.splitHosts(output);
-      case 'tunnelStats':
-        return facts.stats(output);
-      case 'registration':
-        return facts.registration(output);
-      case 'splitTunnelDump':
-        state.record(part, output);
-        return true;
-      case 'devices':
-        facts.devices(output);
-        return true;
-    }
-  }
-
-  function ttlOf(part: Read): number {
-    if (part === 'tunnelStats') return TTL_MS.tunnelStats;
-    if (part === 'registration' || part === 'devices') return TTL_MS.registration;
-    // A child that listens in JSON tells of every change of settings.
-    return watch.form() === 'json' ? Number.POSITIVE_INFINITY : TTL_MS.unheard;
   }
 
   // ── acting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -407,7 +275,7 @@ export function createTunnel(options: Options): Tunnel {
     }
     // A command that was killed may have done its work before.
     if (!failure || finished.timedOut) {
-      fresh.expire('devices', ...plan.changes);
+      reader.expire('devices', ...plan.changes);
       for (const part of plan.changes) if (TOLD.has(part)) changed.add(part);
     }
     if (!failure) {
@@ -415,14 +283,15 @@ export function createTunnel(options: Options): Tunnel {
       watch.retry();
       return finished.output;
     }
-    if (failure.kind !== 'not-authorized') hinder(failure, finished);
+    const reason = blockedBy(failure);
+    if (reason && reason !== 'not-authorized') facts.hinder(reason, wordsOf(finished));
     throw problemOf(`the action ${action}`, failure, finished);
   }
 
   /** Proxy mode needs MASQUE in every release since 2025.8, so it is chosen first where there is a choice. */
   async function useMasque(found: Program): Promise<void> {
     if (!found.can.protocol) return;
-    if (isDue('settings')) await readPart('settings');
+    if (reader.isDue('settings')) await reader.read('settings');
     if (state.snapshot().settings['WARP tunnel protocol'] === 'MASQUE') return;
     try {
       await execute('setProtocol', 'MASQUE', planAction('setProtocol', 'MASQUE', found.can), found);
@@ -432,34 +301,20 @@ export function createTunnel(options: Options): Tunnel {
   }
 
   async function account(): Promise<Account> {
-    await refreshAccount();
+    await adopting;
+    await reader.readLatest('registration');
+    if (facts.account()?.registration.registered) await reader.readLatest('devices');
+    const { status, commands } = state.snapshot();
     const known = facts.account();
+    // What was known before says nothing once nobody can be asked.
+    if (status.blocked && status.blocked !== 'not-registered' && !(known && status.blocked === 'not-authorized')) {
+      throw blockedProblem(status.blocked);
+    }
     if (known) return { ok: true, ...known.registration, devices: known.devices };
-    const { blocked } = state.snapshot().status;
-    if (blocked) throw blockedProblem(blocked);
-    const output = state.snapshot().commands.registration;
-    const extras = output ? { exitCode: output.exitCode, stderr: output.stderr } : {};
-    throw new Problem('tunnel-cli-failed', 'The tunnel CLI did not tell the registration of this device.', extras);
-  }
-
-  async function refreshAccount(): Promise<void> {
-    if (isDue('registration')) await readPart('registration');
-    if (facts.account()?.registration.registered && isDue('devices')) await readPart('devices');
+    const { exitCode = null, stderr = '' } = commands.registration ?? {};
+    throw new Problem('tunnel-cli-failed', 'The tunnel CLI did not tell the registration of this device.', {
+      exitCode,
+      stderr,
+    });
   }
 }
-
-function printed({ output }: Finished): string {
-  return output.stderr || output.stdout;
-}
-
-function isBlocked(kind: string): kind is Blocked {
-  return kind in BLOCKS;
-}
-
-const BLOCKS: Record<Blocked, true> = {
-  'cli-missing': true,
-  'service-stopped': true,
-  'terms-not-accepted': true,
-  'not-registered': true,
-  'not-authorized': true,
-};

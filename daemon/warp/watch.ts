@@ -40,6 +40,8 @@ interface Options {
   env: NodeJS.ProcessEnv;
   /** A message of the child: a JSON document or a block of text. Called synchronously as it arrives. */
   onMessage: (text: string) => void;
+  /** The child lives and has said nothing for a second: this release may speak of changes only. */
+  onSilence: () => void;
   /** The child ended by itself. */
   onEnd: (ended: Ended) => void;
   /** Asks for the status once; resolves to whether it changed. */
@@ -50,12 +52,13 @@ interface Options {
 
 /** Two ends in a row this soon, without a complaint, mean that the CLI does not stay to listen. */
 const SHORT_LIFE_MS = 1000;
+const SILENCE_MS = 1000;
 const KEPT = 4096;
 const TERM_MS = 200;
 
 /** A watch that listens to nothing yet. */
 export function createWatch(options: Options): Watch {
-  const { env, onMessage, onEnd, poll } = options;
+  const { env, onMessage, onSilence, onEnd, poll } = options;
   const pauses = options.pauses ?? { first: 100, longest: 30_000, goodLife: 10_000 };
   let target: Listening | null = null;
   let child: ChildProcess | null = null;
@@ -84,8 +87,13 @@ export function createWatch(options: Options): Watch {
     const tell = (messages: string[]) => {
       if (child !== own) return;
       for (const message of messages) onMessage(message);
-      if (messages.length > 0) resolve();
+      if (messages.length === 0) return;
+      clearTimeout(silence);
+      resolve();
     };
+    const silence = setTimeout(() => {
+      if (child === own) onSilence();
+    }, SILENCE_MS).unref();
     let stdout = '';
     let stderr = '';
     own.stdout?.on('data', (chunk: Buffer) => {
@@ -101,6 +109,7 @@ export function createWatch(options: Options): Watch {
     const end = (cause?: Error) => {
       if (over) return;
       over = true;
+      clearTimeout(silence);
       tell(splitter.end());
       resolve();
       own.stdout?.destroy();

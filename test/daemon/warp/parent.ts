@@ -13,6 +13,12 @@ if (victim === 'run') {
     timeoutMs: 60_000,
   });
 } else {
-  const watch = createWatch({ env, onMessage: () => {}, onEnd: () => {}, poll: () => Promise.resolve(false) });
+  const watch = createWatch({
+    env,
+    onMessage: () => {},
+    onSilence: () => {},
+    onEnd: () => {},
+    poll: () => Promise.resolve(false),
+  });
   watch.listen({ file, form: 'json', acceptTerms: false });
 }

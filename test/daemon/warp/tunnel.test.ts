@@ -101,9 +101,9 @@ test('an idle daemon has one listening child and spawns nothing else', async t =
 });
 
 test('refresh reads each stale part once, however many ask, and nothing while all is fresh', async t => {
-  const { tunnel, state, spawned } = await setup(t);
-  const first = await spawned(() => Promise.all([1, 2, 3].map(() => tunnel.refresh('stale'))));
-  assert.deepEqual(first.sort(), [
+  const { tunnel, state, runs, spawned } = await setup(t);
+  await Promise.all([1, 2, 3].map(() => tunnel.refresh('stale')));
+  assert.deepEqual(runs().sort(), [
     '--version',
     '-j -l status',
     '-j registration show',
@@ -450,6 +450,33 @@ test('a CLI that neither listens nor knows JSON is polled, and an action is foll
   await tunnel.perform('connect');
   await until(() => status().state === 'connected', 1000);
   assert.ok(runs().includes('-l status') && runs().includes('status'));
+});
+
+test('a CLI whose listener tells changes only is asked for the status once', async t => {
+  const { status, runs, state } = await setup(t, {
+    fake: `case "$*" in
+      --version) echo "warp-cli 2026.7.1377.0";;
+      *-l*) exec sleep 60;;
+      *status) echo '{"status":"Connected","reason":"NetworkHealthy"}';;
+    esac`,
+  });
+  await until(() => status().state === 'connected');
+  await delay(1200);
+  assert.deepEqual(runs(), ['--version', '-j -l status', '-j status']);
+  assert.deepEqual(state.snapshot().commands.status?.argv, ['warp-cli', '-j', 'status']);
+});
+
+test('an answer that says nothing does not outweigh what the listener says', async t => {
+  const { tunnel, status } = await setup(t, {
+    fake: `case "$*" in
+      --version) echo "warp-cli 2026.7.1377.0";;
+      *-l*) echo '{"status":"Connected","reason":"NetworkHealthy"}'; exec sleep 60;;
+      *status) echo nonsense; exit 1;;
+    esac`,
+  });
+  await until(() => status().state === 'connected');
+  await tunnel.refresh('all');
+  assert.equal(status().state, 'connected');
 });
 
 test('after a stop nothing is spawned any more', async t => {

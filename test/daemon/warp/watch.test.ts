@@ -12,6 +12,7 @@ function setup(t: test.TestContext, body: string, form: Form = 'json', acceptTer
   const messages: string[] = [];
   const arrivals: number[] = [];
   const ends: Ended[] = [];
+  const silences: number[] = [];
   let polls = 0;
   let changed = false;
   const watch = createWatch({
@@ -20,6 +21,7 @@ function setup(t: test.TestContext, body: string, form: Form = 'json', acceptTer
       arrivals.push(performance.now());
       messages.push(text);
     },
+    onSilence: () => silences.push(performance.now()),
     onEnd: ended => ends.push(ended),
     poll: () => {
       polls += 1;
@@ -33,7 +35,7 @@ function setup(t: test.TestContext, body: string, form: Form = 'json', acceptTer
   });
   watch.listen({ file, form, acceptTerms });
   const runs = () => place.read('runs').split('\n').filter(Boolean);
-  return { place, watch, messages, arrivals, ends, runs, polls: () => polls, change: () => (changed = true) };
+  return { place, watch, messages, arrivals, ends, silences, runs, polls: () => polls, change: () => (changed = true) };
 }
 
 const pidOf = (run: string | undefined) => Number(run?.split(' ')[0]);
@@ -136,6 +138,12 @@ test('another CLI takes the place of the one before, whose words no longer count
   await until(() => messages.includes('two'));
   await until(() => !alive(pidOf(runs()[0])));
   assert.deepEqual(messages, ['one', 'two']);
+});
+
+test('a child that lives and says nothing is reported once', async t => {
+  const { silences, watch, runs } = setup(t, 'exec sleep 60');
+  await until(() => silences.length === 1);
+  assert.deepEqual([watch.form(), runs().length], ['json', 1]);
 });
 
 test('a file that can not be started is reported and tried again', async t => {
