@@ -91,7 +91,9 @@ export function running(paths: Paths): Instance | null {
   if (text === null) return null;
   try {
     const record = JSON.parse(text) as Instance;
-    return startOf(record.pid) === record.started ? record : null;
+    // whoever signals this pid must never reach a process group, or all processes, by 0 or a negative number
+    const proven = Number.isSafeInteger(record.pid) && record.pid > 1 && typeof record.started === 'string';
+    return proven && startOf(record.pid) === record.started ? record : null;
   } catch {
     return null; // torn by a full disk: as good as none
   }

@@ -1,10 +1,10 @@
-// Bundles every program: node data/build.mjs OUTDIR DEPFILE COMMIT. Writes a make depfile, so that ninja knows when to.
+// Bundles every program: node data/build.mjs OUTDIR DEPFILE FORMAT COMMIT. Writes a make depfile, so that ninja knows when to.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
-const [out, depfile, commit = ''] = process.argv.slice(2);
+const [out, depfile, format = 'source', commit = ''] = process.argv.slice(2);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const common = {
@@ -17,7 +17,7 @@ const common = {
   charset: 'utf8',
   legalComments: 'none',
   logLevel: 'warning',
-  define: { __VERSION__: JSON.stringify(version), __COMMIT__: JSON.stringify(commit) },
+  define: { __VERSION__: JSON.stringify(version), __COMMIT__: JSON.stringify(commit), __FORMAT__: JSON.stringify(format) },
 };
 
 /** CommonJS: Node 20 starts such a bundle a quarter faster than an ES module. */

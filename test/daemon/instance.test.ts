@@ -62,8 +62,17 @@ test('a record of a process that is gone, or whose number was given again, is no
   assert.deepEqual(running(p), record);
   writeFileSync(p.record, JSON.stringify({ ...record, started: '1' }));
   assert.equal(running(p), null);
-  writeFileSync(p.record, '{"pid":');
-  assert.equal(running(p), null);
+  for (const torn of [
+    '{"pid":',
+    'null',
+    '{"pid":-1,"started":null}',
+    '{"pid":0}',
+    '{"pid":"1"}',
+    '{"pid":4000000000}',
+  ]) {
+    writeFileSync(p.record, torn);
+    assert.equal(running(p), null, torn);
+  }
 });
 
 test('a killed process that nobody has reaped counts as gone', async () => {
