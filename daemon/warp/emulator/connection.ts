@@ -16,6 +16,8 @@ export function statusAt(state: State, now: number, faults: Faults): { status: S
   if (faults.has('not-in-api') !== null) return final(unable({ RegistrationMissing: 'DoesNotExistInApi' }));
   if (state.registration === null) return final(unable({ RegistrationMissing: missingReason(state) }));
   if (state.connection === null) {
+    const why = faults.has('reason');
+    if (why !== null) return final({ status: 'Disconnected', reason: reasonOf(why) });
     return final({ status: 'Disconnected', reason: state.change ? { SettingsChanged: state.change } : 'Manual' });
   }
   const failure = faults.has('unable');
@@ -28,7 +30,7 @@ export function statusAt(state: State, now: number, faults: Faults): { status: S
   const stuck = faults.has('stuck');
   if (stuck !== null) {
     const phase = phases.find(each => nameOf(each) === stuck);
-    return final({ status: 'Connecting', reason: phase ?? (stuck || phases[0]!) });
+    return final({ status: 'Connecting', reason: phase ?? (stuck ? reasonOf(stuck) : phases[0]!) });
   }
   let end = state.connection.since;
   for (const [index, reason] of phases.entries()) {

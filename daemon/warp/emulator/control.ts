@@ -1,8 +1,9 @@
 // `culvert-emulator --emulate …`: brings the emulator into a state, sets faults, shows what it holds.
 import { rmSync } from 'node:fs';
 import { FAULTS, FaultError, parseFaults } from './faults.ts';
+import { freshRegistration, freshState, organizationPolicy } from './fresh.ts';
 import { write } from './io.ts';
-import { freshRegistration, freshState, organizationPolicy, type State } from './state.ts';
+import type { State } from './state.ts';
 import { load, update } from './store.ts';
 import { acceptedFile } from './terms.ts';
 

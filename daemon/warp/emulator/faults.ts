@@ -26,9 +26,9 @@ export const FAULTS = {
   'dns-lookup-failed': 'the connectivity check fails at its DNS lookup',
   'insufficient-resource': 'the service runs out of file descriptors',
   'not-in-api': 'the registration was deleted on the server',
-  stuck: '[=PhaseName] connecting never gets beyond this phase',
-  unable: '=JSON a wanted connection is Unable for this reason: "CaptivePortalTimedOut"',
-  reason: '=JSON a connection has this reason: "NetworkHealthy"',
+  stuck: '[=PHASE] connecting never gets beyond this phase: EstablishingConnection',
+  unable: '=REASON a wanted connection is Unable for this reason: CaptivePortalTimedOut',
+  reason: '=REASON what is connected or disconnected is so for this reason: NetworkHealthy, {"NetworkDegraded":…}',
 } as const;
 export type FaultName = keyof typeof FAULTS;
 

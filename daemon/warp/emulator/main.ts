@@ -78,13 +78,18 @@ function stateFile(env: NodeJS.ProcessEnv): string {
   return join(state, 'culvert/emulator.json');
 }
 
+function unusable({ message }: Error): string {
+  return `The state can't be used: ${message}. Set CULVERT_EMULATOR_STATE to a file that can be written.`;
+}
+
 main(process.argv.slice(2), process.env).then(
   code => {
     if (code !== null) process.exit(code);
   },
   (error: unknown) => {
     const known = error instanceof FaultError || error instanceof StoreError;
-    const text = known ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const fromSystem = error instanceof Error && 'syscall' in error;
+    const text = known ? error.message : fromSystem ? unusable(error) : error instanceof Error ? error.stack : error;
     write(2, `culvert-emulator: ${text}\n`);
     process.exit(error instanceof FaultError ? USAGE : SOFTWARE);
   },

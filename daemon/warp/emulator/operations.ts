@@ -1,8 +1,11 @@
 // Which operation a command is, and whether it changes the state.
 import type { Operation } from './answer.ts';
 import * as connection from './operations/connection.ts';
-import * as reads from './operations/reads.ts';
+import * as dns from './operations/dns.ts';
+import * as networks from './operations/networks.ts';
+import * as override from './operations/override.ts';
 import * as registration from './operations/registration.ts';
+import * as reports from './operations/reports.ts';
 import * as tunnel from './operations/tunnel.ts';
 
 const { setting } = tunnel;
@@ -10,10 +13,10 @@ const { setting } = tunnel;
 /** Commands that only read. */
 export const READS: Record<string, Operation> = {
   status: connection.status,
-  settings: reads.settings,
-  'settings list': reads.settings,
-  'settings mode-switch-allowed': reads.modeSwitchAllowed,
-  'settings support-url': reads.supportUrl,
+  settings: reports.settings,
+  'settings list': reports.settings,
+  'settings mode-switch-allowed': reports.modeSwitchAllowed,
+  'settings support-url': reports.supportUrl,
   'registration show': registration.show,
   'registration organization': registration.organization,
   'registration devices': registration.devices,
@@ -21,21 +24,21 @@ export const READS: Record<string, Operation> = {
   'tunnel dump': tunnel.dump,
   'tunnel ip list': tunnel.listIps,
   'tunnel host list': tunnel.listHosts,
-  'dns fallback list': reads.listFallback,
-  'dns stats': reads.dnsStats,
-  'dns default-fallbacks': reads.defaultFallbacks,
-  'override show': reads.showOverride,
-  'override local-network show': reads.showLocalNetwork,
-  'trusted ssid list': reads.listSsids,
-  'target list': reads.targets,
-  'mdm get-configs': reads.mdmConfigs,
-  'debug network': reads.network,
-  'debug posture': reads.posture,
-  'debug dex': reads.dex,
-  'debug alternate-network': reads.alternateNetwork,
-  stats: reads.clientStats,
-  'stats enhanced': reads.clientStats,
-  certs: reads.certs,
+  'dns fallback list': dns.listFallback,
+  'dns stats': dns.dnsStats,
+  'dns default-fallbacks': dns.defaultFallbacks,
+  'override show': override.showOverride,
+  'override local-network show': override.showLocalNetwork,
+  'trusted ssid list': networks.listSsids,
+  'target list': reports.targets,
+  'mdm get-configs': reports.mdmConfigs,
+  'debug network': reports.network,
+  'debug posture': reports.posture,
+  'debug dex': reports.dex,
+  'debug alternate-network': reports.alternateNetwork,
+  stats: reports.clientStats,
+  'stats enhanced': reports.clientStats,
+  certs: reports.certs,
 };
 
 export const CHANGES: Record<string, Operation> = {
@@ -101,14 +104,14 @@ export const CHANGES: Record<string, Operation> = {
   'debug qlog': setting((settings, value) => {
     settings.qlog = value === 'enable';
   }, false),
-  'dns fallback add': reads.addFallback,
-  'dns fallback remove': reads.removeFallback,
-  'dns fallback reset': reads.resetFallback,
+  'dns fallback add': dns.addFallback,
+  'dns fallback remove': dns.removeFallback,
+  'dns fallback reset': dns.resetFallback,
   'proxy port': setting((settings, value) => {
     settings.proxyPort = Number(value);
   }),
-  'trusted ssid add': reads.addSsid,
-  'trusted ssid remove': reads.removeSsid,
+  'trusted ssid add': networks.addSsid,
+  'trusted ssid remove': networks.removeSsid,
   'trusted ssid reset': setting(settings => {
     settings.ssids = [];
   }),
@@ -118,11 +121,11 @@ export const CHANGES: Record<string, Operation> = {
   'trusted ethernet': setting((settings, value) => {
     settings.disableForEthernet = value === 'enable';
   }),
-  override: reads.unlock,
-  'override unlock': reads.unlock,
-  'override local-network allow': reads.allowLocalNetwork,
-  'override local-network stop': reads.stopLocalNetwork,
-  vnet: reads.vnet,
+  override: override.unlock,
+  'override unlock': override.unlock,
+  'override local-network allow': override.allowLocalNetwork,
+  'override local-network stop': override.stopLocalNetwork,
+  vnet: networks.vnet,
   'environment set': setting((settings, value) => {
     settings.environment = value as typeof settings.environment;
   }),

@@ -3,8 +3,9 @@ import type { Answer, Context } from './answer.ts';
 import { notAuthorized } from './answer.ts';
 import { phaseDurations } from './connection.ts';
 import type { Faults } from './faults.ts';
+import { organizationPolicy } from './fresh.ts';
 import { CHANGES, READS } from './operations.ts';
-import { organizationPolicy, type State } from './state.ts';
+import type { State } from './state.ts';
 import { load, update } from './store.ts';
 import type { Era } from './version.ts';
 

@@ -1,6 +1,7 @@
 // The command tree of one era: flat names, grouped ones, or for two releases both.
-import { ROOT } from './commands.ts';
-import { FLAT } from './flat.ts';
+
+import { FLAT } from './commands/flat.ts';
+import { ROOT } from './commands/root.ts';
 import type { Command } from './grammar.ts';
 import type { Era } from './version.ts';
 

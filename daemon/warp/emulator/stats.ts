@@ -2,7 +2,8 @@
 
 import type { Context } from './answer.ts';
 import { connectedAt } from './connection.ts';
-import { hexFrom, type Stats } from './state.ts';
+import { hexFrom } from './fresh.ts';
+import type { Stats } from './state.ts';
 
 /** Bytes a second, their swing, and the swing's period in seconds: traffic that rises, falls, and never runs back. */
 const SENT = { rate: 2_400, swing: 0.7, period: 23 };

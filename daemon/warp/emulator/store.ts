@@ -12,7 +12,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { freshState, type State } from './state.ts';
+import { freshState } from './fresh.ts';
+import type { State } from './state.ts';
 
 export class StoreError extends Error {
   readonly code: 'ELOCKED' | 'EFORMAT';

@@ -1,6 +1,6 @@
 // registration …: the account, the browser enrolment of an organisation, licences and tokens.
 import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
-import { freshRegistration, freshSettings, organizationPolicy } from '../state.ts';
+import { freshRegistration, freshSettings, organizationPolicy } from '../fresh.ts';
 import { change } from './connection.ts';
 
 /** What `set-license` brought in 2023: 24.6 PB. */

@@ -1,9 +1,10 @@
 // tunnel …: statistics, split tunnel lists, keys, endpoint and protocol options.
 import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
 import { effectiveProtocol } from '../connection.ts';
+import { freshRegistration } from '../fresh.ts';
 import { described, routesOf } from '../render/settings.ts';
 import { statsJson, statsText } from '../render/stats.ts';
-import { freshRegistration, type Route, type Settings } from '../state.ts';
+import type { Route, Settings } from '../state.ts';
 import { statsAt } from '../stats.ts';
 import { change } from './connection.ts';
 

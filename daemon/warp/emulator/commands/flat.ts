@@ -1,5 +1,5 @@
 // The flat commands of 2021 to 2024.6 as data: their own help texts, and the grouped command line each stands for.
-import type { Argument, Command } from './grammar.ts';
+import type { Argument, Command } from '../grammar.ts';
 
 const MODE: Argument = {
   name: 'MODE',
