@@ -1,6 +1,6 @@
 // A private X server, session bus and home for one test file, and the panel and tray built from the present source.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -90,10 +90,9 @@ export async function buildPrefix(prefix: string): Promise<void> {
   const share = join(prefix, 'share', 'culvert');
   mkdirSync(share, { recursive: true });
   cpSync(join(ROOT, 'data', 'icons', 'hicolor'), join(prefix, 'share', 'icons', 'hicolor'), { recursive: true });
-  const entries = { panel: 'gnome/panel/main.ts', tray: 'gnome/tray/main.ts' };
   await build({
     absWorkingDir: ROOT,
-    entryPoints: Object.fromEntries(Object.entries(entries).filter(([, path]) => existsSync(join(ROOT, path)))),
+    entryPoints: { panel: 'gnome/panel/main.ts', tray: 'gnome/tray/main.ts' },
     outdir: share,
     bundle: true,
     format: 'esm',
@@ -105,6 +104,14 @@ export async function buildPrefix(prefix: string): Promise<void> {
     define: { __VERSION__: '"0.0.0-test"' },
   });
   const data = join(ROOT, 'data');
+  for (const language of readFileSync(join(ROOT, 'po', 'LINGUAS'), 'utf8')
+    .trim()
+    .split('\n')) {
+    const messages = join(prefix, 'share', 'locale', language, 'LC_MESSAGES');
+    mkdirSync(messages, { recursive: true });
+    // gettext is not everywhere, and only a picture in another language needs it
+    spawnSync('msgfmt', ['-o', join(messages, 'culvert.mo'), join(ROOT, 'po', `${language}.po`)]);
+  }
   execFileSync('gjs', ['-m', join(data, 'icons', 'render.js'), join(share, 'tray-icons.json')]);
   execFileSync('glib-compile-resources', [
     `--sourcedir=${data}`,

@@ -1,0 +1,24 @@
+#!/bin/sh -e
+# Rebuilds culvert.pot and merges it into every language; with --check only says whether something changed.
+# Not meson's own pot target: one xgettext run can't mix languages, and gettext 0.21 takes .ts for C.
+cd "$(dirname "$0")/.."
+pot=po/culvert.pot
+out=$pot
+[ "$1" != --check ] || { out=$(mktemp); trap 'rm -f "$out"' EXIT; }
+options="--from-code=UTF-8 --package-name=culvert --add-comments=Translators --no-wrap --sort-by-file -o $out"
+rm -f "$out"
+grep '\.ts$' po/POTFILES | xgettext -f - -L JavaScript -k -k_ -kngettext:1,2 $options
+grep -v '\.ts$' po/POTFILES | xgettext -f - -j $options
+# the date would make every run a change
+sed -i '/^"POT-Creation-Date:/d' "$out"
+if [ "$1" = --check ]; then
+  diff -u "$pot" "$out" || { echo 'po/culvert.pot is out of date: run po/update.sh' >&2; exit 1; }
+  exit 0
+fi
+for language in $(cat po/LINGUAS); do
+  if [ -f "po/$language.po" ]; then
+    msgmerge -q -U --backup=none --no-wrap --no-fuzzy-matching "po/$language.po" "$pot"
+  else
+    msginit --no-translator --no-wrap -l "$language" -i "$pot" -o "po/$language.po"
+  fi
+done
