@@ -27,6 +27,8 @@ export interface Programs {
 }
 
 const VERSION_LIMIT_MS = 5000;
+/** How long a failure to tell the version is taken for an answer; then it is asked for again, when needed. */
+const UNVERSIONED_MS = 60_000;
 
 /** @param options.onChange called when the executable appeared, vanished or was replaced */
 export function createProgram(options: {
@@ -37,7 +39,7 @@ export function createProgram(options: {
 }): Programs {
   const { runner, onChange } = options;
   const cli = createCli({ cli: options.cli, path: options.env.PATH ?? '', onChange });
-  let known: { identity: string; program: Promise<Program | null> } | null = null;
+  let known: { identity: string; program: Promise<Program | null>; until: number } | null = null;
 
   const identify = async (path: string): Promise<Program | null> => {
     const { output, notStarted } = await runner.run({
@@ -58,13 +60,28 @@ export function createProgram(options: {
       const binary = cli.current();
       if (!binary) return null;
       const identity = `${binary.path} ${binary.identity}`;
-      if (known?.identity !== identity) {
-        known = { identity, program: identify(binary.path) };
-        known.program.catch(() => {
-          known = null; // too busy to ask: ask again
-        });
-      }
-      return known.program;
+      const now = performance.now();
+      if (known?.identity === identity && now < known.until) return known.program;
+
+      const again = known?.identity === identity;
+      const before = again ? known?.program : null;
+      const program = Promise.all([identify(binary.path), before]).then(([found, old]) =>
+        // What was learnt of an unnumbered program (see demote) stays.
+        found?.version === null ? (old ?? found) : found,
+      );
+      const asked = { identity, program, until: now + UNVERSIONED_MS };
+      known = asked;
+      program.then(
+        found => {
+          if (found && found.version === null) return;
+          asked.until = Number.POSITIVE_INFINITY;
+          if (again) onChange();
+        },
+        () => {
+          if (known === asked) known = null; // too busy to ask: ask again
+        },
+      );
+      return program;
     },
     demote({ version, can }, args, message) {
       if (args.includes('-j') && /'(-j|--json)'/.test(message)) can.json = false;

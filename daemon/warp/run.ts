@@ -22,7 +22,7 @@ export interface Finished {
   output: CommandOutput;
   /** Its time limit passed and its process group was killed. */
   timedOut: boolean;
-  /** The program could not be started at all. */
+  /** The program is missing or not executable; a lack of processes or files is an ordinary failure. */
   notStarted: boolean;
 }
 
@@ -39,6 +39,8 @@ const WAITING = 32;
 const OUTPUT_LIMIT = 1024 * 1024;
 /** How long output is waited for once the child itself is gone: a grandchild may hold its stdout for hours. */
 const GRACE_MS = 250;
+/** Errors of spawning that lie in the program itself. */
+const UNUSABLE = new Set(['ENOENT', 'EACCES', 'ENOEXEC', 'EPERM', 'ENOTDIR']);
 
 /** A runner with an environment for its children (see `childEnv`). */
 export function createRunner(options: { env: NodeJS.ProcessEnv; log: CommandLog }): Runner {
@@ -107,7 +109,7 @@ function collect(child: ChildProcess, command: Command): Promise<Finished> {
   const stdout = capture(child.stdout);
   const stderr = capture(child.stderr);
   let timedOut = false;
-  let failure: Error | null = null;
+  let failure: NodeJS.ErrnoException | null = null;
 
   return new Promise(resolve => {
     const finish = () => {
@@ -117,9 +119,9 @@ function collect(child: ChildProcess, command: Command): Promise<Finished> {
       child.stderr?.destroy();
       const secrets = secretsIn(command.args);
       const errors = failure ? `${command.file} could not be started: ${failure.message}` : stderr();
-      const notStarted = failure !== null || NOT_STARTED.test(errors);
+      const notStarted = failure ? UNUSABLE.has(failure.code ?? '') : NOT_STARTED.test(errors);
       const printed = {
-        exitCode: notStarted ? null : child.exitCode,
+        exitCode: notStarted || failure ? null : child.exitCode,
         stdout: redact(stdout(), secrets),
         stderr: redact(errors, secrets),
       };
