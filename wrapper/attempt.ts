@@ -15,8 +15,8 @@ export interface AttemptOptions {
   env: NodeJS.ProcessEnv;
   /** No other account follows, so nothing needs to be held. */
   last: boolean;
-  /** Whether the rules or a job id need to see stdout. */
-  readStdout: boolean;
+  /** Which output somebody needs to see; what nobody does is the caller's own when nothing needs to be held. */
+  read: { stdout: boolean; stderr: boolean };
   /** Milliseconds after the first byte, and bytes, at which the output is committed. */
   commit: { bytes: number; afterMs: number; stderrAfterMs: number };
   /** Group 1 is the id of a job that the upstream created. */
@@ -40,6 +40,8 @@ export interface Attempt {
   startError?: Error;
   /** Shows what is still held. Returns false when nobody reads it any more. */
   release(): boolean;
+  /** Closes its ends of the pipes; only needed when this process goes on. */
+  dispose(): void;
 }
 
 const GRACE_MS = 250;
@@ -51,8 +53,8 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   const terminal = { out: tty.isatty(1), err: tty.isatty(2) };
   const mode = {
     stdin: options.stdin.mode(),
-    stdout: terminal.out || (options.last && !options.readStdout) ? ('inherit' as const) : ('pipe' as const),
-    stderr: options.last && terminal.err ? ('inherit' as const) : ('pipe' as const),
+    stdout: terminal.out || (options.last && !options.read.stdout) ? ('inherit' as const) : ('pipe' as const),
+    stderr: options.last && (terminal.err || !options.read.stderr) ? ('inherit' as const) : ('pipe' as const),
   };
   const pipes = {
     stdin: mode.stdin === 'pipe' ? shimPipe('stdin') : undefined,
@@ -66,7 +68,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   const stdio: StdioOptions = [handed[0] ?? mode.stdin, handed[1] ?? mode.stdout, handed[2] ?? mode.stderr];
   const child = spawn(options.program, options.args, { env: options.env, stdio });
   for (const fd of handed) if (fd !== undefined) fs.closeSync(fd);
-  options.signals.target = child;
+  options.signals.to(child);
 
   const stopFeeding = mode.stdin === 'pipe' ? options.stdin.feed(feed ?? child.stdin!) : () => {};
   const output = holdOutput(child, options, {
@@ -77,12 +79,15 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   const end = await ended(child);
   await output.drained(GRACE_MS);
   stopFeeding();
-  options.signals.target = undefined;
   return { ...end, ...output.result() };
 }
 
+/**
+ * Half open, so that it is not destroyed at end of file: that touches `process.stderr`, which takes 1.5 ms to come into
+ * being and makes the caller's stderr non-blocking. `dispose` destroys it where the process lives on.
+ */
 function readerOf(pipe: AnonymousPipe): Readable {
-  return new net.Socket({ fd: pipe.reader(), readable: true, writable: false });
+  return new net.Socket({ fd: pipe.reader(), readable: true, writable: true, allowHalfOpen: true });
 }
 
 function ended(child: ChildProcess): Promise<Pick<Attempt, 'exit' | 'signal' | 'startError'>> {
@@ -200,7 +205,12 @@ function holdOutput(
       committed,
       jobs,
       storm: stormEnded,
+      dispose: () => {
+        from.stdout?.destroy();
+        from.stderr?.destroy();
+      },
       release: () => {
+        if (held.length > 0) options.signals.stop();
         for (const { fd, chunk } of held) show(fd, chunk);
         held = [];
         return open;

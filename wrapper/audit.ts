@@ -5,8 +5,8 @@ import type { Paths } from './paths.ts';
 import { readText } from './store.ts';
 
 export interface AuditEntry {
-  /** ISO 8601, UTC. */
-  at: string;
+  /** Milliseconds since the epoch; a `Date` would cost a run 1.5 ms for the time zone. */
+  at: number;
   cli: string;
   /** The subcommand; arguments may be private and are left out. */
   command: string;

@@ -1,10 +1,9 @@
 // Choosing an account by directory: a .culvert-wrap.toml counts only once its owner has looked at it and said so.
-import { createHash } from 'node:crypto';
-import * as path from 'node:path';
+import { parse } from 'smol-toml';
+import { sha256 } from './hash.ts';
 import type { Paths } from './paths.ts';
 import { readText, withLock, writeAtomic } from './store.ts';
-
-export const DIRECTORY_FILE = '.culvert-wrap.toml';
+import { directoryFile } from './upwards.ts';
 
 export type DirectoryChoice =
   | { kind: 'none' }
@@ -16,12 +15,11 @@ export type DirectoryChoice =
  * The account that the nearest `.culvert-wrap.toml` at or above `directory` chooses for `cli`
  * (`[accounts]` with `firecrawl = "team-b"`).
  */
-export async function chooseByDirectory(cli: string, directory: string, paths: Paths): Promise<DirectoryChoice> {
-  const found = findUpwards(directory);
+export function chooseByDirectory(cli: string, directory: string, paths: Paths): DirectoryChoice {
+  const found = readDirectoryFile(directory);
   if (!found) return { kind: 'none' };
   if (!trusted(paths).includes(digest(found.file, found.text))) return { kind: 'untrusted', file: found.file };
   try {
-    const { parse } = await import('smol-toml');
     const account = (parse(found.text).accounts as Record<string, unknown> | undefined)?.[cli];
     if (account === undefined) return { kind: 'none' };
     if (typeof account !== 'string') return { kind: 'broken', file: found.file, why: `accounts.${cli} is no string` };
@@ -41,20 +39,6 @@ export function distrust(file: string, text: string, paths: Paths): void {
   changeTrust(paths, list => list.filter(item => item !== digest(file, text)));
 }
 
-/** The nearest file at or above `directory`, with its text. */
-export function findUpwards(directory: string): { file: string; text: string } | undefined {
-  for (let dir = path.resolve(directory); ; dir = path.dirname(dir)) {
-    const file = path.join(dir, DIRECTORY_FILE);
-    try {
-      const text = readText(file);
-      if (text !== undefined) return { file, text };
-    } catch {
-      // One that can't be read chooses nothing.
-    }
-    if (dir === path.dirname(dir)) return undefined;
-  }
-}
-
 function changeTrust(paths: Paths, change: (list: string[]) => string[]): void {
   withLock(paths.trust, () => writeAtomic(paths.trust, `${JSON.stringify(change(trusted(paths)))}\n`));
 }
@@ -70,5 +54,16 @@ function trusted(paths: Paths): string[] {
 
 /** Path and content: the same file elsewhere is another decision. */
 function digest(file: string, text: string): string {
-  return createHash('sha256').update(`${file}\0${text}`).digest('hex');
+  return sha256(`${file}\0${text}`);
+}
+
+/** The nearest file at or above `directory`, with its text; one that can't be read chooses nothing. */
+export function readDirectoryFile(directory: string): { file: string; text: string } | undefined {
+  const file = directoryFile(directory);
+  try {
+    const text = file && readText(file);
+    return file && text !== undefined ? { file, text } : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,6 @@ import { type Candidate, type Choice, orderCandidates } from './accounts.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import { costOf, decide, isLow, totalRemaining } from './capacity.ts';
 import { classify, type Rest, type Verdict } from './classify.ts';
-import { chooseByDirectory } from './directory.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { accountEnvironment, callerEnvironment } from './environment.ts';
 import { EXIT, WrapError } from './errors.ts';
@@ -11,11 +10,12 @@ import type { Invocation } from './invocation.ts';
 import { type Journal, startJournal } from './journal.ts';
 import type { Plan } from './plan.ts';
 import { prepare } from './prepare.ts';
+import { loadRest } from './rest.ts';
 import { type Context, cannotStart, type End, say } from './run.ts';
 import { resolveAccount } from './secrets.ts';
-import { forwardSignals } from './signals.ts';
 import { type CliState, fingerprint, type Resting, readState, updateState } from './state.ts';
 import { openStdin, type Stdin } from './stdin.ts';
+import { directoryFile } from './upwards.ts';
 
 const QUOTA_REST_MS = 3_600_000;
 
@@ -39,15 +39,15 @@ export async function failover(
   await wakeChanged(plan, state, caller);
   const controlled = capacity.policy !== 'execute' || capacity.reserve > 0 || capacity.warn_below !== undefined;
   if (controlled) {
-    const { refreshUsage } = await import('./refresh.ts');
+    const { refreshUsage } = await loadRest();
     await refreshUsage(plan, state, context);
   }
   const cost = costOf(invocation.command, provider, capacity);
   const candidates = orderCandidates(plan.accounts, state, choice, context.now(), { cost, reserve: capacity.reserve });
-  const journal = startJournal(plan, invocation, context, cost);
+  const journal = startJournal(plan, invocation, state, context, cost);
   const decision = decide(candidates, capacity);
   if (decision !== 'execute') {
-    const { postpone } = await import('./queue.ts');
+    const { postpone } = await loadRest();
     return postpone(decision, plan, invocation, context, journal.add);
   }
   const usable = choice.by === 'job' ? candidates.slice(0, 1) : candidates;
@@ -73,7 +73,9 @@ async function tryInTurn(
   // Without a way to tell whether a job was created, a command that must run once is tried with one account only.
   const replayable = !invocation.once || jobId !== undefined;
   const stdin = given ?? openStdin(invocation.readsStdin && replayable && candidates.length > 1);
-  const signals = forwardSignals();
+  const { signals } = context;
+  // With one account nothing is to be learnt from a failure, and the upstream can have all of the caller's descriptors.
+  const alone = candidates.length === 1 && plan.capacity.policy === 'execute';
   const skipped: string[] = [];
   let counted: { attempt: Attempt; line: string | undefined } | undefined;
 
@@ -90,6 +92,7 @@ async function tryInTurn(
       continue;
     }
     if (ready.digest) journal.prepared(ready.digest, state);
+    counted?.attempt.dispose();
     if (counted?.line) say(counted.line.replace(/; .*$/, `; trying "${account.name}"`));
     const started = context.now();
     const result = await attempt({
@@ -97,8 +100,12 @@ async function tryInTurn(
       args: [...provider.arguments.map(arg => arg.replaceAll('{account}', account.name)), ...invocation.args],
       env: ready.env,
       last: next === undefined || !replayable,
-      readStdout:
-        jobId !== undefined || provider.rules.some(rule => rule.stdout !== undefined || rule.json !== undefined),
+      read: {
+        stdout:
+          !alone &&
+          (jobId !== undefined || provider.rules.some(rule => rule.stdout !== undefined || rule.json !== undefined)),
+        stderr: !alone,
+      },
       commit: {
         bytes: provider.commit.bytes,
         afterMs: parseDuration(provider.commit.after),
@@ -112,7 +119,6 @@ async function tryInTurn(
       signals,
     });
     if (result.startError) {
-      signals.stop();
       throw cannotStart(original, result.startError);
     }
     const verdict = verdictOf(result, plan, invocation);
@@ -138,7 +144,6 @@ async function tryInTurn(
       break;
     }
   }
-  signals.stop();
   if (!counted) {
     throw new WrapError(
       'nothing-left',
@@ -150,6 +155,7 @@ async function tryInTurn(
     );
   }
   counted.attempt.release();
+  if (context.staysAlive) counted.attempt.dispose();
   if (counted.line) say(counted.line);
   return { exit: counted.attempt.exit, signal: counted.attempt.signal };
 }
@@ -197,7 +203,8 @@ async function choose(plan: Plan, invocation: Invocation, state: CliState, conte
   }
   const job = invocation.args.map(arg => state.jobs[arg]).find(found => found && find(found.account)?.enabled);
   if (job) return { by: 'job', name: job.account };
-  const directory = await chooseByDirectory(plan.cli, context.cwd, context.paths);
+  if (!directoryFile(context.cwd)) return { by: 'default' };
+  const directory = (await loadRest()).chooseByDirectory(plan.cli, context.cwd, context.paths);
   if (directory.kind === 'untrusted')
     say(`${directory.file} is not trusted and ignored; look at it, then run \`culvert-wrap trust\``);
   if (directory.kind === 'broken') say(`${directory.file} is ignored: ${directory.why}`);
@@ -273,7 +280,7 @@ async function warnWhenLow(plan: Plan, context: Context): Promise<void> {
     changed.warnedAt = context.now();
   });
   if (plan.capacity.warn_command) {
-    const { runWarning } = await import('./refresh.ts');
+    const { runWarning } = await loadRest();
     runWarning(plan, total ?? 0, context);
   }
 }

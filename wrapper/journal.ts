@@ -3,7 +3,7 @@ import { type AuditEntry, writeAudit } from './audit.ts';
 import type { Invocation } from './invocation.ts';
 import type { Plan } from './plan.ts';
 import { type Context, say } from './run.ts';
-import { type CliState, fingerprint, type Resting, readState, setDefault, updateState } from './state.ts';
+import { type CliState, fingerprint, type Resting, setDefault, updateState } from './state.ts';
 
 export type Journal = ReturnType<typeof startJournal>;
 
@@ -11,14 +11,15 @@ export type Journal = ReturnType<typeof startJournal>;
 export type Ended = Pick<AuditEntry, 'account' | 'class' | 'exit' | 'signal' | 'ms'>;
 
 /**
+ * @param known the state before the run
  * @param cost what the command is expected to use, in the provider's unit
  */
-export function startJournal(plan: Plan, invocation: Invocation, context: Context, cost: number) {
+export function startJournal(plan: Plan, invocation: Invocation, known: CliState, context: Context, cost: number) {
   const changes: ((state: CliState) => void)[] = [];
   const entries: AuditEntry[] = [];
   const command = invocation.command.split(' ')[0] ?? '';
   const add = (entry: Omit<AuditEntry, 'at' | 'cli' | 'command'>) => {
-    entries.push({ at: new Date(context.now()).toISOString(), cli: plan.cli, command, ...entry });
+    entries.push({ at: context.now(), cli: plan.cli, command, ...entry });
   };
   return {
     add,
@@ -45,7 +46,6 @@ export function startJournal(plan: Plan, invocation: Invocation, context: Contex
     /** @param tookOver another account had failed before, so this one becomes the default */
     success: (account: string, tookOver: boolean, entry: Ended) => {
       add({ ...entry, outcome: 'ok', cost });
-      const known = readState(context.paths, plan.cli);
       const first = plan.accounts.find(each => each.enabled)?.name;
       if (tookOver) changes.push(state => setDefault(state, account, first));
       if (known.resting[account]) changes.push(state => delete state.resting[account]);

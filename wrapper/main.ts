@@ -3,8 +3,9 @@ import { realpathSync } from 'node:fs';
 import * as path from 'node:path';
 import { EXIT, WrapError } from './errors.ts';
 import { pathsFor } from './paths.ts';
+import { loadRest } from './rest.ts';
 import { type Context, run, say } from './run.ts';
-import { endAs } from './signals.ts';
+import { endAs, signalForwarding } from './signals.ts';
 
 declare const __VERSION__: string | undefined;
 
@@ -16,6 +17,7 @@ const context: Context = {
   paths: pathsFor(process.env),
   catalog: path.join(path.dirname(program), 'providers.toml'),
   now: Date.now,
+  signals: signalForwarding(),
 };
 
 main(process.argv.slice(2)).catch(fail);
@@ -28,7 +30,7 @@ async function main(argv: string[]): Promise<void> {
     endAs(end.exit, end.signal);
   }
   const programs = { node: process.execPath, bundle: program };
-  const { runCommands, runAuth } = await import('./commands/main.ts');
+  const { runCommands, runAuth } = await loadRest();
   if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }

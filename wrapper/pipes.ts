@@ -16,7 +16,7 @@ export interface AnonymousPipe {
   writer(blocking: boolean): number;
   /** A new blocking read end, to be handed to a child. */
   childReader(): number;
-  /** Throws away what is left in it. */
+  /** Throws away what an earlier attempt left in it. */
   drain(): void;
   /** Gives it up: writers get EPIPE once no other reader is left. */
   close(): void;
@@ -24,6 +24,8 @@ export interface AnonymousPipe {
 
 /** Descriptors given up; their numbers may mean something else by now. */
 const closed = new Set<number>();
+/** Descriptors that an earlier attempt has had. */
+const used = new Set<number>();
 
 /**
  * The pipe that the shim set up for `use`, or `undefined` when there is none (called without a shim, or by a shell whose
@@ -45,6 +47,10 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
     writer: blocking => open(blocking ? O_WRONLY : O_WRONLY | O_NONBLOCK),
     childReader: () => open(O_RDONLY),
     drain: () => {
+      if (!used.has(base)) {
+        used.add(base);
+        return;
+      }
       const fd = pipe.reader();
       const buffer = Buffer.alloc(65_536);
       try {

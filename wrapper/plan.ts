@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import type { Provider } from './catalog.ts';
 import type { Account, Capacity } from './config.ts';
 import type { Paths } from './paths.ts';
+import { loadRest } from './rest.ts';
 import { readText, writeAtomic } from './store.ts';
 
 export interface Plan {
@@ -40,15 +41,10 @@ export async function loadPlan(cli: string, sources: Sources): Promise<Plan> {
       // A damaged plan is compiled again like an old one.
     }
   }
-  const plan = await compile(cli, sources, stamp);
+  const { compile } = await loadRest();
+  const plan = compile(cli, sources, stamp);
   writePlan(plan, sources.paths);
   return plan;
-}
-
-/** Writes the plans of these CLIs, after an installation or a change of the configuration. */
-export async function refreshPlans(clis: Iterable<string>, sources: Sources): Promise<void> {
-  const stamp = stampOf(sources);
-  for (const cli of clis) writePlan(await compile(cli, sources, stamp), sources.paths);
 }
 
 export function planFile(paths: Paths, cli: string): string {
@@ -56,7 +52,7 @@ export function planFile(paths: Paths, cli: string): string {
 }
 
 /** The shim tests for a non-empty file, so a CLI without accounts gets an empty one. */
-function writePlan(plan: Plan, paths: Paths): void {
+export function writePlan(plan: Plan, paths: Paths): void {
   const text = plan.accounts.length === 0 ? '' : `${JSON.stringify(plan)}\n`;
   try {
     writeAtomic(planFile(paths, plan.cli), text);
@@ -65,27 +61,8 @@ function writePlan(plan: Plan, paths: Paths): void {
   }
 }
 
-async function compile(cli: string, { paths, catalog }: Sources, stamp: string): Promise<Plan> {
-  // Loaded here: zod and the TOML parser are only needed when something changed.
-  const [{ readConfig, Capacity }, { loadCatalog, providerOf }, { parseDuration }] = await Promise.all([
-    import('./config.ts'),
-    import('./catalog.ts'),
-    import('./duration.ts'),
-  ]);
-  const config = readConfig(paths.config);
-  const provider = providerOf(loadCatalog(catalog, paths.userCatalog), cli);
-  return {
-    cli,
-    stamp,
-    provider,
-    accounts: config.accounts.filter(account => account.cli === cli),
-    capacity: config.capacity[cli] ?? Capacity.parse({}),
-    audit: config.audit,
-    secretTimeoutMs: parseDuration(config.secret_timeout),
-  };
-}
-
-function stampOf({ paths, catalog }: Sources): string {
+/** Identifies the files a plan is made from. */
+export function stampOf({ paths, catalog }: Sources): string {
   return [paths.config, paths.userCatalog, catalog]
     .map(file => {
       const stat = fs.statSync(file, { throwIfNoEntry: false });

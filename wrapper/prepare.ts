@@ -1,9 +1,9 @@
 // The login step of a CLI that can't be switched by its environment: run before the upstream, remembered by digest.
-import { createHash } from 'node:crypto';
 import { capture } from './capture.ts';
 import type { Provider } from './catalog.ts';
 import { stripAnsi } from './classify.ts';
 import { parseDuration } from './duration.ts';
+import { sha256 } from './hash.ts';
 import type { CliState } from './state.ts';
 
 export type Prepared = { ok: true; digest?: string } | { ok: false; problem: string };
@@ -25,7 +25,7 @@ export async function prepare(
   if (!template) return { ok: true };
   const values: Record<string, string> = { ...account.env, account: account.name };
   const rendered = template.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
-  const digest = createHash('sha256').update(rendered).update(JSON.stringify(account.env)).digest('hex');
+  const digest = sha256(rendered, JSON.stringify(account.env));
   if (provider.prepare_on === 'once' && state.prepared.includes(digest)) return { ok: true };
   if (provider.prepare_on === 'switch' && state.lastPrepared === digest) return { ok: true };
 

@@ -1,9 +1,9 @@
 // Commands kept for later because nothing was left: one file each, so that a kill loses none and two runners share none.
-import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { AuditEntry } from './audit.ts';
 import { EXIT, errno, WrapError } from './errors.ts';
+import { randomHex } from './hash.ts';
 import type { Invocation } from './invocation.ts';
 import type { Paths } from './paths.ts';
 import type { Plan } from './plan.ts';
@@ -47,7 +47,7 @@ export function postpone(
     );
   }
   const stdin = plan.provider.stdin_args !== undefined && invocation.readsStdin ? readStdin() : undefined;
-  const id = `${context.now().toString(36)}-${randomBytes(3).toString('hex')}`;
+  const id = `${context.now().toString(36)}-${randomHex(3)}`;
   const entry: Queued = {
     id,
     cli: plan.cli,

@@ -53,7 +53,7 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
   const stdin = process.stdin.isTTY ? undefined : noStdin;
   try {
     if (invocation.passthrough || invocation.ownCredential) await runOriginal(original, words, context);
-    else await failover(plan, original, invocation, context, stdin);
+    else await failover(plan, original, invocation, { ...context, staysAlive: true }, stdin);
   } catch (error) {
     if (!(error instanceof WrapError)) throw error;
     say(error.message);

@@ -7,7 +7,8 @@ import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import type { Paths } from './paths.ts';
 import { loadPlan, type Plan } from './plan.ts';
-import { forwardSignals } from './signals.ts';
+import { loadRest } from './rest.ts';
+import type { Forwarding } from './signals.ts';
 
 /** What a run depends on. */
 export interface Context {
@@ -17,6 +18,9 @@ export interface Context {
   /** The shipped providers.toml. */
   catalog: string;
   now(): number;
+  signals: Forwarding;
+  /** More commands will run in this process. */
+  staysAlive?: boolean;
 }
 
 /** How a process is to end. */
@@ -44,7 +48,7 @@ export async function run(cli: string, original: string, args: readonly string[]
   const invocation = readInvocation(args, plan.provider);
   const repl = plan.provider.line_repl;
   if (repl && args.length === repl.args.length && args.every((arg, i) => arg === repl.args[i])) {
-    const { lineRepl } = await import('./repl.ts');
+    const { lineRepl } = await loadRest();
     return lineRepl(plan, original, context);
   }
   if (invocation.passthrough || invocation.ownCredential || args.length === 0) return asIs();
@@ -52,15 +56,15 @@ export async function run(cli: string, original: string, args: readonly string[]
 }
 
 /** Runs the original with the caller's environment, terminal and signals, and no account. */
-export function runOriginal(original: string, args: readonly string[], context: Pick<Context, 'env'>): Promise<End> {
-  const signals = forwardSignals();
+export function runOriginal(
+  original: string,
+  args: readonly string[],
+  context: Pick<Context, 'env' | 'signals'>,
+): Promise<End> {
   const child = spawn(original, args, { stdio: 'inherit', env: callerEnvironment(context.env) });
-  signals.target = child;
+  context.signals.to(child);
   return new Promise((resolve, reject) => {
-    child.on('exit', (exit, signal) => {
-      signals.stop();
-      resolve({ exit, signal });
-    });
+    child.on('exit', (exit, signal) => resolve({ exit, signal }));
     child.on('error', error => {
       if (child.pid === undefined) reject(cannotStart(original, error));
     });

@@ -3,37 +3,41 @@ import type { ChildProcess } from 'node:child_process';
 import * as fs from 'node:fs';
 import { readText } from './store.ts';
 
-const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGXCPU'] as const;
+const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 export interface Forwarding {
-  /** The process that gets signals from now on; without one, a signal ends this process. */
-  target: ChildProcess | undefined;
+  /** Signals go to this process from now on. */
+  to(child: ChildProcess): void;
+  /** Gives signals their default effect again. Needed before this process blocks; costs a millisecond. */
+  stop(): void;
   /** The first signal that arrived and would end a program. */
   received: NodeJS.Signals | undefined;
-  /** Gives signals their default effect again. */
-  stop(): void;
 }
 
-/** Starts forwarding. Call `stop` before the process writes or ends by itself. */
-export function forwardSignals(): Forwarding {
-  const handlers = FORWARDED.map(signal => [signal, () => receive(signal)] as const);
-  const forwarding: Forwarding = {
-    target: undefined,
-    received: undefined,
-    stop: () => {
-      for (const [signal, handler] of handlers) process.off(signal, handler);
-    },
-  };
+/** Forwarding that starts with the first child. Between two children a signal ends this process. */
+export function signalForwarding(): Forwarding {
+  let child: ChildProcess | undefined;
+  let active = false;
   const receive = (signal: NodeJS.Signals) => {
     if (signal !== 'SIGUSR1' && signal !== 'SIGUSR2') forwarding.received ??= signal;
-    if (!forwarding.target) {
+    if (child?.exitCode !== null || child.signalCode !== null) {
       forwarding.stop();
       process.kill(process.pid, signal);
-    } else if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) {
-      forwarding.target.kill(signal);
-    }
+    } else if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) child.kill(signal);
   };
-  for (const [signal, handler] of handlers) process.on(signal, handler);
+  const forwarding: Forwarding = {
+    received: undefined,
+    to: next => {
+      child = next;
+      forwarding.received = undefined;
+      if (!active) for (const signal of FORWARDED) process.on(signal, receive);
+      active = true;
+    },
+    stop: () => {
+      if (active) for (const signal of FORWARDED) process.off(signal, receive);
+      active = false;
+    },
+  };
   return forwarding;
 }
 

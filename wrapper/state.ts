@@ -1,6 +1,6 @@
 // What the wrapper learns while it runs, one file per CLI: default account, rests, jobs, capacity. Losing it loses no account.
-import { createHmac, randomBytes } from 'node:crypto';
 import * as path from 'node:path';
+import { hmac, randomHex } from './hash.ts';
 import type { Paths } from './paths.ts';
 import { readText, withLock, writeAtomic } from './store.ts';
 
@@ -76,7 +76,7 @@ export function updateState(paths: Paths, cli: string, change: (state: CliState)
   const file = stateFile(paths, cli);
   return withLock(file, () => {
     const state = readState(paths, cli);
-    state.salt ||= randomBytes(16).toString('hex');
+    state.salt ||= randomHex(16);
     change(state);
     const jobs = Object.entries(state.jobs);
     if (jobs.length > MAX_JOBS) state.jobs = Object.fromEntries(jobs.slice(-MAX_JOBS));
@@ -116,7 +116,7 @@ export function renameInState(state: CliState, name: string, to?: string): void 
 /** Recognises a credential without keeping it: 64 bits of an HMAC over all values. */
 export function fingerprint(salt: string, env: Record<string, string>): string {
   const sorted = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHmac('sha256', salt).update(JSON.stringify(sorted)).digest('hex').slice(0, 16);
+  return hmac(salt, JSON.stringify(sorted)).slice(0, 16);
 }
 
 /** Whether an account rests now. */

@@ -1,5 +1,4 @@
 // Files that survive kill -9 and concurrent writers: a lock that dies with its owner, and whole-file replacement.
-import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { EXIT, errno, WrapError } from './errors.ts';
@@ -24,7 +23,7 @@ export function readText(file: string): string | undefined {
 export function writeAtomic(file: string, text: string, mode = 0o600): void {
   const dir = path.dirname(file);
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const temporary = path.join(dir, `.${path.basename(file)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`);
+  const temporary = path.join(dir, `.${path.basename(file)}.${unique()}.tmp`);
   try {
     const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
@@ -61,7 +60,7 @@ export function syncDirectory(dir: string): void {
 export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T {
   fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const lock = `${file}.lock`;
-  const mine = `${lock}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  const mine = `${lock}.${unique()}`;
   const deadline = Date.now() + timeoutMs;
   // link(2) lets the lock appear complete or not at all, which open(O_EXCL) followed by write(2) does not.
   fs.writeFileSync(mine, `${process.pid} ${startTime(process.pid)}`, { mode: 0o600, flag: 'wx' });
@@ -131,6 +130,11 @@ function startTime(pid: number): string | undefined {
   if (!stat) return undefined;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}
+
+/** Collisions are excluded by O_EXCL; the directory is the user's own. */
+function unique(): string {
+  return `${process.pid}.${Math.random().toString(36).slice(2, 10)}`;
 }
 
 function pause(ms: number): void {

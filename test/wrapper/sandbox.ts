@@ -30,14 +30,15 @@ export function buildWrapper(): string {
   const share = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-build-'));
   bundle = path.join(share, 'wrap.cjs');
   buildSync({
-    entryPoints: [path.join(root, 'wrapper/main.ts')],
-    outfile: bundle,
+    entryPoints: { wrap: path.join(root, 'wrapper/main.ts'), 'wrap-rest': path.join(root, 'wrapper/manage.ts') },
+    outdir: share,
+    outExtension: { '.js': '.cjs' },
     bundle: true,
     format: 'cjs',
     platform: 'node',
     target: 'node20',
     minify: true,
-    define: { __VERSION__: '"0.0.0-test"' },
+    define: { __VERSION__: '"0.0.0-test"', __REST__: '"wrap-rest.cjs"' },
   });
   fs.copyFileSync(path.join(root, 'wrapper/providers.toml'), path.join(share, 'providers.toml'));
   process.on('exit', () => fs.rmSync(share, { recursive: true, force: true }));

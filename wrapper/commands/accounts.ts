@@ -3,9 +3,9 @@ import { statSync } from 'node:fs';
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
 import { loadCatalog, providerOf } from '../catalog.ts';
+import { refreshPlans } from '../compile.ts';
 import { Account, type Change, editConfig, readConfig, same } from '../config.ts';
 import { EXIT, reason, WrapError } from '../errors.ts';
-import { refreshPlans } from '../plan.ts';
 import type { Context } from '../run.ts';
 import { assertCredential, storeSecret } from '../secrets.ts';
 import { readText } from '../store.ts';
@@ -92,7 +92,7 @@ export async function importAccounts(
       changes.push({ add: { ...account, env } });
     }
     editConfig(paths.config, changes);
-    await refreshPlans(new Set(wanted.map(account => account.cli)), context);
+    refreshPlans(new Set(wanted.map(account => account.cli)), context);
   }
   if (wanted.some(account => Object.keys(account.secrets).length > 0) && (statSync(file).mode & 0o077) !== 0) {
     process.stderr.write(`culvert-wrap: others can read ${file}, which holds credentials; remove it\n`);

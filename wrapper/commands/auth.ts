@@ -1,8 +1,8 @@
 // The account commands under a CLI's auth command (`firecrawl login add team-b`).
 import { loadCatalog, type Provider, providerOf } from '../catalog.ts';
+import { refreshPlans } from '../compile.ts';
 import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from '../config.ts';
 import { EXIT, WrapError } from '../errors.ts';
-import { refreshPlans } from '../plan.ts';
 import type { Context } from '../run.ts';
 import { assertCredential, describeSource, forgetSecret, moveSecrets, storeSecret } from '../secrets.ts';
 import { isResting, readState, renameInState, setDefault, updateState } from '../state.ts';
@@ -125,7 +125,7 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   const account: Account = { cli, name, enabled: true, env };
   editConfig(paths.config, existing ? [{ set: { cli, name }, key: 'env', value: env }] : [{ add: account }]);
   updateState(paths, cli, state => void delete state.resting[name]);
-  await refreshPlans([cli], context);
+  refreshPlans([cli], context);
   emit(
     options.json,
     { cli, account: name, terms: provider.terms_note ?? null },
@@ -146,7 +146,7 @@ export async function setEnabled(
 ): Promise<void> {
   find(accountsOf(cli, context.paths.config), cli, name);
   editConfig(context.paths.config, [{ set: { cli, name }, key: 'enabled', value: enabled }]);
-  await refreshPlans([cli], context);
+  refreshPlans([cli], context);
   emit(options.json, { cli, account: name, enabled }, `"${name}" of ${cli} is ${enabled ? 'enabled' : 'disabled'}`);
 }
 
@@ -159,7 +159,7 @@ export async function remove(cli: string, name: string, options: Options, contex
     await forgetSecret(source, { cli, account: name, variable }, paths);
   }
   updateState(paths, cli, state => renameInState(state, name));
-  await refreshPlans([cli], context);
+  refreshPlans([cli], context);
   emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}`);
 }
 
@@ -180,7 +180,7 @@ export async function rename(cli: string, from: string, to: string, options: Opt
     await forgetSecret(source, { cli, account: from, variable }, paths);
   }
   updateState(paths, cli, state => renameInState(state, from, to));
-  await refreshPlans([cli], context);
+  refreshPlans([cli], context);
   emit(options.json, { cli, account: to }, `"${from}" of ${cli} is now "${to}"`);
 }
 

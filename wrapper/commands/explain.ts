@@ -23,7 +23,7 @@ export async function explain(
   const invocation = readInvocation(args, provider);
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
-  const directory = await chooseByDirectory(cli, context.cwd, context.paths);
+  const directory = chooseByDirectory(cli, context.cwd, context.paths);
   const named = context.env.CULVERT_WRAP_ACCOUNT;
   const choice: Choice = named
     ? { by: 'environment', name: named }

@@ -2,10 +2,11 @@
 import * as path from 'node:path';
 import { readAudit } from '../audit.ts';
 import { readConfig } from '../config.ts';
-import { DIRECTORY_FILE, distrust, findUpwards, trust } from '../directory.ts';
+import { distrust, readDirectoryFile, trust } from '../directory.ts';
 import { EXIT, WrapError } from '../errors.ts';
 import type { Context } from '../run.ts';
 import { describeSource } from '../secrets.ts';
+import { DIRECTORY_FILE } from '../upwards.ts';
 import { emit, table, time } from './print.ts';
 
 interface Options {
@@ -41,7 +42,7 @@ export function setTrust(
   options: Options,
   { paths, cwd }: Context,
 ): void {
-  const found = findUpwards(path.resolve(cwd, directory ?? '.'));
+  const found = readDirectoryFile(path.resolve(cwd, directory ?? '.'));
   if (!found) {
     throw new WrapError(
       'no-directory-file',
@@ -62,7 +63,10 @@ export function setTrust(
 
 /** `audit`: the newest entries, oldest first. */
 export function showAudit(options: Options & { last?: string }, { paths }: Context): void {
-  const entries = readAudit(paths, Number(options.last ?? 50) || 50);
+  const entries = readAudit(paths, Number(options.last ?? 50) || 50).map(entry => ({
+    ...entry,
+    at: new Date(entry.at).toISOString(),
+  }));
   const rows = entries.map(entry => [
     time(entry.at),
     entry.cli,

@@ -1,20 +1,20 @@
 // `install` and `uninstall`.
 import { loadCatalog, providerOf } from '../catalog.ts';
+import { refreshPlans } from '../compile.ts';
 import { readConfig } from '../config.ts';
 import { WrapError } from '../errors.ts';
 import { findOnPath, install, readInstalls, uninstall } from '../install.ts';
-import { refreshPlans } from '../plan.ts';
 import type { Context } from '../run.ts';
 import type { Programs } from '../shim.ts';
 import { emit } from './print.ts';
 
 /** `install [cli…]`: with no name, every CLI of the catalog that is on PATH. */
-export async function installShims(
+export function installShims(
   names: readonly string[],
   options: { json?: boolean; dir?: string; force?: boolean },
   context: Context,
   programs: Programs,
-): Promise<void> {
+): void {
   const { paths, env } = context;
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const search = env.PATH ?? '';
@@ -35,14 +35,16 @@ export async function installShims(
     });
     results.push({ cli, ...result });
   }
-  await refreshPlans(
-    results.map(({ cli }) => cli),
-    context,
-  ).catch(error => {
+  try {
+    refreshPlans(
+      results.map(({ cli }) => cli),
+      context,
+    );
+  } catch (error) {
     // The shims work without a plan; whoever broke the configuration is told.
     if (!(error instanceof WrapError)) throw error;
     process.stderr.write(`culvert-wrap: ${error.message}\n`);
-  });
+  }
   for (const { cli, bin } of results) {
     const first = search.split(':').find(dir => dir && bin.startsWith(`${dir}/`));
     if (!first)

@@ -1,0 +1,164 @@
+// The wrapper's figures, as ratios or differences measured in the same run; exits 1 when a bar is not met.
+// Run: node --import tsx test/bench/wrapper.ts [rounds]
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { findOnPath } from '../../wrapper/install.ts';
+import { sandbox } from '../wrapper/sandbox.ts';
+
+const rounds = Number(process.argv[2] ?? 40);
+const cleanups: (() => void)[] = [];
+const box = sandbox({ after: (fn?: unknown) => void cleanups.push(fn as () => void) });
+const results: { what: string; value: string; bar: string; ok: boolean }[] = [];
+
+// NODE_EXTRA_CA_CERTS would slow the yardstick down and not the wrapper, which drops it.
+const env = box.env;
+
+box.script('plain', '#!/bin/sh\necho ok\n');
+box.script('twin', '#!/bin/sh\necho ok\n');
+box.script('single', '#!/bin/sh\necho ok\n');
+box.script('many', '#!/bin/sh\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac\necho ok\n');
+for (const name of ['twin', 'single', 'many']) {
+  box.provider(name, `inject = ["FAKE_KEY"]\n[[providers.${name}.rules]]\nclass = "quota"\nstderr = "^Error: quota"`);
+}
+await box.wrap(['install', 'twin']);
+await box.accounts('single', { a: 'ok' });
+await box.accounts('many', { a: 'bad1', b: 'bad2', c: 'bad3', d: 'bad4', e: 'ok' });
+for (const cli of ['single', 'many']) await box.run(cli, ['warm']);
+
+const failing = () => {
+  fs.rmSync(path.join(box.state, 'accounts/many.json'), { force: true });
+  return `${box.bin}/many`;
+};
+const own = measureOne(() => spawnSync('/bin/sh', ['-c', 'echo "Error: quota" >&2; exit 1'], { env }));
+const times = interleave({
+  node: () => [process.execPath, '-e', '0'],
+  direct: () => [`${box.bin}/plain`, 'x'],
+  shim: () => [`${box.bin}/twin`, 'x'],
+  one: () => [`${box.bin}/single`, 'x'],
+  five: () => [failing(), 'x'],
+});
+const difference = (a: keyof typeof times, b: keyof typeof times) =>
+  median(times[a]!.map((ms, i) => ms - times[b]![i]!));
+const ratio = (a: keyof typeof times, b: keyof typeof times) => median(times[a]!.map((ms, i) => ms / times[b]![i]!));
+
+report('shim without accounts, over a trivial script', difference('shim', 'direct'), 1.5, 'ms more');
+report('one account, success, against node -e 0', ratio('one', 'node'), 1.5, '×');
+console.log(`  (one account: ${difference('one', 'direct').toFixed(1)} ms over the original)`);
+report('each further failed account', difference('five', 'one') / 4 - own, 5, 'ms');
+
+const firecrawl = findOnPath('firecrawl', `${process.env.CULVERT_TEST_UPSTREAMS ?? ''}:${process.env.PATH}`);
+if (firecrawl) {
+  fs.symlinkSync(fs.realpathSync(firecrawl), path.join(box.bin, 'firecrawl'));
+  await box.wrap(['install', 'firecrawl']);
+  const pair = interleave({
+    original: () => [fs.realpathSync(firecrawl), '--version'],
+    shimmed: () => [`${box.bin}/firecrawl`, '--version'],
+  });
+  report('firecrawl --version', median(pair.shimmed!.map((ms, i) => ms / pair.original![i]!)), 1.02, '×');
+} else console.log('skipped: firecrawl --version (no firecrawl on PATH or in CULVERT_TEST_UPSTREAMS)');
+
+await throughput();
+await firstByte();
+
+console.table(Object.fromEntries(results.map(({ what, ...rest }) => [what, rest])));
+for (const cleanup of cleanups) cleanup();
+process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
+
+/** 1 GB through the commit point, with the largest resident size of the wrapper's own process. */
+async function throughput() {
+  const megabytes = 1024;
+  const text = `#!/bin/sh\nexec head -c ${megabytes}M /dev/zero\n`;
+  box.script('flood', text);
+  box.script('floodplain', text);
+  box.provider('flood', 'inject = ["FAKE_KEY"]');
+  await box.accounts('flood', { a: 'k1', b: 'k2' });
+  const ratios: number[] = [];
+  let peak = 0;
+  for (let i = 0; i < 5; i++) {
+    const direct = await drain(`${box.bin}/floodplain`);
+    const wrapped = await drain(`${box.bin}/flood`);
+    if (wrapped.bytes !== megabytes * 1024 * 1024) throw new Error(`lost bytes: ${wrapped.bytes}`);
+    ratios.push(wrapped.ms / direct.ms);
+    peak = Math.max(peak, wrapped.peak);
+  }
+  report('1 GB of stdout through the commit point', median(ratios), 1.6, '×');
+  report('memory meanwhile', peak / 1024, 80, 'MB');
+}
+
+async function firstByte() {
+  box.script('slow', '#!/bin/sh\necho first\nexec sleep 2\n');
+  box.provider('slow', 'inject = ["FAKE_KEY"]');
+  await box.accounts('slow', { a: 'k1', b: 'k2' });
+  const child = spawn(`${box.bin}/slow`, ['x'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const started = performance.now();
+  await new Promise(resolve => child.stdout.once('data', resolve));
+  report('first byte of a slow upstream', performance.now() - started, 500 + 100, 'ms (window 500)');
+  child.kill();
+}
+
+function drain(program: string): Promise<{ ms: number; bytes: number; peak: number }> {
+  return new Promise(resolve => {
+    const started = performance.now();
+    // The reader is wc, so that this process does not compete for the two cores.
+    const child = spawn('sh', ['-c', `{ ${program} x & echo $! >&3; wait $!; } | wc -c`], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+    });
+    let out = '';
+    let peak = 0;
+    let pid = 0;
+    child.stdio[3]!.on('data', chunk => {
+      pid = Number(chunk);
+    });
+    const timer = setInterval(() => {
+      try {
+        const match = /VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+        if (match) peak = Math.max(peak, Number(match[1]));
+      } catch {
+        // Not started, or gone.
+      }
+    }, 20);
+    child.stdout!.on('data', chunk => {
+      out += chunk;
+    });
+    child.on('close', () => {
+      clearInterval(timer);
+      resolve({ ms: performance.now() - started, bytes: Number(out), peak });
+    });
+  });
+}
+
+function interleave(cases: Record<string, () => string[]>): Record<string, number[]> {
+  const times: Record<string, number[]> = Object.fromEntries(Object.keys(cases).map(name => [name, []]));
+  for (let round = -2; round < rounds; round++) {
+    for (const [name, command] of Object.entries(cases).sort(() => Math.random() - 0.5)) {
+      const [program, ...args] = command();
+      const started = performance.now();
+      const { status, stderr } = spawnSync(program!, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+      const ms = performance.now() - started;
+      if (status !== 0) throw new Error(`${name}: exit ${status}: ${stderr}`);
+      if (round >= 0) times[name]!.push(ms);
+    }
+  }
+  return times;
+}
+
+function measureOne(run: () => void): number {
+  return median(
+    Array.from({ length: rounds }, () => {
+      const started = performance.now();
+      run();
+      return performance.now() - started;
+    }),
+  );
+}
+
+function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}
+
+function report(what: string, value: number, bar: number, unit: string): void {
+  results.push({ what, value: `${value.toFixed(2)} ${unit}`, bar: `≤ ${bar}`, ok: value <= bar });
+}
