@@ -4,13 +4,18 @@ import { after, before, describe, it } from 'node:test';
 import { ACTIONS, type ActionName } from '../../daemon/api/schema.ts';
 import { planAction } from '../../daemon/warp/actions.ts';
 import { type Command, subcommandsOf } from '../../daemon/warp/emulator/grammar.ts';
+import { helpPage } from '../../daemon/warp/emulator/help.ts';
+import { type Parsed, parse } from '../../daemon/warp/emulator/parse.ts';
 import { rootOf } from '../../daemon/warp/emulator/root.ts';
-import { eraOf } from '../../daemon/warp/emulator/version.ts';
+import { type Era, eraOf } from '../../daemon/warp/emulator/version.ts';
 import { readArgv } from '../../daemon/warp/reads.ts';
 import { capabilitiesOf } from '../../daemon/warp/version.ts';
 import { type Emulator, emulator } from './emulator.ts';
 
 const VERSIONS = ['2022.4.117', '2023.3.398', '2024.2.62', '2024.6.497', '2024.9.346', '2025.9.558', '2026.7.1377.0'];
+
+/** One of each command line: flat, flat with warnings, grouped without and with the newest commands. */
+const GENERATIONS = ['2022.4.117', '2024.6.497', '2024.9.346', '2026.7.1377.0'];
 
 const VALUES: Partial<Record<ActionName, string>> = {
   setMode: 'warp+doh',
@@ -54,6 +59,11 @@ const STAGE: Partial<Record<ActionName, string[]>> = {
   ],
 };
 
+function printed(parsed: Parsed, era: Era): string {
+  assert.equal(parsed.kind, 'help');
+  return parsed.kind === 'help' ? helpPage(parsed.path, parsed.long, era) : '';
+}
+
 describe("the emulator's command line", { concurrency: 2 }, () => {
   let shared: Emulator;
   before(async () => {
@@ -68,7 +78,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
   };
 
   for (const version of VERSIONS) {
-    it(`has a help page for every command of ${version}, also by "help", and exits 0`, async () => {
+    it(`has a help page for every command of ${version}, also by "help"`, () => {
       const era = eraOf(version);
       const paths: string[][] = [];
       const walk = (command: Command, path: string[]) => {
@@ -77,18 +87,16 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
       };
       walk(rootOf(era), []);
       assert.ok(paths.length > 30);
-      const as = { CULVERT_EMULATOR_VERSION: version };
       for (const path of paths) {
-        const { stdout, stderr, exitCode } = await shared.runWith(as, ...path, '--help');
-        assert.deepEqual([stderr, exitCode], ['', 0], path.join(' '));
-        assert.match(stdout, new RegExp(`(Usage: |USAGE:\\n {4})warp-cli ?${path.join(' ').replaceAll('+', '\\+')}`));
-        assert.ok(!/undefined|\[object/.test(stdout), stdout);
+        const page = printed(parse([...path, '--help'], era), era);
+        assert.match(page, new RegExp(`(Usage: |USAGE:\\n {4})warp-cli ?${path.join(' ')}`));
+        assert.ok(!/undefined|\[object/.test(page), page);
+        assert.equal(printed(parse(['help', ...path], era), era), page, `help ${path.join(' ')}`);
       }
-      const [some = []] = paths.filter(path => path.length > 0);
-      const [byFlag, byWord] = [await shared.runWith(as, ...some, '--help'), await shared.runWith(as, 'help', ...some)];
-      assert.equal(byWord.stdout, byFlag.stdout);
     });
+  }
 
+  for (const version of GENERATIONS) {
     it(`understands the command that the daemon sends for every action to ${version}`, async () => {
       const it_ = await emulator({ version });
       try {
@@ -106,7 +114,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
           const { stderr, exitCode } = await it_.run(...argv);
           // Commands that came later are refused as unknown, which the daemon reads as "unsupported by this CLI".
           if (/unrecognized subcommand|wasn't expected/.test(stderr)) {
-            assert.notEqual(version, VERSIONS.at(-1), `${name}: ${stderr}`);
+            assert.notEqual(version, GENERATIONS.at(-1), `${name}: ${stderr}`);
             continue;
           }
           assert.equal(exitCode, 0, `${name}: ${argv.join(' ')}: ${stderr}`);

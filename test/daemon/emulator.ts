@@ -83,7 +83,7 @@ function run(bin: string, argv: string[], env: NodeJS.ProcessEnv): Promise<Resul
 }
 
 /** The bundle under build/test, named by what it was made from: test files in parallel find it or make the same. */
-async function bundled(): Promise<string> {
+export async function bundled(): Promise<string> {
   const names = (await readdir(SOURCE, { recursive: true })).filter(name => name.endsWith('.ts')).sort();
   const hash = createHash('sha256');
   for (const name of names) hash.update(`${name}\0`).update(await readFile(join(SOURCE, name)));

@@ -79,9 +79,10 @@ function putAside(file: string): void {
   }
 }
 
-/** Without fsync: a killed process can't lose a rename, and after a power cut an emulator may begin anew. */
+/** Its holder alone writes, so one name for the new file does, and what a killed one left is overwritten.
+ * Without fsync: a killed process can't lose a rename, and after a power cut an emulator may begin anew. */
 function replace(file: string, text: string): void {
-  const next = `${file}.${process.pid}.next`;
+  const next = `${file}.next`;
   const fd = openSync(next, 'w', 0o600);
   try {
     writeFileSync(fd, text);
