@@ -16,12 +16,12 @@ export interface BlockedPage {
 
 /** Page of one blocked state, in the language of `words`. Addresses: Cloudflare's package site and legal pages. */
 export function blockedPage(blocked: Blocked, { _ }: Words): BlockedPage {
-  const nothing = { commands: [], links: [], action: null, open: null };
+  // the theme's icons come and go with its versions
+  const nothing = { icon: `culvert-${blocked}-symbolic`, commands: [], links: [], action: null, open: null };
   switch (blocked) {
     case 'cli-missing':
       return {
         ...nothing,
-        icon: 'folder-download-symbolic',
         title: _('Cloudflare WARP is not installed'),
         description: _(
           'Culvert controls the official WARP client, which is a package of its own. Install it, and this page goes away by itself.',
@@ -32,7 +32,6 @@ export function blockedPage(blocked: Blocked, { _ }: Words): BlockedPage {
     case 'service-stopped':
       return {
         ...nothing,
-        icon: 'system-run-symbolic',
         title: _('The WARP service is not running'),
         description: _(
           'WARP’s background service, warp-svc, does the tunnelling, and only an administrator can start it. Culvert notices when it runs.',
@@ -46,7 +45,6 @@ export function blockedPage(blocked: Blocked, { _ }: Words): BlockedPage {
       ];
       return {
         ...nothing,
-        icon: 'emblem-documents-symbolic',
         title: _('Accept Cloudflare’s terms'),
         description: _('WARP is a service of Cloudflare and works only after you agreed to its terms.'),
         links,
@@ -64,7 +62,6 @@ export function blockedPage(blocked: Blocked, { _ }: Words): BlockedPage {
     case 'not-registered':
       return {
         ...nothing,
-        icon: 'contact-new-symbolic',
         title: _('This device is not registered'),
         description: _(
           'Registering gives this device its own keys with Cloudflare. It is free and asks for no e-mail address or password.',
@@ -74,7 +71,6 @@ export function blockedPage(blocked: Blocked, { _ }: Words): BlockedPage {
     case 'not-authorized':
       return {
         ...nothing,
-        icon: 'changes-prevent-symbolic',
         title: _('Not authorised'),
         description: _(
           'WARP refuses commands from this user: an organisation manages this device, or another user of it registered WARP. Ask the administrator, or use WARP as that user.',

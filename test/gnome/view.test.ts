@@ -11,6 +11,7 @@ import { configWord, describe, iconName, type Look, lossWord } from '../../gnome
 import { fill, type Words } from '../../gnome/words.ts';
 import { createDaemon } from './daemon.ts';
 
+const ICONS = new URL('../../data/icons/', import.meta.url);
 const words: Words = { _: text => text, ngettext: (one, many, n) => (n === 1 ? one : many) };
 const states = ConnectionState.options;
 
@@ -28,10 +29,9 @@ test('each state has its own label and icon', () => {
 
 test('every icon that is named exists', () => {
   for (const look of [...states, 'blocked', 'unavailable'] satisfies Look[])
-    assert.ok(
-      existsSync(new URL(`../../data/icons/hicolor/symbolic/status/${iconName(look)}.svg`, import.meta.url)),
-      look,
-    );
+    assert.ok(existsSync(new URL(`hicolor/symbolic/status/${iconName(look)}.svg`, ICONS)), look);
+  for (const blocked of Blocked.options)
+    assert.ok(existsSync(new URL(`panel/${blockedPage(blocked, words).icon}.svg`, ICONS)), blocked);
 });
 
 const toggles: [Snapshot['status']['state'], boolean, boolean, string | null, string][] = [

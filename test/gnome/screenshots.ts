@@ -1,0 +1,190 @@
+// Takes the README's pictures anew, from the present source: node --import tsx test/gnome/screenshots.ts [NAME…]
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Snapshot } from '../../daemon/api/schema.ts';
+import { createDaemon, type FakeDaemon, noTunnel } from './daemon.ts';
+import { type Desktop, missing, openDesktop, startDriver, until } from './desktop.ts';
+
+const OUT = fileURLToPath(new URL('../../data/screenshots', import.meta.url));
+const TALL = [440, 760] as const;
+
+interface Scene {
+  status: Partial<Snapshot['status']>;
+  /** Text that shows that the scene is complete. */
+  shows: string;
+  size?: readonly [number, number];
+  themes?: ('light' | 'dark')[];
+  emulated?: boolean;
+  mode?: string;
+}
+
+const SCENES: Record<string, Scene> = {
+  connected: { status: { state: 'connected', network: 'healthy' }, shows: 'Connected', size: [440, 1010] },
+  connecting: {
+    status: { state: 'connecting', reason: { code: null, text: 'Performing connectivity checks' } },
+    shows: 'Connecting…',
+  },
+  disconnected: {
+    status: { state: 'disconnected', reason: { code: 'Manual', text: 'Manual disconnection' } },
+    shows: 'Disconnected',
+  },
+  unable: {
+    status: { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy eyeballs failed' } },
+    shows: 'Unable to connect',
+    themes: ['light'],
+  },
+  'not-registered': { status: { blocked: 'not-registered' }, shows: 'Register' },
+  'terms-not-accepted': { status: { blocked: 'terms-not-accepted' }, shows: 'Accept…', themes: ['light'] },
+  'service-stopped': { status: { blocked: 'service-stopped' }, shows: 'Start it now:', themes: ['dark'] },
+  'cli-missing': { status: { blocked: 'cli-missing' }, shows: 'Installation Guide', themes: ['light'] },
+  'not-authorized': { status: { blocked: 'not-authorized' }, shows: 'Not authorised', themes: ['dark'] },
+  wide: { status: { state: 'connected', network: 'healthy' }, shows: 'Connected', size: [1000, 700] },
+  narrow: {
+    status: { state: 'connected', network: 'healthy' },
+    shows: 'Demo: emulated tunnel, nothing is protected',
+    size: [360, 640],
+    themes: ['light'],
+    emulated: true,
+  },
+};
+
+const XFCE_PANEL = `<?xml version="1.0" encoding="UTF-8"?>
+<channel name="xfce4-panel" version="1.0">
+  <property name="configver" type="int" value="2"/>
+  <property name="panels" type="array">
+    <value type="int" value="1"/>
+    <property name="dark-mode" type="bool" value="false"/>
+    <property name="panel-1" type="empty">
+      <property name="position" type="string" value="p=6;x=0;y=0"/>
+      <property name="length" type="uint" value="100"/>
+      <property name="position-locked" type="bool" value="true"/>
+      <property name="size" type="uint" value="36"/>
+      <property name="plugin-ids" type="array"><value type="int" value="1"/><value type="int" value="2"/></property>
+    </property>
+  </property>
+  <property name="plugins" type="empty">
+    <property name="plugin-1" type="string" value="systray"/>
+    <property name="plugin-2" type="string" value="clock"/>
+  </property>
+</channel>
+`;
+
+const wanted = process.argv.slice(2);
+const absent = missing('xdotool', 'import', 'convert', 'xfce4-panel');
+if (absent) throw new Error(`pictures can't be taken: ${absent}`);
+mkdirSync(OUT, { recursive: true });
+await takePanel();
+if (!wanted.length || wanted.includes('tray')) await takeTray();
+process.exit();
+
+async function takePanel(): Promise<void> {
+  const desktop = await openDesktop('1100x1100');
+  const daemon = createDaemon(desktop.socket);
+  await daemon.listen();
+  const ask = startDriver(desktop, 'driver.py');
+  desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'panel.js')]);
+  await ask({ do: 'find', name: 'Disconnected' });
+  const window = tool(desktop, 'xdotool', 'search', '--onlyvisible', '--name', '^Culvert$').split('\n').at(-1)!;
+  for (const [name, scene] of Object.entries(SCENES)) {
+    if (wanted.length && !wanted.includes(name)) continue;
+    for (const theme of scene.themes ?? ['light', 'dark']) {
+      const [width, height] = scene.size ?? TALL;
+      tool(desktop, 'xdotool', 'windowsize', '--sync', window, String(width), String(height));
+      play(daemon, scene, theme);
+      await ask({ do: 'find', name: scene.shows });
+      await still(desktop, window, join(OUT, `panel-${name}-${theme}.png`));
+    }
+  }
+  await desktop.close();
+  await daemon.stop();
+}
+
+function play(daemon: FakeDaemon, { status, emulated = false, mode = 'warp' }: Scene, theme: 'light' | 'dark'): void {
+  const seconds = status.state === 'connecting' ? 2 : 3723;
+  const since = new Date(Date.now() - 1000 * seconds).toISOString();
+  daemon.setConfig({ ui: { theme } });
+  daemon.set('tunnelCli', { emulated });
+  daemon.set('settings', { Mode: mode });
+  // through another state, so that the curve starts anew
+  daemon.set('status', { state: 'disconnected', blocked: null });
+  const plain = { state: 'unable', reason: null, network: null, blocked: null, since, raw: 'x' } as const;
+  daemon.set('status', { ...plain, ...status });
+  daemon.set('tunnel', noTunnel());
+  if (status.state !== 'connected') return;
+  for (let i = 0; i < 60; i++) daemon.set('tunnel', figures(i));
+}
+
+/** Five minutes of figures, with one hiccup. */
+function figures(i: number): Snapshot['tunnel'] {
+  const latencyMs = 12 + Math.round(3 * Math.sin(i / 5) + 2 * Math.sin(i * 1.7) + (i === 41 ? 16 : 0));
+  return {
+    ...{ protocol: 'MASQUE (HTTPS via UDP)', proxyPort: null, endpoints: ['162.159.198.2'], colo: 'MAD' },
+    ...{ handshakeAgeSeconds: 100 + 5 * i, bytesSent: 2.8e6 + i * 9e3, bytesReceived: 142e6 + i * 2e5 },
+    ...{ latencyMs, loss: 0.0002, at: new Date(Date.now() - 5000 * (60 - i)).toISOString() },
+  };
+}
+
+/** A real panel, the tray in it, and its menu opened by a real click. */
+async function takeTray(): Promise<void> {
+  const desktop = await openDesktop('240x176');
+  const daemon = createDaemon(desktop.socket);
+  await daemon.listen();
+  const settings = join(desktop.env.XDG_CONFIG_HOME!, 'xfce4', 'xfconf', 'xfce-perchannel-xml');
+  mkdirSync(settings, { recursive: true });
+  writeFileSync(join(settings, 'xfce4-panel.xml'), XFCE_PANEL);
+  desktop.start('xfwm4', ['--compositor=off']);
+  desktop.start('xfce4-panel', ['--disable-wm-check']);
+  desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')]);
+  await until('the stream', () => daemon.streams() === 1);
+  for (const [name, scene] of [
+    ['connected', SCENES.connected!],
+    ['disconnected', SCENES.disconnected!],
+  ] as const) {
+    play(daemon, scene, 'light');
+    const host = () => tool(desktop, 'xdotool', 'search', '--class', 'xfce4-panel');
+    await until('the panel', () => host());
+    await settled(desktop, 'root');
+    tool(desktop, 'xdotool', 'mousemove', '20', '20', 'click', '3');
+    await settled(desktop, 'root');
+    await still(desktop, 'root', join(OUT, `tray-${name}.png`));
+    tool(desktop, 'xdotool', 'key', 'Escape');
+  }
+  await desktop.close();
+  await daemon.stop();
+}
+
+/** Waits for two equal pictures a moment apart, as transitions have no end that could be asked for. */
+async function settled(desktop: Desktop, window: string): Promise<void> {
+  const look = () => tool(desktop, 'sh', '-c', `import -window ${window} rgb:- | md5sum`);
+  let before = '';
+  let same = 0;
+  await until('a still picture', async () => {
+    await new Promise(resolve => setTimeout(resolve, 200));
+    const now = look();
+    same = now === before ? same + 1 : 0;
+    before = now;
+    // a clock ticks once a second
+    return same >= 2;
+  });
+}
+
+async function still(desktop: Desktop, window: string, file: string): Promise<void> {
+  await settled(desktop, window);
+  tool(desktop, 'import', '-window', window, '-strip', '-define', 'png:compression-level=9', file);
+  console.log(file);
+}
+
+function tool(desktop: Desktop, command: string, ...args: string[]): string {
+  try {
+    return execFileSync(command, args, {
+      env: desktop.env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
+  } catch (error) {
+    if (command === 'xdotool' && args[0] === 'search') return '';
+    throw error;
+  }
+}
