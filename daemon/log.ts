@@ -51,7 +51,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   return out
     .replace(/(?<![\w-])[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}(?![\w-])/g, maskLicense)
     .replace(/(\blicen[sc]e(?: key)?"?\s*[:=]\s*"?)([^\s",}]+)/gi, (_, key, value) => key + maskLicense(value))
-    .replace(/\beyJ[\w-]{8,}(?:\.[\w-]*)+/g, BLANK)
+    .replace(/(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*)+/g, BLANK)
     .replace(/([?&](?:token|code|access_token|secret|key)=)[^\s&"'<>]+/gi, `$1${BLANK}`)
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${BLANK}`)
     .replace(/("(?:\w*_)?(?:token|secret|password|private_key)"\s*:\s*")(?:[^"\\]|\\.)*/gi, `$1${BLANK}`)

@@ -96,7 +96,7 @@ function deviceOf(item: Json): Device | [] {
 
 function factsOf(lines: string[]): Map<string, string> {
   const pairs = lines.flatMap(line => {
-    const [, key, value] = /^\s*([^:]+):\s+(\S.*)$/.exec(line) ?? [];
+    const [, key, value] = /^([^:]+):\s+(\S.*)$/.exec(line.trim()) ?? [];
     return key && value ? [[key.toLowerCase(), value.trim()] as const] : [];
   });
   return new Map(pairs);

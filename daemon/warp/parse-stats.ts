@@ -29,7 +29,7 @@ function parseText(lines: string[]): StatsReading | null {
   const facts = new Map<string, string>();
   // `Sent: 2.8MB; Received: 14.2MB` is one line; older versions end a line with a stray semicolon.
   for (const part of lines.flatMap(line => line.split(';'))) {
-    const [, key, value] = /^\s*([^:]+):\s+(\S.*?)\s*$/.exec(part) ?? [];
+    const [, key, value] = /^([^:]+):\s+(\S.*)$/.exec(part.trim()) ?? [];
     if (key && value) facts.set(key.toLowerCase(), value);
   }
   if (!facts.has('endpoints') && !facts.has('sent')) return null;

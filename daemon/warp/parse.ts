@@ -23,7 +23,7 @@ export interface Failure {
 /** Text without colours, carriage returns and other control characters. */
 export function clean(text: string): string {
   return stripVTControlCharacters(text)
-    .replace(/\r\n?/g, '\n')
+    .replace(/\r\n?|[\u2028\u2029]/g, '\n')
     .replace(/[\x00-\x08\x0b-\x1f\x7f\ufeff]/g, '');
 }
 

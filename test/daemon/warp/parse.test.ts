@@ -1,6 +1,7 @@
 // Failures must be told from answers by what is printed, whatever the exit code says.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { redact } from '../../../daemon/log.ts';
 import { failureOf, jsonOf } from '../../../daemon/warp/parse.ts';
 import { parseDevices, parseRegistration } from '../../../daemon/warp/parse-registration.ts';
 import { parseSettings } from '../../../daemon/warp/parse-settings.ts';
@@ -117,5 +118,45 @@ test('a recorded answer that is cut or damaged never turns into another state', 
       assert.ok(state === whole || state === 'unknown', `${JSON.stringify(cut)} is ${state}, the whole is ${whole}`);
       for (const parse of parsers) parse(cut);
     }
+  }
+});
+
+test('a megabyte of hostile text takes no parser longer than a second', () => {
+  const size = 1024 * 1024;
+  const fill = (scrap: string) => scrap.repeat(Math.ceil(size / scrap.length));
+  const texts = [
+    ...[
+      ' ',
+      'eyJ-',
+      '}',
+      '{',
+      '{"a":',
+      ': ',
+      '. ',
+      '"_',
+      'license ',
+      'basic  ',
+      '? ',
+      '(',
+      'Reason: ',
+      '\u001b[',
+      '1m ',
+    ].map(fill),
+    `Status update: ${fill(' ')}\u2028x`,
+    `${fill(' ')}x`,
+    `a: x${fill(' ')}y`,
+    `Sent: ${fill('9')}`,
+    `Mode: ${fill(' on port ')}`,
+    `Excluded routes:\n  a${fill(' ')}(b`,
+    `Mode: Warp\nExclude mode, with hosts/ips:\n${fill('  10.0.0.0/8\n')}`,
+  ];
+  for (const text of texts) {
+    for (const parse of [...parsers, redact, jsonOf]) {
+      const begin = performance.now();
+      parse(text);
+      const ms = performance.now() - begin;
+      assert.ok(ms < 1000, `${parse.name} took ${ms} ms for ${JSON.stringify(text.slice(0, 30))}…`);
+    }
+    failureOf({ stdout: text, stderr: text, exitCode: 1 });
   }
 });
