@@ -164,6 +164,8 @@ describe('faults of the emulator', () => {
     const { stderr, exitCode } = await withFault('servce-down', 'status');
     assert.equal(exitCode, 64);
     assert.match(stderr, /There is no fault "servce-down"\. The faults are: service-down,/);
+    const slow = await it_.runWith({ CULVERT_EMULATOR_CONNECT_MS: 'soon' }, 'connect');
+    assert.match(slow.stderr, /CULVERT_EMULATOR_CONNECT_MS is "soon", not a number of ms/);
     await assert.rejects(it_.control('fault=nonsense'), /There is no fault/);
     await assert.rejects(it_.control('settings.moed=doh'), /The state has no "settings\.moed"/);
     assert.equal((await it_.run('status')).exitCode, 0);

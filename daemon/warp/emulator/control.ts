@@ -22,7 +22,7 @@ Words:
 
 Faults:
 ${Object.entries(FAULTS)
-  .map(([name, about]) => `  ${name.padEnd(21)}${about}`)
+  .map(([name, about]) => `  ${name.padEnd(23)}${about}`)
   .join('\n')}
 
 Environment:

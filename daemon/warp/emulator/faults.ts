@@ -39,7 +39,10 @@ interface Fault {
   scope: string | null;
 }
 
-export class FaultError extends Error {}
+/** A fault, a word of `--emulate` or a variable that is not understood. */
+export class FaultError extends Error {
+  readonly code = 'EUSAGE';
+}
 
 /** Commands that a fault without a scope leaves alone. */
 const SPARED: Partial<Record<FaultName, RegExp>> = {

@@ -42,6 +42,8 @@ export interface Command {
   until?: string;
   hidden?: true;
   aliases?: string[];
+  /** Its `--help` says more than its `-h` although its table does not. */
+  longHelp?: true;
   /** For a flat name: the grouped command line that it stands for. */
   means?: string[];
 }
@@ -80,8 +82,5 @@ export function optionsOf(path: Command[], era: Era): Option[] {
 export function hasLongHelp(path: Command[], era: Era): boolean {
   const command = path.at(-1);
   if (path.length === 1) return era.has('json');
-  return (
-    (command?.args ?? []).some(arg => arg.values?.some(value => value.about)) ||
-    (command?.name === 'list' && !!command.options)
-  );
+  return command?.longHelp ?? (command?.args ?? []).some(arg => arg.values?.some(value => value.about));
 }

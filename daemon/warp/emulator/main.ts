@@ -55,9 +55,8 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   const down = serviceProblem(stored, command, faults, file);
   if (down) return respond(down, command, globals, faults);
 
-  const connectMs = env.CULVERT_EMULATOR_CONNECT_MS ? Number(env.CULVERT_EMULATOR_CONNECT_MS) : null;
   if (options.length > 0) return respond({ kind: 'not-emulated' }, `${command} --${options[0]}`, globals, faults);
-  const answer = perform({ command, args, file, era, faults, connectMs });
+  const answer = perform({ command, args, file, era, faults, connectMs: connectMs(env) });
   // A listener tells the status itself, first and whenever it changes.
   if (globals.listen) {
     const failed = answer.kind !== 'said' && answer.kind !== 'success';
@@ -70,6 +69,14 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
 function print(stream: 1 | 2, text: string, exitCode: number): number {
   write(stream, text);
   return exitCode;
+}
+
+/** How long connecting takes, or null where the state decides. */
+function connectMs(env: NodeJS.ProcessEnv): number | null {
+  const text = env.CULVERT_EMULATOR_CONNECT_MS;
+  if (!text) return null;
+  if (!/^\d{1,9}$/.test(text)) throw new FaultError(`CULVERT_EMULATOR_CONNECT_MS is "${text}", not a number of ms.`);
+  return Number(text);
 }
 
 function stateFile(env: NodeJS.ProcessEnv): string {

@@ -16,11 +16,7 @@ import { freshState } from './fresh.ts';
 import type { State } from './state.ts';
 
 export class StoreError extends Error {
-  readonly code: 'ELOCKED' | 'EFORMAT';
-  constructor(code: StoreError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
+  readonly code = 'ELOCKED';
 }
 
 /**
@@ -79,8 +75,10 @@ function putAside(file: string): void {
   }
 }
 
-/** Its holder alone writes, so one name for the new file does, and what a killed one left is overwritten.
- * Without fsync: a killed process can't lose a rename, and after a power cut an emulator may begin anew. */
+/**
+ * The lock's holder alone writes, so one name for the new file does, and what a killed one left is overwritten.
+ * Without fsync: a killed process can't lose a rename, and after a power cut an emulator may begin anew.
+ */
 function replace(file: string, text: string): void {
   const next = `${file}.next`;
   const fd = openSync(next, 'w', 0o600);
@@ -108,7 +106,8 @@ function lock(path: string): () => void {
       }
       const holder = contents(path);
       if (holder !== null && startOf(holder.split(' ')[0]!) !== holder.split(' ')[1]) breakLock(path, holder);
-      else if (Date.now() > deadline) throw new StoreError('ELOCKED', `The state is locked by ${path} (${holder}).`);
+      else if (Date.now() > deadline)
+        throw new StoreError(`The state is locked by ${path} (process ${holder}). Wait for it, or end it.`);
       else pause(1 + Math.random() * 4);
     }
   } finally {

@@ -20,6 +20,7 @@ const MODES = [
 
 const TARGET_LIST: Command = {
   name: 'list',
+  longHelp: true,
   about: 'List all available targets accessible by the current user',
   options: [
     [
