@@ -6,7 +6,7 @@ import { EXIT, WrapError } from './errors.ts';
 import type { Paths } from './paths.ts';
 import { assertWritable, linkOrCopy, moveBack, place } from './place.ts';
 import { planFile } from './plan.ts';
-import { type Programs, shimOf, shimText } from './shim.ts';
+import { type Programs, recordIn, shimOf, shimText } from './shim.ts';
 import { readText, syncDirectory, withLock, writeAtomic } from './store.ts';
 
 export interface Installed {
@@ -68,9 +68,10 @@ export function install(options: InstallOptions): InstallResult {
   const { cli, paths } = options;
   return withLock(paths.installs, () => {
     const installs = readInstalls(paths);
-    const old = installs[cli];
+    const old = installs[cli] ?? recover(cli, options.bin, options.search);
     if (old && shimOf(old.bin) === cli) {
-      const text = textFor(options, old.original);
+      const text = textFor(options, old);
+      if (!installs[cli]) writeAtomic(paths.installs, `${JSON.stringify({ ...installs, [cli]: old })}\n`);
       if (readText(old.bin) === text) return { change: 'unchanged', bin: old.bin, original: old.original };
       place(paths, old.bin, stage => writeScript(stage, text));
       return { change: 'refreshed', bin: old.bin, original: old.original };
@@ -81,7 +82,7 @@ export function install(options: InstallOptions): InstallResult {
     installs[cli] = entry;
     writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
     if (readText(planFile(paths, cli)) === undefined) writeAtomic(planFile(paths, cli), '');
-    place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry.original)));
+    place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry)));
     return { change: adopted ? 'adopted' : 'installed', bin: entry.bin, original: entry.original };
   });
 }
@@ -89,12 +90,13 @@ export function install(options: InstallOptions): InstallResult {
 /**
  * Takes a shim away and puts the original back, with its inode, times and mode where the file systems allow. A file that
  * somebody else put in the shim's place is left alone.
+ * @param bin the command's name, to look for its shim when the records are lost
  * @throws WrapError `original-missing`, `not-writable`
  */
-export function uninstall(cli: string, paths: Paths): UninstallResult {
+export function uninstall(cli: string, bin: string, paths: Paths, search: string): UninstallResult {
   const result = withLock(paths.installs, (): UninstallResult => {
     const installs = readInstalls(paths);
-    const entry = installs[cli];
+    const entry = installs[cli] ?? recover(cli, bin, search);
     if (!entry) return { change: 'not-installed' };
     const done = takeAway(cli, entry, paths);
     if (entry.kind === 'link') fs.rmSync(entry.original, { force: true });
@@ -132,6 +134,16 @@ export function isLocationDependent(file: string): boolean {
   return /dirname[^\n]*\$\{?0|\$\{0%|BASH_SOURCE|__dirname|__file__|FindBin|(?:require\(|from )\s*['"]\.\.?\//.test(
     text,
   );
+}
+
+/** The record that a shim on `PATH` carries, for when the state directory has been lost. */
+function recover(cli: string, bin: string, search: string): Installed | undefined {
+  return search
+    .split(':')
+    .map(dir => path.resolve(dir || '.', bin))
+    .filter(file => shimOf(file) === cli)
+    .map(recordIn)
+    .find(record => record !== undefined && shimOf(record.bin) === cli);
 }
 
 function findOriginal({ cli, bin, search }: InstallOptions): string {
@@ -251,8 +263,8 @@ function writeScript(file: string, text: string): void {
   fs.closeSync(fd);
 }
 
-function textFor(options: InstallOptions, original: string): string {
-  return shimText(options.cli, original, options.authCommand, options.paths, options.programs);
+function textFor(options: InstallOptions, entry: Installed): string {
+  return shimText(options.cli, entry, options.authCommand, options.paths, options.programs);
 }
 
 function removeIfEmpty(dir: string): void {

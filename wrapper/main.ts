@@ -1,7 +1,7 @@
 // Entry of both faces: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
 import { realpathSync } from 'node:fs';
 import * as path from 'node:path';
-import { EXIT, WrapError } from './errors.ts';
+import { EXIT, isWrapError } from './errors.ts';
 import { pathsFor } from './paths.ts';
 import { loadRest } from './rest.ts';
 import { type Context, run, say } from './run.ts';
@@ -36,7 +36,7 @@ async function main(argv: string[]): Promise<void> {
 }
 
 function fail(error: unknown): void {
-  const known = error instanceof WrapError;
+  const known = isWrapError(error);
   const message = known ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
   // Behind a shim every argument is the upstream's, so `--json` there is no wish for our errors as JSON.
   if (process.argv.includes('--json') && process.argv[2] !== 'shim') {

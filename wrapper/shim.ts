@@ -1,5 +1,7 @@
 // The script put in a command's place: POSIX sh with all paths written in, which starts nothing while no account exists.
 import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Installed } from './install.ts';
 import type { Paths } from './paths.ts';
 import { planFile } from './plan.ts';
 
@@ -7,6 +9,7 @@ import { planFile } from './plan.ts';
 export const AUTH_WORDS = ['list', 'default', 'use', 'add', 'enable', 'disable', 'remove', 'rename'] as const;
 
 const MARKER = '# culvert-wrap shim for ';
+const RECORD = '# was: ';
 
 /** The programs a shim starts. */
 export interface Programs {
@@ -18,18 +21,23 @@ export interface Programs {
 /**
  * The text of a shim. Its here-documents are empty pipes for `pipes.ts`. Its variables have names nobody exports,
  * because assigning to an exported one would change the upstream's environment.
- * @param original what runs when there is nothing to do
+ * @param entry what was there before; it also stands in the shim, for when the state directory is lost
  */
 export function shimText(
   cli: string,
-  original: string,
+  entry: Installed,
   authCommand: string,
   paths: Paths,
   { node, bundle }: Programs,
 ): string {
+  // Without the state directory, a symlink's target can still be run.
+  const fallback = entry.link
+    ? `\n[ -x "$__cw_o" ] || __cw_o=${quote(path.resolve(path.dirname(entry.bin), entry.link))}`
+    : '';
   return `#!/bin/sh
 ${MARKER}${cli}; \`culvert-wrap uninstall ${cli}\` puts the original back.
-__cw_o=${quote(original)}
+${RECORD}${JSON.stringify(entry)}
+__cw_o=${quote(entry.original)}${fallback}
 __cw_p=${quote(planFile(paths, cli))}
 __cw_m=
 if [ -s "$__cw_p" ] || [ ${quote(paths.config)} -nt "$__cw_p" ]; then __cw_m=shim; fi
@@ -62,6 +70,17 @@ if [ -x "$__cw_o" ]; then exec "$__cw_o" "$@"; fi
 echo "culvert-wrap: the original of ${cli} is missing ($__cw_o); install ${cli} again, then run \\\`culvert-wrap install ${cli}\\\`" >&2
 exit 127
 `;
+}
+
+/** What a shim says about the command it replaced, or `undefined` for a file that is no shim. */
+export function recordIn(file: string): Installed | undefined {
+  if (shimOf(file) === undefined) return undefined;
+  const line = fs.readFileSync(file, 'utf8').split('\n')[2] ?? '';
+  try {
+    return line.startsWith(RECORD) ? (JSON.parse(line.slice(RECORD.length)) as Installed) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The CLI whose shim `file` is, or `undefined`. Follows symlinks. */

@@ -2,7 +2,7 @@
 import { loadCatalog, providerOf } from '../catalog.ts';
 import { refreshPlans } from '../compile.ts';
 import { readConfig } from '../config.ts';
-import { WrapError } from '../errors.ts';
+import { isWrapError } from '../errors.ts';
 import { findOnPath, install, readInstalls, uninstall } from '../install.ts';
 import type { Context } from '../run.ts';
 import type { Programs } from '../shim.ts';
@@ -42,7 +42,7 @@ export function installShims(
     );
   } catch (error) {
     // The shims work without a plan; whoever broke the configuration is told.
-    if (!(error instanceof WrapError)) throw error;
+    if (!isWrapError(error)) throw error;
     process.stderr.write(`culvert-wrap: ${error.message}\n`);
   }
   for (const { cli, bin } of results) {
@@ -66,7 +66,10 @@ const CHANGES = {
 /** `uninstall [cli…]`: with no name, all of them. Accounts stay. */
 export function uninstallShims(names: readonly string[], options: { json?: boolean }, context: Context): void {
   const wanted = names.length > 0 ? names : Object.keys(readInstalls(context.paths));
-  const results = wanted.map(cli => ({ cli, ...uninstall(cli, context.paths) }));
+  const results = wanted.map(cli => ({
+    cli,
+    ...uninstall(cli, binOf(cli, context), context.paths, context.env.PATH ?? ''),
+  }));
   const accounts = readAccountsQuietly(context);
   const lines = results.map(({ cli, change, bin, kept }) => {
     if (change === 'not-installed') return `${cli}: is not installed`;
@@ -76,6 +79,15 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
   });
   if (accounts > 0) lines.push(`${accounts} account${accounts === 1 ? '' : 's'} stay in ${context.paths.config}`);
   emit(options.json, { uninstalled: results }, lines.join('\n'));
+}
+
+/** A broken catalog must not keep anybody from uninstalling. */
+function binOf(cli: string, context: Context): string {
+  try {
+    return providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli).bin;
+  } catch {
+    return cli;
+  }
 }
 
 function readAccountsQuietly(context: Context): number {

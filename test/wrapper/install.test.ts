@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { type Sandbox, sandbox } from './sandbox.ts';
+
+const TOOL = '#!/bin/sh\necho "tool $*"\necho "to stderr" >&2\nexit 3\n';
+
+/** Everything a user could notice about a tree: names, kinds, modes, times, contents. */
+function snapshot(dir: string): string[] {
+  return fs
+    .readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .map(name => {
+      const file = path.join(dir, name);
+      const stat = fs.lstatSync(file);
+      if (stat.isDirectory()) return `${name}/ ${stat.mode}`;
+      const content = stat.isSymbolicLink() ? fs.readlinkSync(file) : fs.readFileSync(file, 'hex');
+      return `${name} ${stat.mode} ${stat.mtimeMs} ${content}`;
+    });
+}
+
+function withTool(t: Parameters<typeof sandbox>[0], text = TOOL): Sandbox {
+  const box = sandbox(t);
+  box.script('tool', text);
+  box.provider('tool', 'inject = ["FAKE_KEY"]');
+  return box;
+}
+
+const shimmed = (box: Sandbox, name = 'tool') =>
+  fs.readFileSync(path.join(box.bin, name), 'utf8').includes('culvert-wrap shim');
+
+test('install and uninstall of a file leave the machine as it was, to the byte', async t => {
+  const box = withTool(t);
+  fs.utimesSync(path.join(box.bin, 'tool'), 1_000_000, 1_000_000);
+  fs.chmodSync(path.join(box.bin, 'tool'), 0o751);
+  const before = [snapshot(box.bin), snapshot(box.home)];
+  assert.equal((await box.wrap(['install', 'tool'])).exit, 0);
+  assert.ok(shimmed(box));
+  assert.equal((await box.wrap(['uninstall', 'tool'])).exit, 0);
+  assert.deepEqual([snapshot(box.bin), snapshot(box.home).filter(line => !line.startsWith('.local'))], before);
+  assert.ok(!fs.existsSync(box.state));
+});
+
+test('a relative symlink, as npm makes them, still reaches its target and comes back as it was', async t => {
+  const box = withTool(t);
+  fs.mkdirSync(path.join(box.bin, '../lib'));
+  fs.renameSync(path.join(box.bin, 'tool'), path.join(box.bin, '../lib/cli.sh'));
+  fs.symlinkSync('../lib/cli.sh', path.join(box.bin, 'tool'));
+  fs.lutimesSync(path.join(box.bin, 'tool'), 1_000_000, 1_000_000);
+  const before = snapshot(box.bin);
+  await box.wrap(['install', 'tool']);
+  assert.equal((await box.run('tool', ['a'])).stdout, 'tool a\n');
+  await box.wrap(['uninstall', 'tool']);
+  assert.deepEqual(snapshot(box.bin), before);
+});
+
+test('without accounts a shim is indistinguishable in output, status, signal and stdin', async t => {
+  const script =
+    '#!/bin/sh\ncase "$1" in cat) cat ;; sig) kill -KILL $$ ;; err) echo bad >&2; exit 77 ;; bin) printf "\\000\\377x" ;; esac\n';
+  const box = withTool(t, script);
+  const cases: [string[], string][] = [
+    [['cat'], 'some\ninput'],
+    [['sig'], ''],
+    [['err'], ''],
+    [['bin'], ''],
+    [[], ''],
+    [['--version'], ''],
+    [['login', 'other', ' x '], ''],
+  ];
+  const collect = async () => {
+    const runs = [];
+    for (const [args, input] of cases) runs.push(await box.run('tool', args, { input }));
+    return runs;
+  };
+  const direct = await collect();
+  await box.wrap(['install', 'tool']);
+  assert.deepEqual(await collect(), direct);
+});
+
+test('a shim works by absolute path, through a symlink, and from a directory that has been removed', async t => {
+  const box = withTool(t);
+  await box.accounts('tool', { a: 'k' });
+  const link = path.join(box.home, 'alias');
+  fs.symlinkSync(path.join(box.bin, 'tool'), link);
+  assert.equal((await box.run(link, ['x'])).stdout, 'tool x\n');
+  const gone = path.join(box.home, 'gone');
+  fs.mkdirSync(gone);
+  const result = spawnSync('sh', ['-c', `cd ${gone} && rmdir ${gone} && exec ${box.bin}/tool y`], {
+    env: box.env,
+    encoding: 'utf8',
+  });
+  assert.equal(result.stdout, 'tool y\n');
+});
+
+test('a second directory on PATH that leads back to the shim is not taken for the original', async t => {
+  const box = withTool(t);
+  await box.wrap(['install', 'tool']);
+  const other = path.join(box.home, 'other');
+  fs.mkdirSync(other);
+  fs.symlinkSync(path.join(box.bin, 'tool'), path.join(other, 'tool'));
+  fs.rmSync(path.join(box.state, 'installs.json'));
+  const env = { PATH: `${other}:${box.env.PATH}` };
+  const again = await box.wrap(['install', 'tool'], { env });
+  assert.equal(again.exit, 0);
+  assert.ok(fs.lstatSync(path.join(other, 'tool')).isSymbolicLink());
+  assert.equal((await box.run(path.join(other, 'tool'), ['x'])).stdout, 'tool x\n');
+  await box.wrap(['uninstall', 'tool'], { env });
+  assert.equal(fs.readFileSync(path.join(box.bin, 'tool'), 'utf8'), TOOL);
+});
+
+test('a command that calls itself by name runs the original and not the shim again', async t => {
+  const box = withTool(t, '#!/bin/sh\nif [ "$1" = inner ]; then echo "inner $FAKE_KEY"; else exec tool inner; fi\n');
+  await box.accounts('tool', { a: 'key-a' });
+  assert.equal((await box.run('tool', ['outer'])).stdout, 'inner key-a\n');
+});
+
+test('an upgrade over the shim runs at once, is reported, and is adopted by install', async t => {
+  const box = withTool(t);
+  await box.accounts('tool', { a: 'k' });
+  fs.rmSync(path.join(box.bin, 'tool'));
+  box.script('tool', '#!/bin/sh\necho new\n');
+  assert.equal((await box.run('tool')).stdout, 'new\n');
+  const doctor = await box.wrap(['doctor']);
+  assert.match(doctor.stdout, /has been replaced, probably by an upgrade/);
+  assert.match((await box.wrap(['install', 'tool'])).stdout, /adopted the upgraded original/);
+  assert.ok(shimmed(box));
+  assert.equal((await box.run('tool', ['x'])).stdout, 'new\n');
+  await box.wrap(['uninstall', 'tool']);
+  assert.equal(fs.readFileSync(path.join(box.bin, 'tool'), 'utf8'), '#!/bin/sh\necho new\n');
+});
+
+test('uninstall leaves a foreign file in the place of the shim alone and keeps the original', async t => {
+  const box = withTool(t);
+  await box.wrap(['install', 'tool']);
+  fs.rmSync(path.join(box.bin, 'tool'));
+  box.script('tool', 'foreign');
+  const result = await box.wrap(['uninstall', 'tool', '--json']);
+  const [entry] = JSON.parse(result.stdout).uninstalled;
+  assert.equal(entry.change, 'kept-foreign');
+  assert.equal(fs.readFileSync(entry.kept, 'utf8'), TOOL);
+  assert.equal(fs.readFileSync(path.join(box.bin, 'tool'), 'utf8'), 'foreign');
+});
+
+test('a missing original and a missing bundle say what to do', async t => {
+  const box = withTool(t);
+  await box.accounts('tool', { a: 'k' });
+  fs.rmSync(path.join(box.state, 'originals/tool'));
+  const missing = await box.run('tool', ['x']);
+  assert.equal(missing.exit, 127);
+  assert.match(missing.stderr, /original .* is missing[\s\S]*culvert-wrap install/);
+  fs.rmSync(path.join(box.state, 'plans/tool'));
+  assert.equal((await box.run('tool', ['x'], { env: { CULVERT_WRAP_BYPASS: '1' } })).exit, 127);
+});
+
+test('without our program the original runs and one line says so', async t => {
+  const box = withTool(t);
+  await box.accounts('tool', { a: 'k' });
+  const file = path.join(box.bin, 'tool');
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replaceAll('wrap.cjs', 'gone.cjs'));
+  const result = await box.run('tool', ['x']);
+  assert.equal(result.stdout, 'tool x\n');
+  assert.match(result.stderr, /^culvert-wrap: .*missing; .*\nto stderr\n$/);
+});
+
+test('lost state and a broken configuration leave the command usable', async t => {
+  const box = withTool(t);
+  await box.accounts('tool', { a: 'k' });
+  await box.run('tool', ['x']);
+  for (const name of ['plans', 'accounts']) fs.rmSync(path.join(box.state, name), { recursive: true, force: true });
+  assert.equal((await box.run('tool', ['x'])).stdout, 'tool x\n');
+  const config = path.join(box.config, 'config.toml');
+  fs.writeFileSync(config, 'accounts = [[[');
+  await box.wrap(['install', 'tool']);
+  fs.mkdirSync(path.join(box.state, 'plans'), { recursive: true });
+  fs.writeFileSync(path.join(box.state, 'plans/tool'), '{damaged');
+  const broken = await box.run('tool', ['x']);
+  assert.equal(broken.stdout, 'tool x\n');
+  assert.match(broken.stderr, /config\.toml can't be used: .*running tool without an account\n/);
+  fs.writeFileSync(config, '');
+  fs.writeFileSync(path.join(box.config, 'providers.toml'), 'x');
+  assert.equal((await box.run('tool', ['x'])).stdout, 'tool x\n');
+});
+
+test('an unknown CLI and one that is not on PATH are refused with what is known', async t => {
+  const box = withTool(t);
+  const unknown = await box.wrap(['install', 'nothere']);
+  assert.equal(unknown.exit, 2);
+  assert.match(unknown.stderr, /not in the catalog[\s\S]*known: firecrawl, tvly/);
+  box.provider('absent', '');
+  const absent = await box.wrap(['install', 'absent', '--json']);
+  assert.equal(JSON.parse(absent.stdout).error.code, 'not-on-path');
+});
+
+test('a script that looks for files beside itself is not moved, but can be shimmed from another directory', async t => {
+  const box = withTool(t, '#!/bin/sh\n. "$(dirname "$0")/tool.conf"\necho "$CONF $FAKE_KEY"\n');
+  fs.writeFileSync(path.join(box.bin, 'tool.conf'), 'CONF=found\n');
+  const refused = await box.wrap(['install', 'tool']);
+  assert.equal(refused.exit, 73);
+  assert.match(refused.stderr, /--dir/);
+  assert.ok(!shimmed(box));
+  const early = path.join(box.home, 'early');
+  fs.mkdirSync(early);
+  const env = { PATH: `${early}:${box.env.PATH}` };
+  assert.equal((await box.wrap(['install', 'tool', '--dir', early], { env })).exit, 0);
+  assert.equal((await box.run(path.join(early, 'tool'))).stdout, 'found \n');
+  await box.wrap(['uninstall'], { env });
+  assert.deepEqual(fs.readdirSync(early), []);
+});
+
+test('an original on another file system is copied and comes back with mode, time and content', async t => {
+  const shm = fs.mkdtempSync('/dev/shm/culvert-wrap-');
+  t.after(() => fs.rmSync(shm, { recursive: true }));
+  const box = withTool(t);
+  if (fs.statSync(shm).dev === fs.statSync(box.home).dev) return t.skip('/dev/shm is the same file system');
+  fs.copyFileSync(path.join(box.bin, 'tool'), path.join(shm, 'tool'));
+  fs.chmodSync(path.join(shm, 'tool'), 0o755);
+  fs.utimesSync(path.join(shm, 'tool'), 1_000_000, 1_000_000);
+  fs.rmSync(path.join(box.bin, 'tool'));
+  const env = { PATH: `${shm}:${box.env.PATH}` };
+  const before = snapshot(shm);
+  assert.equal((await box.wrap(['install', 'tool'], { env })).exit, 0);
+  assert.equal((await box.run(path.join(shm, 'tool'), ['x'])).stdout, 'tool x\n');
+  assert.equal((await box.wrap(['uninstall', 'tool'], { env })).exit, 0);
+  assert.deepEqual(snapshot(shm), before);
+});
+
+test('a read-only directory is refused before anything is changed', async t => {
+  const box = withTool(t);
+  if (process.getuid?.() === 0) {
+    // Root may write anywhere but to a read-only mount; /proc is one for creating files.
+    const failed = await box.wrap(['install', 'tool', '--dir', '/proc/self']);
+    assert.notEqual(failed.exit, 0);
+    assert.match(failed.stderr, /nothing can be written to \/proc\/self/);
+  } else {
+    fs.chmodSync(box.bin, 0o555);
+    const failed = await box.wrap(['install', 'tool']);
+    fs.chmodSync(box.bin, 0o755);
+    assert.equal(failed.exit, 77);
+  }
+  assert.ok(!shimmed(box));
+  assert.equal((await box.run('tool', ['x'])).stdout, 'tool x\n');
+});
+
+test('with the state directory lost, a linked command still runs and uninstall still restores it', async t => {
+  const box = withTool(t);
+  fs.renameSync(path.join(box.bin, 'tool'), path.join(box.home, 'real.sh'));
+  fs.symlinkSync('../home/real.sh', path.join(box.bin, 'tool'));
+  await box.wrap(['install', 'tool']);
+  fs.rmSync(box.state, { recursive: true });
+  assert.equal((await box.run('tool', ['x'])).stdout, 'tool x\n');
+  assert.equal((await box.wrap(['install', 'tool'])).exit, 0);
+  assert.equal((await box.run('tool', ['x'])).stdout, 'tool x\n');
+  fs.rmSync(box.state, { recursive: true });
+  assert.match((await box.wrap(['uninstall', 'tool'])).stdout, /restored/);
+  assert.equal(fs.readlinkSync(path.join(box.bin, 'tool')), '../home/real.sh');
+});
