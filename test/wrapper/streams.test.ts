@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { finished, sandbox, until } from './sandbox.ts';
+
+const RULES = `inject = ["FAKE_KEY"]
+once = ["crawl", "pay"]
+job_id = 'Job ID: (\\S+)'
+[[providers.fake.rules]]
+class = "quota"
+stderr = "^Error: quota"
+[providers.fake.storm]
+class = "rate"
+stderr = "retrying after 429"
+after = "300ms"
+`;
+
+function setUp(t: Parameters<typeof sandbox>[0], script: string, rules = RULES) {
+  const box = sandbox(t);
+  box.script('fake', `#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n${script}`);
+  box.provider('fake', rules);
+  const calls = () => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
+  return { box, calls };
+}
+
+test('output is streamed once it has been held for the commit window, and is not replayed after that', async t => {
+  const { box, calls } = setUp(
+    t,
+    'echo first; while [ ! -e "$HOME/go" ]; do sleep 0.02; done; echo "Error: quota" >&2; exit 1\n',
+  );
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  const child = box.start('fake', ['x']);
+  const end = finished(child);
+  let out = '';
+  child.stdout?.on('data', chunk => {
+    out += chunk;
+  });
+  await until(() => out === 'first\n', 'the first line');
+  fs.writeFileSync(path.join(box.home, 'go'), '');
+  const result = await end;
+  assert.deepEqual([result.exit, result.stdout], [1, 'first\n']);
+  assert.match(result.stderr, /^Error: quota\n.*not repeated, because part of its output has been passed on\n$/);
+  assert.deepEqual(calls(), ['k1 x']);
+});
+
+test('output is committed once 64 KiB are held, and arrives whole', async t => {
+  const { box } = setUp(
+    t,
+    'head -c 70000 /dev/zero; while [ ! -e "$HOME/go" ]; do sleep 0.02; done; head -c 5000000 /dev/zero; exit 4\n',
+  );
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  const child = box.start('fake', ['x']);
+  const end = finished(child);
+  let size = 0;
+  child.stdout?.on('data', chunk => {
+    size += chunk.length;
+  });
+  await until(() => size >= 70_000, 'the first 70,000 bytes');
+  fs.writeFileSync(path.join(box.home, 'go'), '');
+  const result = await end;
+  assert.equal(result.exit, 4);
+  assert.equal(size, 5_070_000);
+});
+
+test('the streams of a failed attempt leave no byte in those of the next', async t => {
+  const { box } = setUp(
+    t,
+    'case "$FAKE_KEY" in bad*) head -c 60000 /dev/zero; echo "Error: quota" >&2; exit 1 ;; esac; echo clean\n',
+  );
+  await box.accounts('fake', { a: 'bad1', b: 'bad2', c: 'ok' });
+  const result = await box.run('fake', ['x']);
+  assert.equal(result.stdout, 'clean\n');
+});
+
+test('the upstream gets pipes that it can reopen by name', async t => {
+  const { box } = setUp(t, 'echo out > /dev/stdout; echo err > /dev/stderr; cat /dev/stdin\n');
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  const result = await box.run('fake', ['x'], { input: 'in\n' });
+  assert.deepEqual(result, { exit: 0, signal: null, stdout: 'out\nin\n', stderr: 'err\n' });
+});
+
+test('an upstream whose reader has gone ends as it would without a wrapper', async t => {
+  const { box } = setUp(t, 'yes; echo "ended $?" >> "$HOME/calls"\n');
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  const result = spawnSync('sh', ['-c', `${box.bin}/fake x | head -n 1`], {
+    env: box.env,
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  assert.equal(result.stdout, 'y\n');
+});
+
+test('a background process that keeps stdout open does not keep the wrapper', async t => {
+  const { box } = setUp(t, 'sleep 30 & echo done; echo $! > "$HOME/pid"\n');
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  const started = Date.now();
+  const child = box.start('fake', ['x']);
+  await new Promise(resolve => child.on('exit', resolve));
+  assert.ok(Date.now() - started < 10_000);
+  process.kill(Number(fs.readFileSync(path.join(box.home, 'pid'), 'utf8')));
+});
+
+test('on a terminal the upstream has the terminal as its stdout, and failover works', async t => {
+  const { box } = setUp(
+    t,
+    '[ -t 1 ] && echo "terminal $FAKE_KEY"; case "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac; exit 5\n',
+  );
+  await box.accounts('fake', { a: 'bad', b: 'ok' });
+  const result = spawnSync('script', ['-qec', `${box.bin}/fake x`, '/dev/null'], {
+    env: { ...box.env, SHELL: '/bin/sh' },
+    encoding: 'utf8',
+    input: '',
+  });
+  assert.equal(result.status, 5);
+  assert.match(result.stdout, /terminal ok/);
+  assert.match(result.stdout, /account "a" has no quota left/);
+  assert.doesNotMatch(result.stdout, /Error: quota/);
+});
+
+test('an upstream that goes on retrying after a limit is ended, with its children, and the next account takes over', async t => {
+  const { box, calls } = setUp(
+    t,
+    'case "$FAKE_KEY" in storm*) (sleep 60 & echo $! > "$HOME/grandchild"; echo "warning: retrying after 429" >&2; wait) ;; esac; echo "done by $FAKE_KEY"\n',
+  );
+  await box.accounts('fake', { a: 'storm', b: 'ok' });
+  const started = Date.now();
+  const result = await box.run('fake', ['x']);
+  assert.equal(result.stdout, 'done by ok\n');
+  assert.match(result.stderr, /^culvert-wrap: fake: account "a" is rate limited .*trying "b"\n$/);
+  assert.ok(Date.now() - started < 20_000);
+  const pid = Number(fs.readFileSync(path.join(box.home, 'grandchild'), 'utf8'));
+  await until(
+    () => !fs.existsSync(`/proc/${pid}`) || /State:\tZ/.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8')),
+    'the grandchild to end',
+  );
+  assert.deepEqual(calls(), ['storm x', 'ok x']);
+});
+
+test('a command that created a job is not replayed, and follow-ups use the account of the job', async t => {
+  const { box, calls } = setUp(
+    t,
+    'case "$1$FAKE_KEY" in crawlk1) echo "Job ID: j-1" >&2; echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n',
+  );
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  const result = await box.run('fake', ['crawl', 'u']);
+  assert.equal(result.exit, 1);
+  assert.match(result.stderr, /Job ID: j-1\nError: quota\n.*the job j-1 exists already\n$/);
+  await box.run('fake', ['status', 'other']);
+  await box.run('fake', ['crawl', 'j-1', '--status']);
+  assert.deepEqual(calls(), ['k1 crawl u', 'k2 status other', 'k1 crawl j-1 --status']);
+});
+
+test('a limit before the job was created leads to the next account', async t => {
+  const { box, calls } = setUp(
+    t,
+    'case "$FAKE_KEY" in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo "Job ID: j-2"\n',
+  );
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  assert.equal((await box.run('fake', ['crawl', 'u'])).exit, 0);
+  assert.deepEqual(calls(), ['k1 crawl u', 'k2 crawl u']);
+  await box.run('fake', ['default', 'x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
+  await box.run('fake', ['crawl', 'j-2']);
+  assert.equal(calls().at(-1), 'k2 crawl j-2');
+});
+
+test('a command that must run once, without a way to recognise a job, is never replayed', async t => {
+  const { box, calls } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', RULES.replace(/job_id.*\n/, ''));
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  const result = await box.run('fake', ['pay', '5']);
+  assert.match(result.stderr, /the command must run once only/);
+  assert.deepEqual(calls(), ['k1 pay 5']);
+});
+
+test('stdin that is a file is replayed from where it stood, and left untouched by an upstream that does not read it', async t => {
+  const { box } = setUp(
+    t,
+    'case "$1" in read) cat > "$HOME/got-$FAKE_KEY" ;; esac; case "$FAKE_KEY" in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n',
+  );
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  fs.writeFileSync(path.join(box.home, 'lines'), 'one\ntwo\nthree\n');
+  const shell = (script: string) =>
+    spawnSync('sh', ['-c', script], { env: box.env, cwd: box.home, encoding: 'utf8', timeout: 20_000 });
+  shell(`{ read first; ${box.bin}/fake read; } < lines`);
+  assert.equal(fs.readFileSync(path.join(box.home, 'got-k2'), 'utf8'), 'two\nthree\n');
+  const loop = shell(`while read line; do ${box.bin}/fake "$line"; done < lines`);
+  assert.equal(loop.stdout, 'ok\nok\nok\n');
+});
+
+test('an account is chosen by environment, by a trusted directory, and by `use -`', async t => {
+  const { box, calls } = setUp(t, 'echo ok\n', `auth_command = "auth"\n${RULES}`);
+  await box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
+  await box.run('fake', ['1'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  const project = path.join(box.home, 'project/deep');
+  fs.mkdirSync(project, { recursive: true });
+  fs.writeFileSync(path.join(box.home, 'project/.culvert-wrap.toml'), '[accounts]\nfake = "c"\n');
+  const untrusted = await box.run('fake', ['2'], { cwd: project });
+  assert.match(untrusted.stderr, /is not trusted and ignored.*culvert-wrap trust/);
+  assert.match((await box.wrap(['trust'], { cwd: project })).stdout, /is trusted/);
+  assert.equal((await box.run('fake', ['3'], { cwd: project })).stderr, '');
+  fs.appendFileSync(path.join(box.home, 'project/.culvert-wrap.toml'), '# changed\n');
+  assert.match((await box.run('fake', ['4'], { cwd: project })).stderr, /not trusted/);
+  await box.run('fake', ['auth', 'use', 'b']);
+  await box.run('fake', ['auth', 'use', 'c']);
+  assert.match((await box.run('fake', ['auth', 'use', '-'])).stdout, /now uses "b"/);
+  await box.run('fake', ['5']);
+  assert.deepEqual(calls(), ['k2 1', 'k1 2', 'k3 3', 'k1 4', 'k2 5']);
+  const unknown = await box.run('fake', ['6'], { env: { CULVERT_WRAP_ACCOUNT: 'nobody' } });
+  assert.equal(unknown.exit, 2);
+  assert.match(unknown.stderr, /accounts: a, b, c/);
+});
+
+test("the account's credential is the only one the upstream sees", async t => {
+  const { box } = setUp(t, 'env\n', `credentials = ["OTHER_KEY"]\n${RULES}`);
+  await box.accounts('fake', { a: 'k1' });
+  fs.appendFileSync(
+    path.join(box.config, 'config.toml'),
+    '[[accounts]]\ncli = "fake"\nname = "b"\nenv = { FAKE_KEY = "env:SPARE", EXTRA = "env:SPARE" }\n',
+  );
+  const env = {
+    FAKE_KEY: 'stray',
+    OTHER_KEY: 'stray',
+    SPARE: 'k2',
+    EXTRA: 'stray',
+    NODE_OPTIONS: '--no-warnings',
+    NODE_EXTRA_CA_CERTS: '/etc/ssl/none.pem',
+  };
+  const { stdout } = await box.run('fake', ['x'], { env });
+  assert.match(stdout, /^FAKE_KEY=k1$/m);
+  assert.doesNotMatch(stdout, /stray|SPARE|k2|CULVERT_WRAP_(?:SHIM|KEPT)/);
+  assert.match(stdout, /^NODE_OPTIONS=--no-warnings$/m);
+  assert.match(stdout, /^NODE_EXTRA_CA_CERTS=\/etc\/ssl\/none.pem$/m);
+  const spare = await box.run('fake', ['x'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'b' } });
+  assert.match(spare.stdout, /^FAKE_KEY=k2$/m);
+});
+
+test('each typed line of a prompt runs with failover, and a failing line does not end it', async t => {
+  const { box, calls } = setUp(
+    t,
+    'case "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac; [ "$1" = no ] && exit 1; cat; echo "did $*"\n',
+    `line_repl = { args = [], exit = ["exit"] }\n${RULES}`,
+  );
+  await box.accounts('fake', { a: 'bad', b: 'ok' });
+  const result = await box.run('fake', [], { input: 'search "two words"\n\nno\n"open\nlast one\nexit\nnever\n' });
+  assert.equal(result.exit, 0);
+  assert.equal(result.stdout, 'did search two words\ndid last one\n');
+  assert.match(result.stderr, /a quote is not closed/);
+  assert.deepEqual(calls(), ['bad search two words', 'ok search two words', 'ok no', 'ok last one']);
+});
