@@ -14,7 +14,7 @@ export interface Flags {
   port: number | undefined;
 }
 
-/** @throws Error in words for the user, for what is no flag or has a wrong value. */
+/** @throws TypeError in words for the user, for what is no flag or has a wrong value. */
 export function parseFlags(argv: readonly string[]): Flags {
   const { values } = parseArgs({
     args: [...argv],
@@ -28,7 +28,7 @@ export function parseFlags(argv: readonly string[]): Flags {
   });
   const port = values.port === undefined ? undefined : Number(values.port);
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65535))
-    throw new Error(`--port ${values.port}: expected a whole number from 1 to 65535`);
+    throw new TypeError(`--port ${values.port}: expected a whole number from 1 to 65535`);
   return {
     open: !values['no-open'],
     tray: !values['no-tray'],

@@ -21,7 +21,7 @@ const say = (line: string) => console.error(`culvert: ${line}`);
 
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077);
-  const flags = parseFlags(argv);
+  const flags = parseFlags(argv); // a TypeError here is a usage error
   const paths = pathsOf(env);
   const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {
     ...(flags.port === undefined ? {} : { 'server.port': flags.port }),
@@ -69,7 +69,15 @@ async function start(
     },
   );
   const log = createLog({ capacity: LOG_CAPACITY, onEntry: entry => state.publish('log', entry) });
-  const tunnel = createTunnel({ cli, emulated: flags.demo, env, acceptedTerms: paths.acceptedTerms, state, log });
+  const tunnel = createTunnel({
+    cli,
+    emulated: flags.demo,
+    env,
+    acceptedTerms: paths.acceptedTerms,
+    state,
+    log,
+    watched: () => front.streams.count() > 0,
+  });
   let port: number | null = null;
   const daemon: Daemon = { state, tunnel, settings, log, startedAt: new Date().toISOString(), port: () => port };
   const front = createFront(daemon);

@@ -1,10 +1,13 @@
 // The state as a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
-import { statusLine } from './cli/statusline.ts';
+import { statusJson, statusLine } from './cli/statusline.ts';
 import { createStyle } from './cli/terminal.ts';
 import { replaceFile, startOf } from './instance.ts';
 import type { State } from './state.ts';
 
-/** Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, and it in colour. */
+/**
+ * Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, the same
+ * in colour, and the JSON of `culvert status --json`.
+ */
 export function keepStatusFile(path: string, state: State, port: () => number | null): void {
   const owner = `${process.pid} ${startOf(process.pid)}`;
   let before = '';
@@ -16,6 +19,7 @@ export function keepStatusFile(path: string, state: State, port: () => number | 
       snapshot.status.state,
       statusLine(snapshot),
       statusLine(snapshot, createStyle(true)),
+      JSON.stringify(statusJson(snapshot, port())),
     ];
     const text = `${lines.join('\n')}\n`;
     if (text === before) return;

@@ -29,6 +29,7 @@ const tunnelProblems = [
   'unsupported-by-cli',
   'tunnel-cli-failed',
   'tunnel-cli-timeout',
+  'config-not-writable',
   'busy',
 ] as const satisfies readonly s.ProblemCode[];
 

@@ -33,7 +33,7 @@ after(async () => {
 });
 
 async function startDaemon(): Promise<ChildProcess> {
-  const port = String(20_000 + Math.floor(Math.random() * 20_000));
+  const port = String(20_000 + Math.floor(Math.random() * 12_000));
   const child = spawn(program, ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', port], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
