@@ -1,7 +1,7 @@
 // The installed launcher: finds its prefix wherever it stands and however it is called.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -20,8 +20,9 @@ describe('bin/culvert-emulator', () => {
     await mkdir(join(prefix, 'share/culvert'), { recursive: true });
     await copyFile(await bundled(), join(prefix, 'share/culvert/emulator.cjs'));
     const launcher = join(prefix, 'bin/culvert-emulator');
-    await copyFile(resolve(import.meta.dirname, '../../data/bin/culvert-emulator.in'), launcher);
-    await chmod(launcher, 0o755);
+    const template = await readFile(resolve(import.meta.dirname, '../../data/bin/node.in'), 'utf8');
+    const text = template.replaceAll('@PROGRAM@', 'culvert-emulator').replaceAll('@BUNDLE@', 'emulator.cjs');
+    await writeFile(launcher, text, { mode: 0o755 });
     await mkdir(join(home, 'elsewhere'));
     await symlink('../a prefix/bin/culvert-emulator', join(home, 'elsewhere/relative'));
     await symlink(join(home, 'elsewhere/relative'), join(home, 'warp-cli'));
