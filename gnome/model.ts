@@ -80,8 +80,10 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
 
   const receive = ({ event, id, data }: Event) => {
     if (id) lastEventId = id;
-    if (event === 'snapshot') update({ snapshot: data, loss: null });
-    else if (event === 'stats') merge({ tunnel: data }, id);
+    if (event === 'snapshot') {
+      update({ snapshot: data, loss: null });
+      void refresh('stale');
+    } else if (event === 'stats') merge({ tunnel: data }, id);
     else if (event === 'config') update({ config: data });
     else if (event === 'bye') update({ loss: { code: 'stopped', detail: data.reason } });
     else if (

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 pot=po/culvert.pot
 out=$pot
 [ "$1" != --check ] || { out=$(mktemp); trap 'rm -f "$out"' EXIT; }
-options="--from-code=UTF-8 --package-name=culvert --add-comments=Translators --no-wrap --sort-by-file -o $out"
+options="--from-code=UTF-8 --package-name=culvert --add-comments=Translators --no-wrap --sort-by-file --add-location=file -o $out"
 rm -f "$out"
 grep '\.ts$' po/POTFILES | xgettext -f - -L JavaScript -k -k_ -kngettext:1,2 $options
 grep -v '\.ts$' po/POTFILES | xgettext -f - -j $options
@@ -17,7 +17,7 @@ if [ "$1" = --check ]; then
 fi
 for language in $(cat po/LINGUAS); do
   if [ -f "po/$language.po" ]; then
-    msgmerge -q -U --backup=none --no-wrap --no-fuzzy-matching "po/$language.po" "$pot"
+    msgmerge -q -U --backup=none --no-wrap --add-location=file --no-fuzzy-matching "po/$language.po" "$pot"
   else
     msginit --no-translator --no-wrap -l "$language" -i "$pot" -o "po/$language.po"
   fi

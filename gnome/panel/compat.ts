@@ -99,7 +99,7 @@ export function ask(parent: Gtk.Window, { heading, body, responses, suggested, e
       const dialog = new Adw.MessageDialog({ heading, body, transient_for: parent, modal: true });
       fill(dialog);
       dialog.connect('response', (_dialog, response) => resolve(response));
-      dialog.present();
+      presentOver(dialog);
     }
   });
 }
@@ -118,7 +118,7 @@ export interface About {
 export function showAbout(parent: Gtk.Window, about: About): void {
   // 1.5
   if (A.AboutDialog) new A.AboutDialog(about).present(parent);
-  else new Adw.AboutWindow({ ...about, transient_for: parent, modal: true }).present();
+  else presentOver(new Adw.AboutWindow({ ...about, transient_for: parent, modal: true }));
 }
 
 /** A section of the shortcuts window: title, and per line what it does and its accelerator. */
@@ -152,7 +152,13 @@ export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): 
   );
   const window = builder.get_object('window') as Gtk.ShortcutsWindow;
   window.transient_for = parent;
-  window.present();
+  presentOver(window);
+}
+
+/** At the end the engine frees windows in any order, and GTK stumbles over one that still points to its freed parent. */
+function presentOver(dialog: Gtk.Window): void {
+  dialog.connect('unmap', () => dialog.set_transient_for(null));
+  dialog.present();
 }
 
 /** Has a screen reader say `text`; before GTK 4.14 nothing can. */

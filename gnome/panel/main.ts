@@ -6,7 +6,7 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import System, { exit } from 'system';
-import { _ } from '../i18n.ts';
+import { _, followLocale } from '../i18n.ts';
 import { createModel, type Model } from '../model.ts';
 import { APP_ID, icondir, socketPath } from '../place.ts';
 import { createTransport } from '../transport.ts';
@@ -24,6 +24,9 @@ class Application extends Adw.Application {
   override vfunc_startup(): void {
     super.vfunc_startup();
     this.#model = createModel(createTransport(socketPath()));
+    this.#model.subscribe(() => {
+      if (followLocale(this.#model.facts().config)) this.#rebuild();
+    });
     Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).add_search_path(icondir);
     Gtk.Window.set_default_icon_name(APP_ID);
     this.#action('quit', ['<primary>q'], () => this.quit());
@@ -40,7 +43,19 @@ class Application extends Adw.Application {
 
   override vfunc_shutdown(): void {
     this.#model.close();
+    // as in compat.ts, for a dialog that is still open
+    for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) window.set_transient_for(null);
     super.vfunc_shutdown();
+  }
+
+  /** Widgets keep the words they were built with. */
+  #rebuild(): void {
+    const old = this.get_windows().find(window => window instanceof Window);
+    if (!old) return;
+    const window = new Window(this, this.#model);
+    window.set_default_size(old.get_width(), old.get_height());
+    window.present();
+    old.destroy();
   }
 
   #action(name: string, accelerators: string[], activate: () => void): void {

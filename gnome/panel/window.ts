@@ -8,7 +8,7 @@ import type { ActionName } from '../../daemon/api/schema.ts';
 import { _, words } from '../i18n.ts';
 import type { Model } from '../model.ts';
 import { startDaemon } from '../start.ts';
-import { configWord, describe, doneWord, lossWord } from '../view.ts';
+import { configWord, describe, doneWord, type Look, lossWord } from '../view.ts';
 import { BlockedPage } from './blocked-page.ts';
 import { ask, type Banner, createBanner, isSeen, onSeenChanged, toolbarView } from './compat.ts';
 import { ConnectionPage } from './connection-page.ts';
@@ -30,6 +30,7 @@ export class Window extends Adw.ApplicationWindow {
   readonly #config: Banner;
   #toggleAction = new Gio.SimpleAction({ name: 'toggle' });
   #toast: Adw.Toast | null = null;
+  #paced: Look | null = null;
   #tick: ReturnType<typeof setInterval> | null = null;
   #poll: ReturnType<typeof setInterval> | null = null;
 
@@ -85,7 +86,11 @@ export class Window extends Adw.ApplicationWindow {
     this.add_action(refresh);
 
     const unsubscribe = model.subscribe(() => this.#show());
-    this.connect('destroy', unsubscribe);
+    this.connect('destroy', () => {
+      unsubscribe();
+      if (this.#tick) clearInterval(this.#tick);
+      if (this.#poll) clearInterval(this.#poll);
+    });
     onSeenChanged(this, () => this.#pace());
     this.#show();
   }
@@ -111,12 +116,13 @@ export class Window extends Adw.ApplicationWindow {
   #pace(): void {
     const { look } = describe(this.#model.facts(), words);
     const seen = isSeen(this);
+    // what a state shows first should not wait for the next turn of the clock
+    if (seen && look !== this.#paced) void this.#model.refresh('stale');
+    this.#paced = look;
     if (seen && look !== 'unavailable') this.#tick ??= setInterval(() => this.#connection.tick(), 1000);
     else if (this.#tick) this.#tick = stop(this.#tick);
-    if (seen && !this.#poll) {
-      void this.#model.refresh('stale');
-      this.#poll = setInterval(() => void this.#model.refresh('stale'), REFRESH_MS);
-    } else if (!seen && this.#poll) this.#poll = stop(this.#poll);
+    if (seen) this.#poll ??= setInterval(() => void this.#model.refresh('stale'), REFRESH_MS);
+    else if (this.#poll) this.#poll = stop(this.#poll);
   }
 
   async #perform(action: ActionName, value?: string): Promise<void> {
@@ -150,9 +156,6 @@ export class Window extends Adw.ApplicationWindow {
   #say(toast: Adw.Toast): void {
     this.#toast?.dismiss();
     this.#toast = toast;
-    toast.connect('dismissed', () => {
-      if (this.#toast === toast) this.#toast = null;
-    });
     this.#toasts.add_toast(toast);
   }
 

@@ -2,7 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { exit, gc } from 'system';
-import { _, words } from '../i18n.ts';
+import { _, followLocale, words } from '../i18n.ts';
 import { createModel } from '../model.ts';
 import { socketPath, TRAY_NAME } from '../place.ts';
 import { startDaemon } from '../start.ts';
@@ -57,10 +57,10 @@ function run(bus: Gio.DBusConnection): void {
         break;
       case 'quit':
         model.close();
-        void quitPanel(bus).finally(() => {
-          stopDaemon();
-          loop.quit();
-        });
+        void quitPanel(bus)
+          .then(stopDaemon)
+          .catch(complain)
+          .finally(() => loop.quit());
     }
   };
 
@@ -77,6 +77,7 @@ function run(bus: Gio.DBusConnection): void {
       ),
   });
   model.subscribe(() => {
+    followLocale(model.facts().config);
     item.show(appearance());
     collectWhenQuiet();
   });

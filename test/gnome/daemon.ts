@@ -31,6 +31,7 @@ export interface FakeDaemon {
     part: P,
     change: Partial<Snapshot[P]>,
   ): void;
+  /** Keys of `ui` count as set by the user. */
   setConfig(change: { ui?: Partial<Config['ui']>; problems?: ConfigProblem[] }): void;
   send<N extends EventName>(event: N, data: EventData<N>): void;
   streams(): number;
@@ -78,6 +79,10 @@ export function createDaemon(socket: string): FakeDaemon {
       daemon.config = {
         ...daemon.config,
         config: { ...daemon.config.config, ui: { ...daemon.config.config.ui, ...ui } },
+        sources: {
+          ...daemon.config.sources,
+          ...Object.fromEntries(Object.keys(ui ?? {}).map(key => [`ui.${key}`, 'user'])),
+        },
         problems: problems ?? daemon.config.problems,
       };
       daemon.send('config', daemon.config);

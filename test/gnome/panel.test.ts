@@ -1,6 +1,6 @@
 // The panel as a person uses it, over AT-SPI, against a scripted daemon: one window through all of its states.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -236,6 +236,17 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await press('Disconnect');
     await find('Disconnected');
     assert.deepEqual(daemon.actions.at(-1), { action: 'disconnect' });
+  });
+
+  const untranslated = spawnSync('sh', ['-c', 'command -v msgfmt']).status !== 0 && 'needs gettext';
+  test('it speaks the language that the configuration sets, at once', { skip: untranslated }, async () => {
+    await given('disconnected');
+    daemon.setConfig({ ui: { locale: 'de' } });
+    await find('Getrennt');
+    await find('Modus');
+    daemon.setConfig({ ui: { locale: 'en' } });
+    await find('Disconnected');
+    await gone('Getrennt');
   });
 
   test('it fits a narrow window', async () => {
