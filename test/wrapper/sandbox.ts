@@ -104,7 +104,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
       return file;
     },
     provider: (name, toml) => {
-      fs.mkdirSync(config, { recursive: true });
+      fs.mkdirSync(config, { recursive: true, mode: 0o700 });
       fs.appendFileSync(path.join(config, 'providers.toml'), `[providers.${name}]\nbin = "${name}"\n${toml}\n`);
     },
     accounts: async (cli, keys, variable = 'FAKE_KEY') => {
