@@ -1,6 +1,7 @@
 // The page that stands in for the tunnel's while something must be done first.
 import './resource.ts';
 import Adw from 'gi://Adw?version=1';
+import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { ActionName, Blocked } from '../../daemon/api/schema.ts';
@@ -40,7 +41,7 @@ export class BlockedPage extends Adw.Bin {
   }
 
   /** @param free no action is pending. */
-  show_blocked(blocked: Blocked, free: boolean): void {
+  showBlocked(blocked: Blocked, free: boolean): void {
     if (blocked !== this.#shown) this.#build(blockedPage(blocked, words));
     this.#shown = blocked;
     if (this.#button) this.#button.sensitive = free;
@@ -49,7 +50,8 @@ export class BlockedPage extends Adw.Bin {
   #build({ icon, title, description, commands, links, action, open }: Content): void {
     this._page.icon_name = icon;
     this._page.title = title;
-    this._page.description = description;
+    // markup, unlike the title
+    this._page.description = GLib.markup_escape_text(description, -1);
     for (let child = this._box.get_first_child(); child; child = this._box.get_first_child()) this._box.remove(child);
     this.#button = null;
     if (links.length) this._box.append(this.#links(links));

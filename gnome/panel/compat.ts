@@ -1,5 +1,6 @@
 // Types describe libadwaita 1.8, Debian 12 has 1.2: what is newer than 1.2 is reached only here, and used where it exists.
 import Adw from 'gi://Adw?version=1';
+import Gdk from 'gi://Gdk?version=4.0';
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -159,6 +160,24 @@ export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): 
 function presentOver(dialog: Gtk.Window): void {
   dialog.connect('unmap', () => dialog.set_transient_for(null));
   dialog.present();
+}
+
+/** Opens an address in the browser. */
+export function openUri(parent: Gtk.Window, uri: string, failed: (error: unknown) => void): void {
+  const { UriLauncher } = Gtk as unknown as Partial<typeof Gtk>;
+  if (!UriLauncher) {
+    Gtk.show_uri(parent, uri, Gdk.CURRENT_TIME);
+    return;
+  }
+  // 4.10
+  const launcher = new UriLauncher({ uri });
+  launcher.launch(parent, null, (_: unknown, result: Gio.AsyncResult) => {
+    try {
+      launcher.launch_finish(result);
+    } catch (error) {
+      failed(error);
+    }
+  });
 }
 
 /** Has a screen reader say `text`; before GTK 4.14 nothing can. */

@@ -92,7 +92,7 @@ export class ConnectionPage extends Adw.Bin {
   }
 
   /** Shows a state; the switch stands where that state says, whatever was clicked. */
-  show_state(view: View, snapshot: Snapshot | null): void {
+  showState(view: View, snapshot: Snapshot | null): void {
     const before = this.#view;
     [this.#view, this.#snapshot] = [view, snapshot];
     this._icon.icon_name = view.icon;

@@ -30,7 +30,7 @@ class Application extends Adw.Application {
     Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).add_search_path(icondir);
     Gtk.Window.set_default_icon_name(APP_ID);
     this.#action('quit', ['<primary>q'], () => this.quit());
-    this.#action('about', ['F1'], () => this.#about());
+    this.#action('about', [], () => this.#about());
     this.#action('shortcuts', ['<primary>question'], () => this.#shortcuts());
     this.set_accels_for_action('window.close', ['<primary>w']);
     this.set_accels_for_action('win.toggle', ['<primary>t']);
@@ -93,7 +93,6 @@ class Application extends Adw.Application {
         [
           [_('Main menu'), 'F10'],
           [_('Keyboard shortcuts'), '<Primary>question'],
-          [_('About Culvert'), 'F1'],
           [_('Close the window'), '<Primary>w'],
           [_('Quit'), '<Primary>q'],
         ],

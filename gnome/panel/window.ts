@@ -10,7 +10,7 @@ import type { Model } from '../model.ts';
 import { startDaemon } from '../start.ts';
 import { configWord, describe, doneWord, type Look, lossWord } from '../view.ts';
 import { BlockedPage } from './blocked-page.ts';
-import { ask, type Banner, createBanner, isSeen, onSeenChanged, toolbarView } from './compat.ts';
+import { ask, type Banner, createBanner, isSeen, onSeenChanged, openUri, toolbarView } from './compat.ts';
 import { ConnectionPage } from './connection-page.ts';
 
 /** How often figures are asked for while someone may look at them. */
@@ -102,8 +102,8 @@ export class Window extends Adw.ApplicationWindow {
     this.#demo.show(view.emulated ? _('Demo: emulated tunnel, nothing is protected') : null);
     this.#config.show(configWord(facts.config, words));
     this.#toggleAction.enabled = view.toggle.sensitive;
-    this.#connection.show_state(view, facts.snapshot);
-    if (view.blocked) this.#blocked.show_blocked(view.blocked, facts.pending === null);
+    this.#connection.showState(view, facts.snapshot);
+    if (view.blocked) this.#blocked.showBlocked(view.blocked, facts.pending === null);
     this.#pages.visible_child_name = view.blocked ? 'blocked' : 'connection';
     Adw.StyleManager.get_default().color_scheme =
       { light: Adw.ColorScheme.FORCE_LIGHT, dark: Adw.ColorScheme.FORCE_DARK, system: Adw.ColorScheme.DEFAULT }[
@@ -160,7 +160,7 @@ export class Window extends Adw.ApplicationWindow {
   }
 
   #open(uri: string): void {
-    Gtk.show_uri(this, uri, 0);
+    openUri(this, uri, error => this.#complain(error));
   }
 
   #start(): void {

@@ -43,7 +43,7 @@ export async function notify(bus: Gio.DBusConnection, summary: string, body: str
   try {
     await bus.call(name, '/org/freedesktop/Notifications', name, 'Notify', args, null, 0, -1, null);
   } catch {
-    console.error(`culvert tray: ${summary}: ${body}`);
+    printerr(`culvert tray: ${summary}: ${body}`);
   }
 }
 

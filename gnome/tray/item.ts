@@ -146,7 +146,7 @@ async function register(bus: Gio.DBusConnection, hostless: () => void): Promise<
     if (answer.recursiveUnpack<[boolean]>()[0] === false) hostless();
   } catch (error) {
     // a watcher that went away again is followed by the next one
-    console.error(`culvert tray: the desktop's tray refused the icon: ${(error as Error).message}`);
+    printerr(`culvert tray: the desktop's tray refused the icon: ${(error as Error).message}`);
   }
 }
 

@@ -72,7 +72,7 @@ function run(bus: Gio.DBusConnection): void {
     },
     chosen: entry => entry.command && act(entry.command),
     hostless: () =>
-      console.error(
+      printerr(
         `culvert tray: ${_('This desktop shows no tray icons (GNOME needs the AppIndicator extension). Use the window.')}`,
       ),
   });
@@ -93,14 +93,14 @@ Gio.bus_own_name(
     try {
       run(bus);
     } catch (error) {
-      console.error(`culvert tray: ${(error as Error).message}`);
+      printerr(`culvert tray: ${(error as Error).message}`);
       exitCode = 1;
       loop.quit();
     }
   },
   bus => {
-    if (bus) console.error(`culvert tray: ${_('A Culvert tray is already running.')}`);
-    else console.error(`culvert tray: ${_('There is no session bus, so there is no tray.')}`);
+    if (bus) printerr(`culvert tray: ${_('A Culvert tray is already running.')}`);
+    else printerr(`culvert tray: ${_('There is no session bus, so there is no tray.')}`);
     exitCode = bus ? 0 : 1;
     loop.quit();
   },

@@ -258,11 +258,13 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     assert.equal((await toggle()).sensitive, true);
   });
 
-  test('shortcuts and About open by key', async () => {
+  test('the menu leads to About, a key to the shortcuts', async () => {
     await given('disconnected');
-    key('F1');
+    await press('Main Menu');
+    await press('About Culvert');
     await find('0.0.0-test');
     key('Escape');
+    await gone('0.0.0-test');
     key('ctrl+question');
     await find('Connect or disconnect');
     key('Escape');
