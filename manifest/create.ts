@@ -1,0 +1,97 @@
+// Makes a manifest from files: the same files and time give the same bytes, in whatever order they are named.
+import { basename } from 'node:path';
+import { type Fault, type Outcome, sizeOf } from './artifact.ts';
+import { dateTime } from './date.ts';
+import { hashFiles } from './hash.ts';
+import { checkNames, MANIFEST_LIMIT } from './read.ts';
+import { printable, Refusal, UsageError } from './refusals.ts';
+import { Artifact, type Manifest, PROJECT, SCHEMA_URL } from './schema.ts';
+
+export interface CreateOptions {
+  /** Paths; an artifact is called by the last part of its path. */
+  files: readonly string[];
+  tag?: string | undefined;
+  /** Milliseconds since 1970, as {@link buildTime} tells. */
+  time: number;
+  /** The program to hash with (see `hashFiles`). */
+  worker: string;
+  /** Told bytes so far, and bytes to be hashed. */
+  progress: (bytes: number, total: number) => void;
+}
+
+/**
+ * Hashes files and lists them by name.
+ * @returns the manifest and the bytes to write
+ * @throws Refusal `name-foreign`, `name-unsafe`, `name-duplicate`, `artifact-*`, `manifest-too-large`
+ */
+export async function createManifest(options: CreateOptions): Promise<{ manifest: Manifest; bytes: Buffer }> {
+  const { files, tag, time, worker, progress } = options;
+  const names = files.map(file => basename(file));
+  for (const [index, name] of names.entries()) {
+    if (Artifact.shape.name.safeParse(name).success) continue;
+    throw new Refusal(
+      'name-foreign',
+      `${printable(files[index]!)} can't be listed: its name must start with "${PROJECT}-".`,
+    );
+  }
+  checkNames(names);
+  const jobs = files.map(path => ({ path, size: usableSize(path) }));
+  const total = jobs.reduce((sum, { size }) => sum + size, 0);
+  const outcomes = await hashFiles(jobs, worker, bytes => progress(bytes, total));
+  const artifacts = jobs.map(({ path, size }, index) => ({
+    name: names[index]!,
+    size,
+    sha256: digestOf(path, outcomes[index]!),
+  }));
+  const manifest: Manifest = {
+    schema: SCHEMA_URL,
+    project: PROJECT,
+    ...(tag === undefined ? {} : { tag }),
+    generated_at: dateTime(time),
+    // by code unit, not by any language's rules: these differ between machines
+    artifacts: artifacts.sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+  const bytes = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+  if (bytes.length <= MANIFEST_LIMIT) return { manifest, bytes };
+  throw new Refusal(
+    'manifest-too-large',
+    `${files.length} artifacts make a manifest of more than ${MANIFEST_LIMIT} bytes.`,
+    {
+      hint: 'Pack them into fewer files.',
+    },
+  );
+}
+
+/**
+ * The time a build claims: `SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else now.
+ * @returns milliseconds since 1970
+ * @throws UsageError on a value that is no such number
+ */
+export function buildTime(env: NodeJS.ProcessEnv, now: number): number {
+  const text = env.SOURCE_DATE_EPOCH;
+  if (text === undefined || text === '') return now;
+  const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= LAST_SECOND) return seconds * 1000;
+  throw new UsageError(
+    `SOURCE_DATE_EPOCH is ${JSON.stringify(text)}; it must be seconds since 1970, before the year 10000.`,
+  );
+}
+
+const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
+
+function usableSize(path: string): number {
+  const size = sizeOf(path);
+  if (typeof size !== 'number') throw refusal(path, size);
+  if (size === 0) throw refusal(path, { code: 'artifact-empty', detail: 'is empty' });
+  return size;
+}
+
+function digestOf(path: string, outcome: Outcome): string {
+  if ('sha256' in outcome) return outcome.sha256;
+  // its size was right a moment ago
+  throw refusal(path, outcome.code === 'artifact-size' ? { ...outcome, code: 'artifact-changed' } : outcome);
+}
+
+function refusal(path: string, { code, detail }: Fault): Refusal {
+  return new Refusal(code, `${printable(path)} ${detail}.`);
+}

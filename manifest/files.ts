@@ -1,0 +1,127 @@
+// Small files in and out: read whole under a cap, written whole or not at all.
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { errno, Refusal, type RefusalCode, reason } from './refusals.ts';
+
+const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY } = fs.constants;
+
+/**
+ * Reads a regular file whole, if it is not larger than a limit.
+ * @param what how a message calls it: "manifest"
+ * @param limit in bytes
+ * @param tooLarge the code of the refusal of a larger one
+ * @throws Refusal `input-unreadable` (with its `cause`), `input-not-regular`, `tooLarge`
+ */
+export function readSmall(path: string, what: string, limit: number, tooLarge: RefusalCode): Buffer {
+  return openForReading(path, what, fd => readUpTo(fd, path, what, limit, tooLarge));
+}
+
+/**
+ * Reads a private key's file, which nobody but its owner may be able to read.
+ * @throws Refusal `key-exposed`, `key-invalid` (too large), and those of {@link readSmall}
+ */
+export function readSecret(path: string): Buffer {
+  return openForReading(path, 'private key', (fd, { mode }) => {
+    if ((mode & 0o077) !== 0) {
+      const rights = (mode & 0o777).toString(8).padStart(3, '0');
+      throw new Refusal(
+        'key-exposed',
+        `Others than its owner have rights on the private key ${path} (mode ${rights}).`,
+      );
+    }
+    return readUpTo(fd, path, 'private key', KEY_LIMIT, 'key-invalid');
+  });
+}
+
+export const KEY_LIMIT = 16 * 1024;
+
+/** Whether an error is the refusal of a file that does not exist. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'input-unreadable' && errno(error.cause) === 'ENOENT';
+}
+
+export interface WriteOptions {
+  mode: number;
+  /** Whether a file that exists is replaced, or refused. */
+  replace: boolean;
+}
+
+/**
+ * Writes a file so that, whenever the process or the machine stops, the old content or the new one is there. (Written
+ * here and not with write-file-atomic, which can't refuse to overwrite, and does not make the rename durable.)
+ * @throws Refusal `output-failed`, `output-exists`
+ */
+export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: WriteOptions): void {
+  const directory = dirname(path);
+  let temporary: string | undefined;
+  try {
+    // a rename would replace the link, the pipe or the device itself
+    if (replace && fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() === false)
+      throw new Error('it is no regular file');
+    removeLeftovers(directory, basename(path));
+    temporary = join(directory, `.${basename(path)}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`);
+    const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    try {
+      fs.writeFileSync(fd, bytes);
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    if (replace) fs.renameSync(temporary, path);
+    else fs.linkSync(temporary, path);
+    syncDirectory(directory);
+  } catch (cause) {
+    if (errno(cause) === 'EEXIST' && !replace) throw new Refusal('output-exists', `${path} exists already.`, { cause });
+    throw new Refusal('output-failed', `${path} can't be written: ${reason(cause)}.`, { cause });
+  } finally {
+    // after a rename there is none
+    if (temporary) fs.rmSync(temporary, { force: true });
+  }
+}
+
+/** What a killed run left beside the file; told from a run that is still at work by its process. */
+function removeLeftovers(directory: string, name: string): void {
+  for (const entry of fs.readdirSync(directory)) {
+    if (!entry.startsWith(`.${name}.`)) continue;
+    const pid = /^(\d+)\.[0-9a-f]{12}\.tmp$/.exec(entry.slice(name.length + 2))?.[1];
+    if (pid && !fs.existsSync(`/proc/${pid}`)) fs.rmSync(join(directory, entry), { force: true });
+  }
+}
+
+function syncDirectory(directory: string): void {
+  const fd = fs.openSync(directory, O_RDONLY | O_DIRECTORY);
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function openForReading<T>(path: string, what: string, read: (fd: number, stat: fs.Stats) => T): T {
+  let fd: number | undefined;
+  try {
+    // a pipe without a writer must not be waited for
+    fd = fs.openSync(path, O_RDONLY | O_NONBLOCK);
+    const stat = fs.fstatSync(fd);
+    if (!stat.isFile()) throw new Refusal('input-not-regular', `The ${what} ${path} is not a regular file.`);
+    return read(fd, stat);
+  } catch (cause) {
+    if (cause instanceof Refusal) throw cause;
+    throw new Refusal('input-unreadable', `The ${what} can't be read: ${reason(cause)}.`, { cause });
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd);
+  }
+}
+
+/** Stops one byte after the limit, whatever size the file claims. */
+function readUpTo(fd: number, path: string, what: string, limit: number, tooLarge: RefusalCode): Buffer {
+  const buffer = Buffer.alloc(limit + 1);
+  let length = 0;
+  while (length < buffer.length) {
+    const read = fs.readSync(fd, buffer, length, buffer.length - length, null);
+    if (read === 0) return buffer.subarray(0, length);
+    length += read;
+  }
+  throw new Refusal(tooLarge, `The ${what} ${path} has more than ${limit} bytes.`);
+}

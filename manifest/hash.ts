@@ -1,0 +1,98 @@
+// Hashes many files on both cores: worker threads that take the largest file left, since one file keeps one core busy.
+import { parentPort, Worker } from 'node:worker_threads';
+import { CHUNK, digest, type Outcome } from './artifact.ts';
+
+export interface Job {
+  readonly path: string;
+  /** Expected size in bytes. */
+  readonly size: number;
+}
+
+/** Called a few times per second with the bytes hashed so far, and once at the end. */
+export type Progress = (bytes: number) => void;
+
+/** What the threads share: two counters, so that taking a job and reporting progress cost no message. */
+interface Shared {
+  readonly jobs: readonly Job[];
+  readonly next: Int32Array;
+  readonly bytes: BigInt64Array;
+}
+
+const THREADS = 2;
+/** Below this, starting threads takes longer than hashing here. */
+const WORTH_THREADS = 32 * 1024 * 1024;
+
+/**
+ * Hashes files.
+ * @param worker the program file to run as a thread, which must end up in {@link serveHashing}
+ * @returns one outcome for each job, in the same order
+ * @throws Error when a thread dies
+ */
+export async function hashFiles(jobs: readonly Job[], worker: string, progress: Progress): Promise<Outcome[]> {
+  const order = jobs.map((_, index) => index).sort((a, b) => jobs[b]!.size - jobs[a]!.size);
+  const shared: Shared = {
+    jobs: order.map(index => jobs[index]!),
+    next: new Int32Array(new SharedArrayBuffer(4)),
+    bytes: new BigInt64Array(new SharedArrayBuffer(8)),
+  };
+  const outcomes: Outcome[] = new Array(jobs.length);
+  const take = (index: number, outcome: Outcome) => {
+    outcomes[order[index]!] = outcome;
+  };
+  const report = () => progress(Number(Atomics.load(shared.bytes, 0)));
+  const total = jobs.reduce((sum, { size }) => sum + size, 0);
+  if (total < WORTH_THREADS || jobs.length === 1) {
+    let shown = Date.now();
+    hashRemaining(shared, take, () => {
+      if (Date.now() - shown < 100) return;
+      shown = Date.now();
+      report();
+    });
+  } else {
+    const timer = setInterval(report, 100);
+    try {
+      await Promise.all(Array.from({ length: THREADS }, () => runThread(worker, shared, take)));
+    } finally {
+      clearInterval(timer);
+    }
+  }
+  report();
+  return outcomes;
+}
+
+/** A thread's whole life: hashes until no job is left. */
+export function serveHashing(shared: unknown): void {
+  const port = parentPort!;
+  hashRemaining(shared as Shared, (index, outcome) => port.postMessage([index, outcome]));
+}
+
+function hashRemaining(
+  { jobs, next, bytes }: Shared,
+  done: (index: number, outcome: Outcome) => void,
+  chunk?: () => void,
+): void {
+  const buffer = Buffer.allocUnsafeSlow(CHUNK);
+  for (let index = Atomics.add(next, 0, 1); index < jobs.length; index = Atomics.add(next, 0, 1)) {
+    const { path, size } = jobs[index]!;
+    const reading = digest(path, size, buffer);
+    let step = reading.next();
+    for (; !step.done; step = reading.next()) {
+      Atomics.add(bytes, 0, BigInt(step.value));
+      chunk?.();
+    }
+    done(index, step.value);
+  }
+}
+
+function runThread(file: string, shared: Shared, done: (index: number, outcome: Outcome) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(file, {
+      workerData: shared,
+      // a thread holds one buffer and a few names; V8's usual young generation would be most of its memory
+      resourceLimits: { maxYoungGenerationSizeMb: 1 },
+    });
+    thread.on('message', ([index, outcome]: [number, Outcome]) => done(index, outcome));
+    thread.once('error', cause => reject(new Error('a hashing thread failed', { cause })));
+    thread.once('exit', code => (code === 0 ? resolve() : reject(new Error(`a hashing thread ended with ${code}`))));
+  });
+}

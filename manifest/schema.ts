@@ -1,0 +1,81 @@
+// The release manifest's one definition: types, validation and the published JSON Schema all derive from it.
+import * as z from 'zod/mini';
+import { isDateTime } from './date.ts';
+
+export const PROJECT = 'culvert';
+/** The schema's address, and so the constant that every manifest names. No site stands there yet. */
+export const SCHEMA_URL = 'https://culvert.example/schemas/release-manifest.v1.json';
+export const MANIFEST_NAME = 'release-manifest.v1.json';
+export const SIDECAR_NAME = `${MANIFEST_NAME}.sig`;
+
+const Name = z
+  .string('must be text')
+  .check(z.regex(/^culvert-.+/, `must start with "${PROJECT}-" and go on`), z.meta({ description: 'File name' }));
+
+export const Artifact = z.strictObject(
+  {
+    name: Name,
+    // not z.int(): that would add the largest exact double as a maximum, which the format does not have
+    size: z
+      .number('must be a number')
+      .check(
+        z.refine(Number.isInteger, 'must be a whole number'),
+        z.minimum(1, 'must be at least 1'),
+        z.meta({ type: 'integer', description: 'Size in bytes' }),
+      ),
+    sha256: z
+      .string('must be text')
+      .check(
+        z.regex(/^[a-f0-9]{64}$/, 'must be 64 lowercase hexadecimal digits'),
+        z.meta({ description: 'SHA-256 digest of the content' }),
+      ),
+  },
+  'must be an object',
+);
+export type Artifact = z.infer<typeof Artifact>;
+
+/** A date-time that exists, published as JSON Schema's format of that name. */
+export const DateTime = z
+  .string('must be text')
+  .check(z.refine(isDateTime, 'must be a date and time such as 2026-11-21T12:00:00Z'), z.meta({ format: 'date-time' }));
+
+export const Manifest = z
+  .strictObject(
+    {
+      schema: z.literal(SCHEMA_URL, `must be "${SCHEMA_URL}"`),
+      project: z.literal(PROJECT, `must be "${PROJECT}"`),
+      tag: z.optional(z.string('must be text').check(z.minLength(1, 'must not be empty'))),
+      generated_at: DateTime,
+      artifacts: z.array(Artifact, 'must be a list').check(z.minLength(1, 'must have at least one item')),
+    },
+    'must be an object',
+  )
+  .check(z.meta({ title: 'Release manifest, version 1' }));
+export type Manifest = z.infer<typeof Manifest>;
+
+/** The manifest's JSON Schema, draft 2020-12. */
+export function jsonSchema(): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(Manifest, { target: 'draft-2020-12' });
+  return { $schema, $id: SCHEMA_URL, ...rest };
+}
+
+/** The first few violations of a schema as one line: `artifacts[2].size must be at least 1; …`. */
+export function violations(issues: readonly z.core.$ZodIssue[], value: unknown): string {
+  const lines = issues.slice(0, 5).map(issue => `${place(issue.path)} ${complaint(issue, value)}`);
+  if (issues.length > 5) lines.push(`and ${issues.length - 5} more`);
+  return lines.join('; ');
+}
+
+function complaint(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.code === 'unrecognized_keys') {
+    const keys = issue.keys.slice(0, 5).map(key => JSON.stringify(key.slice(0, 40)));
+    return `has unknown keys: ${keys.join(', ')}`;
+  }
+  const found = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)[key], value);
+  return found === undefined ? 'is missing' : issue.message;
+}
+
+function place(path: readonly PropertyKey[]): string {
+  const text = path.map(part => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  return text.replace(/^\./, '') || 'the document';
+}
