@@ -1,9 +1,9 @@
 // One run of the upstream with one account: output held until it counts, streamed from the commit point on.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import * as fs from 'node:fs';
-import * as net from 'node:net';
+import { closeSync } from 'node:fs';
+import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import * as tty from 'node:tty';
+import { isatty } from 'node:tty';
 import { stripAnsi } from './classify.ts';
 import { type AnonymousPipe, shimPipe, writeAll } from './pipes.ts';
 import { type Forwarding, killTree } from './signals.ts';
@@ -50,7 +50,7 @@ const KEPT_TEXT = 64 * 1024;
 
 /** Runs the upstream to its end. Never throws for anything the upstream does. */
 export async function attempt(options: AttemptOptions): Promise<Attempt> {
-  const terminal = { out: tty.isatty(1), err: tty.isatty(2) };
+  const terminal = { out: isatty(1), err: isatty(2) };
   const mode = {
     stdin: options.stdin.mode(),
     stdout: terminal.out || (options.last && !options.read.stdout) ? ('inherit' as const) : ('pipe' as const),
@@ -63,11 +63,11 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   };
   for (const pipe of Object.values(pipes)) pipe?.drain();
   // Before the upstream starts: without a writer it would read end of file.
-  const feed = pipes.stdin && new net.Socket({ fd: pipes.stdin.writer(false), writable: true, readable: false });
+  const feed = pipes.stdin && new Socket({ fd: pipes.stdin.writer(false), writable: true, readable: false });
   const handed = [pipes.stdin?.childReader(), pipes.stdout?.writer(true), pipes.stderr?.writer(true)];
   const stdio: StdioOptions = [handed[0] ?? mode.stdin, handed[1] ?? mode.stdout, handed[2] ?? mode.stderr];
   const child = spawn(options.program, options.args, { env: options.env, stdio });
-  for (const fd of handed) if (fd !== undefined) fs.closeSync(fd);
+  for (const fd of handed) if (fd !== undefined) closeSync(fd);
   options.signals.to(child);
 
   const stopFeeding = mode.stdin === 'pipe' ? options.stdin.feed(feed ?? child.stdin!) : () => {};
@@ -87,7 +87,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
  * being and makes the caller's stderr non-blocking. `dispose` destroys it where the process lives on.
  */
 function readerOf(pipe: AnonymousPipe): Readable {
-  return new net.Socket({ fd: pipe.reader(), readable: true, writable: true, allowHalfOpen: true });
+  return new Socket({ fd: pipe.reader(), readable: true, writable: true, allowHalfOpen: true });
 }
 
 function ended(child: ChildProcess): Promise<Pick<Attempt, 'exit' | 'signal' | 'startError'>> {

@@ -1,6 +1,6 @@
 // Which account ran what, why it was left and what it cost: one JSON line per attempt, without arguments or output.
-import * as fs from 'node:fs';
-import * as path from 'node:path';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Paths } from './paths.ts';
 import { readText } from './store.ts';
 
@@ -26,14 +26,14 @@ const MAX_BYTES = 1024 * 1024;
 export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
   if (entries.length === 0) return;
   try {
-    fs.mkdirSync(path.dirname(paths.audit), { recursive: true, mode: 0o700 });
-    const fd = fs.openSync(paths.audit, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_APPEND, 0o600);
+    mkdirSync(dirname(paths.audit), { recursive: true, mode: 0o700 });
+    const fd = openSync(paths.audit, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
     try {
       // One write(2) with O_APPEND: lines of concurrent runs don't mix.
-      fs.writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
-      if (fs.fstatSync(fd).size > MAX_BYTES) fs.renameSync(paths.audit, `${paths.audit}.1`);
+      writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
+      if (fstatSync(fd).size > MAX_BYTES) renameSync(paths.audit, `${paths.audit}.1`);
     } finally {
-      fs.closeSync(fd);
+      closeSync(fd);
     }
   } catch {
     // See above.

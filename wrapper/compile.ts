@@ -14,7 +14,8 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
   return {
     cli,
     stamp,
-    provider: providerOf(loadCatalog(catalog, paths.userCatalog), cli),
+    // A run needs no probes, and reads less without them.
+    provider: { ...providerOf(loadCatalog(catalog, paths.userCatalog), cli), probes: [], probe_env: {} },
     accounts: config.accounts.filter(account => account.cli === cli),
     capacity: config.capacity[cli] ?? Capacity.parse({}),
     audit: config.audit,

@@ -1,5 +1,5 @@
 // The environment an upstream gets: the caller's own, with one account's credentials and nobody else's.
-import * as path from 'node:path';
+import { join } from 'node:path';
 import type { Account } from './config.ts';
 import type { Paths } from './paths.ts';
 import type { Plan } from './plan.ts';
@@ -49,7 +49,7 @@ export function accountEnvironment(
       if (source.startsWith('env:')) delete env[source.slice(4)];
     }
   }
-  const home = path.join(paths.state, 'homes', cli, account.name);
+  const home = join(paths.state, 'homes', cli, account.name);
   for (const name of provider.home) env[name] = home;
   env[ACTIVE] = env[ACTIVE] ? `${env[ACTIVE]}:${cli}` : cli;
   return Object.assign(env, credentials);

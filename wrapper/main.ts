@@ -1,6 +1,6 @@
 // Entry of both faces: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
 import { realpathSync } from 'node:fs';
-import * as path from 'node:path';
+import { dirname, join } from 'node:path';
 import { EXIT, isWrapError } from './errors.ts';
 import { pathsFor } from './paths.ts';
 import { loadRest } from './rest.ts';
@@ -9,13 +9,14 @@ import { endAs, signalForwarding } from './signals.ts';
 
 declare const __VERSION__: string | undefined;
 
-const program = realpathSync(process.argv[1]!);
+// A shim names the file itself; a symlink to the launcher does not get here.
+const program = process.env.CULVERT_WRAP_SHIM === '1' ? process.argv[1]! : realpathSync(process.argv[1]!);
 
 const context: Context = {
   env: process.env,
   cwd: workingDirectory(),
   paths: pathsFor(process.env),
-  catalog: path.join(path.dirname(program), 'providers.toml'),
+  catalog: join(dirname(program), 'providers.toml'),
   now: Date.now,
   signals: signalForwarding(),
 };

@@ -1,6 +1,6 @@
 // Where the wrapper keeps things, following the XDG base directories.
-import * as os from 'node:os';
-import * as path from 'node:path';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 
 export interface Paths {
   /** `~/.config/culvert-wrap`, 0700. */
@@ -30,23 +30,23 @@ export interface Paths {
  * @param env usually `process.env`
  */
 export function pathsFor(env: NodeJS.ProcessEnv): Paths {
-  const home = env.HOME || os.homedir();
+  const home = env.HOME || homedir();
   const base = (value: string | undefined, fallback: string) =>
-    value && path.isAbsolute(value) ? value : path.join(home, fallback);
-  const configDir = path.join(base(env.XDG_CONFIG_HOME, '.config'), 'culvert-wrap');
-  const state = path.join(base(env.XDG_STATE_HOME, '.local/state'), 'culvert-wrap');
+    value && isAbsolute(value) ? value : join(home, fallback);
+  const configDir = join(base(env.XDG_CONFIG_HOME, '.config'), 'culvert-wrap');
+  const state = join(base(env.XDG_STATE_HOME, '.local/state'), 'culvert-wrap');
   return {
     configDir,
-    config: path.join(configDir, 'config.toml'),
-    userCatalog: path.join(configDir, 'providers.toml'),
-    secrets: path.join(configDir, 'secrets'),
+    config: join(configDir, 'config.toml'),
+    userCatalog: join(configDir, 'providers.toml'),
+    secrets: join(configDir, 'secrets'),
     state,
-    originals: path.join(state, 'originals'),
-    plans: path.join(state, 'plans'),
-    accounts: path.join(state, 'accounts'),
-    queue: path.join(state, 'queue'),
-    installs: path.join(state, 'installs.json'),
-    trust: path.join(state, 'trust.json'),
-    audit: path.join(state, 'audit.jsonl'),
+    originals: join(state, 'originals'),
+    plans: join(state, 'plans'),
+    accounts: join(state, 'accounts'),
+    queue: join(state, 'queue'),
+    installs: join(state, 'installs.json'),
+    trust: join(state, 'trust.json'),
+    audit: join(state, 'audit.jsonl'),
   };
 }

@@ -1,8 +1,8 @@
 // Real pipes for the upstream's stdio. Node gives children sockets, on which opening /dev/stderr fails and which cat can't
 // reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them anew.
-import * as fs from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 
-const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
 /** Descriptors that the shim sets up, by what they are used for; see `shimText`. */
 const DESCRIPTORS = { stdout: 7, stderr: 8, stdin: 9 } as const;
@@ -36,11 +36,11 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
   const base = DESCRIPTORS[use];
   if (closed.has(base)) return undefined;
   try {
-    if (!fs.fstatSync(base).isFIFO()) return undefined;
+    if (!fstatSync(base).isFIFO()) return undefined;
   } catch {
     return undefined;
   }
-  const open = (flags: number) => fs.openSync(`/proc/self/fd/${base}`, flags);
+  const open = (flags: number) => openSync(`/proc/self/fd/${base}`, flags);
   const pipe: AnonymousPipe = {
     base,
     reader: () => open(O_RDONLY | O_NONBLOCK),
@@ -54,16 +54,16 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
       const fd = pipe.reader();
       const buffer = Buffer.alloc(65_536);
       try {
-        while (fs.readSync(fd, buffer) > 0);
+        while (readSync(fd, buffer) > 0);
       } catch {
         // EAGAIN: empty, but somebody still holds the write end.
       } finally {
-        fs.closeSync(fd);
+        closeSync(fd);
       }
     },
     close: () => {
       closed.add(base);
-      fs.closeSync(base);
+      closeSync(base);
     },
   };
   return pipe;
@@ -76,7 +76,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
 export function writeAll(fd: number, data: Buffer): boolean {
   for (let at = 0; at < data.length; ) {
     try {
-      at += fs.writeSync(fd, data, at);
+      at += writeSync(fd, data, at);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === 'EPIPE') return false;

@@ -1,6 +1,6 @@
 // Configuration and catalog compiled per CLI, so that a shim's run reads one JSON file and no TOML. Holds no secret.
-import * as fs from 'node:fs';
-import * as path from 'node:path';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Provider } from './catalog.ts';
 import type { Account, Capacity } from './config.ts';
 import type { Paths } from './paths.ts';
@@ -48,7 +48,7 @@ export async function loadPlan(cli: string, sources: Sources): Promise<Plan> {
 }
 
 export function planFile(paths: Paths, cli: string): string {
-  return path.join(paths.plans, cli);
+  return join(paths.plans, cli);
 }
 
 /** The shim tests for a non-empty file, so a CLI without accounts gets an empty one. */
@@ -65,7 +65,7 @@ export function writePlan(plan: Plan, paths: Paths): void {
 export function stampOf({ paths, catalog }: Sources): string {
   return [paths.config, paths.userCatalog, catalog]
     .map(file => {
-      const stat = fs.statSync(file, { throwIfNoEntry: false });
+      const stat = statSync(file, { throwIfNoEntry: false });
       return stat ? `${stat.mtimeMs}:${stat.size}:${stat.ino}` : '-';
     })
     .join(' ');

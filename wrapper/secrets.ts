@@ -1,5 +1,5 @@
 // Turns an account's sources into credentials, and stores a new one: in the Secret Service, or in a 0600 file if asked.
-import * as path from 'node:path';
+import { join } from 'node:path';
 import { capture } from './capture.ts';
 import type { Account } from './config.ts';
 import { EXIT, errno, reason, WrapError } from './errors.ts';
@@ -207,7 +207,7 @@ function editEnvFile(file: string, key: string, value: string | undefined): void
 }
 
 function secretFile(paths: Paths, cli: string): string {
-  return path.join(paths.secrets, `${cli}.env`);
+  return join(paths.secrets, `${cli}.env`);
 }
 
 function fileKey(slot: Slot): string {

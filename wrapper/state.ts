@@ -1,5 +1,5 @@
 // What the wrapper learns while it runs, one file per CLI: default account, rests, jobs, capacity. Losing it loses no account.
-import * as path from 'node:path';
+import { join } from 'node:path';
 import { hmac, randomHex } from './hash.ts';
 import type { Paths } from './paths.ts';
 import { readText, withLock, writeAtomic } from './store.ts';
@@ -125,7 +125,7 @@ export function isResting(resting: Resting | undefined, now: number): boolean {
 }
 
 export function stateFile(paths: Paths, cli: string): string {
-  return path.join(paths.accounts, `${cli}.json`);
+  return join(paths.accounts, `${cli}.json`);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,8 +1,18 @@
 // Hands stdin to one attempt after another: passed on as it arrives, kept in memory and then in an unlinked file.
-import * as fs from 'node:fs';
-import * as net from 'node:net';
-import * as os from 'node:os';
-import * as path from 'node:path';
+import {
+  createReadStream,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmdirSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { readText } from './store.ts';
 
@@ -23,9 +33,9 @@ const IN_MEMORY = 1024 * 1024;
 export function openStdin(mayReplay: boolean): Stdin {
   const stat = statOf(0);
   if (!mayReplay || !stat || !(stat.isFIFO() || stat.isSocket() || stat.isFile())) return inherited;
-  if (!stat.isFile()) return replaying(() => new net.Socket({ fd: 0, readable: true, writable: false }));
+  if (!stat.isFile()) return replaying(() => new Socket({ fd: 0, readable: true, writable: false }));
   const start = offset();
-  const file = replaying(() => fs.createReadStream('/proc/self/fd/0', { start }));
+  const file = replaying(() => createReadStream('/proc/self/fd/0', { start }));
   // An upstream that has not touched the file leaves it as it was for the next one, and for the caller.
   return { ...file, mode: () => (offset() === start ? 'inherit' : 'pipe') };
 }
@@ -35,9 +45,9 @@ export const noStdin: Stdin = { mode: () => 'ignore', feed: () => () => {}, forg
 
 const inherited: Stdin = { ...noStdin, mode: () => 'inherit' };
 
-function statOf(fd: number): fs.Stats | undefined {
+function statOf(fd: number): Stats | undefined {
   try {
-    return fs.fstatSync(fd);
+    return fstatSync(fd);
   } catch {
     return undefined;
   }
@@ -120,10 +130,10 @@ function keptBytes() {
       } else if (keep) {
         if (spill === undefined) {
           spill = unlinkedFile();
-          fs.writeSync(spill, Buffer.concat(chunks), 0, undefined, 0);
+          writeSync(spill, Buffer.concat(chunks), 0, undefined, 0);
           chunks = [];
         }
-        fs.writeSync(spill, chunk, 0, chunk.length, total);
+        writeSync(spill, chunk, 0, chunk.length, total);
       }
       total += chunk.length;
     },
@@ -132,7 +142,7 @@ function keptBytes() {
       if (latest && at >= latest.at) return latest.chunk.subarray(at - latest.at);
       if (spill !== undefined) {
         const buffer = Buffer.alloc(Math.min(65_536, total - at));
-        return buffer.subarray(0, fs.readSync(spill, buffer, 0, buffer.length, at));
+        return buffer.subarray(0, readSync(spill, buffer, 0, buffer.length, at));
       }
       const all = Buffer.concat(chunks);
       chunks = [all];
@@ -145,10 +155,10 @@ function keptBytes() {
 }
 
 function unlinkedFile(): number {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-'));
-  const file = path.join(dir, 'stdin');
-  const fd = fs.openSync(file, 'wx+', 0o600);
-  fs.unlinkSync(file);
-  fs.rmdirSync(dir);
+  const dir = mkdtempSync(join(tmpdir(), 'culvert-wrap-'));
+  const file = join(dir, 'stdin');
+  const fd = openSync(file, 'wx+', 0o600);
+  unlinkSync(file);
+  rmdirSync(dir);
   return fd;
 }

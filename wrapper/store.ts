@@ -1,14 +1,32 @@
 // Files that survive kill -9 and concurrent writers: a lock that dies with its owner, and whole-file replacement.
-import * as fs from 'node:fs';
-import * as path from 'node:path';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { EXIT, errno, WrapError } from './errors.ts';
 
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = fs.constants;
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
 
 /** The text of a file, or `undefined` when there is none. */
 export function readText(file: string): string | undefined {
   try {
-    return fs.readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
     throw error;
@@ -21,21 +39,21 @@ export function readText(file: string): string | undefined {
  * @param mode permission bits of the new file
  */
 export function writeAtomic(file: string, text: string, mode = 0o600): void {
-  const dir = path.dirname(file);
-  fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const temporary = path.join(dir, `.${path.basename(file)}.${unique()}.tmp`);
+  const dir = dirname(file);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const temporary = join(dir, `.${basename(file)}.${unique()}.tmp`);
   try {
-    const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     try {
-      fs.writeFileSync(fd, text);
-      if (mode !== 0o600) fs.fchmodSync(fd, mode);
-      fs.fsyncSync(fd);
+      writeFileSync(fd, text);
+      if (mode !== 0o600) fchmodSync(fd, mode);
+      fsyncSync(fd);
     } finally {
-      fs.closeSync(fd);
+      closeSync(fd);
     }
-    fs.renameSync(temporary, file);
+    renameSync(temporary, file);
   } catch (error) {
-    fs.rmSync(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
   syncDirectory(dir);
@@ -43,11 +61,11 @@ export function writeAtomic(file: string, text: string, mode = 0o600): void {
 
 /** Makes a rename or a removal in `dir` durable. */
 export function syncDirectory(dir: string): void {
-  const fd = fs.openSync(dir, O_RDONLY | O_DIRECTORY);
+  const fd = openSync(dir, O_RDONLY | O_DIRECTORY);
   try {
-    fs.fsyncSync(fd);
+    fsyncSync(fd);
   } finally {
-    fs.closeSync(fd);
+    closeSync(fd);
   }
 }
 
@@ -58,12 +76,12 @@ export function syncDirectory(dir: string): void {
  * @throws WrapError `locked` when the owner keeps it for longer
  */
 export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T {
-  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const lock = `${file}.lock`;
   const mine = `${lock}.${unique()}`;
   const deadline = Date.now() + timeoutMs;
   // link(2) lets the lock appear complete or not at all, which open(O_EXCL) followed by write(2) does not.
-  fs.writeFileSync(mine, `${process.pid} ${startTime(process.pid)}`, { mode: 0o600, flag: 'wx' });
+  writeFileSync(mine, `${process.pid} ${startTime(process.pid)}`, { mode: 0o600, flag: 'wx' });
   try {
     while (!tryLink(mine, lock)) {
       if (breakStale(lock)) continue;
@@ -75,18 +93,18 @@ export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T 
       pause(2 + Math.random() * 8);
     }
   } finally {
-    fs.unlinkSync(mine);
+    unlinkSync(mine);
   }
   try {
     return work();
   } finally {
-    fs.rmSync(lock, { force: true });
+    rmSync(lock, { force: true });
   }
 }
 
 function tryLink(mine: string, lock: string): boolean {
   try {
-    fs.linkSync(mine, lock);
+    linkSync(mine, lock);
     return true;
   } catch (error) {
     if (errno(error) === 'EEXIST') return false;
@@ -103,22 +121,22 @@ function breakStale(lock: string): boolean {
   // Breakers take turns and look again, or the second would remove the lock of the first one's successor.
   const turn = `${lock}.break`;
   try {
-    fs.mkdirSync(turn, 0o700);
+    mkdirSync(turn, 0o700);
   } catch {
     removeIfOlderThan(turn, 5_000);
     return false;
   }
   try {
-    if (readText(lock) === held) fs.unlinkSync(lock);
+    if (readText(lock) === held) unlinkSync(lock);
   } finally {
-    fs.rmdirSync(turn);
+    rmdirSync(turn);
   }
   return true;
 }
 
 function removeIfOlderThan(dir: string, ms: number): void {
   try {
-    if (Date.now() - fs.statSync(dir).mtimeMs > ms) fs.rmdirSync(dir);
+    if (Date.now() - statSync(dir).mtimeMs > ms) rmdirSync(dir);
   } catch {
     // Its owner was quicker.
   }
@@ -146,15 +164,15 @@ function pause(ms: number): void {
  * Returns the names removed.
  */
 export function sweep(file: string): string[] {
-  const dir = path.dirname(file);
-  const base = path.basename(file);
-  const left = fs.existsSync(dir) ? fs.readdirSync(dir) : [];
+  const dir = dirname(file);
+  const base = basename(file);
+  const left = existsSync(dir) ? readdirSync(dir) : [];
   return left.filter(name => {
     if (!(name.startsWith(`.${base}.`) && name.endsWith('.tmp')) && !name.startsWith(`${base}.lock.`)) return false;
-    const full = path.join(dir, name);
-    const stat = fs.lstatSync(full, { throwIfNoEntry: false });
+    const full = join(dir, name);
+    const stat = lstatSync(full, { throwIfNoEntry: false });
     if (!stat?.isFile() || Date.now() - stat.mtimeMs < 60_000) return false;
-    fs.rmSync(full, { force: true });
+    rmSync(full, { force: true });
     return true;
   });
 }

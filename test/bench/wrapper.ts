@@ -51,10 +51,10 @@ const firecrawl = findOnPath('firecrawl', `${process.env.CULVERT_TEST_UPSTREAMS 
 if (firecrawl) {
   fs.symlinkSync(fs.realpathSync(firecrawl), path.join(box.bin, 'firecrawl'));
   await box.wrap(['install', 'firecrawl']);
-  const pair = interleave({
-    original: () => [fs.realpathSync(firecrawl), '--version'],
-    shimmed: () => [`${box.bin}/firecrawl`, '--version'],
-  });
+  const pair = interleave(
+    { original: () => [fs.realpathSync(firecrawl), '--version'], shimmed: () => [`${box.bin}/firecrawl`, '--version'] },
+    rounds * 2,
+  );
   report('firecrawl --version', median(pair.shimmed!.map((ms, i) => ms / pair.original![i]!)), 1.02, '×');
 } else console.log('skipped: firecrawl --version (no firecrawl on PATH or in CULVERT_TEST_UPSTREAMS)');
 
@@ -129,9 +129,9 @@ function drain(program: string): Promise<{ ms: number; bytes: number; peak: numb
   });
 }
 
-function interleave(cases: Record<string, () => string[]>): Record<string, number[]> {
+function interleave(cases: Record<string, () => string[]>, count = rounds): Record<string, number[]> {
   const times: Record<string, number[]> = Object.fromEntries(Object.keys(cases).map(name => [name, []]));
-  for (let round = -2; round < rounds; round++) {
+  for (let round = -2; round < count; round++) {
     for (const [name, command] of Object.entries(cases).sort(() => Math.random() - 0.5)) {
       const [program, ...args] = command();
       const started = performance.now();
