@@ -99,9 +99,19 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
     },
     async listenTcp(port, addresses, remote) {
       const bound: Server[] = [];
+      let settle: (taken: boolean) => void = () => {};
+      const taken = new Promise<boolean>(resolve => {
+        settle = resolve;
+      });
       try {
         for (const host of addresses) {
-          const server = serve(socket => tcpVia(socket, remote));
+          // who waits for the port is in as soon as the first address is bound; the answer waits for the last
+          if (bound.length) await new Promise(setImmediate);
+          const server = serve(async socket => {
+            const via = tcpVia(socket, remote);
+            if (!(await taken)) socket.destroy();
+            return via;
+          });
           try {
             await listening(server, { port, host, ipv6Only: true });
             bound.push(server);
@@ -110,7 +120,9 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
             if (!NO_SUCH_ADDRESS.has((error as NodeJS.ErrnoException).code!) || !host.includes(':')) throw error;
           }
         }
+        settle(true);
       } catch (error) {
+        settle(false);
         for (const server of bound) server.close();
         throw error;
       }

@@ -16,6 +16,7 @@ import { createTunnel } from './warp/tunnel.ts';
 
 const LOG_CAPACITY = 500;
 const GRACE_MS = 1_000;
+const TUNNEL_DELAY_MS = 30;
 
 const say = (line: string) => console.error(`culvert: ${line}`);
 
@@ -93,7 +94,6 @@ async function start(
     joinRunning({ ...found.running, started: '' }, found.running.pid, flags, env);
     return null;
   }
-  await new Promise(setImmediate); // who waits for the port is answered first
   rmSync(paths.socket, { force: true });
   await front.listenUnix(paths.socket);
   chmodSync(paths.socket, 0o600);
@@ -101,7 +101,8 @@ async function start(
   replaceFile(paths.record, `${JSON.stringify(record)}\n`);
   keepStatusFile(paths.statusFile, state, () => port);
   const watching = settings.watch(response => state.publish('config', response));
-  tunnel.start();
+  // who waits for the port is answered before children are started, which takes longer than all else together
+  const startingTunnel = setTimeout(() => tunnel.start(), TUNNEL_DELAY_MS);
 
   if (port !== config.server.port) say(`Port ${config.server.port} is in use; took ${port} instead.`);
   say(`version ${VERSION} answers on http://127.0.0.1:${port}/api/ and ${paths.socket}`);
@@ -111,6 +112,7 @@ async function start(
 
   return async () => {
     notifier.stopping();
+    clearTimeout(startingTunnel);
     watching.close();
     for (const child of desktop) child.kill();
     await Promise.all([front.close('stopped', GRACE_MS), tunnel.stop()]);

@@ -10,48 +10,63 @@ export interface Ends {
   remotePort: number;
 }
 
+type Table = 'tcp' | 'tcp6';
+
 /**
- * A check of connections against a user id. Connections that arrive while the tables are being read share the next
- * read, so that ten thousand of them cost a few reads (one takes 5 ms with few sockets, 60 ms with thousands).
+ * A check of connections against a user id. Reading a table costs the kernel 4 ms with few sockets and 60 ms with
+ * thousands, so only the one that can hold the peer is read, and connections that arrive during a read share the next.
  */
 export function createPeerCheck(
   uid: number,
-  read: () => Promise<string> = readTables,
+  read: (table: Table) => Promise<string> = readTable,
 ): (ends: Ends) => Promise<boolean> {
+  const tables = { tcp: shareReads(() => read('tcp')), tcp6: shareReads(() => read('tcp6')) };
+  return async ends => {
+    if (ipv4Hex(ends.remoteAddress) !== null) {
+      const owner = ownerOf(await tables.tcp(), ends);
+      if (owner !== undefined) return owner === uid;
+    }
+    // an IPv6 peer, or one whose IPv6 socket speaks IPv4
+    return ownerOf(await tables.tcp6(), ends) === uid;
+  };
+}
+
+/** Whoever asks while a read is under way gets the next one, which begins after they asked. */
+function shareReads(read: () => Promise<string>): () => Promise<string> {
   let next: Promise<string> | null = null;
   let current: Promise<unknown> = Promise.resolve();
-  return async ends => {
+  return () => {
     next ??= current.then(() => {
-      const tables = read();
-      current = tables.catch(() => {});
+      const text = read();
+      current = text.catch(() => {});
       next = null;
-      return tables;
+      return text;
     });
-    return ownedBy(await next, ends, uid);
+    return next;
   };
 }
 
 /**
- * Whether the tables show the peer's socket as this user's. A row with inode 0 is a socket that its owner has
- * closed: its uid reads 0 then, which is nobody's and above all not root's (measured on Linux 6).
- * @param tables text of /proc/net/tcp and /proc/net/tcp6 (proc(5)).
+ * The user id that a table shows for the peer's socket: null for a socket that nobody owns, undefined for none.
+ * A row with inode 0 is a socket that its owner has closed: its uid reads 0 then, which is nobody's and above all not
+ * root's (measured on Linux 6).
+ * @param table text of /proc/net/tcp or /proc/net/tcp6 (proc(5)).
  */
-export function ownedBy(tables: string, ends: Ends, uid: number): boolean {
+export function ownerOf(table: string, ends: Ends): number | null | undefined {
   for (const encode of [ipv4Hex, ipv6Hex]) {
     const [peer, us] = [encode(ends.remoteAddress), encode(ends.localAddress)];
     if (peer === null || us === null) continue;
-    const at = tables.indexOf(` ${peer}:${portHex(ends.remotePort)} ${us}:${portHex(ends.localPort)} `);
+    const at = table.indexOf(` ${peer}:${portHex(ends.remotePort)} ${us}:${portHex(ends.localPort)} `);
     if (at < 0) continue;
     // after "local remote": state, queues, timer, retransmits, uid, timeout, inode
-    const fields = tables.slice(at + 1, tables.indexOf('\n', at)).split(/ +/);
-    return Number(fields[6]) === uid && fields[8] !== '0' && fields[8] !== undefined;
+    const fields = table.slice(at + 1, table.indexOf('\n', at)).split(/ +/);
+    return fields[8] === '0' || fields[8] === undefined ? null : Number(fields[6]);
   }
-  return false;
+  return undefined;
 }
 
-async function readTables(): Promise<string> {
-  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(f => readFile(f, 'latin1').catch(() => '')));
-  return tables.join('\n');
+function readTable(table: Table): Promise<string> {
+  return readFile(`/proc/net/${table}`, 'latin1').catch(() => '');
 }
 
 const portHex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');

@@ -1,5 +1,4 @@
 // What `culvert doctor` looks at on the desktop: a display, the libraries of the panel, and a host for the tray.
-import { execFile } from 'node:child_process';
 import type { Check } from './doctor.ts';
 
 /** Runs in GJS, which panel and tray run in as well, so that what it finds is what they find. */
@@ -48,16 +47,14 @@ interface Probed {
   host: boolean | null;
 }
 
-function probe(env: NodeJS.ProcessEnv): Promise<Probed | null> {
-  return new Promise(resolve => {
-    execFile('gjs', ['-c', PROBE], { env, timeout: 15_000, killSignal: 'SIGKILL' }, (error, stdout) => {
-      try {
-        resolve(error ? null : (JSON.parse(stdout) as Probed));
-      } catch {
-        resolve(null);
-      }
-    });
-  });
+async function probe(env: NodeJS.ProcessEnv): Promise<Probed | null> {
+  const { execa } = await import('execa');
+  const { stdout } = await execa('gjs', ['-c', PROBE], { env, extendEnv: false, timeout: 15_000, reject: false });
+  try {
+    return JSON.parse(stdout ?? '') as Probed;
+  } catch {
+    return null; // missing, broken, or too slow
+  }
 }
 
 function panelCheck(missing: string[]): Check {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createPeerCheck, type Ends, ownedBy } from '../../daemon/peer.ts';
+import { createPeerCheck, type Ends, ownerOf } from '../../daemon/peer.ts';
 
 const row = (local: string, remote: string, uid: number, inode: number) =>
   `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
@@ -12,32 +12,32 @@ const peerRow = (uid: number, inode: number) => row('0100007F:9C40', '0100007F:1
 const ourRow = row('0100007F:104D', '0100007F:9C40', 1000, 7);
 
 test("the owner of the peer's socket decides", () => {
-  assert.equal(ownedBy(ourRow + peerRow(1000, 8), V4, 1000), true);
-  assert.equal(ownedBy(ourRow + peerRow(1001, 8), V4, 1000), false);
-  assert.equal(ownedBy(peerRow(0, 8), V4, 1000), false);
+  assert.equal(ownerOf(ourRow + peerRow(1000, 8), V4), 1000);
+  assert.equal(ownerOf(ourRow + peerRow(1001, 8), V4), 1001);
+  assert.equal(ownerOf(peerRow(0, 8), V4), 0);
 });
 
 test('a row without inode has no owner: its uid 0 is not root', () => {
-  assert.equal(ownedBy(peerRow(0, 0), V4, 0), false);
-  assert.equal(ownedBy(peerRow(1000, 0), V4, 1000), false);
+  assert.equal(ownerOf(peerRow(0, 0), V4), null);
+  assert.equal(ownerOf(peerRow(1000, 0), V4), null);
 });
 
 test('a peer that is in no table is nobody', () => {
-  assert.equal(ownedBy('', V4, 1000), false);
-  assert.equal(ownedBy(ourRow, V4, 1000), false);
-  assert.equal(ownedBy('   1: 0100007F:9C40 0100007F:104D 01', V4, 1000), false);
+  assert.equal(ownerOf('', V4), undefined);
+  assert.equal(ownerOf(ourRow, V4), undefined);
+  assert.equal(ownerOf('   1: 0100007F:9C40 0100007F:104D 01', V4), null);
 });
 
 test('IPv6 and mapped IPv4 addresses are found', () => {
   const one = '00000000000000000000000001000000';
   const v6: Ends = { localAddress: '::1', localPort: 4173, remoteAddress: '::1', remotePort: 40000 };
-  assert.equal(ownedBy(row(`${one}:9C40`, `${one}:104D`, 5, 9), v6, 5), true);
+  assert.equal(ownerOf(row(`${one}:9C40`, `${one}:104D`, 5, 9), v6), 5);
   const mapped = '0000000000000000FFFF00000100007F';
-  assert.equal(ownedBy(row(`${mapped}:9C40`, `${mapped}:104D`, 5, 9), V4, 5), true);
+  assert.equal(ownerOf(row(`${mapped}:9C40`, `${mapped}:104D`, 5, 9), V4), 5);
   const real: Ends = { ...v6, localAddress: '2001:db8::1', remoteAddress: 'fe80::1%eth0' };
   assert.equal(
-    ownedBy(row('000080FE000000000000000001000000:9C40', 'B80D0120000000000000000001000000:104D', 5, 9), real, 5),
-    true,
+    ownerOf(row('000080FE000000000000000001000000:9C40', 'B80D0120000000000000000001000000:104D', 5, 9), real),
+    5,
   );
 });
 
@@ -63,10 +63,32 @@ test('a real connection of this process is its own, over IPv4 and IPv6', async t
   }
 });
 
+test('the table of IPv6 is read only for those who can be in it', async () => {
+  const read: string[] = [];
+  const mapped = '0000000000000000FFFF00000100007F';
+  const check = (tcp: string, tcp6: string) =>
+    createPeerCheck(5, async table => {
+      read.push(table);
+      return table === 'tcp' ? tcp : tcp6;
+    });
+  assert.equal(await check(peerRow(5, 8), '')(V4), true);
+  assert.equal(
+    await check(peerRow(0, 0), row(`${mapped}:9C40`, `${mapped}:104D`, 5, 9))(V4),
+    false,
+    'nobody stays nobody',
+  );
+  assert.deepEqual(read, ['tcp', 'tcp']);
+  assert.equal(await check('', row(`${mapped}:9C40`, `${mapped}:104D`, 5, 9))(V4), true);
+  assert.deepEqual(read.splice(0), ['tcp', 'tcp', 'tcp', 'tcp6']);
+  await check('', '')({ ...V4, remoteAddress: '::1', localAddress: '::1' });
+  assert.deepEqual(read, ['tcp6']);
+});
+
 test('connections that come while the tables are read share the next read, which began after they came', async () => {
   let reads = 0;
   const pending: ((text: string) => void)[] = [];
-  const check = createPeerCheck(1000, () => {
+  const check = createPeerCheck(1000, table => {
+    if (table === 'tcp6') return Promise.resolve('');
     reads++;
     return new Promise(resolve => pending.push(resolve));
   });

@@ -1,0 +1,337 @@
+// The daemon's figures, as ratios against a bare node:http server (or what the row names) in the same run.
+// Exits 1 when a bar is not met. Run: ./culvert-tool bench daemon [rounds]
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ACTIONS } from '../../daemon/api/schema.ts';
+
+const rounds = Number(process.argv[2] ?? 20);
+const prefix = resolve('build/prefix');
+const home = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
+const session = join(home, 'session');
+mkdirSync(session, { mode: 0o700 });
+const env: Record<string, string> = { PATH: process.env.PATH!, HOME: home, XDG_RUNTIME_DIR: session, LANG: 'C.UTF-8' };
+process.on('exit', () => rmSync(home, { recursive: true, force: true }));
+
+const rows: { what: string; value: string; bar: string; ok: boolean }[] = [];
+function report(what: string, value: number, bar: number, unit: string, atLeast = false) {
+  const ok = atLeast ? value >= bar : value <= bar;
+  rows.push({ what, value: `${value.toFixed(2)} ${unit}`, bar: `${atLeast ? '≥' : '≤'} ${bar}`, ok });
+  console.log(
+    `${ok ? '✓' : '✗'} ${what.padEnd(62)} ${value.toFixed(2).padStart(9)} ${unit.padEnd(4)} ${atLeast ? '≥' : '≤'} ${bar}`,
+  );
+}
+const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
+const wait = (ms: number) => new Promise(done => setTimeout(done, ms));
+
+const RAW = `
+const body = Buffer.from(JSON.stringify({ ok: true, app: 'raw', version: '1', pid: process.pid, startedAt: new Date() }));
+require('http').createServer((q, r) => {
+  r.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }); r.end(body);
+}).listen(+process.argv[1], '127.0.0.1');`;
+const commands = {
+  raw: (port: number) => [process.execPath, '-e', RAW, String(port)],
+  // the daemon as its launcher starts it, without the launcher's shell, which the bare server does not have either
+  culvert: (port: number) => [
+    process.execPath,
+    join(prefix, 'share/culvert/daemon/main.cjs'),
+    '--demo',
+    '--no-tray',
+    '--no-panel',
+    '--no-open',
+    '--port',
+    String(port),
+  ],
+};
+let nextPort = 13_000 + Math.floor(Math.random() * 5_000);
+
+function answers(port: number): Promise<boolean> {
+  return new Promise(done => {
+    get({ host: '127.0.0.1', port, path: '/api/health', agent: false }, response => {
+      response.resume();
+      response.on('end', () => done(response.statusCode === 200));
+    }).on('error', () => done(false));
+  });
+}
+
+async function launch(kind: keyof typeof commands) {
+  const port = nextPort++;
+  const [command, ...words] = commands[kind](port) as [string, ...string[]];
+  const started = performance.now();
+  const child = spawn(command, words, { env, stdio: 'ignore' });
+  while (!(await answers(port))) if (performance.now() - started > 10_000) throw new Error(`${kind} does not answer`);
+  const ms = performance.now() - started;
+  return {
+    port,
+    ms,
+    pid: child.pid!,
+    rssMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]) / 1024,
+    async end() {
+      const ended = once(child, 'exit');
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+/** Ratio of culvert to raw, round by round in turn. */
+async function startAndMemory() {
+  const [starts, memory] = [[] as number[], [] as number[]];
+  for (let i = 0; i < rounds; i++) {
+    const raw = await launch('raw');
+    await wait(1_000);
+    const rawMb = raw.rssMb();
+    await raw.end();
+    const culvert = await launch('culvert');
+    await wait(1_000);
+    memory.push(culvert.rssMb() / rawMb);
+    starts.push(culvert.ms / raw.ms);
+    await culvert.end();
+  }
+  report('start to first 200 on /api/health, against node:http', median(starts), 1.8, '×');
+  report('memory when idle, against node:http', median(memory), 1.15, '×');
+}
+
+function requestsPerSecond(port: number, path: string, ...headers: string[]): number {
+  const words = ['-t1', '-c16', '-d1s', ...headers.flatMap(h => ['-H', h]), `http://127.0.0.1:${port}${path}`];
+  const output = execFileSync('wrk', words, { encoding: 'utf8' });
+  if (/Non-2xx/.test(output) && !headers.length) throw new Error(output);
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(output)![1]);
+}
+
+async function throughput() {
+  const [raw, culvert] = [await launch('raw'), await launch('culvert')];
+  const etag = await new Promise<string>(done =>
+    get({ host: '127.0.0.1', port: culvert.port, path: '/api/snapshot' }, r => (r.resume(), done(r.headers.etag!))),
+  );
+  const [health, snapshot, unchanged] = [[] as number[], [] as number[], [] as number[]];
+  for (let i = 0; i < Math.max(5, rounds / 4); i++) {
+    const base = requestsPerSecond(raw.port, '/');
+    const h = requestsPerSecond(culvert.port, '/api/health');
+    health.push(h / base);
+    unchanged.push(h / requestsPerSecond(culvert.port, '/api/snapshot', `If-None-Match: ${etag}`));
+    snapshot.push(h / requestsPerSecond(culvert.port, '/api/snapshot'));
+  }
+  report('GET /api/health, 16 connections, of the requests of node:http', median(health), 0.6, '×', true);
+  report('GET /api/snapshot, unchanged (304), against /api/health', median(unchanged), 1.5, '×');
+  report('GET /api/snapshot, whole, against /api/health', median(snapshot), 1.5, '×');
+  console.log(`  (memory after this: ${culvert.rssMb().toFixed(1)} MB against ${raw.rssMb().toFixed(1)} MB)`);
+  await raw.end();
+  await culvert.end();
+}
+
+/** `execve` calls of the daemon's tree, counted by strace. */
+async function processesPerAction() {
+  const culvert = await launch('culvert');
+  const call = (body: object) =>
+    fetch(`http://127.0.0.1:${culvert.port}/api/action`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }).then(async r => (await r.text(), r.status));
+  const snapshot = async () => (await fetch(`http://127.0.0.1:${culvert.port}/api/snapshot`)).json();
+  const logged = async () =>
+    ((await (await fetch(`http://127.0.0.1:${culvert.port}/api/logs?since=0`)).json()) as { next: number }).next;
+  await snapshot();
+  const stream = connect(join(session, 'culvert/api.sock')).on('data', () => {});
+  stream.write('GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const values: Record<string, string> = {
+    setMode: 'doh',
+    setProtocol: 'MASQUE',
+    registerOrganization: 'example',
+    setLicense: 'abcdefgh-abcdefgh-abcdefgh',
+    setRegistrationToken: 'com.cloudflare.warp://example.cloudflareaccess.com/auth?token=abc',
+    setEndpoint: '162.159.198.2:443',
+    setMasqueOptions: 'h3-only',
+    setProxyPort: '40001',
+    setFamilies: 'malware',
+    setGatewayId: 'abcdef0123',
+    addFallbackDomain: 'corp.example',
+    removeFallbackDomain: 'corp.example',
+    setDnsLog: 'enable',
+    addSplitIp: '192.0.2.7',
+    removeSplitIp: '192.0.2.7',
+    addSplitRange: '198.51.100.0/24',
+    removeSplitRange: '198.51.100.0/24',
+    addSplitHost: 'a.example',
+    removeSplitHost: 'a.example',
+    addTrustedSsid: 'home',
+    removeTrustedSsid: 'home',
+    setTrustedWifi: 'enable',
+    setTrustedEthernet: 'enable',
+    setOverrideCode: '1234567',
+    setVirtualNetwork: '00000000-0000-0000-0000-000000000000',
+    setEnvironment: 'normal',
+  };
+  let [worst, worstName] = [0, ''];
+  for (const action of ACTIONS) {
+    const before = await logged();
+    await call({ action, ...(values[action] ? { value: values[action] } : {}) });
+    await wait(400); // what it makes stale is read again in the background
+    const count = (await logged()) - before;
+    if (count > worst) [worst, worstName] = [count, action];
+  }
+  stream.destroy();
+  report(`processes by one action, itself included (worst: ${worstName})`, worst, 4, '');
+  await wait(2_000);
+  const before = await logged();
+  await wait(10_000);
+  report('processes in 10 s of an idle daemon, beyond the listener', (await logged()) - before, 0, '');
+  await culvert.end();
+}
+
+/** A CLI whose listener prints when it is told to, with the moment on the clock that all processes share. */
+async function eventLatency() {
+  const fifo = join(home, 'tell');
+  execFileSync('mkfifo', [fifo]);
+  const cli = join(home, 'warp-cli');
+  writeFileSync(
+    cli,
+    `#!${process.execPath}
+const words = process.argv.slice(2);
+if (words.includes('--version')) console.log('warp-cli 2026.7.1377.0');
+else if (words.includes('-l')) {
+  const fs = require('fs');
+  fs.writeSync(1, '{"status":"Disconnected","reason":"Manual"}\\n');
+  let n = 0;
+  fs.createReadStream(${JSON.stringify(fifo)}).on('data', () => {
+    n++;
+    fs.writeSync(1, JSON.stringify({ status: 'Connecting', reason: { EstablishingConnection: process.hrtime.bigint() + ':' + n } }) + '\\n');
+  });
+} else console.log('Success');
+`,
+    { mode: 0o755 },
+  );
+  const port = nextPort++;
+  const child = spawn(
+    process.execPath,
+    [join(prefix, 'share/culvert/daemon/main.cjs'), '--no-tray', '--no-panel', '--port', String(port)],
+    {
+      env: { ...env, CULVERT_WARP_CLI: cli },
+      stdio: 'ignore',
+    },
+  );
+  while (!(await answers(port)));
+  const stream = connect(join(session, 'culvert/api.sock'));
+  stream.write('GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const { openSync, writeSync } = await import('node:fs');
+  const tell = openSync(fifo, 'r+');
+  const latencies: number[] = [];
+  let heard = '';
+  let next: () => void = () => {};
+  stream.setEncoding('utf8').on('data', (piece: string) => {
+    const now = process.hrtime.bigint();
+    heard += piece;
+    for (const match of heard.matchAll(/"text":"[^"]*?(\d{9,}):\d+"/g)) {
+      latencies.push(Number(now - BigInt(match[1]!)) / 1e6);
+      next();
+    }
+    if (heard.includes('\n\n')) heard = heard.slice(heard.lastIndexOf('\n\n'));
+  });
+  await wait(500);
+  for (let i = 0; i < 10 * rounds; i++) {
+    const told = new Promise<void>(done => (next = done));
+    writeSync(tell, 'x');
+    await told;
+    await wait(5);
+  }
+  report('state printed by the CLI to event at a client, median', median(latencies), 2, 'ms');
+  stream.destroy();
+  const ended = once(child, 'exit');
+  child.kill();
+  await ended;
+}
+
+async function statusCommand() {
+  const culvert = await launch('culvert');
+  await wait(500);
+  const program = join(prefix, 'bin/culvert');
+  const loop = (command: string) => {
+    const before = performance.now();
+    spawnSync('sh', ['-c', `i=0; while [ $i -lt 100 ]; do ${command} >/dev/null; i=$((i+1)); done`], { env });
+    return performance.now() - before;
+  };
+  const ratios: number[] = [];
+  for (let i = 0; i < rounds; i++) {
+    const base = loop('sh -c :');
+    ratios.push(loop(`${program} status`) / base);
+  }
+  report('culvert status, against sh -c :', median(ratios), 3, '×');
+  await culvert.end();
+}
+
+async function streams() {
+  const count = 10_000;
+  const bundle = join(home, 'streams.mjs');
+  const { build } = await import('esbuild');
+  await build({
+    entryPoints: ['test/bench/streams-server.ts'],
+    outfile: bundle,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'error',
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    mainFields: ['module', 'main'],
+  });
+  const socket = join(home, 'streams.sock');
+  const server = spawn(process.execPath, [bundle, socket], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+  const ask = async (line: string) => {
+    server.stdin.write(`${line}\n`);
+    return (await lines.next()).value as string;
+  };
+  await lines.next();
+  const open: Socket[] = [];
+  let waiting = 0;
+  let last: () => void = () => {};
+  for (let i = 0; i < count; i++) {
+    const client = connect(socket);
+    client.write('GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(client, 'data');
+    client.on('data', () => {
+      if (waiting > 0 && --waiting === 0) last();
+    });
+    open.push(client);
+  }
+  await wait(500);
+  const times: number[] = [];
+  for (let i = 0; i < 10; i++) {
+    const reached = new Promise<void>(done => (last = done));
+    waiting = count;
+    const before = performance.now();
+    server.stdin.write('512\n');
+    await reached;
+    times.push(performance.now() - before);
+    await lines.next();
+    await wait(200);
+  }
+  const { rssMb, streams: held } = JSON.parse(await ask('stat')) as { rssMb: number; streams: number };
+  if (held !== count) throw new Error(`${held} streams of ${count}`);
+  report(`memory with ${count} streams`, rssMb, 200, 'MB');
+  report(`event at the last of ${count} streams`, median(times), 200, 'ms');
+  for (const client of open.slice(20)) client.destroy();
+  await wait(500);
+  const stalled = open.slice(0, 20);
+  for (const client of stalled) client.pause();
+  const before = JSON.parse(await ask('stat')) as { rssMb: number };
+  for (let i = 0; i < 500; i++) await ask('8000');
+  const after = JSON.parse(await ask('stat')) as { rssMb: number; streams: number };
+  report('of 20 streams that do not read, left after 4 MB each', after.streams, 0, '');
+  report('memory that they cost', after.rssMb - before.rssMb, 30, 'MB');
+  for (const client of stalled) client.destroy();
+  server.stdin.end();
+  await once(server, 'exit');
+}
+
+const parts = { startAndMemory, throughput, processesPerAction, eventLatency, statusCommand, streams };
+const wanted = process.argv[3]
+  ? [process.argv[3] as keyof typeof parts]
+  : (Object.keys(parts) as (keyof typeof parts)[]);
+for (const part of wanted) await parts[part]();
+process.exitCode = rows.every(row => row.ok) ? 0 : 1;
