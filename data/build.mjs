@@ -46,20 +46,22 @@ const gjs = {
   external: ['gi://*', 'resource://*', 'system', 'gettext', 'cairo'],
 };
 
-const metafiles = [
-  ...(await Promise.all([split('daemon', 'daemon/main.ts'), split('cli', 'daemon/cli/main.ts')])),
-  (
-    await build({
-      ...node,
-      entryPoints: { emulator: 'daemon/warp/emulator/main.ts', wrap: 'wrapper/main.ts' },
-      outExtension: { '.js': '.cjs' },
-    })
-  ).metafile,
-  (await build(gjs)).metafile,
-];
+/** Each becomes a directory with `main.cjs`. */
+const programs = {
+  daemon: 'daemon/main.ts',
+  cli: 'daemon/cli/main.ts',
+  emulator: 'daemon/warp/emulator/main.ts',
+  wrap: 'wrapper/main.ts',
+  manifest: 'manifest/main.ts',
+};
+
+const metafiles = await Promise.all([
+  ...Object.entries(programs).map(([name, entry]) => split(name, entry)),
+  build(gjs).then(({ metafile }) => metafile),
+]);
 if (depfile) {
   const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs)).map(file => resolve(root, file));
-  const outputs = ['daemon', 'cli', 'emulator.cjs', 'wrap.cjs', 'panel.js', 'tray.js'];
+  const outputs = [...Object.keys(programs), 'panel.js', 'tray.js'];
   const targets = outputs.map(name => relative(process.cwd(), resolve(out, name)));
   writeFileSync(depfile, `${targets.join(' ')}: ${[...new Set(inputs)].join(' ')} ${join(root, 'package.json')}\n`);
 }

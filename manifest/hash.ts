@@ -1,4 +1,4 @@
-// Hashes many files on both cores: worker threads that take the largest file left, since one file keeps one core busy.
+// Hashes many files on two cores: two threads that each take the largest file left, since a file keeps one core busy.
 import { parentPort, Worker } from 'node:worker_threads';
 import { CHUNK, digest, type Outcome } from './artifact.ts';
 
@@ -8,7 +8,7 @@ export interface Job {
   readonly size: number;
 }
 
-/** Called a few times per second with the bytes hashed so far, and once at the end. */
+/** Called a few times per second with the bytes hashed so far, and at the end with all. */
 export type Progress = (bytes: number) => void;
 
 /** What the threads share: two counters, so that taking a job and reporting progress cost no message. */
@@ -18,15 +18,14 @@ interface Shared {
   readonly bytes: BigInt64Array;
 }
 
-const THREADS = 2;
-/** Below this, starting threads takes longer than hashing here. */
-const WORTH_THREADS = 32 * 1024 * 1024;
+/** Below this, starting a thread takes longer than hashing here. */
+const WORTH_A_THREAD = 32 * 1024 * 1024;
 
 /**
- * Hashes files.
+ * Hashes files, on this thread and a second one: this one begins while the other starts.
  * @param worker the program file to run as a thread, which must end up in {@link serveHashing}
  * @returns one outcome for each job, in the same order
- * @throws Error when a thread dies
+ * @throws Error when the thread dies
  */
 export async function hashFiles(jobs: readonly Job[], worker: string, progress: Progress): Promise<Outcome[]> {
   const order = jobs.map((_, index) => index).sort((a, b) => jobs[b]!.size - jobs[a]!.size);
@@ -39,24 +38,23 @@ export async function hashFiles(jobs: readonly Job[], worker: string, progress: 
   const take = (index: number, outcome: Outcome) => {
     outcomes[order[index]!] = outcome;
   };
-  const report = () => progress(Number(Atomics.load(shared.bytes, 0)));
+  let reported = Date.now();
+  const report = () => {
+    if (Date.now() - reported < 100) return;
+    reported = Date.now();
+    progress(Number(Atomics.load(shared.bytes, 0)));
+  };
   const total = jobs.reduce((sum, { size }) => sum + size, 0);
-  if (total < WORTH_THREADS || jobs.length === 1) {
-    let shown = Date.now();
-    hashRemaining(shared, take, () => {
-      if (Date.now() - shown < 100) return;
-      shown = Date.now();
-      report();
-    });
-  } else {
-    const timer = setInterval(report, 100);
-    try {
-      await Promise.all(Array.from({ length: THREADS }, () => runThread(worker, shared, take)));
-    } finally {
-      clearInterval(timer);
-    }
+  const thread = jobs.length > 1 && total > WORTH_A_THREAD ? runThread(worker, shared, take) : undefined;
+  hashRemaining(shared, take, report);
+  // the other one may still be at its last file
+  const timer = setInterval(report, 100);
+  try {
+    await thread;
+  } finally {
+    clearInterval(timer);
   }
-  report();
+  progress(total);
   return outcomes;
 }
 
@@ -69,7 +67,7 @@ export function serveHashing(shared: unknown): void {
 function hashRemaining(
   { jobs, next, bytes }: Shared,
   done: (index: number, outcome: Outcome) => void,
-  chunk?: () => void,
+  chunk: () => void = () => {},
 ): void {
   const buffer = Buffer.allocUnsafeSlow(CHUNK);
   for (let index = Atomics.add(next, 0, 1); index < jobs.length; index = Atomics.add(next, 0, 1)) {
@@ -78,7 +76,7 @@ function hashRemaining(
     let step = reading.next();
     for (; !step.done; step = reading.next()) {
       Atomics.add(bytes, 0, BigInt(step.value));
-      chunk?.();
+      chunk();
     }
     done(index, step.value);
   }

@@ -1,7 +1,8 @@
 // The failover loop: one account after another until an attempt counts, and only then what was learnt is stored.
-import { type Candidate, type Choice, orderCandidates } from './accounts.ts';
+import { type Candidate, orderCandidates } from './accounts.ts';
 import { type Attempt, attempt } from './attempt.ts';
 import { costOf, decide, isLow, totalRemaining } from './capacity.ts';
+import { chooseAccount } from './choice.ts';
 import { classify, type Rest, type Verdict } from './classify.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { accountEnvironment, callerEnvironment } from './environment.ts';
@@ -15,7 +16,6 @@ import { type Context, cannotStart, type End, say } from './run.ts';
 import { resolveAccount } from './secrets.ts';
 import { type CliState, fingerprint, type Resting, readState, updateState } from './state.ts';
 import { openStdin, type Stdin } from './stdin.ts';
-import { directoryFile } from './upwards.ts';
 
 const QUOTA_REST_MS = 3_600_000;
 
@@ -34,7 +34,8 @@ export async function failover(
 ): Promise<End> {
   const { provider, capacity, cli } = plan;
   const state = readState(context.paths, cli);
-  const choice = await choose(plan, invocation, state, context);
+  const { choice, notice } = await chooseAccount(plan, invocation.args, state, context);
+  if (notice) say(notice);
   const caller = callerEnvironment(context.env);
   await wakeChanged(plan, state, caller);
   const controlled = capacity.policy !== 'execute' || capacity.reserve > 0 || capacity.warn_below !== undefined;
@@ -183,36 +184,6 @@ async function makeReady(
   const prepared = await prepare(provider, { name: account.name, env: resolved.env }, env, state);
   if (!prepared.ok) return prepared;
   return { ok: true, env, credentials: resolved.env, ...(prepared.digest && { digest: prepared.digest }) };
-}
-
-/** Which account goes first, and on whose word. */
-async function choose(plan: Plan, invocation: Invocation, state: CliState, context: Context): Promise<Choice> {
-  const find = (name: string) => plan.accounts.find(account => account.name === name);
-  const named = context.env.CULVERT_WRAP_ACCOUNT;
-  if (named) {
-    if (find(named)?.enabled) return { by: 'environment', name: named };
-    const what = find(named) ? 'is disabled' : 'does not exist';
-    throw new WrapError(
-      'unknown-account',
-      EXIT.usage,
-      `${plan.cli}: the account "${named}" of CULVERT_WRAP_ACCOUNT ${what}`,
-      {
-        hint: `accounts: ${plan.accounts.map(account => account.name).join(', ')}`,
-      },
-    );
-  }
-  const job = invocation.args.map(arg => state.jobs[arg]).find(found => found && find(found.account)?.enabled);
-  if (job) return { by: 'job', name: job.account };
-  if (!directoryFile(context.cwd)) return { by: 'default' };
-  const directory = (await loadRest()).chooseByDirectory(plan.cli, context.cwd, context.paths);
-  if (directory.kind === 'untrusted')
-    say(`${directory.file} is not trusted and ignored; look at it, then run \`culvert-wrap trust\``);
-  if (directory.kind === 'broken') say(`${directory.file} is ignored: ${directory.why}`);
-  if (directory.kind === 'chosen') {
-    if (find(directory.account)?.enabled) return { by: 'directory', name: directory.account };
-    say(`${directory.file} is ignored: ${plan.cli} has no enabled account "${directory.account}"`);
-  }
-  return { by: 'default' };
 }
 
 /** An account that rests until its credential changes is woken by a new one, before the order is made. */

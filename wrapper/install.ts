@@ -32,9 +32,9 @@ export interface InstallOptions {
   /** `PATH` */
   search: string;
   /** Put the shim into this directory and leave the original alone. */
-  directory?: string;
+  directory?: string | undefined;
   /** Move a script although it looks for files beside itself. */
-  force?: boolean;
+  force?: boolean | undefined;
 }
 
 export interface InstallResult {

@@ -1,6 +1,6 @@
 // Real pipes for the upstream's stdio. Node gives children sockets, on which opening /dev/stderr fails and which cat can't
 // reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them anew.
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
@@ -36,7 +36,8 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
   const base = DESCRIPTORS[use];
   if (closed.has(base)) return undefined;
   try {
-    if (!fstatSync(base).isFIFO()) return undefined;
+    // By the name under which it will be opened again: /proc may be missing.
+    if (!statSync(`/proc/self/fd/${base}`).isFIFO()) return undefined;
   } catch {
     return undefined;
   }

@@ -2,7 +2,6 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fchmodSync,
   fsyncSync,
   linkSync,
@@ -96,6 +95,7 @@ export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T 
     unlinkSync(mine);
   }
   try {
+    sweep(file);
     return work();
   } finally {
     rmSync(lock, { force: true });
@@ -159,20 +159,14 @@ function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/**
- * Removes what a killed writer left beside `file`: its temporaries and private lock files older than a minute.
- * Returns the names removed.
- */
-export function sweep(file: string): string[] {
+/** Removes what a killed writer left beside `file`: its temporaries and private lock files older than a minute. */
+function sweep(file: string): void {
   const dir = dirname(file);
   const base = basename(file);
-  const left = existsSync(dir) ? readdirSync(dir) : [];
-  return left.filter(name => {
-    if (!(name.startsWith(`.${base}.`) && name.endsWith('.tmp')) && !name.startsWith(`${base}.lock.`)) return false;
+  for (const name of readdirSync(dir)) {
+    if (!(name.startsWith(`.${base}.`) && name.endsWith('.tmp')) && !name.startsWith(`${base}.lock.`)) continue;
     const full = join(dir, name);
     const stat = lstatSync(full, { throwIfNoEntry: false });
-    if (!stat?.isFile() || Date.now() - stat.mtimeMs < 60_000) return false;
-    rmSync(full, { force: true });
-    return true;
-  });
+    if (stat?.isFile() && Date.now() - stat.mtimeMs > 60_000) rmSync(full, { force: true });
+  }
 }

@@ -1,12 +1,14 @@
 // Asks a provider what an account has left, only when somebody wants to know, and within the provider's own limits.
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { rootCertificates } from 'node:tls';
 import { capture } from './capture.ts';
 import type { Provider } from './catalog.ts';
 import { at } from './classify.ts';
 import { parseDuration } from './duration.ts';
 import { reason } from './errors.ts';
 import type { Remaining } from './state.ts';
+import { readText } from './store.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | { ok: false; problem: string };
 
@@ -108,10 +110,18 @@ function expand(template: string, env: NodeJS.ProcessEnv): string {
   );
 }
 
+/** What NODE_EXTRA_CA_CERTS named before the shim took it from our own Node. */
+function extraAuthorities(): { ca?: string[] } {
+  const file = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+  const extra = file && readText(file);
+  return extra ? { ca: [...rootCertificates, extra] } : {};
+}
+
 function get(url: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const fetcher = url.startsWith('https:') ? https : http;
-    const request = fetcher.get(url, { headers, timeout: TIMEOUT_MS, agent: false }, response => {
+    const options = { headers, timeout: TIMEOUT_MS, agent: false as const, ...extraAuthorities() };
+    const request = fetcher.get(url, options, response => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on('data', (chunk: Buffer) => {

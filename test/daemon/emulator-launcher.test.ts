@@ -17,11 +17,11 @@ describe('bin/culvert-emulator', () => {
     home = await mkdtemp(join(tmpdir(), 'culvert emulator '));
     const prefix = join(home, 'a prefix');
     await mkdir(join(prefix, 'bin'), { recursive: true });
-    await mkdir(join(prefix, 'share/culvert'), { recursive: true });
-    await copyFile(await bundled(), join(prefix, 'share/culvert/emulator.cjs'));
+    await mkdir(join(prefix, 'share/culvert/emulator'), { recursive: true });
+    await copyFile(await bundled(), join(prefix, 'share/culvert/emulator/main.cjs'));
     const launcher = join(prefix, 'bin/culvert-emulator');
     const template = await readFile(resolve(import.meta.dirname, '../../data/bin/node.in'), 'utf8');
-    const text = template.replaceAll('@PROGRAM@', 'culvert-emulator').replaceAll('@BUNDLE@', 'emulator.cjs');
+    const text = template.replaceAll('@PROGRAM@', 'emulator');
     await writeFile(launcher, text, { mode: 0o755 });
     await mkdir(join(home, 'elsewhere'));
     await symlink('../a prefix/bin/culvert-emulator', join(home, 'elsewhere/relative'));

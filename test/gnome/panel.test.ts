@@ -34,6 +34,8 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     desktop = await openDesktop();
     daemon = createDaemon(desktop.socket);
     ask = startDriver(desktop, 'driver.py');
+    // the accessibility bus starts on first use; a window that comes up meanwhile may miss it
+    await ask({ do: 'names' });
     panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'panel.js')]);
   });
   /** A panel that has caught up with a given state, whatever was tested before. */

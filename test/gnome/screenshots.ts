@@ -64,6 +64,8 @@ async function takePanel(): Promise<void> {
   const daemon = createDaemon(desktop.socket);
   await daemon.listen();
   const ask = startDriver(desktop, 'driver.py');
+  // the accessibility bus starts on first use; a window that comes up meanwhile may miss it
+  await ask({ do: 'names' });
   desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'panel.js')]);
   await ask({ do: 'find', name: 'Disconnected' });
   const window = tool(desktop, 'xdotool', 'search', '--onlyvisible', '--name', '^Culvert$').split('\n').at(-1)!;

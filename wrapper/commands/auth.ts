@@ -5,8 +5,8 @@ import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from
 import { EXIT, WrapError } from '../errors.ts';
 import type { Context } from '../run.ts';
 import { assertCredential, describeSource, forgetSecret, moveSecrets, storeSecret } from '../secrets.ts';
-import { isResting, readState, renameInState, setDefault, updateState } from '../state.ts';
-import { emit, table, time } from './print.ts';
+import { isResting, type Resting, readState, renameInState, setDefault, updateState } from '../state.ts';
+import { emit, restingText, table } from './print.ts';
 import { askSecrets } from './prompt.ts';
 
 interface Options {
@@ -20,9 +20,7 @@ export function list(cli: string, options: Options, context: Context): void {
     account.default ? '*' : '',
     account.name,
     account.enabled ? 'enabled' : 'disabled',
-    account.resting
-      ? `${account.resting.class} until ${account.resting.until ? time(account.resting.until) : 'its credential changes'}`
-      : '-',
+    account.resting ? restingText(account.resting) : '-',
     Object.entries(account.sources)
       .map(([variable, source]) => `${variable} from ${source}`)
       .join(', '),
@@ -40,20 +38,22 @@ export function describeAccounts(cli: string, { paths, now }: Context) {
   const state = readState(paths, cli);
   const first = state.default ?? accounts.find(account => account.enabled)?.name;
   return accounts.map(account => {
-    const resting = state.resting[account.name];
     return {
       name: account.name,
       enabled: account.enabled,
       default: account.name === first,
-      resting:
-        resting && isResting(resting, now())
-          ? { class: resting.class, until: resting.until === null ? null : new Date(resting.until).toISOString() }
-          : null,
+      resting: describeResting(state.resting[account.name], now()),
       sources: Object.fromEntries(
         Object.entries(account.env).map(([variable, source]) => [variable, describeSource(source)]),
       ),
     };
   });
+}
+
+/** How an account rests now, for JSON; `until` is `null` while it rests until its credential changes. */
+export function describeResting(resting: Resting | undefined, now: number) {
+  if (!resting || !isResting(resting, now)) return null;
+  return { class: resting.class, until: resting.until === null ? null : new Date(resting.until).toISOString() };
 }
 
 /** `default [name]`: shows or sets the account that is tried first. */

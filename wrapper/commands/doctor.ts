@@ -9,7 +9,7 @@ import { type Installed, readInstalls } from '../install.ts';
 import type { Context } from '../run.ts';
 import { resolveAccount } from '../secrets.ts';
 import { type Programs, shimOf } from '../shim.ts';
-import { readText, sweep } from '../store.ts';
+import { readText } from '../store.ts';
 import { emit } from './print.ts';
 
 interface Finding {
@@ -41,7 +41,6 @@ export async function doctor(options: { json?: boolean }, context: Context, prog
   } catch (error) {
     findings.push(asFinding(error));
   }
-  for (const file of [paths.installs, paths.config, paths.trust]) sweep(file);
   const problems = findings.filter(finding => finding.level === 'problem').length;
   const mark = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' };
   const text = findings

@@ -1,15 +1,16 @@
 // `explain <cli> [args]`: what would happen, and why, without running anything.
-import { type Choice, orderCandidates } from '../accounts.ts';
+import { orderCandidates } from '../accounts.ts';
 import { costOf, decide } from '../capacity.ts';
+import { chooseAccount } from '../choice.ts';
 import { isCommandIn } from '../classify.ts';
-import { chooseByDirectory } from '../directory.ts';
 import { findOnPath, readInstalls } from '../install.ts';
 import { readInvocation } from '../invocation.ts';
 import { loadPlan } from '../plan.ts';
 import type { Context } from '../run.ts';
 import { describeSource } from '../secrets.ts';
 import { readState } from '../state.ts';
-import { emit, time } from './print.ts';
+import { describeResting } from './auth.ts';
+import { emit, restingText } from './print.ts';
 
 /** Prints how a command line is understood, in which order accounts are tried, and which rules could end an attempt. */
 export async function explain(
@@ -23,18 +24,13 @@ export async function explain(
   const invocation = readInvocation(args, provider);
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
-  const directory = chooseByDirectory(cli, context.cwd, context.paths);
-  const named = context.env.CULVERT_WRAP_ACCOUNT;
-  const choice: Choice = named
-    ? { by: 'environment', name: named }
-    : directory.kind === 'chosen'
-      ? { by: 'directory', name: directory.account }
-      : { by: 'default' };
+  const { choice, notice } = await chooseAccount(plan, args, state, context);
   const cost = costOf(invocation.command, provider, plan.capacity);
-  const candidates = orderCandidates(plan.accounts, state, choice, context.now(), {
+  const all = orderCandidates(plan.accounts, state, choice, context.now(), {
     cost,
     reserve: plan.capacity.reserve,
   });
+  const candidates = choice.by === 'job' ? all.slice(0, 1) : all;
   const enabled = candidates.length > 0;
   const how = !enabled
     ? 'no account: the original runs unchanged'
@@ -52,7 +48,7 @@ export async function explain(
   const accounts = candidates.map(({ account, why, resting, spent }) => ({
     name: account.name,
     why,
-    resting: resting ? { class: state.resting[account.name]!.class, until: state.resting[account.name]!.until } : null,
+    resting: resting ? describeResting(state.resting[account.name], context.now()) : null,
     spent,
     sources: Object.fromEntries(Object.entries(account.env).map(([name, source]) => [name, describeSource(source)])),
   }));
@@ -67,7 +63,7 @@ export async function explain(
     cost,
     accounts,
     rules,
-    directory: directory.kind === 'none' ? null : directory,
+    notice: notice ?? null,
     terms: provider.terms_note ?? null,
   };
   const lines = [
@@ -76,15 +72,14 @@ export async function explain(
     `  shim      ${report.shim ?? 'not installed'}`,
     `  original  ${report.original ?? 'not found'}`,
     ...accounts.map((account, index) => {
-      const rests = account.resting
-        ? `, resting (${account.resting.class}) until ${account.resting.until === null ? 'its credential changes' : time(account.resting.until)}`
-        : '';
+      const rests = account.resting ? `, resting ${restingText(account.resting)}` : '';
       return `  ${String(index + 1).padStart(2)}. ${account.name}: ${account.why}${rests}${account.spent ? ', nothing left' : ''}`;
     }),
     ...rules.map(
       rule =>
         `  ${rule.class.padEnd(6)} exit ${rule.exit?.join('/') ?? 'not 0'}${rule.stderr ? `, stderr ${rule.stderr}` : ''}${rule.stdout ? `, stdout ${rule.stdout}` : ''}${rule.json ? `, ${rule.json.path} in JSON ${rule.json.matches}` : ''}`,
     ),
+    ...(notice ? [`  note      ${notice}`] : []),
     ...(provider.terms_note ? [`  terms     ${provider.terms_note}`] : []),
   ];
   emit(options.json, report, lines.join('\n'));

@@ -30,3 +30,8 @@ export function time(value: number | string | null | undefined): string {
   const pad = (part: number) => String(part).padStart(2, '0');
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
 }
+
+/** `(quota) until 2031-01-31 23:59`, from what `describeResting` gives. */
+export function restingText(resting: { class: string; until: string | null }): string {
+  return `(${resting.class}) until ${resting.until === null ? 'its credential changes' : time(resting.until)}`;
+}

@@ -2,7 +2,7 @@
 import { loadCatalog, providerOf } from '../catalog.ts';
 import { refreshPlans } from '../compile.ts';
 import { readConfig } from '../config.ts';
-import { isWrapError } from '../errors.ts';
+import { isWrapError, type WrapError } from '../errors.ts';
 import { findOnPath, install, readInstalls, uninstall } from '../install.ts';
 import type { Context } from '../run.ts';
 import type { Programs } from '../shim.ts';
@@ -18,22 +18,19 @@ export function installShims(
   const { paths, env } = context;
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const search = env.PATH ?? '';
-  const present = Object.values(catalog.providers).filter(({ bin }) => findOnPath(bin, search));
-  const wanted = names.length > 0 ? names : [...present.map(({ bin }) => bin), ...Object.keys(readInstalls(paths))];
+  const present = Object.keys(catalog.providers).filter(cli => findOnPath(catalog.providers[cli]!.bin, search));
+  const wanted = names.length > 0 ? names : [...present, ...Object.keys(readInstalls(paths))];
   const results: { cli: string; change: string; bin: string; original: string }[] = [];
+  const failures: WrapError[] = [];
   for (const cli of new Set(wanted)) {
-    const provider = providerOf(catalog, cli);
-    const result = install({
-      cli,
-      bin: provider.bin,
-      authCommand: provider.auth_command,
-      paths,
-      programs,
-      search,
-      ...(options.dir !== undefined && { directory: options.dir }),
-      ...(options.force && { force: true }),
-    });
-    results.push({ cli, ...result });
+    try {
+      const { bin, auth_command: authCommand } = providerOf(catalog, cli);
+      const { dir: directory, force } = options;
+      results.push({ cli, ...install({ cli, bin, authCommand, paths, programs, search, directory, force }) });
+    } catch (error) {
+      if (!isWrapError(error)) throw error;
+      failures.push(error);
+    }
   }
   try {
     refreshPlans(
@@ -53,7 +50,16 @@ export function installShims(
       );
   }
   const text = results.map(({ cli, change, bin }) => `${cli}: ${CHANGES[change as keyof typeof CHANGES]} ${bin}`);
-  emit(options.json, { installed: results }, text.length > 0 ? text.join('\n') : 'no CLI of the catalog is on PATH');
+  const failed = failures.map(({ code, message, hint }) => ({ code, message, hint }));
+  if (failures.length > 0 && results.length === 0) throw failures[0];
+  emit(
+    options.json,
+    { installed: results, failed },
+    text.length > 0 ? text.join('\n') : 'no CLI of the catalog is on PATH',
+  );
+  // The others are in place; the first failure decides the exit status.
+  for (const { message } of failed) process.stderr.write(`culvert-wrap: ${message}\n`);
+  if (failures[0]) process.exitCode = failures[0].exit;
 }
 
 const CHANGES = {

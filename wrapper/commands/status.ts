@@ -5,20 +5,9 @@ import { readInstalls } from '../install.ts';
 import { loadPlan } from '../plan.ts';
 import { refreshUsage } from '../refresh.ts';
 import type { Context } from '../run.ts';
-import { isResting, readState } from '../state.ts';
-import { emit, number, table, time } from './print.ts';
-
-interface Row {
-  name: string;
-  enabled: boolean;
-  default: boolean;
-  remaining: number | null;
-  limit: number | null;
-  used: number | null;
-  resets: string | null;
-  resting: { class: string; until: string | null } | null;
-  problem: string | null;
-}
+import { readState } from '../state.ts';
+import { describeAccounts } from './auth.ts';
+import { emit, number, restingText, table, time } from './print.ts';
 
 /** Asks the providers (within their limits) and prints a table per CLI. */
 export async function status(cli: string | undefined, options: { json?: boolean }, context: Context): Promise<void> {
@@ -40,24 +29,9 @@ async function reportOf(cli: string, context: Context) {
   const plan = await loadPlan(cli, context);
   const state = readState(context.paths, cli);
   const problems = await refreshUsage(plan, state, context);
-  const first = state.default ?? plan.accounts.find(account => account.enabled)?.name;
-  const accounts = plan.accounts.map((account): Row => {
-    const known = state.remaining[account.name];
-    const resting = state.resting[account.name];
-    return {
-      name: account.name,
-      enabled: account.enabled,
-      default: account.name === first,
-      remaining: known?.remaining ?? null,
-      limit: known?.limit ?? null,
-      used: known?.used ?? null,
-      resets: known?.resets ?? null,
-      resting:
-        resting && isResting(resting, context.now())
-          ? { class: resting.class, until: resting.until === null ? null : new Date(resting.until).toISOString() }
-          : null,
-      problem: problems[account.name] ?? null,
-    };
+  const accounts = describeAccounts(cli, context).map(({ sources: _, ...account }) => {
+    const { remaining = null, limit = null, used = null, resets = null } = state.remaining[account.name] ?? {};
+    return { ...account, remaining, limit, used, resets, problem: problems[account.name] ?? null };
   });
   const sum = (key: 'remaining' | 'limit' | 'used') => {
     const numbers = accounts
@@ -78,12 +52,7 @@ function describe(report: Awaited<ReturnType<typeof reportOf>>, named: boolean):
     number(row.remaining),
     number(row.limit),
     time(row.resets),
-    row.enabled
-      ? (row.problem ??
-        (row.resting
-          ? `resting (${row.resting.class}) until ${row.resting.until ? time(row.resting.until) : 'its credential changes'}`
-          : 'ready'))
-      : 'disabled',
+    row.enabled ? (row.problem ?? (row.resting ? `resting ${restingText(row.resting)}` : 'ready')) : 'disabled',
   ]);
   const total = ['', 'total', number(report.total.remaining), number(report.total.limit), '', ''];
   return heading + table([['', 'ACCOUNT', 'REMAINING', 'LIMIT', 'RESETS', 'STATE'], ...rows, total]);
