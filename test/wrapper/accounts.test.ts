@@ -333,3 +333,20 @@ test('doctor finds what is wrong and says what to do', async t => {
     );
   }
 });
+
+test('at a terminal the key is asked for without echo', async t => {
+  const box = await setUp(t);
+  const child = spawn('script', ['-qec', `${box.bin}/fake auth add a --file`, '/dev/null'], {
+    env: { ...box.env, SHELL: '/bin/sh' },
+    stdio: 'pipe',
+  });
+  let shown = '';
+  child.stdout.on('data', chunk => {
+    const asked = shown.includes('FAKE_KEY for');
+    shown += chunk;
+    if (!asked && shown.includes('FAKE_KEY for')) child.stdin.write('canary-xx\x7f\x7fyz\r');
+  });
+  assert.equal((await finished(child)).exit, 0);
+  assert.doesNotMatch(shown, /canary/);
+  assert.match(fs.readFileSync(path.join(box.config, 'secrets/fake.env'), 'utf8'), /=canary-yz\n$/);
+});

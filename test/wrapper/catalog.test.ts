@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { orderCandidates } from '../../wrapper/accounts.ts';
+import { loadCatalog, providerOf } from '../../wrapper/catalog.ts';
+import { classify } from '../../wrapper/classify.ts';
+import { formatDuration, parseDuration } from '../../wrapper/duration.ts';
+import { readInvocation } from '../../wrapper/invocation.ts';
+import { splitWords } from '../../wrapper/repl.ts';
+import type { CliState } from '../../wrapper/state.ts';
+import { readUsage } from '../../wrapper/usage.ts';
+import { sandbox } from './sandbox.ts';
+
+const shipped = fileURLToPath(new URL('../../wrapper/providers.toml', import.meta.url));
+
+function withUser(t: Parameters<typeof sandbox>[0], text: string) {
+  const file = path.join(sandbox(t).home, 'providers.toml');
+  fs.writeFileSync(file, text);
+  return loadCatalog(shipped, file);
+}
+
+test('every shipped entry fits the form, carries terms, and is driven by probes or recordings', () => {
+  const catalog = loadCatalog(shipped, '/nonexistent');
+  assert.deepEqual(catalog.problems, {});
+  for (const [name, provider] of Object.entries(catalog.providers)) {
+    assert.ok(provider.terms_note, name);
+    assert.ok(provider.tested.length > 0, name);
+    assert.ok(provider.probes.length > 0 || name === 'tvly', name);
+  }
+  for (const name of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel']) {
+    assert.deepEqual([...new Set(catalog.providers[name]!.rules.map(rule => rule.class))], ['auth'], name);
+  }
+});
+
+test("a user's entry overrides key by key, tables by theirs, and needs `bin` alone when it is new", t => {
+  const catalog = withUser(
+    t,
+    '[providers.firecrawl]\nauth_command = "acct"\n[providers.firecrawl.usage]\ncache = "5m"\n[providers.mine]\nbin = "mine"\n',
+  );
+  const { firecrawl, mine } = catalog.providers;
+  assert.equal(firecrawl!.auth_command, 'acct');
+  assert.equal(firecrawl!.usage!.cache, '5m');
+  assert.equal(firecrawl!.usage!.limit, 'data.planCredits');
+  assert.ok(firecrawl!.rules.length > 3);
+  assert.deepEqual(mine!.rules, []);
+  assert.deepEqual(catalog.overridden, ['firecrawl', 'mine']);
+});
+
+test('one broken entry is named with its place and leaves the others usable', t => {
+  const catalog = withUser(
+    t,
+    '[providers.firecrawl]\nrules = [{ class = "nope" }]\n[providers.bad]\nbin = "bad"\njob_id = "("\n',
+  );
+  assert.match(catalog.problems.firecrawl!, /rules\[0\]\.class/);
+  assert.match(catalog.problems.bad!, /regular expression/);
+  assert.throws(() => providerOf(catalog, 'bad'), /catalog entry of bad can't be used/);
+  assert.equal(providerOf(catalog, 'tvly').bin, 'tvly');
+});
+
+test('rules look at the exit status, the subcommand, JSON on stdout, and text anchored at the start of a line', () => {
+  const rules = loadCatalogRules(
+    '[{ class = "rate", exit = [4], commands = ["a b"], stderr = "^Limit: wait (?<rest>\\\\d+)s" }, { class = "quota", json = { path = "error.0.code", matches = "^q$" }, rest = "2h" }]',
+  );
+  const outcome = { exit: 4, signal: null, stdout: '', stderr: '', command: 'a b c' };
+  const hit = classify({ ...outcome, stderr: 'warning\n\x1b[31m  Limit:\n wait\t9s\x1b[0m\n' }, rules);
+  assert.deepEqual(hit, {
+    kind: 'retry',
+    class: 'rate',
+    rest: { until: 'elapsed', ms: 9_000 },
+    text: 'Limit: wait 9s',
+  });
+  assert.equal(classify({ ...outcome, stderr: 'the page says Limit: wait 9s' }, rules).kind, 'final');
+  assert.equal(classify({ ...outcome, stderr: 'Limit: wait 9s', command: 'a' }, rules).kind, 'final');
+  assert.equal(classify({ ...outcome, stderr: 'Limit: wait 9s', exit: 5 }, rules).kind, 'final');
+  const json = classify({ ...outcome, exit: 1, stdout: '{"error":[{"code":"q"}]}' }, rules);
+  assert.deepEqual(json.kind === 'retry' && json.rest, { until: 'elapsed', ms: 7_200_000 });
+});
+
+function loadCatalogRules(toml: string) {
+  const dir = fs.mkdtempSync('/tmp/culvert-wrap-rules-');
+  try {
+    fs.writeFileSync(path.join(dir, 'p.toml'), `[providers.x]\nbin = "x"\nrules = ${toml}\n`);
+    return providerOf(loadCatalog(path.join(dir, 'p.toml'), '/nonexistent'), 'x').rules;
+  } finally {
+    fs.rmSync(dir, { recursive: true });
+  }
+}
+
+test('a command line is read as the CLI reads it', () => {
+  const rules = {
+    passthrough: ['login', '--help', 'r2 bucket'],
+    own_credential: ['-k', '--key'],
+    once: ['crawl'],
+    value_options: ['--url'],
+    stdin_args: ['-'],
+  };
+  const read = (...args: string[]) => {
+    const { command, passthrough, ownCredential, once, readsStdin } = readInvocation(args, rules);
+    return { command, passthrough, ownCredential, once, readsStdin };
+  };
+  const plain = { passthrough: false, ownCredential: false, once: false, readsStdin: false };
+  assert.deepEqual(read('--url', 'login', 'search', 'x'), { ...plain, command: 'search x' });
+  assert.deepEqual(read('--json', 'crawl', 'u', '--wait'), { ...plain, command: 'crawl u', once: true });
+  assert.deepEqual(read('search', '--', '--help', '-k'), { ...plain, command: 'search' });
+  assert.deepEqual(read('search', '-kABC'), { ...plain, command: 'search', ownCredential: true });
+  assert.deepEqual(read('r2', 'bucket', 'list'), { ...plain, command: 'r2 bucket list', passthrough: true });
+  assert.deepEqual(read('search', '-'), { ...plain, command: 'search', readsStdin: true });
+});
+
+test('accounts are tried from the chosen one on, resting and spent ones last, the first to wake before the others', () => {
+  const accounts = ['a', 'b', 'c', 'd', 'off'].map(name => ({ cli: 'x', name, enabled: name !== 'off', env: {} }));
+  const state: CliState = {
+    default: 'b',
+    salt: '',
+    resting: {
+      b: { class: 'quota', until: 900, since: 0 },
+      c: { class: 'rate', until: 500, since: 0 },
+      a: { class: 'rate', until: 50, since: 0 },
+    },
+    remaining: { d: { remaining: 5, limit: 10, used: 5, resets: null, at: 0 } },
+    jobs: {},
+    prepared: [],
+  };
+  const order = (...rest: Parameters<typeof orderCandidates> extends [unknown, unknown, ...infer R] ? R : never) =>
+    orderCandidates(accounts, state, ...rest).map(({ account }) => account.name);
+  assert.deepEqual(order({ by: 'default' }, 100), ['d', 'a', 'c', 'b']);
+  assert.deepEqual(order({ by: 'default' }, 100, { cost: 6 }), ['a', 'd', 'c', 'b']);
+  assert.deepEqual(order({ by: 'environment', name: 'c' }, 100), ['c', 'd', 'a', 'b']);
+  assert.deepEqual(order({ by: 'default' }, 1_000), ['b', 'c', 'd', 'a']);
+});
+
+test("Tavily's answer counts by the key, or by the plan when the key is unlimited", () => {
+  const { usage } = loadCatalog(shipped, '/nonexistent').providers.tvly!;
+  const answer = (limit: number | null) => ({
+    key: { usage: 150, limit },
+    account: { plan_usage: 500, plan_limit: 15_000 },
+  });
+  const numbers = (limit: number | null) => {
+    const { remaining, used } = readUsage(answer(limit), usage!, 0);
+    return [remaining, used, readUsage(answer(limit), usage!, 0).limit];
+  };
+  assert.deepEqual(numbers(1_000), [850, 150, 1_000]);
+  assert.deepEqual(numbers(null), [14_500, 500, 15_000]);
+  assert.deepEqual(numbers(2_147_483_647), [14_500, 500, 15_000]);
+});
+
+test('durations are read and told, and words split, as people write them', () => {
+  assert.deepEqual(
+    ['500ms', '60s', '15m', '1.5h', '30d'].map(parseDuration),
+    [500, 60_000, 900_000, 5_400_000, 2_592_000_000],
+  );
+  for (const bad of ['', '5', '-1s', '1 h', '1w']) assert.throws(() => parseDuration(bad), RangeError);
+  assert.deepEqual([900, 23_000, 3_600_000, 5 * 3_600_000, 432_000_000].map(formatDuration), [
+    '1 s',
+    '23 s',
+    '60 min',
+    '5 h',
+    '5 d',
+  ]);
+  assert.deepEqual(splitWords(`a "b c" 'd "e' f\\ g "" x"y"z`), ['a', 'b c', 'd "e', 'f g', '', 'xyz']);
+  assert.equal(splitWords('"open'), undefined);
+});
+
+test('a command line that is wrong gets a suggestion and exit status 2', async t => {
+  const box = sandbox(t);
+  const result = await box.wrap(['stauts']);
+  assert.equal(result.exit, 2);
+  assert.match(result.stderr, /Did you mean status/);
+  assert.equal((await box.wrap(['--version'])).stdout, '0.0.0-test\n');
+  assert.equal((await box.wrap(['--help'])).exit, 0);
+});
+
+test('explain tells the order, the reasons and the rules without running anything', async t => {
+  const box = sandbox(t);
+  box.script('fake', '#!/bin/sh\ntouch "$HOME/ran"\n');
+  box.provider(
+    'fake',
+    'inject = ["K"]\nonce = ["pay"]\n[[providers.fake.rules]]\nclass = "auth"\nstderr = "^no"\ncommands = ["pay"]\n',
+  );
+  await box.accounts('fake', { a: 'k', b: 'k2' }, 'K');
+  const report = JSON.parse(
+    (await box.wrap(['explain', 'fake', 'pay', '--now', '--json'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout,
+  );
+  assert.equal(report.how, 'with the first account only: the command must run once');
+  assert.deepEqual(
+    report.accounts.map((account: { name: string; why: string }) => [account.name, account.why]),
+    [
+      ['b', 'named by CULVERT_WRAP_ACCOUNT'],
+      ['a', 'next in the list'],
+    ],
+  );
+  assert.equal(report.rules.length, 1);
+  assert.match((await box.wrap(['explain', 'fake', '--help'])).stdout, /passthrough|Usage/);
+  assert.ok(!fs.existsSync(path.join(box.home, 'ran')));
+});
