@@ -136,7 +136,7 @@ export function startDesktop(flags: Flags, env: NodeJS.ProcessEnv, say: (line: s
       });
       child.on('error', error => {
         const packages =
-          'Debian: gjs gir1.2-adw-1 gir1.2-soup-3.0; Fedora: gjs libadwaita libsoup3; Arch: gjs libadwaita libsoup3';
+          'Debian: gjs gir1.2-adw-1; Fedora: gjs libadwaita; Arch: gjs libadwaita';
         say(`The ${part} could not be started (${error.message}). It needs GJS and libadwaita 1.2 (${packages}).`);
       });
       child.unref();

@@ -1,4 +1,4 @@
-// A typed client of the contract over any transport: Node's sockets, libsoup in GJS, fetch in a browser.
+// A typed client of the contract over any transport: Node's sockets, Gio's in GJS, fetch in a browser.
 import type { BodyOf, EventData, EventName, QueryOf, RequestLine, ResponseOf } from './contract.ts';
 import type { Problem } from './schema.ts';
 

@@ -5,7 +5,7 @@ import type { Check } from './doctor.ts';
 const PROBE = `
 const { Gio, GLib } = imports.gi;
 const found = { missing: [], host: null };
-for (const [name, version] of [['Gtk', '4.0'], ['Adw', '1'], ['Soup', '3.0']]) {
+for (const [name, version] of [['Gtk', '4.0'], ['Adw', '1']]) {
   try { imports.gi.versions[name] = version; imports.gi[name]; } catch (e) { found.missing.push(name + ' ' + version); }
 }
 try {
@@ -39,7 +39,7 @@ export async function desktopChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
 }
 
 const INSTALL =
-  'apt install gjs gir1.2-adw-1 gir1.2-gtk-4.0 gir1.2-soup-3.0 (Fedora: dnf install gjs libadwaita libsoup3; Arch: pacman -S gjs libadwaita libsoup3)';
+  'apt install gjs gir1.2-adw-1 gir1.2-gtk-4.0 (Fedora: dnf install gjs libadwaita; Arch: pacman -S gjs libadwaita)';
 
 interface Probed {
   missing: string[];
@@ -59,7 +59,7 @@ async function probe(env: NodeJS.ProcessEnv): Promise<Probed | null> {
 
 function panelCheck(missing: string[]): Check {
   if (!missing.length)
-    return { name: 'Panel', level: 'ok', detail: 'gjs, GTK 4, libadwaita and libsoup are there', action: null };
+    return { name: 'Panel', level: 'ok', detail: 'gjs, GTK 4 and libadwaita are there', action: null };
   return { name: 'Panel', level: 'broken', detail: `missing: ${missing.join(', ')}`, action: `Install it: ${INSTALL}` };
 }
 
