@@ -23,6 +23,7 @@ export interface Desktop {
 
 export interface Running {
   child: ChildProcess;
+  stdout(): string;
   /** What it wrote so far on both streams. */
   output(): string;
   exited: Promise<number | null>;
@@ -126,16 +127,12 @@ export type Ask = (request: Record<string, unknown>) => Promise<unknown>;
 export function startDriver(desktop: Desktop, script: 'driver.py' | 'host.py'): Ask {
   const path = fileURLToPath(new URL(script, import.meta.url));
   // the system's Python has the GObject bindings, one from PATH may not
-  const { child, output } = desktop.start('/usr/bin/python3', ['-W', 'ignore', path]);
+  const { child, stdout, output } = desktop.start('/usr/bin/python3', ['-W', 'ignore', path]);
   let asked = 0;
   return async request => {
     const line = asked++;
     child.stdin!.write(`${JSON.stringify(request)}\n`);
-    const answers = () =>
-      output()
-        .split('\n')
-        .slice(0, -1)
-        .filter(text => text.startsWith('{'));
+    const answers = () => stdout().split('\n').slice(0, -1);
     await until(`an answer to ${JSON.stringify(request)}; it said: ${output()}`, () => answers().length > line, 20_000);
     const answer = JSON.parse(answers()[line]!) as { ok?: unknown; error?: string };
     if (answer.error) throw new Error(answer.error);
@@ -154,15 +151,20 @@ export async function until(what: string, condition: () => unknown, ms = 10_000)
 
 function run(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
   const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text));
+  const said = { stdout: '', both: '' };
+  child.stdout.setEncoding('utf8').on('data', text => {
+    said.stdout += text;
+    said.both += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', text => (said.both += text));
   const exited = new Promise<number | null>((resolve, reject) => {
     child.on('exit', resolve);
     child.on('error', reject);
   });
   return {
     child,
-    output: () => output,
+    stdout: () => said.stdout,
+    output: () => said.both,
     exited,
     async kill(signal = 'SIGTERM') {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -174,7 +176,8 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
   };
 }
 
-async function firstLine({ child, output }: Running): Promise<string> {
-  await until(`a line from ${child.spawnfile}`, () => output().includes('\n'));
-  return output().split('\n')[0]!.trim();
+/** Of its standard output alone: Xvfb complains on the other stream of every display that is taken. */
+async function firstLine({ child, stdout }: Running): Promise<string> {
+  await until(`a line from ${child.spawnfile}`, () => stdout().includes('\n'));
+  return stdout().split('\n')[0]!.trim();
 }
