@@ -1,0 +1,112 @@
+// The manifest's figures over 2 GiB in 200 files, as ratios to openssl in the same run; exits 1 when a bar is not met.
+// Run: node --import tsx test/bench/manifest.ts [rounds]
+import { spawn } from 'node:child_process';
+import { randomFillSync } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { buildManifest } from '../manifest/bundle.ts';
+
+const rounds = Number(process.argv[2] ?? 20);
+const FILES = 200;
+const BYTES = 2 * 1024 ** 3;
+const MEGABYTE = 1e6;
+
+const program = buildManifest();
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-manifest-bench-'));
+try {
+  process.exitCode = (await measure()) ? 0 : 1;
+} finally {
+  fs.rmSync(directory, { recursive: true, force: true });
+}
+
+async function measure(): Promise<boolean> {
+  const files = fill();
+  const manifest = path.join(directory, 'release-manifest.v1.json');
+  const cases: Record<string, string[]> = {
+    openssl: ['openssl', 'dgst', '-sha256', ...files],
+    create: [process.execPath, program, 'create', '--out', manifest, '--tag', 'v1.0.0', ...files],
+    verify: [process.execPath, program, 'verify', manifest],
+  };
+  const times: Record<string, number[]> = { openssl: [], create: [], verify: [] };
+  const memory: Record<string, number> = { openssl: 0, create: 0, verify: 0 };
+  // the first round reads the files into the page cache, and makes the manifest that verify needs
+  for (let round = -1; round < rounds; round++) {
+    const names = Object.keys(cases);
+    for (const name of round < 0 ? names : shuffled(names)) {
+      const { seconds, peak } = await run(cases[name]!);
+      if (round >= 0) times[name]!.push(seconds);
+      memory[name] = Math.max(memory[name]!, peak);
+    }
+  }
+  const rows = ['create', 'verify'].flatMap(name => [
+    row(
+      `${name}, time against openssl dgst -sha256`,
+      median(times[name]!.map((s, i) => s / times.openssl![i]!)),
+      0.6,
+      '×',
+    ),
+    row(`${name}, largest resident size`, memory[name]! / MEGABYTE, 80, 'MB'),
+  ]);
+  console.log(`2 GiB in ${FILES} files, ${rounds} rounds; openssl took ${median(times.openssl!).toFixed(2)} s`);
+  console.table(Object.fromEntries(rows.map(({ what, ...rest }) => [what, rest])));
+  return rows.every(({ ok }) => ok);
+}
+
+/** Sizes as a release has them, from small to several times the mean; content that does not compress or repeat. */
+function fill(): string[] {
+  const block = randomFillSync(Buffer.alloc(1024 * 1024));
+  const weights = Array.from({ length: FILES }, (_, i) => 1 + (i % 20));
+  const unit = BYTES / weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight, index) => {
+    const file = path.join(directory, `culvert-${String(index).padStart(3, '0')}.bin`);
+    const fd = fs.openSync(file, 'w');
+    for (let left = Math.round(weight * unit); left > 0; ) {
+      block.writeUInt32LE(left, 0);
+      left -= fs.writeSync(fd, block, 0, Math.min(block.length, left));
+    }
+    fs.closeSync(fd);
+    return file;
+  });
+}
+
+/** Runs a command; the peak is `VmHWM`, which the kernel keeps, read until the process is gone. */
+function run(argv: string[]): Promise<{ seconds: number; peak: number }> {
+  return new Promise((resolve, reject) => {
+    const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env; // as the launcher does
+    const begin = process.hrtime.bigint();
+    const child = spawn(argv[0]!, argv.slice(1), { stdio: 'ignore', env });
+    let peak = 0;
+    const timer = setInterval(() => {
+      try {
+        const status = fs.readFileSync(`/proc/${child.pid}/status`, 'latin1');
+        peak = Math.max(peak, Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024);
+      } catch {
+        // it has just ended
+      }
+    }, 20);
+    child.once('error', reject);
+    child.once('exit', code => {
+      clearInterval(timer);
+      const seconds = Number(process.hrtime.bigint() - begin) / 1e9;
+      if (code === 0) resolve({ seconds, peak });
+      else reject(new Error(`${argv.slice(0, 3).join(' ')} ended with ${code}`));
+    });
+  });
+}
+
+function row(what: string, value: number, bar: number, unit: string) {
+  return { what, value: `${value.toFixed(2)} ${unit}`, bar: `${bar} ${unit}`, ok: value <= bar };
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map(item => [Math.random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}

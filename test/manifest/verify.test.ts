@@ -1,0 +1,189 @@
+// What is verified is exactly what was signed: no bit, key, clock or serial can be other than expected.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { keyId, pinnedKeys, readPublicKey } from '../../manifest/keys.ts';
+import { type Statement, signedBytes, splitSidecar } from '../../manifest/sidecar.ts';
+import { signManifest } from '../../manifest/sign.ts';
+import { checkArtifact, Refusal, verifySidecar } from '../../manifest/verify.ts';
+import { CONTENTS, key, makeRelease, otherKey, pem, STATEMENT, seal, temporary } from './release.ts';
+
+const keys = [readPublicKey(Buffer.from(pem(key)), 'release')];
+const now = Date.now();
+const statement = STATEMENT as Statement;
+
+function release(t: { after(fn: () => void): void }) {
+  const { manifest } = makeRelease(t);
+  const bytes = fs.readFileSync(manifest);
+  return { bytes, sidecar: signManifest(bytes, statement, key).sidecar };
+}
+
+function codeOf(verify: () => unknown): string {
+  try {
+    verify();
+  } catch (error) {
+    if (error instanceof Refusal) return error.code;
+    throw error;
+  }
+  return 'accepted';
+}
+
+test('what was signed is verified, with all that an updater needs', t => {
+  const { bytes, sidecar } = release(t);
+  const { manifest, signer, ...rest } = verifySidecar(bytes, sidecar, {
+    keys,
+    now,
+    lastSerial: 12,
+    channels: ['stable'],
+    installed: '1.2.3',
+  });
+  assert.deepEqual(rest, {
+    version: '1.2.3',
+    serial: 12,
+    expiresAt: STATEMENT.expires_at,
+    channel: 'stable',
+    minimumVersion: '1.0.0',
+  });
+  assert.deepEqual(manifest, JSON.parse(bytes.toString()));
+  assert.deepEqual(signer, { id: keys[0]!.id, name: 'release' });
+});
+
+test('signing is reproducible', t => {
+  const { bytes, sidecar } = release(t);
+  assert.deepEqual(signManifest(bytes, statement, key).sidecar, sidecar);
+});
+
+test('any one bit flipped in manifest or sidecar is refused before either is parsed', t => {
+  const { bytes, sidecar } = release(t);
+  const codes = new Map<string, number>();
+  for (const file of [bytes, sidecar]) {
+    for (let bit = 0; bit < file.length * 8; bit++) {
+      file[bit >> 3]! ^= 1 << (bit & 7);
+      const code = codeOf(() => verifySidecar(bytes, sidecar, { keys, now }));
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+      file[bit >> 3]! ^= 1 << (bit & 7);
+    }
+  }
+  assert.deepEqual([...codes.keys()].sort(), ['key-unknown', 'sidecar-malformed', 'signature-invalid']);
+  assert.equal(
+    codeOf(() => verifySidecar(bytes, sidecar, { keys, now })),
+    'accepted',
+  );
+});
+
+test('every truncation of the sidecar is refused', t => {
+  const { bytes, sidecar } = release(t);
+  for (let length = 0; length < sidecar.length; length++) {
+    assert.notEqual(
+      codeOf(() => verifySidecar(bytes, sidecar.subarray(0, length), { keys, now })),
+      'accepted',
+    );
+  }
+});
+
+test('openssl verifies the same signature over the bytes that are documented', t => {
+  const directory = temporary(t);
+  const { bytes, sidecar } = release(t);
+  const { signature, statement, keyId } = splitSidecar(sidecar)!;
+  const file = (name: string, content: Buffer | string) => {
+    fs.writeFileSync(path.join(directory, name), content);
+    return path.join(directory, name);
+  };
+  const [pub, sig] = [file('pub', pem(key)), file('sig', signature)];
+  const verify = (signed: string) =>
+    execFileSync('openssl', ['pkeyutl', '-verify', '-pubin', '-inkey', pub, '-rawin', '-in', signed, '-sigfile', sig], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+  assert.match(verify(file('signed', signedBytes(keyId, statement, bytes))), /Verified Successfully/);
+  assert.throws(() => verify(file('other', signedBytes(keyId, statement, Buffer.concat([bytes, Buffer.from(' ')])))));
+});
+
+test('with two pinned keys either may sign, so that one can be rotated out', t => {
+  const { bytes } = release(t);
+  const pinned = [key, otherKey].map((secret, i) => ({ name: `key ${i}`, key: raw(secret) }));
+  const [current, next] = [seal(bytes, STATEMENT, key), seal(bytes, STATEMENT, otherKey)];
+  const both = pinnedKeys(pinned);
+  assert.equal(verifySidecar(bytes, current, { keys: both, now }).signer.name, 'key 0');
+  assert.equal(verifySidecar(bytes, next, { keys: both, now }).signer.name, 'key 1');
+  const rotated = pinnedKeys([pinned[1]!, { name: 'fresh', key: raw(generateKeyPairSync('ed25519').privateKey) }]);
+  assert.equal(verifySidecar(bytes, next, { keys: rotated, now }).signer.name, 'key 1');
+  assert.equal(
+    codeOf(() => verifySidecar(bytes, current, { keys: rotated, now })),
+    'key-unknown',
+  );
+  assert.equal(
+    codeOf(() => verifySidecar(bytes, current, { keys: [], now })),
+    'key-unknown',
+  );
+});
+
+test('a pinned key is named by the digest of its raw bytes', () => {
+  const [pinned] = pinnedKeys([{ name: 'x', key: raw(key) }]);
+  assert.equal(pinned!.id, keyId(key));
+  assert.throws(() => pinnedKeys([{ name: 'short', key: 'AAAA' }]), { code: 'key-invalid' });
+});
+
+test('a release counts until the moment it expires, and from a day before it claims to be made', t => {
+  const { bytes, sidecar } = release(t);
+  const expires = Date.parse(STATEMENT.expires_at);
+  const made = Date.parse(JSON.parse(bytes.toString()).generated_at);
+  const at = (time: number) => codeOf(() => verifySidecar(bytes, sidecar, { keys, now: time }));
+  assert.deepEqual([at(expires - 1), at(expires)], ['accepted', 'expired']);
+  assert.deepEqual([at(made - 86_400_000), at(made - 86_400_001)], ['accepted', 'not-yet-valid']);
+});
+
+test('the same serial again is fine, and so is a later one', t => {
+  const { bytes, sidecar } = release(t);
+  const after = (lastSerial: number) => codeOf(() => verifySidecar(bytes, sidecar, { keys, now, lastSerial }));
+  assert.deepEqual([after(11), after(12), after(13)], ['accepted', 'accepted', 'serial-older']);
+});
+
+test('a manifest over the limit is refused before its signature is computed', t => {
+  const { bytes } = release(t);
+  const huge = Buffer.concat([bytes, Buffer.alloc(1024 * 1024, ' ')]);
+  assert.equal(
+    codeOf(() => verifySidecar(huge, seal(huge, STATEMENT), { keys, now })),
+    'manifest-too-large',
+  );
+});
+
+test('what an updater would refuse is not signed', t => {
+  const { bytes } = release(t);
+  const sign = (change: object, manifest: Buffer = bytes) =>
+    codeOf(() => signManifest(manifest, { ...statement, ...change }, key));
+  assert.equal(sign({}), 'accepted');
+  assert.equal(sign({ serial: 0 }), 'sidecar-invalid');
+  assert.equal(sign({ expires_at: '3026-01-01T00:00:00Z' }), 'sidecar-invalid');
+  assert.equal(sign({ minimum_version: '9.0.0' }), 'sidecar-invalid');
+  assert.equal(sign({}, Buffer.from('{}')), 'manifest-invalid');
+  assert.equal(sign({}, Buffer.from(bytes.toString().replace('v1.2.3', 'nightly'))), 'tag-not-version');
+});
+
+test('a downloaded file is checked by itself, while others go on', async t => {
+  const { directory, object } = makeRelease(t);
+  const name = Object.keys(CONTENTS)[0]!;
+  const artifact = object.artifacts[0] as { name: string; size: number; sha256: string };
+  const file = path.join(directory, name);
+  assert.equal(await checkArtifact(file, artifact), undefined);
+  assert.equal((await checkArtifact(file, { ...artifact, size: 1 }))?.code, 'artifact-size');
+  assert.equal((await checkArtifact(file, { ...artifact, sha256: 'a'.repeat(64) }))?.code, 'artifact-hash');
+  assert.equal((await checkArtifact(`${file}.gone`, artifact))?.code, 'artifact-missing');
+  const big = path.join(directory, 'big');
+  fs.writeFileSync(big, Buffer.alloc(8 * 1024 * 1024));
+  let turns = 0;
+  const checking = checkArtifact(big, { name: 'big', size: 8 * 1024 * 1024, sha256: 'a'.repeat(64) });
+  const count = () => {
+    if (++turns < 1000) setImmediate(count);
+  };
+  count();
+  assert.equal((await checking)?.code, 'artifact-hash');
+  assert.ok(turns >= 32, `${turns} turns of the event loop for 32 chunks`);
+});
+
+function raw(secret: typeof key): string {
+  return Buffer.from(secret.export({ format: 'jwk' }).x!, 'base64url').toString('base64');
+}
