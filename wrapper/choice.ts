@@ -2,7 +2,6 @@
 import type { Choice } from './accounts.ts';
 import { EXIT, WrapError } from './errors.ts';
 import type { Plan } from './plan.ts';
-import { loadRest } from './rest.ts';
 import type { Context } from './run.ts';
 import type { CliState } from './state.ts';
 import { directoryFile } from './upwards.ts';
@@ -35,7 +34,7 @@ export async function chooseAccount(
   if (job) return { choice: { by: 'job', name: job.account } };
   const choice: Choice = { by: 'default' };
   if (!directoryFile(context.cwd)) return { choice };
-  const directory = (await loadRest()).chooseByDirectory(plan.cli, context.cwd, context.paths);
+  const directory = (await import('./manage.ts')).chooseByDirectory(plan.cli, context.cwd, context.paths);
   switch (directory.kind) {
     case 'none':
       return { choice };

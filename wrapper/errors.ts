@@ -34,11 +34,6 @@ export class WrapError extends Error {
   }
 }
 
-/** Whether an error is one of ours. By name, because each of the two bundles has a class of its own. */
-export function isWrapError(error: unknown): error is WrapError {
-  return error instanceof Error && error.name === 'WrapError';
-}
-
 /** The system's code of an error (`ENOENT`), or `undefined` when it is none of the system's. */
 export function errno(error: unknown): string | undefined {
   const code = (error as NodeJS.ErrnoException | undefined)?.code;

@@ -11,7 +11,6 @@ import type { Invocation } from './invocation.ts';
 import { type Journal, startJournal } from './journal.ts';
 import type { Plan } from './plan.ts';
 import { prepare } from './prepare.ts';
-import { loadRest } from './rest.ts';
 import { type Context, cannotStart, type End, say } from './run.ts';
 import { resolveAccount } from './secrets.ts';
 import { type CliState, fingerprint, type Resting, readState, updateState } from './state.ts';
@@ -40,7 +39,7 @@ export async function failover(
   await wakeChanged(plan, state, caller);
   const controlled = capacity.policy !== 'execute' || capacity.reserve > 0 || capacity.warn_below !== undefined;
   if (controlled) {
-    const { refreshUsage } = await loadRest();
+    const { refreshUsage } = await import('./manage.ts');
     await refreshUsage(plan, state, context);
   }
   const cost = costOf(invocation.command, provider, capacity);
@@ -48,7 +47,7 @@ export async function failover(
   const journal = startJournal(plan, invocation, state, context, cost);
   const decision = decide(candidates, capacity);
   if (decision !== 'execute') {
-    const { postpone } = await loadRest();
+    const { postpone } = await import('./manage.ts');
     return postpone(decision, plan, invocation, context, journal.add);
   }
   const usable = choice.by === 'job' ? candidates.slice(0, 1) : candidates;
@@ -251,7 +250,7 @@ async function warnWhenLow(plan: Plan, context: Context): Promise<void> {
     changed.warnedAt = context.now();
   });
   if (plan.capacity.warn_command) {
-    const { runWarning } = await loadRest();
+    const { runWarning } = await import('./manage.ts');
     runWarning(plan, total ?? 0, context);
   }
 }

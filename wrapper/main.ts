@@ -1,9 +1,8 @@
 // Entry of both faces: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { EXIT, isWrapError } from './errors.ts';
+import { EXIT, WrapError } from './errors.ts';
 import { pathsFor } from './paths.ts';
-import { loadRest } from './rest.ts';
 import { type Context, run, say } from './run.ts';
 import { endAs, signalForwarding } from './signals.ts';
 
@@ -31,13 +30,13 @@ async function main(argv: string[]): Promise<void> {
     endAs(end.exit, end.signal);
   }
   const programs = { node: process.execPath, bundle: program };
-  const { runCommands, runAuth } = await loadRest();
+  const { runCommands, runAuth } = await import('./manage.ts');
   if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }
 
 function fail(error: unknown): void {
-  const known = isWrapError(error);
+  const known = error instanceof WrapError;
   const message = known ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
   // Behind a shim every argument is the upstream's, so `--json` there is no wish for our errors as JSON.
   if (process.argv.includes('--json') && process.argv[2] !== 'shim') {

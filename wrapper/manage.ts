@@ -1,4 +1,5 @@
-// Entry of the second bundle: what is loaded when more is wanted than one run of an upstream. See rest.ts.
+// What is loaded when more is wanted than one run of an upstream. The build splits it off, because parsing it would cost
+// every wrapped command 5 ms.
 export { runAuth, runCommands } from './commands/main.ts';
 export { compile } from './compile.ts';
 export { chooseByDirectory } from './directory.ts';

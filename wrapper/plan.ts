@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Provider } from './catalog.ts';
 import type { Account, Capacity } from './config.ts';
 import type { Paths } from './paths.ts';
-import { loadRest } from './rest.ts';
 import { readText, writeAtomic } from './store.ts';
 
 export interface Plan {
@@ -41,7 +40,7 @@ export async function loadPlan(cli: string, sources: Sources): Promise<Plan> {
       // A damaged plan is compiled again like an old one.
     }
   }
-  const { compile } = await loadRest();
+  const { compile } = await import('./manage.ts');
   const plan = compile(cli, sources, stamp);
   writePlan(plan, sources.paths);
   return plan;

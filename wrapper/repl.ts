@@ -1,6 +1,6 @@
 // Replaces a CLI's own prompt: the upstream can't restart itself after a limit, so each line runs with failover.
 import * as readline from 'node:readline';
-import { isWrapError } from './errors.ts';
+import { WrapError } from './errors.ts';
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import { loadPlan, type Plan } from './plan.ts';
@@ -55,7 +55,7 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
     if (invocation.passthrough || invocation.ownCredential) await runOriginal(original, words, context);
     else await failover(plan, original, invocation, { ...context, staysAlive: true }, stdin);
   } catch (error) {
-    if (!isWrapError(error)) throw error;
+    if (!(error instanceof WrapError)) throw error;
     say(error.message);
   }
 }

@@ -7,7 +7,6 @@ import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import type { Paths } from './paths.ts';
 import { loadPlan, type Plan } from './plan.ts';
-import { loadRest } from './rest.ts';
 import type { Forwarding } from './signals.ts';
 
 /** What a run depends on. */
@@ -48,7 +47,7 @@ export async function run(cli: string, original: string, args: readonly string[]
   const invocation = readInvocation(args, plan.provider);
   const repl = plan.provider.line_repl;
   if (repl && args.length === repl.args.length && args.every((arg, i) => arg === repl.args[i])) {
-    const { lineRepl } = await loadRest();
+    const { lineRepl } = await import('./manage.ts');
     return lineRepl(plan, original, context);
   }
   if (invocation.passthrough || invocation.ownCredential || args.length === 0) return asIs();

@@ -14,7 +14,7 @@ const RECORD = '# was: ';
 /** The programs a shim starts. */
 export interface Programs {
   node: string;
-  /** `wrap.cjs` */
+  /** The file whose running this is. */
   bundle: string;
 }
 

@@ -158,7 +158,7 @@ test('without our program the original runs and one line says so', async t => {
   const box = withTool(t);
   await box.accounts('tool', { a: 'k' });
   const file = path.join(box.bin, 'tool');
-  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replaceAll('wrap.cjs', 'gone.cjs'));
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replaceAll('main.cjs', 'gone.cjs'));
   const result = await box.run('tool', ['x']);
   assert.equal(result.stdout, 'tool x\n');
   assert.match(result.stderr, /^culvert-wrap: .*missing; .*\nto stderr\n$/);

@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { buildSync, transformSync } from 'esbuild';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -24,22 +24,35 @@ export interface RunOptions {
 
 let bundle: string | undefined;
 
-/** The bundle, built once per test process as the project's build makes it. */
+/** The program, built once per test process as the project's build makes it: an entry and its chunks. */
 export function buildWrapper(): string {
   if (bundle) return bundle;
   const share = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-build-'));
-  bundle = path.join(share, 'wrap.cjs');
-  buildSync({
-    entryPoints: { wrap: path.join(root, 'wrapper/main.ts'), 'wrap-rest': path.join(root, 'wrapper/manage.ts') },
+  bundle = path.join(share, 'main.cjs');
+  const { outputFiles } = buildSync({
+    entryPoints: { main: path.join(root, 'wrapper/main.ts') },
     outdir: share,
-    outExtension: { '.js': '.cjs' },
     bundle: true,
-    format: 'cjs',
+    write: false,
+    splitting: true,
+    format: 'esm',
     platform: 'node',
     target: 'node20',
     minify: true,
-    define: { __VERSION__: '"0.0.0-test"', __REST__: '"wrap-rest.cjs"' },
+    define: { __VERSION__: '"0.0.0-test"' },
   });
+  // esbuild splits ES modules only, so each chunk is turned into CommonJS afterwards.
+  for (const { path: file, text } of outputFiles) {
+    const imports = text.replaceAll(/(["'])\.\/([\w-]+)\.js\1/g, '"./$2.cjs"');
+    const { code } = transformSync(imports, {
+      format: 'cjs',
+      platform: 'node',
+      target: 'node20',
+      minify: true,
+      supported: { 'dynamic-import': false },
+    });
+    fs.writeFileSync(file.replace(/\.js$/, '.cjs'), code);
+  }
   fs.copyFileSync(path.join(root, 'wrapper/providers.toml'), path.join(share, 'providers.toml'));
   process.on('exit', () => fs.rmSync(share, { recursive: true, force: true }));
   return bundle;

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { loadCatalog } from '../catalog.ts';
 import { readConfig } from '../config.ts';
 import { callerEnvironment } from '../environment.ts';
-import { EXIT, isWrapError, reason } from '../errors.ts';
+import { EXIT, reason, WrapError } from '../errors.ts';
 import { type Installed, readInstalls } from '../install.ts';
 import type { Context } from '../run.ts';
 import { resolveAccount } from '../secrets.ts';
@@ -180,6 +180,6 @@ function attempt(check: () => Finding[]): Finding[] {
 }
 
 function asFinding(error: unknown): Finding {
-  const fix = isWrapError(error) ? error.hint : undefined;
+  const fix = error instanceof WrapError ? error.hint : undefined;
   return { level: 'problem', what: reason(error), ...(fix !== undefined && { fix }) };
 }

@@ -2,7 +2,7 @@
 import { loadCatalog, providerOf } from '../catalog.ts';
 import { refreshPlans } from '../compile.ts';
 import { readConfig } from '../config.ts';
-import { isWrapError, type WrapError } from '../errors.ts';
+import { WrapError } from '../errors.ts';
 import { findOnPath, install, readInstalls, uninstall } from '../install.ts';
 import type { Context } from '../run.ts';
 import type { Programs } from '../shim.ts';
@@ -28,7 +28,7 @@ export function installShims(
       const { dir: directory, force } = options;
       results.push({ cli, ...install({ cli, bin, authCommand, paths, programs, search, directory, force }) });
     } catch (error) {
-      if (!isWrapError(error)) throw error;
+      if (!(error instanceof WrapError)) throw error;
       failures.push(error);
     }
   }
@@ -39,7 +39,7 @@ export function installShims(
     );
   } catch (error) {
     // The shims work without a plan; whoever broke the configuration is told.
-    if (!isWrapError(error)) throw error;
+    if (!(error instanceof WrapError)) throw error;
     process.stderr.write(`culvert-wrap: ${error.message}\n`);
   }
   for (const { cli, bin } of results) {
