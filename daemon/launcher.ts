@@ -132,11 +132,11 @@ export function startDesktop(flags: Flags, env: NodeJS.ProcessEnv, say: (line: s
       const child = spawn('gjs', ['-m', programs[part]], {
         detached: true,
         stdio: ['ignore', 'inherit', 'inherit'],
-        env,
+        // the tray is there all day, and one arena of malloc is enough for it
+        env: part === 'tray' ? { ...env, MALLOC_ARENA_MAX: '1' } : env,
       });
       child.on('error', error => {
-        const packages =
-          'Debian: gjs gir1.2-adw-1; Fedora: gjs libadwaita; Arch: gjs libadwaita';
+        const packages = 'Debian: gjs gir1.2-adw-1; Fedora: gjs libadwaita; Arch: gjs libadwaita';
         say(`The ${part} could not be started (${error.message}). It needs GJS and libadwaita 1.2 (${packages}).`);
       });
       child.unref();

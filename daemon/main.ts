@@ -1,6 +1,7 @@
 // The daemon: its parts are wired here, opened, and shut down in order.
 import { chmodSync, rmSync } from 'node:fs';
 import { VERSION } from './about.ts';
+import { setAutostart } from './autostart.ts';
 import { loadConfig, type Settings } from './config.ts';
 import { createFront } from './front.ts';
 import type { Daemon } from './handlers.ts';
@@ -100,9 +101,15 @@ async function start(
   const record: Instance = { pid: process.pid, port, version: VERSION, started: startOf(process.pid)! };
   replaceFile(paths.record, `${JSON.stringify(record)}\n`);
   keepStatusFile(paths.statusFile, state, () => port);
-  const watching = settings.watch(response => state.publish('config', response));
+  const watching = settings.watch(response => {
+    state.publish('config', response);
+    autostart(paths, response.config.tray.autostart);
+  });
   // who waits for the port is answered before children are started, which takes longer than all else together
-  const startingTunnel = setTimeout(() => tunnel.start(), TUNNEL_DELAY_MS);
+  const startingTunnel = setTimeout(() => {
+    tunnel.start();
+    autostart(paths, config.tray.autostart);
+  }, TUNNEL_DELAY_MS);
 
   if (port !== config.server.port) say(`Port ${config.server.port} is in use; took ${port} instead.`);
   say(`version ${VERSION} answers on http://127.0.0.1:${port}/api/ and ${paths.socket}`);
@@ -124,6 +131,14 @@ async function start(
 async function remoteCheck(path: string) {
   const { readToken, tokenCheck } = await import('./token.ts');
   return tokenCheck(await readToken(path, { create: true }));
+}
+
+function autostart(paths: Paths, wanted: boolean) {
+  try {
+    setAutostart(paths, programs.culvert, wanted);
+  } catch (error) {
+    say(`The autostart entry could not be changed: ${(error as Error).message}`);
+  }
 }
 
 /** Another daemon of this user runs: say so, and show its panel. */

@@ -12,6 +12,8 @@ export interface Paths {
   state: string;
   token: string;
   acceptedTerms: string;
+  /** Desktop entry that starts the tray with the session. */
+  autostart: string;
   userConfig: string;
   systemConfig: string;
 }
@@ -29,6 +31,7 @@ export function paths(env: NodeJS.ProcessEnv): Paths {
     return join(env.HOME, below);
   };
   const state = join(absolute(env.XDG_STATE_HOME) ?? home('.local/state'), 'culvert');
+  const config = absolute(env.XDG_CONFIG_HOME) ?? home('.config');
   const session = absolute(env.XDG_RUNTIME_DIR);
   const runtime = session ? join(session, 'culvert') : join(state, 'run');
   return {
@@ -39,7 +42,8 @@ export function paths(env: NodeJS.ProcessEnv): Paths {
     state,
     token: join(state, 'token'),
     acceptedTerms: join(state, 'accepted-terms'),
-    userConfig: join(absolute(env.XDG_CONFIG_HOME) ?? home('.config'), 'culvert', 'config.json'),
+    autostart: join(config, 'autostart', 'org.culvert.Culvert.desktop'),
+    userConfig: join(config, 'culvert', 'config.json'),
     systemConfig: '/etc/culvert/config.json',
   };
 }
