@@ -1,0 +1,135 @@
+// Killed or failing at each file operation of a write: the old file or the new one is there, whole, and nothing else for long.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { describe, test } from 'node:test';
+import { REFUSALS } from '../../manifest/refusals.ts';
+import { key, makeRelease, type Release, run, temporary } from './release.ts';
+
+const CALLS = ['openat', 'getdents64', 'write', 'fsync', 'close', 'rename', 'link', 'unlink'];
+
+interface Writer {
+  what: string;
+  args: (release: Release) => string[];
+  output: (release: Release) => string;
+}
+
+const writers: Writer[] = [
+  {
+    what: 'create',
+    args: r => ['create', '--out', r.manifest, '--tag', 'v1.2.4', ...artifacts(r)],
+    output: r => r.manifest,
+  },
+  {
+    what: 'sign',
+    args: r => ['sign', r.manifest, '--key', secret(r), '--serial', '13', '--expires', '30d'],
+    output: r => r.sidecar,
+  },
+];
+
+for (const { what, args, output } of writers) {
+  describe(`${what}, over a file that exists`, { concurrency: 2 }, () => {
+    // strace counts a system call's occurrences on the main thread, where all files are written
+    test('killed before any of its file operations, it leaves the old file or the new one', async t => {
+      const { calls, fresh } = await operations(t, args, output);
+      assert.ok(calls.length >= 10, calls.join());
+      const seen = new Set<string>();
+      for (const call of calls) {
+        const release = makeRelease(t);
+        const old = fs.readFileSync(output(release));
+        const trace = ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`];
+        const { exit } = await run(args(release), { prefix: trace, env: EPOCH });
+        const now = fs.readFileSync(output(release));
+        assert.ok(now.equals(old) || now.equals(fresh), `${call}: ${now}`);
+        if (exit === null) seen.add(now.equals(old) ? 'old' : 'new');
+        // whoever comes next cleans up, and is not disturbed
+        assert.equal((await run(args(release), { env: EPOCH })).exit, 0, call);
+        assert.deepEqual(temporaries(release), [], call);
+      }
+      assert.deepEqual([...seen].sort(), ['new', 'old'], 'it was killed before and after the new file took its place');
+    });
+
+    test('with any of its file operations failing, it says so and leaves the old file or the new one', async t => {
+      const { calls, fresh } = await operations(t, args, output);
+      let refused = 0;
+      for (const call of calls.filter(name => /^(openat|write|fsync|rename)/.test(name))) {
+        const release = makeRelease(t);
+        const old = fs.readFileSync(output(release));
+        const trace = ['strace', '-o', '/dev/null', '-e', `inject=${call.replace(':', ':error=ENOSPC:')}`];
+        const { exit, stderr } = await run(args(release), { prefix: trace, env: EPOCH });
+        const now = fs.readFileSync(output(release));
+        assert.ok(now.equals(old) || now.equals(fresh), `${call}: ${now}`);
+        assert.deepEqual(temporaries(release), [], call);
+        assert.equal(exit, REFUSALS['output-failed'][0], `${call}: ${stderr}`);
+        assert.match(stderr, /can't be written: ENOSPC.*\n.*space left/);
+        refused++;
+      }
+      assert.ok(refused >= 5, `${refused}`);
+    });
+  });
+}
+
+test('keygen, killed before any of its file operations, leaves no half of a key', async t => {
+  const args = (directory: string) => ['keygen', path.join(directory, 'release')];
+  const traced = temporary(t);
+  const trace = path.join(traced, 'trace');
+  await run(args(traced), { prefix: ['strace', '-o', trace, '-e', `trace=${CALLS}`] });
+  const calls = window(fs.readFileSync(trace, 'utf8'));
+  assert.ok(calls.length >= 14, calls.join());
+  const seen = new Set<number>();
+  for (const call of calls) {
+    const directory = temporary(t);
+    await run(args(directory), { prefix: ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`] });
+    const whole = fs.readdirSync(directory).filter(name => !name.endsWith('.tmp'));
+    seen.add(whole.length);
+    for (const name of whole) {
+      const file = path.join(directory, name);
+      assert.match(fs.readFileSync(file, 'utf8'), /^-----BEGIN \w+ KEY-----\n[\w+/=]+\n-----END \w+ KEY-----\n$/, call);
+    }
+    for (const name of fs.readdirSync(directory).filter(name => name.includes('.key'))) {
+      assert.equal(fs.statSync(path.join(directory, name)).mode & 0o777, 0o600, `${call}: ${name}`);
+    }
+  }
+  assert.deepEqual([...seen].sort(), [0, 1, 2]);
+});
+
+const EPOCH = { SOURCE_DATE_EPOCH: String(Math.floor(Date.now() / 1000)) };
+
+/** The system calls of one undisturbed run from just before the temporary file, as `name:when=N`, and what it writes. */
+async function operations(t: Parameters<typeof makeRelease>[0], args: Writer['args'], output: Writer['output']) {
+  const release = makeRelease(t);
+  const trace = path.join(temporary(t), 'trace');
+  const { exit } = await run(args(release), {
+    prefix: ['strace', '-o', trace, '-e', `trace=${CALLS}`],
+    env: EPOCH,
+  });
+  assert.equal(exit, 0);
+  return { calls: window(fs.readFileSync(trace, 'utf8')), fresh: fs.readFileSync(output(release)) };
+}
+
+function window(trace: string): string[] {
+  const counts = new Map<string, number>();
+  const lines = trace.split('\n').flatMap(line => {
+    const name = /^(\w+)\(/.exec(line)?.[1];
+    if (!name) return [];
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    return [{ line, call: `${name}:when=${counts.get(name)}` }];
+  });
+  const begin = lines.findIndex(({ line }) => line.includes('.tmp"')) - 4;
+  const end = lines.findLastIndex(({ line }) => line.startsWith('fsync')) + 2;
+  return lines.slice(begin, end).map(({ call }) => call);
+}
+
+function artifacts({ directory, object }: Release): string[] {
+  return object.artifacts.map(({ name }) => path.join(directory, String(name)));
+}
+
+function secret({ directory }: Release): string {
+  const file = path.join(directory, 'secret.key');
+  fs.writeFileSync(file, key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  return file;
+}
+
+function temporaries({ directory }: Release): string[] {
+  return fs.readdirSync(directory).filter(name => name.endsWith('.tmp'));
+}
