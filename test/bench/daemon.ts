@@ -107,7 +107,10 @@ function requestsPerSecond(port: number, path: string, ...headers: string[]): nu
 async function throughput() {
   const [raw, culvert] = [await launch('raw'), await launch('culvert')];
   const etag = await new Promise<string>(done =>
-    get({ host: '127.0.0.1', port: culvert.port, path: '/api/snapshot' }, r => (r.resume(), done(r.headers.etag!))),
+    get({ host: '127.0.0.1', port: culvert.port, path: '/api/snapshot' }, response => {
+      response.resume();
+      done(response.headers.etag!);
+    }),
   );
   const [health, snapshot, unchanged] = [[] as number[], [] as number[], [] as number[]];
   for (let i = 0; i < Math.max(5, rounds / 4); i++) {
@@ -133,7 +136,7 @@ async function processesPerAction() {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
-    }).then(async r => (await r.text(), r.status));
+    }).then(response => response.text());
   const snapshot = async () => (await fetch(`http://127.0.0.1:${culvert.port}/api/snapshot`)).json();
   const logged = async () =>
     ((await (await fetch(`http://127.0.0.1:${culvert.port}/api/logs?since=0`)).json()) as { next: number }).next;
