@@ -124,6 +124,7 @@ test('an upgrade over the shim runs at once, is reported, and is adopted by inst
   assert.equal((await box.run('tool')).stdout, 'new\n');
   const doctor = await box.wrap(['doctor']);
   assert.match(doctor.stdout, /has been replaced, probably by an upgrade/);
+  assert.match((await box.wrap(['status', 'tool'])).stderr, /is not the shim any more, so no account is used/);
   assert.match((await box.wrap(['install', 'tool'])).stdout, /adopted the upgraded original/);
   assert.ok(shimmed(box));
   assert.equal((await box.run('tool', ['x'])).stdout, 'new\n');
@@ -255,4 +256,24 @@ test('with the state directory lost, a linked command still runs and uninstall s
   fs.rmSync(box.state, { recursive: true });
   assert.match((await box.wrap(['uninstall', 'tool'])).stdout, /restored/);
   assert.equal(fs.readlinkSync(path.join(box.bin, 'tool')), '../home/real.sh');
+});
+
+test('a CLI that was removed altogether is not brought back as a link to nothing', async t => {
+  const box = withTool(t);
+  fs.renameSync(path.join(box.bin, 'tool'), path.join(box.home, 'real.sh'));
+  fs.symlinkSync('../home/real.sh', path.join(box.bin, 'tool'));
+  await box.wrap(['install', 'tool']);
+  for (const file of [path.join(box.bin, 'tool'), path.join(box.home, 'real.sh')]) fs.rmSync(file);
+  assert.match((await box.wrap(['uninstall', 'tool'])).stdout, /removed/);
+  assert.deepEqual(fs.readdirSync(box.bin), []);
+});
+
+test('install goes on with the other CLIs when one fails, and says which', async t => {
+  const box = withTool(t);
+  box.provider('absent', '');
+  const result = await box.wrap(['install', 'absent', 'tool', '--json']);
+  assert.equal(result.exit, 66);
+  const report = JSON.parse(result.stdout);
+  assert.deepEqual([report.installed[0].cli, report.failed[0].code], ['tool', 'not-on-path']);
+  assert.ok(shimmed(box));
 });

@@ -4,7 +4,8 @@ import { EXIT, WrapError } from '../errors.ts';
 import { readInstalls } from '../install.ts';
 import { loadPlan } from '../plan.ts';
 import { refreshUsage } from '../refresh.ts';
-import type { Context } from '../run.ts';
+import { type Context, say } from '../run.ts';
+import { shimOf } from '../shim.ts';
 import { readState } from '../state.ts';
 import { describeAccounts } from './auth.ts';
 import { emit, number, restingText, table, time } from './print.ts';
@@ -20,6 +21,12 @@ export async function status(cli: string | undefined, options: { json?: boolean 
     throw new WrapError('not-installed', EXIT.usage, `${cli} has neither a shim nor an account`, {
       hint: `run \`culvert-wrap install ${cli}\``,
     });
+  }
+  for (const name of clis) {
+    const bin = installs[name]?.bin;
+    if (bin && shimOf(bin) !== name) {
+      say(`${name}: ${bin} is not the shim any more, so no account is used; run \`culvert-wrap install ${name}\``);
+    }
   }
   const text = reports.map(report => describe(report, reports.length > 1)).join('\n\n') || 'nothing is installed';
   emit(options.json, cli ? reports[0]! : { clis: reports }, text);
