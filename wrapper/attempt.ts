@@ -74,7 +74,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   const output = holdOutput(child, options, {
     stdout: mode.stdout === 'pipe' ? (pipes.stdout ? readerOf(pipes.stdout) : child.stdout!) : undefined,
     stderr: mode.stderr === 'pipe' ? (pipes.stderr ? readerOf(pipes.stderr) : child.stderr!) : undefined,
-    stdoutPipe: pipes.stdout,
+    pipes,
   });
   const end = await ended(child);
   await output.drained(GRACE_MS);
@@ -102,7 +102,11 @@ function ended(child: ChildProcess): Promise<Pick<Attempt, 'exit' | 'signal' | '
 function holdOutput(
   child: ChildProcess,
   options: AttemptOptions,
-  from: { stdout: Readable | undefined; stderr: Readable | undefined; stdoutPipe: AnonymousPipe | undefined },
+  from: {
+    stdout: Readable | undefined;
+    stderr: Readable | undefined;
+    pipes: { stdout: AnonymousPipe | undefined; stderr: AnonymousPipe | undefined };
+  },
 ) {
   const { commit, jobId, storm } = options;
   let held: { fd: 1 | 2; chunk: Buffer }[] = [];
@@ -150,7 +154,7 @@ function holdOutput(
     committed = true;
     options.stdin.forget();
     showStderr();
-    if (from.stdout) relayed = relay(from.stdout, take(1), from.stdoutPipe);
+    if (from.stdout) relayed = relay(1, from.stdout, take(1), from.pipes.stdout);
   };
   const endStorm = () => {
     if (committed || !child.pid) return;
@@ -213,29 +217,37 @@ function holdOutput(
         if (held.length > 0) options.signals.stop();
         for (const { fd, chunk } of held) show(fd, chunk);
         held = [];
+        // A process that the upstream left behind goes on writing where the caller reads.
+        if (!committed) relayRest(1, from.stdout, from.pipes.stdout);
+        relayRest(2, from.stderr, from.pipes.stderr);
         return open;
       },
     }),
   };
 }
 
+function relayRest(fd: 1 | 2, from: Readable | undefined, pipe: AnonymousPipe | undefined): void {
+  if (from && pipe && !from.readableEnded && !from.destroyed) void relay(fd, from, Buffer.alloc(0), pipe);
+}
+
 /**
  * Streams the rest of stdout. Over a real pipe cat(1) takes the descriptor over and Node copies nothing; it ignores the
  * terminal's signals, because the upstream may still have something to say after them.
  */
-function relay(from: Readable, prefix: Buffer, pipe: AnonymousPipe | undefined): Promise<void> {
+function relay(fd: 1 | 2, from: Readable, prefix: Buffer, pipe: AnonymousPipe | undefined): Promise<void> {
   if (!pipe) {
-    writeAll(1, prefix);
+    writeAll(fd, prefix);
+    const to = fd === 1 ? process.stdout : process.stderr;
     return new Promise(resolve => {
-      process.stdout.on('error', () => from.destroy());
+      to.on('error', () => from.destroy());
       from.on('end', resolve).on('close', resolve);
-      from.pipe(process.stdout, { end: false });
+      from.pipe(to, { end: false });
     });
   }
   from.pause();
   const buffered: Buffer = from.read() ?? Buffer.alloc(0);
   const cat = spawn('sh', ['-c', "trap '' INT QUIT HUP TERM; exec cat - /dev/fd/3"], {
-    stdio: ['pipe', 'inherit', 'inherit', pipe.base],
+    stdio: ['pipe', fd, 2, pipe.base],
   });
   cat.stdin!.on('error', () => {});
   cat.stdin!.end(Buffer.concat([prefix, buffered]));

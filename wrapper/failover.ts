@@ -45,16 +45,18 @@ export async function failover(
   const cost = costOf(invocation.command, provider, capacity);
   const candidates = orderCandidates(plan.accounts, state, choice, context.now(), { cost, reserve: capacity.reserve });
   const journal = startJournal(plan, invocation, state, context, cost);
-  const decision = decide(candidates, capacity);
-  if (decision !== 'execute') {
-    const { postpone } = await import('./manage.ts');
-    return postpone(decision, plan, invocation, context, journal.add);
+  try {
+    const decision = decide(candidates, capacity);
+    if (decision !== 'execute') {
+      const { postpone } = await import('./manage.ts');
+      return postpone(decision, plan, invocation, context, journal.add);
+    }
+    const usable = choice.by === 'job' ? candidates.slice(0, 1) : candidates;
+    return await tryInTurn(usable, plan, original, invocation, state, context, journal, stdin);
+  } finally {
+    journal.store();
+    if (controlled) await warnWhenLow(plan, context);
   }
-  const usable = choice.by === 'job' ? candidates.slice(0, 1) : candidates;
-  const end = await tryInTurn(usable, plan, original, invocation, state, context, journal, stdin);
-  journal.store();
-  if (controlled) await warnWhenLow(plan, context);
-  return end;
 }
 
 async function tryInTurn(
@@ -77,23 +79,20 @@ async function tryInTurn(
   // With one account nothing is to be learnt from a failure, and the upstream can have all of the caller's descriptors.
   const alone = candidates.length === 1 && plan.capacity.policy === 'execute';
   const skipped: string[] = [];
-  let counted: { attempt: Attempt; line: string | undefined } | undefined;
+  let counted: { attempt: Attempt; failure?: string; consequence?: string } | undefined;
 
   for (const [index, { account }] of candidates.entries()) {
     const next = candidates[index + 1]?.account.name;
-    const skip = (problem: string) => {
-      skipped.push(`${account.name}: ${problem}`);
-      journal.add({ account: account.name, outcome: 'skipped' });
-      say(`${plan.cli}: skipping account "${account.name}": ${problem}`);
-    };
     const ready = await makeReady(plan, account, caller, state, context);
     if (!ready.ok) {
-      skip(ready.problem);
+      skipped.push(`${account.name}: ${ready.problem}`);
+      journal.add({ account: account.name, outcome: 'skipped' });
+      say(`${plan.cli}: skipping account "${account.name}": ${ready.problem}`);
       continue;
     }
     if (ready.digest) journal.prepared(ready.digest, state);
     counted?.attempt.dispose();
-    if (counted?.line) say(counted.line.replace(/; .*$/, `; trying "${account.name}"`));
+    if (counted) say(`${counted.failure}; trying "${account.name}"`);
     const started = context.now();
     const result = await attempt({
       program: original,
@@ -118,9 +117,7 @@ async function tryInTurn(
       stdin,
       signals,
     });
-    if (result.startError) {
-      throw cannotStart(original, result.startError);
-    }
+    if (result.startError) throw cannotStart(original, result.startError);
     const verdict = verdictOf(result, plan, invocation);
     for (const id of result.jobs) journal.job(id, account.name);
     const outcome = {
@@ -129,18 +126,18 @@ async function tryInTurn(
       signal: result.signal ?? undefined,
       ms: context.now() - started,
     };
-    if (verdict.kind === 'success') journal.success(account.name, index > 0 && counted !== undefined, outcome);
+    if (verdict.kind === 'success') journal.success(account.name, counted !== undefined, outcome);
     if (verdict.kind === 'final') journal.add({ ...outcome, outcome: 'failed', class: verdict.class });
     if (verdict.kind !== 'retry') {
-      counted = { attempt: result, line: undefined };
+      counted = { attempt: result };
       break;
     }
     const resting = restingOf(verdict, state, account.name, context.now());
     journal.rest(account.name, resting, ready.credentials, { ...outcome, class: verdict.class });
-    const line = describe(plan.cli, account.name, verdict, resting, context.now());
-    counted = { attempt: result, line: `${line}; no account is left` };
+    const failure = describe(plan.cli, account.name, verdict, resting, context.now());
+    counted = { attempt: result, failure, consequence: 'no account is left' };
     if (result.committed || result.jobs.length > 0 || signals.received || !replayable) {
-      counted.line = `${line}; not repeated, because ${whyNotRepeated(result, signals.received)}`;
+      counted.consequence = `not repeated, because ${whyNotRepeated(result, signals.received)}`;
       break;
     }
   }
@@ -156,7 +153,7 @@ async function tryInTurn(
   }
   counted.attempt.release();
   if (context.staysAlive) counted.attempt.dispose();
-  if (counted.line) say(counted.line);
+  if (counted.failure) say(`${counted.failure}; ${counted.consequence}`);
   return { exit: counted.attempt.exit, signal: counted.attempt.signal };
 }
 

@@ -148,6 +148,11 @@ test('a queued command can be dropped, and with shed it is refused', async t => 
   const refused = await box.run('fake', ['x']);
   assert.equal(refused.exit, 69);
   assert.deepEqual(calls(box), []);
+  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+  assert.deepEqual(
+    entries.map((entry: { outcome: string }) => entry.outcome),
+    ['queued', 'refused'],
+  );
   fs.writeFileSync(config, fs.readFileSync(config, 'utf8').replace('"shed"', '"execute"'));
   assert.equal((await box.run('fake', ['x'])).exit, 0);
 });
