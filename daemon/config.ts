@@ -2,22 +2,8 @@
 import { mkdirSync, readFileSync, realpathSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from './api/schema.ts';
+import { DEFAULTS, flatten, KEYS, type Layer, variableOf } from './configkeys.ts';
 import { Problem } from './problem.ts';
-
-const DEFAULTS: Config = {
-  server: { port: 4173, bind: '127.0.0.1' },
-  webui: { enabled: false, allowRemote: false },
-  warp: { cli: 'warp-cli', killSwitch: false },
-  ui: { openBrowser: true, theme: 'system', locale: 'en' },
-  updates: { channel: 'stable', checkOnStartup: true },
-  tray: { autostart: false },
-};
-
-/** Dotted key -> value: how a layer is held. */
-export type Layer = Record<string, unknown>;
-const KEYS = new Set(
-  Object.entries(DEFAULTS).flatMap(([group, values]) => Object.keys(values).map(key => `${group}.${key}`)),
-);
 
 /** A running daemon can't move its listeners; these take effect at the next start. */
 const AT_START = ['server.port', 'server.bind', 'webui.allowRemote', 'warp.cli'];
@@ -133,14 +119,6 @@ export function merge(layers: Record<Exclude<ConfigLayer, 'default'>, Layer>): {
   return { config: config as unknown as Config, sources };
 }
 
-/** The environment variable of a key: `warp.killSwitch` -> `CULVERT_WARP_KILL_SWITCH`. */
-export function variableOf(key: string): string {
-  return `CULVERT_${key
-    .replace(/[A-Z]/g, c => `_${c}`)
-    .replace('.', '_')
-    .toUpperCase()}`;
-}
-
 /**
  * The layer that the environment makes. Other `CULVERT_` names (the wrapper's, the emulator's) are none of its business.
  * @throws Error naming variable, value and expected type.
@@ -176,15 +154,6 @@ export async function readLayer(file: string): Promise<{ layer: Layer; problems:
   const { read } = await import('./configfile.ts');
   const { values, problems } = read(text);
   return { layer: values, problems: problems.map(problem => ({ file, ...problem })) };
-}
-
-/** Nested groups as dotted keys. */
-export function flatten(value: object): [string, unknown][] {
-  return Object.entries(value).flatMap(([group, leaf]): [string, unknown][] =>
-    Object.hasOwn(DEFAULTS, group) && typeof leaf === 'object' && leaf !== null && !Array.isArray(leaf)
-      ? Object.entries(leaf).map(([key, value]) => [`${group}.${key}`, value])
-      : [[group, leaf]],
-  );
 }
 
 /** A patch as dotted keys. @throws Problem key-not-settable */

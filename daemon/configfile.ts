@@ -10,7 +10,7 @@ import {
 } from 'jsonc-parser';
 import * as z from 'zod/mini';
 import { Config, type ConfigProblem } from './api/schema.ts';
-import { flatten, type Layer } from './config.ts';
+import { flatten, type Layer } from './configkeys.ts';
 
 /** The type of each dotted key, from the contract. */
 const TYPES: Record<string, z.ZodMiniType> = Object.fromEntries(

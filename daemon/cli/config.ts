@@ -131,7 +131,7 @@ function known(key: string): void {
 async function overriddenBy(key: string, source: string): Promise<string> {
   if (source === 'session') return `Take that back with: culvert config unset --session ${key}`;
   if (source !== 'environment') return '';
-  const { variableOf } = await import('../config.ts');
+  const { variableOf } = await import('../configkeys.ts');
   return `It comes from ${variableOf(key)} or the daemon's command line.`;
 }
 

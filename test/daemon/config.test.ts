@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ConfigResponse } from '../../daemon/api/schema.ts';
-import { loadConfig, variableOf } from '../../daemon/config.ts';
+import { loadConfig } from '../../daemon/config.ts';
+import { variableOf } from '../../daemon/configkeys.ts';
 import type { Problem } from '../../daemon/problem.ts';
 
 function files(t: TestContext, content: { system?: string; user?: string } = {}) {
