@@ -67,6 +67,8 @@ export const Provider = z.strictObject({
   passthrough: z._default(z.array(z.string()), ['--help', '--version']),
   once: z._default(z.array(z.string()), []),
   job_id: z.optional(pattern),
+  /** On stderr of any command: group 1 names what later commands need the same account for. */
+  session_id: z.optional(pattern),
   own_credential: z._default(z.array(z.string()), []),
   /** Options before the subcommand that take a value. */
   value_options: z._default(z.array(z.string()), []),

@@ -30,7 +30,10 @@ export async function chooseAccount(
       { hint: `accounts: ${plan.accounts.map(account => account.name).join(', ')}` },
     );
   }
-  const job = args.map(arg => state.jobs[arg]).find(found => found && find(found.account)?.enabled);
+  const job = args
+    .flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)])
+    .map(arg => state.jobs[arg])
+    .find(found => found && find(found.account)?.enabled);
   if (job) return { choice: { by: 'job', name: job.account } };
   const choice: Choice = { by: 'default' };
   if (!directoryFile(context.cwd)) return { choice };

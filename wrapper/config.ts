@@ -6,6 +6,8 @@ import { EXIT, reason, WrapError } from './errors.ts';
 import { readText, withLock, writeAtomic } from './store.ts';
 import { appendTable, removeTable, setInTable } from './toml-edit.ts';
 
+export { type Paths, pathsFor } from './paths.ts';
+
 /** Letters, digits, dot, underscore, dash; not starting with a dash, so that it can't be taken for an option. */
 export const ACCOUNT_NAME = /^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 

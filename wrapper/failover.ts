@@ -119,7 +119,8 @@ async function tryInTurn(
     });
     if (result.startError) throw cannotStart(original, result.startError);
     const verdict = verdictOf(result, plan, invocation);
-    for (const id of result.jobs) journal.job(id, account.name);
+    const session = provider.session_id && new RegExp(provider.session_id).exec(result.stderr)?.[1];
+    for (const id of session ? [...result.jobs, session] : result.jobs) journal.job(id, account.name);
     const outcome = {
       account: account.name,
       exit: result.exit,

@@ -6,9 +6,12 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadCatalog } from '../../wrapper/catalog.ts';
 import { findOnPath } from '../../wrapper/install.ts';
 import { type Sandbox, sandbox } from '../wrapper/sandbox.ts';
 
+const shipped = fileURLToPath(new URL('../../wrapper/providers.toml', import.meta.url));
 const search = `${process.env.CULVERT_TEST_UPSTREAMS ?? ''}:${process.env.PATH}`;
 const node = path.dirname(process.execPath);
 
@@ -175,6 +178,46 @@ for (const cli of ['firecrawl', 'netlify', 'wrangler', 'sentry-cli', 'npm', 'ver
       env: { PATH: `${path.dirname(real)}:${node}:/usr/bin:/bin` },
     });
     assert.equal(result.exit, 0, result.stdout + result.stderr);
+  });
+}
+
+for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel']) {
+  test(`${cli} moves on when its credential is refused, and shows only the last attempt`, {
+    timeout: 120_000,
+  }, async t => {
+    const real = findOnPath(cli, cli === 'npm' ? (process.env.CULVERT_TEST_UPSTREAMS ?? '') : search);
+    if (!real) return t.skip(`${cli} is not installed`);
+    const provider = loadCatalog(shipped, '/nonexistent').providers[cli]!;
+    const probe = provider.probes.find(({ expect }) => expect === 'auth')!;
+    const keys = new Set<string>();
+    const server = http.createServer((request, response) => {
+      if (request.headers.authorization) keys.add(request.headers.authorization);
+      request.resume();
+      response.writeHead(probe.status, { 'Content-Type': 'application/json' });
+      response.end(probe.body);
+    });
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const fill = (text: string) => text.replaceAll('{fake}', `http://${host}`).replaceAll('{host}', host);
+    const box = sandbox(t);
+    box.env.PATH = `${box.bin}:${node}:/usr/bin:/bin`;
+    const variable = cli === 'npm' ? `npm_config_//${host}/:_authToken` : provider.inject[0]!;
+    for (const [name, value] of Object.entries(provider.probe_env)) {
+      if (fill(name) !== variable) box.env[fill(name)] = fill(value);
+    }
+    if (cli === 'npm') box.provider('npm', `inject = ["${variable}"]`);
+    fs.symlinkSync(fs.realpathSync(real), path.join(box.bin, cli));
+    await box.accounts(cli, { a: 'keyaaaaaaaa', b: 'keybbbbbbbb' }, cli === 'npm' ? `"${variable}"` : variable);
+    const result = await box.run(cli, probe.args.map(fill));
+    assert.equal(result.exit, 1, result.stderr);
+    const lines = result.stderr.split('\n').filter(line => line.startsWith('culvert-wrap:'));
+    assert.match(lines[0]!, /account "a" was refused \(auth, rests until its credential changes\); trying "b"$/);
+    assert.match(lines[1]!, /account "b" was refused .*; no account is left$/);
+    assert.deepEqual([...keys].sort(), ['Bearer keyaaaaaaaa', 'Bearer keybbbbbbbb']);
   });
 }
 

@@ -168,6 +168,15 @@ test('a limit before the job was created leads to the next account', async t => 
   assert.equal(calls().at(-1), 'k2 crawl j-2');
 });
 
+test('what a command opened on one account is used with that account later on', async t => {
+  const { box, calls } = setUp(t, 'echo "Scrape ID: s-9" >&2\n', `session_id = 'Scrape ID: (\\S+)'\n${RULES}`);
+  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  await box.run('fake', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  await box.run('fake', ['interact', '--scrape-id', 's-9']);
+  await box.run('fake', ['interact', '--scrape-id=s-9']);
+  assert.deepEqual(calls(), ['k2 scrape u', 'k2 interact --scrape-id s-9', 'k2 interact --scrape-id=s-9']);
+});
+
 test('a command that must run once, without a way to recognise a job, is never replayed', async t => {
   const { box, calls } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', RULES.replace(/job_id.*\n/, ''));
   await box.accounts('fake', { a: 'k1', b: 'k2' });
