@@ -9,7 +9,7 @@ import { progressLine } from '../../manifest/progress.ts';
 import { REFUSALS, type RefusalCode } from '../../manifest/refusals.ts';
 import { jsonSchema } from '../../manifest/schema.ts';
 import { buildManifest } from './bundle.ts';
-import { day, key, makeRelease, pem, type Release, run, snapshot, temporary } from './release.ts';
+import { day, key, makeRelease, pem, type Release, run, STATEMENT, snapshot, temporary, write } from './release.ts';
 
 const privatePem = key.export({ type: 'pkcs8', format: 'pem' }) as string;
 
@@ -229,6 +229,14 @@ describe('verify', () => {
     assert.equal(exit, 0);
     assert.match(stdout, /not signed: who made it is unknown\n3 of 3 artifacts/);
     assert.equal(JSON.parse((await run(['verify', release.manifest, '--json'])).stdout).signature, null);
+  });
+
+  test('goes by the real time, whatever a build claims', async t => {
+    const release = makeRelease(t);
+    write(release, JSON.stringify(release.object), { ...STATEMENT, expires_at: day(-0.5) });
+    const env = { SOURCE_DATE_EPOCH: String(Math.floor(Date.parse(day(-0.7)) / 1000)) };
+    const { exit } = await run(['verify', release.manifest, '--key', release.publicKey], { env });
+    assert.equal(exit, REFUSALS.expired[0]);
   });
 
   test('leaves aside what it is asked to leave aside', async t => {

@@ -33,6 +33,8 @@ for (const { what, args, output } of writers) {
     test('killed before any of its file operations, it leaves the old file or the new one', async t => {
       const { calls, fresh } = await operations(t, args, output);
       assert.ok(calls.length >= 10, calls.join());
+      const synced = calls.filter(call => call.startsWith('fsync')).length;
+      assert.equal(synced, 2, 'the file before it is renamed, and its directory after');
       const seen = new Set<string>();
       for (const call of calls) {
         const release = makeRelease(t);
@@ -99,11 +101,14 @@ const EPOCH = { SOURCE_DATE_EPOCH: String(Math.floor(Date.now() / 1000)) };
 async function operations(t: Parameters<typeof makeRelease>[0], args: Writer['args'], output: Writer['output']) {
   const release = makeRelease(t);
   const trace = path.join(temporary(t), 'trace');
-  const { exit } = await run(args(release), {
-    prefix: ['strace', '-o', trace, '-e', `trace=${CALLS}`],
-    env: EPOCH,
-  });
+  const old = fs.readFileSync(output(release), 'utf8');
+  const reader = fs.openSync(output(release), 'r');
+  const prefix = ['strace', '-o', trace, '-e', `trace=${CALLS}`];
+  const { exit } = await run(args(release), { prefix, env: EPOCH });
   assert.equal(exit, 0);
+  // who has the old file open goes on reading it: its bytes were never touched
+  assert.equal(fs.readFileSync(reader, 'utf8'), old);
+  fs.closeSync(reader);
   return { calls: window(fs.readFileSync(trace, 'utf8')), fresh: fs.readFileSync(output(release)) };
 }
 

@@ -5,6 +5,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { digest } from '../../manifest/artifact.ts';
 import { keyId, pinnedKeys, readPublicKey } from '../../manifest/keys.ts';
 import { type Statement, signedBytes, splitSidecar } from '../../manifest/sidecar.ts';
 import { signManifest } from '../../manifest/sign.ts';
@@ -182,6 +183,25 @@ test('a downloaded file is checked by itself, while others go on', async t => {
   count();
   assert.equal((await checking)?.code, 'artifact-hash');
   assert.ok(turns >= 32, `${turns} turns of the event loop for 32 chunks`);
+});
+
+test('a link that takes an artifact’s place after it was looked at is not followed', t => {
+  const directory = temporary(t);
+  fs.writeFileSync(path.join(directory, 'real'), 'content');
+  fs.symlinkSync('real', path.join(directory, 'link'));
+  const outcome = digest(path.join(directory, 'link'), 7, Buffer.alloc(16)).next();
+  assert.deepEqual([outcome.done, (outcome.value as { code: string }).code], [true, 'artifact-not-regular']);
+});
+
+test('a file rewritten with the same size while it is read is refused', t => {
+  const file = path.join(temporary(t), 'file');
+  fs.writeFileSync(file, 'a'.repeat(32));
+  fs.utimesSync(file, 1, 1);
+  const reading = digest(file, 32, Buffer.alloc(16));
+  assert.equal(reading.next().value, 16);
+  fs.writeFileSync(file, 'b'.repeat(32));
+  assert.equal(reading.next().value, 16);
+  assert.equal((reading.next().value as { code: string }).code, 'artifact-changed');
 });
 
 function raw(secret: typeof key): string {
