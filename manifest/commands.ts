@@ -23,8 +23,9 @@ interface Json {
 export async function create(files: string[], options: Json & { out: string; tag?: string }, context: Context) {
   const { out, tag } = options;
   if (tag === '') throw new UsageError('The tag is empty.');
-  if (files.some(file => sameFile(file, out)))
+  if (files.some(file => sameFile(file, out))) {
     throw new UsageError(`${out} is one of the artifacts and would be replaced.`);
+  }
   const time = buildTime(context.env, context.now());
   const progress = progressLine(process.stderr, 'hashing', context.now);
   const { manifest, bytes } = await createManifest({
