@@ -87,22 +87,13 @@ export async function bundled(): Promise<string> {
   const names = (await readdir(SOURCE, { recursive: true })).filter(name => name.endsWith('.ts')).sort();
   const hash = createHash('sha256');
   for (const name of names) hash.update(`${name}\0`).update(await readFile(join(SOURCE, name)));
-  const folder = join(ROOT, 'build/test');
-  const bundle = join(folder, `emulator-${hash.digest('hex').slice(0, 16)}.cjs`);
+  const directory = join(ROOT, 'build/test', `emulator-${hash.digest('hex').slice(0, 16)}`);
+  const bundle = join(directory, 'main.cjs');
   if (await stat(bundle).catch(() => null)) return bundle;
-  await mkdir(folder, { recursive: true });
-  const { build } = await import('esbuild');
-  const outfile = `${bundle}.${process.pid}.part`;
-  await build({
-    entryPoints: [join(SOURCE, 'main.ts')],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'node20',
-    minify: true,
-    logLevel: 'error',
-  });
-  await rename(outfile, bundle);
+  const { bundleProgram } = await import('../../data/bundle.mjs');
+  const part = `${directory}.${process.pid}.part`;
+  bundleProgram('emulator', part);
+  // of test files that made it at once, the first one's stays
+  await rename(part, directory).catch(() => rm(part, { recursive: true, force: true }));
   return bundle;
 }

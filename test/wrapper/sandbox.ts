@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { buildSync, transformSync } from 'esbuild';
+import { bundleProgram } from '../../data/bundle.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -29,30 +29,7 @@ export function buildWrapper(): string {
   if (bundle) return bundle;
   const share = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-build-'));
   bundle = path.join(share, 'main.cjs');
-  const { outputFiles } = buildSync({
-    entryPoints: { main: path.join(root, 'wrapper/main.ts') },
-    outdir: share,
-    bundle: true,
-    write: false,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    minify: true,
-    define: { __VERSION__: '"0.0.0-test"' },
-  });
-  // esbuild splits ES modules only, so each chunk is turned into CommonJS afterwards.
-  for (const { path: file, text } of outputFiles) {
-    const imports = text.replaceAll(/(["'])\.\/([\w-]+)\.js\1/g, '"./$2.cjs"');
-    const { code } = transformSync(imports, {
-      format: 'cjs',
-      platform: 'node',
-      target: 'node20',
-      minify: true,
-      supported: { 'dynamic-import': false },
-    });
-    fs.writeFileSync(file.replace(/\.js$/, '.cjs'), code);
-  }
+  bundleProgram('wrap', share, { __VERSION__: '"0.0.0-test"' });
   fs.copyFileSync(path.join(root, 'wrapper/providers.toml'), path.join(share, 'providers.toml'));
   process.on('exit', () => fs.rmSync(share, { recursive: true, force: true }));
   return bundle;

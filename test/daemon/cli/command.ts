@@ -6,26 +6,16 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { build } from 'esbuild';
 import type { ActionName, CommandOutput, ConnectionState, Status } from '../../../daemon/api/schema.ts';
 import type { State } from '../../../daemon/state.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
+import { bundleProgram } from '../../../data/bundle.mjs';
 import { OUTPUT, type Running, startFront } from '../front.ts';
 
 const built = mkdtempSync(join(tmpdir(), 'culvert-cli-'));
 after(() => rmSync(built, { recursive: true, force: true }));
-const program = join(built, 'cli.cjs');
-const ready = build({
-  entryPoints: ['daemon/cli/main.ts'],
-  bundle: true,
-  format: 'cjs',
-  platform: 'node',
-  target: 'node20',
-  mainFields: ['module', 'main'],
-  outfile: program,
-  define: { __VERSION__: '"9.9.9"' },
-  logLevel: 'error',
-});
+const program = join(built, 'main.cjs');
+bundleProgram('cli', built, { __VERSION__: '"9.9.9"' });
 
 interface Ends {
   after(end: () => unknown): unknown;
@@ -68,13 +58,11 @@ export async function culvert(
 
 /** Starts a command that goes on. */
 export async function start(home: Home, words: string[], env: Record<string, string> = {}): Promise<Child> {
-  await ready;
   return watched(spawn(process.execPath, [program, ...words], { env: { ...home.env, ...env }, cwd: home.path }));
 }
 
 /** The same on a terminal (a pty of script(1)): what it shows arrives on stdout, what is typed goes to stdin. */
 export async function startOnTerminal(home: Home, words: string[], env: Record<string, string> = {}): Promise<Child> {
-  await ready;
   const command = [process.execPath, program, ...words].map(word => `'${word}'`).join(' ');
   const options = { env: { ...home.env, TERM: 'xterm', ...env }, cwd: home.path };
   return watched(spawn('script', ['-qec', command, '/dev/null'], options));

@@ -1,0 +1,15 @@
+import type { BuildOptions } from 'esbuild';
+
+/** Entry of each program, from the project's root. */
+export const programs: Record<'daemon' | 'cli' | 'emulator' | 'wrap' | 'manifest', string>;
+export const common: BuildOptions;
+/**
+ * Bundles a program into a directory of its own, in place of what is there.
+ * @param define constants such as `__VERSION__`, as source text.
+ * @returns absolute paths of the sources that went in.
+ */
+export function bundleProgram(
+  name: keyof typeof programs,
+  directory: string,
+  define?: Record<string, string>,
+): string[];
