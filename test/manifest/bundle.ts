@@ -1,11 +1,9 @@
-// The program as it is shipped: one CommonJS file, built once per test process.
+// The program as it is shipped: built once per test process.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { bundleProgram } from '../../data/bundle.mjs';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const bundles = new Map<string, string>();
 
 /**
@@ -17,20 +15,8 @@ export function buildManifest(define: Record<string, string> = {}): string {
   const known = bundles.get(JSON.stringify(define));
   if (known) return known;
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-manifest-build-'));
-  const outfile = path.join(directory, 'manifest.cjs');
-  buildSync({
-    entryPoints: [path.join(root, 'manifest/main.ts')],
-    outfile,
-    bundle: true,
-    format: 'cjs',
-    platform: 'node',
-    target: 'node20',
-    mainFields: ['module', 'main'],
-    minifySyntax: true,
-    minifyWhitespace: true,
-    logLevel: 'error',
-    define: { __VERSION__: '"0.0.0-test"', 'import.meta.filename': '__filename', ...define },
-  });
+  const outfile = path.join(directory, 'main.cjs');
+  bundleProgram('manifest', directory, { __VERSION__: '"0.0.0-test"', ...define });
   process.on('exit', () => fs.rmSync(directory, { recursive: true, force: true }));
   bundles.set(JSON.stringify(define), outfile);
   return outfile;
