@@ -90,6 +90,7 @@ export function createEventStreams(
       clients.set(socket, { chunked });
       socket.once('close', () => remove(socket));
       socket.on('error', () => {}); // a client that leaves in the middle: 'close' follows
+      socket.once('end', () => socket.destroy());
       heartbeat ??= setInterval(() => broadcast(HEARTBEAT), HEARTBEAT_MS);
       send(socket, RETRY, chunked);
       for (const chunk of opening(request.headers['last-event-id'] as string | undefined)) {

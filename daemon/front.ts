@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { AddressInfo, Socket } from 'node:net';
 import { etagMatches, etagOf } from './etag.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
-import { judge, LIMITS, type Limits, type TokenCheck, type Via } from './guard.ts';
+import { type Facts, judge, LIMITS, type Limits, type TokenCheck, type Via } from './guard.ts';
 import { type Daemon, handlers } from './handlers.ts';
 import { createPeerCheck } from './peer.ts';
 import { Problem } from './problem.ts';
@@ -39,6 +39,8 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
       connectionsCheckingInterval: Math.min(2_000, limits.headersTimeoutMs),
       requireHostHeader: false, // the guard answers that, as a problem document
     });
+    // who has sent all and closed that direction (`nc -N`, `ncat`) still gets the answer
+    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
     server.maxHeadersCount = 0; // Node would drop the rest silently; the guard counts them instead
     server.on('connection', (socket: Socket) => {
       socket.on('error', () => {}); // a client that vanishes is no event
@@ -48,16 +50,21 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
       }
       const via = viaOf(socket);
       open.set(socket, via);
-      if (via instanceof Promise) void via.then(v => open.has(socket) && open.set(socket, v));
+      if (via instanceof Promise) void via.then(v => admit(socket, v));
       socket.once('close', () => open.delete(socket));
     });
-    server.on('request', (request, response) => {
+    const answer = (request: IncomingMessage, response: ServerResponse) => {
       const via = open.get(request.socket);
       if (via === undefined) return; // refused above
       if (via instanceof Promise) void via.then(v => handle(request, response, v));
       else handle(request, response, via);
+    };
+    server.on('request', answer);
+    server.on('checkExpectation', answer); // may be ignored (RFC 9110, 10.1.1); Node's own 417 would precede the guard
+    server.on('connect', async (request, socket: Socket) => {
+      const via = await open.get(socket);
+      refuseRaw(socket, (via && judge(factsOf(request, via))) ?? MALFORMED);
     });
-    server.on('connect', (_request, socket: Socket) => refuseRaw(socket, MALFORMED));
     server.on('clientError', (error: ClientError, socket: Socket) => {
       if (socket.writable && !streams.has(socket)) refuseRaw(socket, clientProblem(error));
       else socket.destroy();
@@ -66,13 +73,24 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
     return server;
   }
 
+  /** Another user may knock, but not take the places of this one's clients. */
+  function admit(socket: Socket, via: Via) {
+    if (!open.has(socket)) return; // gone already
+    open.set(socket, via);
+    if (!isStranger(via)) return;
+    const strangers = [...open.values()].filter(isStranger).length;
+    if (strangers > limits.strangers) socket.destroy();
+  }
+
   function handle(request: IncomingMessage, response: ServerResponse, via: Via) {
-    const { method = '', url = '' } = request;
-    const problem = judge({ method, target: url, rawHeaders: request.rawHeaders, via });
+    const { method, url = '' } = request;
+    const problem = judge(factsOf(request, via));
     if (problem) return refuse(request, response, problem);
     if (method === 'GET') {
       if (ready(request, response)) return;
       if (url === '/api/events' || url.startsWith('/api/events?')) {
+        // a stream's bytes go to the socket itself, so the answers to earlier requests of the connection come first
+        if (!response.socket) return void response.once('socket', () => handle(request, response, via));
         try {
           return streams.open(request, response);
         } catch (error) {
@@ -84,8 +102,10 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
     koa
       .then(serve => serve(request, response))
       .catch(error => {
+        koa = undefined;
         console.error('culvert: internal error:', error);
-        response.destroy();
+        if (response.headersSent) response.destroy();
+        else refuse(request, response, FAILED);
       });
   }
 
@@ -140,18 +160,27 @@ export function createFront(daemon: Daemon, limits: Limits = LIMITS, uid = proce
   function tcpVia(socket: Socket, remote: TokenCheck | null): Via | Promise<Via> {
     const { address, port } = socket.address() as AddressInfo;
     const { remoteAddress, remotePort } = socket;
-    if (!remoteAddress || !remotePort) return { kind: 'loopback', port, peerIsUser: false }; // gone already
+    if (!remoteAddress || !remotePort) return { kind: 'loopback', port, address, peerIsUser: false }; // gone already
     if (remote && !(isLoopback(address) && isLoopback(remoteAddress)))
       return { kind: 'remote', port, address: address.replace(/^::ffff:/, ''), admits: remote };
-    return peerIsUser({ localAddress: address, localPort: port, remoteAddress, remotePort }).then(peerIsUser => ({
-      kind: 'loopback',
-      port,
-      peerIsUser,
-    }));
+    return peerIsUser({ localAddress: address, localPort: port, remoteAddress, remotePort })
+      .catch(() => null)
+      .then(peerIsUser => ({ kind: 'loopback', port, address, peerIsUser }));
   }
 }
 
+function factsOf({ method = '', url = '', rawHeaders }: IncomingMessage, via: Via): Facts {
+  return { method, target: url, rawHeaders, via };
+}
+
+function isStranger(via: Via | Promise<Via>): boolean {
+  return 'kind' in via && via.kind === 'loopback' && via.peerIsUser === false;
+}
+
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
+const FAILED = new Problem('internal-error', 'Something went wrong inside the daemon.', {
+  hint: 'If Culvert was upgraded or removed meanwhile, start it again: culvert stop, then culvert',
+});
 const MALFORMED = new Problem('malformed-request', 'This is not a request that the daemon understands.');
 
 function isLoopback(address: string): boolean {

@@ -12,8 +12,8 @@ export interface Facts {
 }
 export type Via =
   | { kind: 'unix' }
-  /** Loopback; `peerIsUser` is what the kernel says of the other end. */
-  | { kind: 'loopback'; port: number; peerIsUser: boolean }
+  /** Loopback; `address` is our own end, `peerIsUser` what the kernel says of the other (null: it could not say). */
+  | { kind: 'loopback'; port: number; address: string; peerIsUser: boolean | null }
   /** Another address, possible only with webui.allowRemote; `address` is our own end. */
   | { kind: 'remote'; port: number; address: string; admits: TokenCheck };
 
@@ -28,6 +28,8 @@ export const LIMITS = {
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 15_000,
   connections: 256,
+  /** Of these, how many another user can hold while the refusal is on its way. */
+  strangers: 16,
   streams: 64,
   streamBacklogBytes: 65_536,
 } as const;
@@ -35,6 +37,8 @@ export type Limits = { [K in keyof typeof LIMITS]: number };
 
 /** Judges a request before its body is read; null admits it. */
 export function judge({ method, target, rawHeaders, via }: Facts): Problem | null {
+  if (via.kind === 'loopback' && via.peerIsUser === null)
+    return new Problem('busy', 'The kernel did not tell whose connection this is; too many files may be open.');
   if (via.kind === 'loopback' && !via.peerIsUser)
     return new Problem('peer-not-allowed', 'This daemon answers only the user who started it.');
 
@@ -90,13 +94,14 @@ const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 
 function hostAllowed(host: string, via: Via): boolean {
   if (via.kind === 'unix') return NAMES.includes(host);
-  if (via.kind === 'loopback') return NAMES.some(name => host === `${name}:${via.port}`);
+  if (via.kind === 'loopback' && NAMES.some(name => host === `${name}:${via.port}`)) return true;
+  // an address says itself where it leads, so no foreign name can be rebound to it
   return host === `${bracketed(via.address)}:${via.port}`;
 }
 
 function originAllowed(origin: string, via: Via): boolean {
   if (via.kind === 'unix') return false; // no browser speaks over a Unix socket
-  const names = via.kind === 'loopback' ? NAMES : [bracketed(via.address)];
+  const names = [...(via.kind === 'loopback' ? NAMES : []), bracketed(via.address)];
   return names.some(name => origin === `http://${name}:${via.port}`);
 }
 

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { get } from 'node:http';
 import { parseArgs } from 'node:util';
 import type { Config, Health } from './api/schema.ts';
+import { listenerOf, readTable } from './peer.ts';
 import { programs } from './place.ts';
 
 export interface Flags {
@@ -26,8 +27,8 @@ export function parseFlags(argv: readonly string[]): Flags {
       port: { type: 'string' },
     },
   });
-  const port = values.port === undefined ? undefined : Number(values.port);
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65535))
+  const port = values.port === undefined ? undefined : Number(/^\d+$/.exec(values.port)?.[0]);
+  if (port !== undefined && !(port >= 1 && port <= 65535))
     throw new TypeError(`--port ${values.port}: expected a whole number from 1 to 65535`);
   return {
     open: !values['no-open'],
@@ -44,7 +45,8 @@ export function parseFlags(argv: readonly string[]): Flags {
  */
 export function addressesOf({ server: { bind }, webui }: Config): { addresses: string[]; remote: boolean } {
   const loopback = ['127.0.0.1', '::1'];
-  const local = loopback.includes(bind) ? loopback : [bind];
+  // what the daemon says of itself, and its launcher asks, is 127.0.0.1
+  const local = loopback.includes(bind) ? loopback : [bind, ...loopback];
   const isLocal = bind === '::1' || bind.startsWith('127.');
   if (!(webui.enabled && webui.allowRemote)) {
     if (isLocal) return { addresses: local, remote: false };
@@ -62,12 +64,14 @@ export const PORTS_TRIED = 30;
 /**
  * Takes the first free port from `first` upward, at most 30.
  * @param take listens on a port, or rejects with EADDRINUSE.
- * @returns the port taken, or the own daemon that answers on one of them.
+ * @returns the port taken, or the own daemon that answers on one of them. What another user listens with is passed
+ *   over, whatever it would answer: by claiming to be Culvert it could keep the real one from starting.
  * @throws Error when none is free.
  */
 export async function searchPort(
   first: number,
   take: (port: number) => Promise<void>,
+  uid = process.getuid!(),
 ): Promise<{ taken: number } | { running: Health }> {
   const last = Math.min(first + PORTS_TRIED - 1, 65535);
   for (let port = first; port <= last; port++) {
@@ -76,15 +80,16 @@ export async function searchPort(
       return { taken: port };
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'EADDRNOTAVAIL') throw new Error(`server.bind is no address of this machine: ${message}.`);
       if (code !== 'EADDRINUSE') throw new Error(`Port ${port} can't be used: ${message}. Choose another with --port.`);
     }
-    const health = await ask(port);
+    const health = listenerOf(await readTable('tcp'), port) === uid ? await ask(port) : null;
     if (health) return { running: health };
   }
   throw new Error(`The ports ${first} to ${last} are all in use. Choose another with --port.`);
 }
 
-/** Health of this user's own Culvert on a port, or null. Another user's refuses with 403 and is passed over. */
+/** Health of the Culvert on a port of this user, or null. */
 function ask(port: number): Promise<Health | null> {
   return new Promise(resolve => {
     const request = get({ host: '127.0.0.1', port, path: '/api/health', timeout: 1_000, agent: false }, response => {

@@ -65,8 +65,24 @@ export function ownerOf(table: string, ends: Ends): number | null | undefined {
   return undefined;
 }
 
-function readTable(table: Table): Promise<string> {
-  return readFile(`/proc/net/${table}`, 'latin1').catch(() => '');
+/**
+ * The user id that listens on a port of 127.0.0.1, also by way of 0.0.0.0; undefined for nobody.
+ * @param table text of /proc/net/tcp.
+ */
+export function listenerOf(table: string, port: number): number | undefined {
+  for (const address of ['127.0.0.1', '0.0.0.0']) {
+    const at = table.indexOf(` ${ipv4Hex(address)}:${portHex(port)} 00000000:0000 0A `);
+    if (at >= 0) return Number(table.slice(at + 1).split(/ +/, 7)[6]);
+  }
+  return undefined;
+}
+
+/** @throws NodeJS.ErrnoException when the kernel has the table and does not give it (EMFILE). */
+export function readTable(table: Table): Promise<string> {
+  return readFile(`/proc/net/${table}`, 'latin1').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''; // no IPv6
+    throw error;
+  });
 }
 
 const portHex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');

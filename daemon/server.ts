@@ -115,9 +115,9 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
 }
 
 function allowedMethods(path: string): string | null {
-  const methods = (Object.keys(endpoints) as RequestLine[])
-    .filter(line => line.split(' ')[1] === path)
-    .map(line => line.split(' ')[0]!);
-  if (!methods.length) return null;
-  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
+  const lines = (Object.keys(endpoints) as RequestLine[]).filter(line => line.split(' ')[1] === path);
+  if (!lines.length) return null;
+  // a stream has no length to tell beforehand, so it is not answered to HEAD
+  const headless = lines.some(line => line.startsWith('GET ') && (endpoints[line] as Endpoint).kind !== 'stream');
+  return [...lines.map(line => line.split(' ')[0]), ...(headless ? ['HEAD'] : [])].join(', ');
 }

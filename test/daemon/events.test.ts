@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { decodeEvents } from '../../daemon/api/client.ts';
 import type { Snapshot, Status } from '../../daemon/api/schema.ts';
-import { open, type Running, request, startFront } from './front.ts';
+import { OUTPUT, open, type Running, raw, request, startFront } from './front.ts';
 
 interface Received {
   event: string;
@@ -167,4 +167,41 @@ test('closing says bye to every stream and ends it at once', async t => {
   }
   await closing;
   assert.ok(performance.now() - started < 2_000);
+});
+
+test('a stream asked for behind other requests begins after their answers, and once per connection', async t => {
+  let answer: () => void = () => {};
+  const slow = new Promise<void>(resolve => {
+    answer = resolve;
+  });
+  const running = await startFront(t, { tunnel: { isFresh: () => false, refresh: () => slow } });
+  const socket = open({ path: running.socket });
+  t.after(() => socket.destroy());
+  const events = request('GET /api/events', 'localhost');
+  socket.write(request('GET /api/snapshot', 'localhost') + events + events);
+  let text = '';
+  socket.on('data', piece => {
+    text += piece;
+  });
+  // the pipelined requests are read in one piece with the first, long before another connection is answered
+  await raw({ path: running.socket }, request('GET /api/health', 'localhost'));
+  answer();
+  while (!text.includes('event: snapshot')) await once(socket, 'data');
+  assert.match(text, /^HTTP\/1\.1 200 OK\r\ncontent-type: application\/json/i);
+  assert.equal(running.front.streams.count(), 1);
+  running.daemon.log.append({ source: 'read', ...OUTPUT });
+  while (!text.includes('event: log')) await once(socket, 'data');
+  assert.equal(text.match(/retry: 2000/g)?.length, 1);
+  assert.equal(text.match(/event: log/g)?.length, 1);
+});
+
+test('a client that closes its sending direction gives its stream up', async t => {
+  const running = await startFront(t);
+  const socket = open({ path: running.socket });
+  socket.resume();
+  socket.write(request('GET /api/events', 'localhost'));
+  await once(socket, 'data');
+  socket.end();
+  await once(socket, 'close');
+  assert.equal(running.front.streams.count(), 0);
 });

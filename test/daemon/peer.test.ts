@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createPeerCheck, type Ends, ownerOf } from '../../daemon/peer.ts';
+import { createPeerCheck, type Ends, listenerOf, ownerOf, readTable } from '../../daemon/peer.ts';
 
 const row = (local: string, remote: string, uid: number, inode: number) =>
   `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
@@ -104,4 +104,23 @@ test('connections that come while the tables are read share the next read, which
   pending.shift()!(peerRow(1000, 8));
   assert.deepEqual(await Promise.all(later), Array(100).fill(true));
   assert.equal(reads, 2);
+});
+
+test('who listens on a port of 127.0.0.1 is known, and a connection on that port is no listener', async t => {
+  const listening = (address: string, uid: number) =>
+    row(`${address}:104D`, '00000000:0000', uid, 7).replace(' 01 ', ' 0A ');
+  assert.equal(listenerOf(ourRow + listening('0100007F', 1001), 4173), 1001);
+  assert.equal(listenerOf(listening('00000000', 1002) + listening('0100007F', 1001), 4173), 1001);
+  assert.equal(listenerOf(listening('00000000', 1002), 4173), 1002);
+  assert.equal(listenerOf(ourRow + listening('0100007F', 1001), 4174), undefined);
+  assert.equal(listenerOf(listening('0200007F', 1001), 4173), undefined);
+  const server = createServer().listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  assert.equal(listenerOf(await readTable('tcp'), (server.address() as AddressInfo).port), process.getuid!());
+});
+
+test('a table that the kernel does not give is an error, not an empty table', async () => {
+  const check = createPeerCheck(1000, () => Promise.reject(Object.assign(new Error('EMFILE'), { code: 'EMFILE' })));
+  await assert.rejects(check(V4), /EMFILE/);
 });

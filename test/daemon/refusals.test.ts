@@ -310,3 +310,59 @@ test('nothing that was refused has reached the tunnel', () => {
   );
   assert.equal(running.performed.length, listeners.length, 'only the UTF-8 case above was admitted, once per listener');
 });
+
+test('an expectation that nobody knows changes nothing: the guard still decides', () =>
+  everywhere(async (send, { target, host, name }) => {
+    const known = await send(target, request('GET /api/health', host, { expect: 'miracles' }));
+    assert.equal(known.status, 200, name);
+    const hostile = await send(target, request('GET /api/health', 'evil.example', { expect: 'miracles' }));
+    assertProblem(hostile, 421, 'host-not-allowed', name);
+  }));
+
+test('CONNECT passes the same guard before it is refused', async t => {
+  const stranger = await startFront(t, { uid: 4_000_000 });
+  const answer = await raw({ port: stranger.port }, request('CONNECT evil.example:80', 'evil.example:80'));
+  assertProblem(answer, 403, 'peer-not-allowed', 'other uid');
+  await everywhere(async (send, { target, host, name }) => {
+    assertProblem(await send(target, request('CONNECT a:80', 'a:80')), 421, 'host-not-allowed', name);
+    assertProblem(await send(target, request('CONNECT a:80', host)), 400, 'malformed-request', name);
+  });
+});
+
+test('another user who knocks and waits does not take the places of this one', async t => {
+  const crowded = await startFront(t, {
+    uid: 4_000_000,
+    limits: { connections: 20, strangers: 4, headersTimeoutMs: 600_000, requestTimeoutMs: 600_000 },
+  });
+  const knocking = Array.from({ length: 20 }, () => open({ port: crowded.port }));
+  t.after(() => knocking.forEach(socket => void socket.destroy()));
+  let left = knocking.length;
+  await new Promise<void>(resolve => {
+    for (const socket of knocking) {
+      socket.on('error', () => {});
+      socket.on('close', () => --left === 4 && resolve());
+    }
+  });
+  const own = await raw({ path: crowded.socket }, request('GET /api/health', 'localhost'));
+  assert.equal(own.status, 200);
+});
+
+test('a client that closes its sending direction after the request gets the answer', () =>
+  everywhere(async (_, { target, host, name }) => {
+    for (const line of ['GET /api/health', 'GET /api/config']) {
+      const socket = open(target);
+      socket.end(request(line, host));
+      let text = '';
+      for await (const piece of socket) text += piece;
+      assert.match(text, /^HTTP\/1\.1 200 /, `${name}: ${line}`);
+    }
+  }));
+
+test('what is refused to HEAD is not offered either', () =>
+  everywhere(async (send, { target, host, name }) => {
+    const events = await send(target, request('POST /api/events', host, {}, '{}'));
+    assertProblem(events, 405, 'method-not-allowed', name);
+    assert.equal(events.headers.allow, 'GET', name);
+    const health = await send(target, request('POST /api/health', host, {}, '{}'));
+    assert.equal(health.headers.allow, 'GET, HEAD', name);
+  }));

@@ -1,0 +1,46 @@
+// What happens before the daemon proper: which port it takes, and whom it believes to be another Culvert.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { DEFAULTS } from '../../daemon/configkeys.ts';
+import { addressesOf, parseFlags, searchPort } from '../../daemon/launcher.ts';
+
+async function busyPort(t: { after(end: () => void): unknown }): Promise<number> {
+  const server = createServer((_, response) =>
+    response.end(JSON.stringify({ ok: true, app: 'culvert', version: '9', pid: 1, port: 1 })),
+  );
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+const busy = () => Promise.reject(Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
+
+test('a Culvert of this user that answers on a busy port is used', async t => {
+  const port = await busyPort(t);
+  const found = await searchPort(port, busy);
+  assert.ok('running' in found && found.running.version === '9');
+});
+
+test('what another user listens with is passed over, even if it claims to be Culvert', async t => {
+  const port = await busyPort(t);
+  const found = await searchPort(port, at => (at === port ? busy() : Promise.resolve()), process.getuid!() + 1);
+  assert.deepEqual(found, { taken: port + 1 });
+});
+
+test('an address that this machine does not have is named, and no other port is advised', async () => {
+  const missing = () => Promise.reject(Object.assign(new Error('listen 192.0.2.7'), { code: 'EADDRNOTAVAIL' }));
+  await assert.rejects(searchPort(4173, missing), /server\.bind is no address of this machine.*192\.0\.2\.7/);
+});
+
+test('another loopback address is listened on beside the two by which the daemon is reached', () => {
+  const bound = (bind: string) => addressesOf({ ...DEFAULTS, server: { port: 4173, bind } });
+  assert.deepEqual(bound('127.0.0.2'), { addresses: ['127.0.0.2', '127.0.0.1', '::1'], remote: false });
+  assert.deepEqual(bound('::1'), { addresses: ['127.0.0.1', '::1'], remote: false });
+});
+
+test('a port on the command line is a decimal number from 1 to 65535', () => {
+  assert.equal(parseFlags(['--port', '4173']).port, 4173);
+  for (const port of ['0', '65536', '0x1051', '1e3', '', '-1'])
+    assert.throws(() => parseFlags([`--port=${port}`]), TypeError, port);
+});
