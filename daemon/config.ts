@@ -1,5 +1,5 @@
 // The configuration: five layers merged key by key, with the layer that set each key, and what is wrong in a file.
-import { mkdirSync, readFileSync, realpathSync, watch } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from './api/schema.ts';
 import { DEFAULTS, flatten, KEYS, type Layer, variableOf } from './configkeys.ts';
@@ -131,7 +131,7 @@ export async function readEnvironment(env: NodeJS.ProcessEnv): Promise<Layer> {
   const layer: Layer = {};
   for (const [variable, key] of given) {
     const text = env[variable]!;
-    const readings = [text, BOOLEANS[text.toLowerCase()], text === '' ? undefined : Number(text)];
+    const readings = [text, BOOLEANS[text.toLowerCase()], /^\d+$/.test(text) ? Number(text) : undefined];
     const value = readings.find(reading => types.accepts(key, reading));
     if (value === undefined)
       throw new Error(`${variable}=${text}: expected ${types.expected(key)}. Correct the variable, or unset it.`);
@@ -145,7 +145,7 @@ const BOOLEANS: Record<string, boolean> = { '1': true, true: true, yes: true, '0
 export async function readLayer(file: string): Promise<{ layer: Layer; problems: ConfigProblem[] }> {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readText(file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { layer: {}, problems: [] };
@@ -175,18 +175,17 @@ async function editFile(file: string, changes: [string, unknown][]): Promise<voi
   ]);
   let text = '{}\n';
   try {
-    text = readFileSync(file, 'utf8');
+    text = readText(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw notWritable(file, error);
   }
   const broken = read(text).problems.find(problem => problem.key === null);
-  if (broken)
-    throw new Problem('config-broken', `${file}, line ${broken.line}: ${broken.message}. It was left as it is.`, {
-      hint: 'Correct the file by hand, then try again.',
-    });
+  if (broken) throw brokenFile(file, `line ${broken.line}: ${broken.message}`);
+  const edited = edit(text, changes);
+  if (typeof edited === 'object') throw brokenFile(file, edited.obstacle);
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    await writeFileAtomic(target(file), edit(text, changes), { mode: 0o600 });
+    await writeFileAtomic(target(file), edited, { mode: 0o600 });
   } catch (error) {
     throw notWritable(file, error);
   }
@@ -199,6 +198,21 @@ function target(file: string): string {
   } catch {
     return file;
   }
+}
+
+/** Nothing but a regular file is read: a FIFO would hold the daemon for ever, a device fill its memory. */
+function readText(file: string): string {
+  const stat = statSync(file);
+  if (!stat.isFile()) throw new Error('it is not a regular file');
+  if (stat.size > FILE_BYTES) throw new Error(`it has more than ${FILE_BYTES} bytes`);
+  return readFileSync(file, 'utf8').replace(/^\uFEFF/, ''); // some editors begin a file with a byte order mark
+}
+const FILE_BYTES = 1 << 20;
+
+function brokenFile(file: string, what: string): Problem {
+  return new Problem('config-broken', `${file}, ${what}. It was left as it is.`, {
+    hint: 'Correct the file by hand, then try again.',
+  });
 }
 
 function notWritable(file: string, cause: unknown): Problem {

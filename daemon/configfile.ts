@@ -38,6 +38,15 @@ export function expected(key: string): string {
  * A problem without key concerns the whole file, of which nothing is taken then.
  */
 export function read(text: string): { values: Layer; problems: Omit<ConfigProblem, 'file'>[] } {
+  try {
+    return readTree(text);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // the parser calls itself for every level
+    return { values: {}, problems: [{ line: null, key: null, message: 'nested too deeply' }] };
+  }
+}
+
+function readTree(text: string): ReturnType<typeof read> {
   const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
@@ -58,17 +67,31 @@ export function read(text: string): { values: Layer; problems: Omit<ConfigProble
       continue;
     }
     const node = findNodeAtLocation(root, key.split('.')) ?? findNodeAtLocation(root, [key]);
-    const message = Object.hasOwn(TYPES, key) ? `expected ${expected(key)}` : 'unknown key';
+    const message = Object.hasOwn(TYPES, key)
+      ? `expected ${expected(key)}`
+      : Object.hasOwn(Config.shape, key)
+        ? 'expected an object'
+        : 'unknown key';
     problems.push({ line: node ? lineAt(node.offset) : null, key, message });
   }
   return { values, problems };
 }
 
-/** The text with keys changed, or removed by null; layout and all else stay. */
-export function edit(text: string, changes: readonly [string, unknown][]): string {
+/**
+ * The text with keys changed, or removed by null; layout and all else stay. Where the text is such that a change would
+ * not hold (a key that stands there twice, a group that is no object), what is in its way.
+ */
+export function edit(text: string, changes: readonly [string, unknown][]): string | { obstacle: string } {
   const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };
-  return changes.reduce(
-    (text, [key, value]) => applyEdits(text, modify(text, key.split('.'), value ?? undefined, { formattingOptions })),
-    text,
-  );
+  let edited = text;
+  for (const [key, value] of changes) {
+    try {
+      edited = applyEdits(edited, modify(edited, key.split('.'), value ?? undefined, { formattingOptions }));
+    } catch {
+      return { obstacle: `${key.split('.')[0]}: expected an object` }; // jsonc-parser: Can not add index to parent of …
+    }
+  }
+  const { values } = read(edited);
+  const lost = changes.find(([key, value]) => values[key] !== (value ?? undefined));
+  return lost ? { obstacle: `${lost[0]}: stands there more than once` } : edited;
 }

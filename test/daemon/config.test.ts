@@ -1,5 +1,6 @@
 // Configuration layers: precedence, sources, broken files, and changes that keep the user's file as it was laid out.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -123,7 +124,7 @@ test('a wrong or unknown key costs itself alone', async t => {
     [
       [3, 'server.port', 'expected a whole number from 1 to 65535'],
       [6, 'colour', 'unknown key'],
-      [7, 'ui', 'unknown key'],
+      [7, 'ui', 'expected an object'],
     ],
   );
 });
@@ -205,4 +206,64 @@ test('an edit by hand is noticed and announced, and what needs a restart is name
   const { restartRequired, config } = await announced;
   assert.deepEqual(restartRequired, ['server.port']);
   assert.equal(config.ui.theme, 'dark');
+});
+
+test('what is no regular file, or is endless, costs itself and holds nobody', async t => {
+  const paths = files(t);
+  for (const make of [
+    () => mkdirSync(paths.user),
+    () => execFileSync('mkfifo', [paths.user]),
+    () => symlinkSync('/dev/zero', paths.user),
+    () => symlinkSync(paths.user, paths.user),
+    () => writeFileSync(paths.user, `{"ui":{"theme":"dark"}}${' '.repeat(1 << 20)}`),
+  ]) {
+    rmSync(paths.user, { recursive: true, force: true });
+    make();
+    const settings = await loadConfig(paths, {});
+    const [problem, ...more] = settings.response().problems;
+    assert.deepEqual([problem?.file, problem?.key, more], [paths.user, null, []]);
+    await assert.rejects(settings.setUser({ ui: { theme: 'light' } }), code('config-not-writable'));
+  }
+});
+
+test('a file nested without end is a broken file, not the end of the daemon', async t => {
+  for (const user of ['['.repeat(200_000), `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`]) {
+    const settings = await loadConfig(files(t, { user }), {});
+    assert.match(settings.response().problems[0]!.message, /nested too deeply/);
+  }
+});
+
+test('a byte order mark at the beginning is no error', async t => {
+  const paths = files(t, { user: '\uFEFF{"ui":{"theme":"dark"}}' });
+  const settings = await loadConfig(paths, {});
+  assert.deepEqual([settings.config.ui.theme, settings.response().problems], ['dark', []]);
+  await settings.setUser({ ui: { theme: 'light' } });
+  assert.equal(settings.config.ui.theme, 'light');
+});
+
+test('a change that would not hold is refused, and the file stays', async t => {
+  for (const user of [
+    '{"ui":{"theme":"dark"},"ui":{"theme":"light"}}',
+    '{"ui":{"theme":"dark","theme":"light"}}',
+    '{"ui":"dark"}',
+  ]) {
+    const paths = files(t, { user });
+    const settings = await loadConfig(paths, {});
+    await assert.rejects(settings.setUser({ ui: { theme: 'system' } }), code('config-broken'), user);
+    assert.equal(readFileSync(paths.user, 'utf8'), user);
+  }
+});
+
+test('a group that is no object is called so', async t => {
+  const [problem] = (await loadConfig(files(t, { user: '{"ui":"dark"}' }), {})).response().problems;
+  assert.deepEqual([problem?.key, problem?.message], ['ui', 'expected an object']);
+});
+
+test('a port in the environment is a decimal number', async t => {
+  for (const text of ['0x1051', '1e3', ' 4173', '4173.0'])
+    await assert.rejects(
+      loadConfig(files(t), { CULVERT_SERVER_PORT: text }),
+      /CULVERT_SERVER_PORT=.*whole number/,
+      text,
+    );
 });
