@@ -24,9 +24,19 @@ export interface Instance {
 
 /**
  * Makes the runtime directory, private to this user.
- * @throws Error when it belongs to somebody else or can't be made.
+ * @throws Error when it belongs to somebody else, can't be made, or lies too deep for a socket.
  */
-export function prepareRuntime(directory: string): void {
+export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runtime' | 'socket'>): void {
+  const length = Buffer.byteLength(socket);
+  // beyond it libuv binds a name that it has cut short
+  if (length > SOCKET_PATH_BYTES)
+    throw new Error(
+      `${socket} has ${length} bytes, and a socket's path may have ${SOCKET_PATH_BYTES} (unix(7)). ` +
+        'Set XDG_RUNTIME_DIR to a shorter directory.',
+    );
+  const present = lstatSync(directory, { throwIfNoEntry: false });
+  if (present && !present.isDirectory())
+    throw new Error(`${directory} is not a directory of its own, as it has to be. Remove it.`);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { uid, mode } = lstatSync(directory);
   if (uid !== process.getuid!() || (mode & 0o077) !== 0)
@@ -35,6 +45,8 @@ export function prepareRuntime(directory: string): void {
         `Remove it, or make it yours: chown $USER ${directory} && chmod 700 ${directory}`,
     );
 }
+
+const SOCKET_PATH_BYTES = 107;
 
 /**
  * Takes the lock, or tells who has it. A holder that is gone (killed, or not yet reaped) holds nothing.

@@ -28,10 +28,13 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {
     ...(flags.port === undefined ? {} : { 'server.port': flags.port }),
   });
-  for (const { file, line, message } of settings.response().problems)
-    say(`${file}${line === null ? '' : `, line ${line}`}: ${message}. The rest of the configuration is used.`);
+  for (const { file, line, key, message } of settings.response().problems)
+    say(
+      `${file}${line === null ? '' : `, line ${line}`}: ${key === null ? '' : `${key}: `}${message}. ` +
+        'The rest of the configuration is used.',
+    );
 
-  prepareRuntime(paths.runtime);
+  prepareRuntime(paths);
   const lock = acquire(paths);
   if ('heldBy' in lock) return joinRunning(running(paths), lock.heldBy, flags, env);
   const stop = await start(flags, settings, paths, env);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -13,7 +13,7 @@ function session(t: TestContext): Paths {
   const runtime = mkdtempSync(join(tmpdir(), 'culvert-instance-'));
   t.after(() => rmSync(runtime, { recursive: true, force: true }));
   const p = paths({ HOME: runtime, XDG_RUNTIME_DIR: runtime });
-  prepareRuntime(p.runtime);
+  prepareRuntime(p);
   return p;
 }
 
@@ -90,7 +90,32 @@ test('a killed process that nobody has reaped counts as gone', async () => {
 test('a runtime directory that others can enter is refused', t => {
   const p = session(t);
   chmodSync(p.runtime, 0o755);
-  assert.throws(() => prepareRuntime(p.runtime), /open to other users.*chmod 700/s);
+  assert.throws(() => prepareRuntime(p), /open to other users.*chmod 700/s);
+});
+
+test('a link or a file in place of the runtime directory is named as such, without advice to open what it leads to', t => {
+  const p = session(t);
+  for (const place of [() => symlinkSync(tmpdir(), p.runtime), () => writeFileSync(p.runtime, '')]) {
+    rmSync(p.runtime, { recursive: true });
+    place();
+    assert.throws(
+      () => prepareRuntime(p),
+      (e: Error) => /is not a directory/.test(e.message) && !/chmod/.test(e.message),
+    );
+  }
+});
+
+test('a directory too deep for a socket is refused in words, and nothing is made', t => {
+  const { runtime } = session(t);
+  const fits = paths({
+    HOME: '/h',
+    XDG_RUNTIME_DIR: join(runtime, 'x'.repeat(107 - join(runtime, 'culvert/api.sock').length - 1)),
+  });
+  assert.equal(fits.socket.length, 107);
+  prepareRuntime(fits);
+  const deep = paths({ HOME: '/h', XDG_RUNTIME_DIR: join(runtime, 'x'.repeat(120)) });
+  assert.throws(() => prepareRuntime(deep), /may have 107 .*shorter directory/s);
+  assert.ok(!existsSync(join(runtime, 'x'.repeat(120))));
 });
 
 test('without a session directory the state directory serves', () => {
