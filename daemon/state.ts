@@ -54,7 +54,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch, now = 
     settings: {},
     tunnel: NO_TUNNEL,
     splitTunnel: { mode: null, ips: [], hosts: [] },
-    account: { registered: null, type: null, organization: null, managed: null },
+    account: NO_ACCOUNT,
     killSwitch,
     commands: {
       status: null,
@@ -100,6 +100,9 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch, now = 
     },
   };
 }
+
+/** Nothing is known of the registration. */
+export const NO_ACCOUNT: Snapshot['account'] = { registered: null, type: null, organization: null, managed: null };
 
 /** What is known of a tunnel that is not up. */
 export const NO_TUNNEL: Snapshot['tunnel'] = {

@@ -1,6 +1,6 @@
 // What is known of the tunnel, put together from what was heard and read, and told to the state only when it changed.
 import type { Blocked, CommandOutput, Device } from '../api/schema.ts';
-import { NO_TUNNEL, type State } from '../state.ts';
+import { NO_ACCOUNT, NO_TUNNEL, type State } from '../state.ts';
 import { parseDevices, parseRegistration, type RegistrationReading, UNREGISTERED } from './parse-registration.ts';
 import { parseSettings } from './parse-settings.ts';
 import { parseRoutes } from './parse-split.ts';
@@ -51,6 +51,13 @@ export function createFacts(state: State): Facts {
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
   };
 
+  /** "Not registered" holds only as long as the status says so. */
+  const forgetUnregistered = () => {
+    if (registration?.registered !== false) return;
+    registration = null;
+    state.set('account', NO_ACCOUNT);
+  };
+
   const publishAccount = (known: RegistrationReading) => {
     registration = known;
     const { registered, type, organization, managed } = known;
@@ -59,6 +66,7 @@ export function createFacts(state: State): Facts {
 
   const facts: Facts = {
     status(next, text) {
+      const { blocked } = state.snapshot().status;
       reading = next;
       raw = text;
       heard = true;
@@ -66,6 +74,7 @@ export function createFacts(state: State): Facts {
       if (hindrance !== 'not-authorized') hindrance = null;
       publishStatus();
       if (next.blocked === 'not-registered') facts.unregistered();
+      else if (blocked !== null && blocked !== next.blocked) forgetUnregistered();
     },
     hinder(blocked, text) {
       hindrance = blocked;

@@ -331,6 +331,19 @@ test('an unregistered device: connecting is refused without a process, registeri
   assert.deepEqual([account.ok, account.registered, account.devices], [true, false, []]);
 });
 
+test('"not registered" is not kept once the status contradicts it, even if the registration can not be read', async t => {
+  const { tunnel, cli, status, state } = await setup(t, { faults: 'not-registered' });
+  await until(() => status().blocked === 'not-registered');
+  assert.equal((await tunnel.account()).registered, false);
+  await cli.control('fault=not-authorized');
+  await until(() => status().state === 'disconnected');
+  assert.equal(state.snapshot().account.registered, null);
+  await assert.rejects(tunnel.account(), problem('tunnel-cli-failed'));
+  await cli.control('clear');
+  await tunnel.refresh('all');
+  assert.equal((await tunnel.account()).registered, true);
+});
+
 test('registering and deleting a registration change the account', async t => {
   const { tunnel, status, state } = await setup(t);
   await tunnel.perform('deleteRegistration');
