@@ -9,7 +9,7 @@ import { ADD, type Entry, formatList, parseEntry, parseList, REMOVE, valuesOf } 
 import { columns, printable } from './terminal.ts';
 
 export const list: Run = async context => {
-  const split = await read(context);
+  const split = known(await read(context));
   show(context, split, ({ mode, ips, hosts }) => {
     const rows = [...ips.map(ip => ['address', ip]), ...hosts.map(host => ['host', host])] as [
       string,
@@ -48,7 +48,7 @@ export const add: Run = async (context, words) => {
 
 export const remove: Run = async (context, words) => {
   const entries = words.map(parse);
-  const present = valuesOf(await read(context));
+  const present = valuesOf(known(await read(context)));
   const absent = entries.find(entry => !present.has(entry.value));
   if (absent)
     throw new Failure(`${absent.value} is not in the split tunnel; nothing was removed.`, {
@@ -78,7 +78,7 @@ export const reset: Run = async (context, _, options) => {
 };
 
 export const exportList: Run = async (context, [file]) => {
-  const split = await read(context);
+  const split = known(await read(context));
   if (file === undefined || file === '-') {
     context.print(context.json ? JSON.stringify(split, null, 2) : formatList(split).trimEnd());
     return EXIT.ok;
@@ -142,6 +142,13 @@ async function addMissing(
 
 async function read({ client }: Context): Promise<SplitTunnel> {
   return (await client.call('GET /api/snapshot')).splitTunnel;
+}
+
+/** The lists are empty before they were ever read, too: that must not pass for "nothing goes around the tunnel". */
+function known(split: SplitTunnel): SplitTunnel {
+  if (split.mode === null && split.ips.length + split.hosts.length === 0)
+    throw new Failure('The split tunnel is not known; the tunnel CLI did not tell.', { hint: 'See: culvert status' });
+  return split;
 }
 
 function parse(word: string): Entry {

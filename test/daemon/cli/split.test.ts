@@ -25,6 +25,7 @@ const some = {
 test('split alone and split list show the entries with their kind and description', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', { mode: 'exclude', ips: [], hosts: [] });
   assert.equal((await culvert(home, ['split'])).stdout, 'Nothing goes around the tunnel.\n');
   daemon.state.set('splitTunnel', some);
   const { stdout } = await culvert(home, ['split']);
@@ -32,6 +33,16 @@ test('split alone and split list show the entries with their kind and descriptio
   assert.deepEqual(JSON.parse((await culvert(home, ['split', '--json'])).stdout), some);
   daemon.state.set('splitTunnel', { ...some, mode: 'include' });
   assert.match((await culvert(home, ['split', 'list'])).stdout, /^Only these go through the tunnel:/);
+});
+
+test('lists that were never read are not shown or exported as empty', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home);
+  for (const words of [['list'], ['export'], ['remove', '10.0.0.0/8']]) {
+    const { stdout, stderr, code } = await culvert(home, ['split', ...words]);
+    assert.deepEqual([stdout, code], ['', 1], words[0]);
+    assert.match(stderr, /split tunnel is not known/);
+  }
 });
 
 test('add tells addresses, ranges and hosts apart, and passes over what is there', async t => {
@@ -148,7 +159,8 @@ test('export writes a list that import accepts, to stdout or a file', async t =>
 
 test('a list that is not there, and a place that can not be written, are failures with the reason', async t => {
   const home = createHome(t);
-  await startDaemon(t, home);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', some);
   const missing = await culvert(home, ['split', 'import', '/nowhere/list']);
   assert.equal(missing.code, 1);
   assert.match(missing.stderr, /\/nowhere\/list can't be read: ENOENT/);
