@@ -90,6 +90,8 @@ export function createEventStreams(
       clients.set(socket, { chunked });
       socket.once('close', () => remove(socket));
       socket.on('error', () => {}); // a client that leaves in the middle: 'close' follows
+      // who closes a direction has almost always closed both, and would hold a place until the next write fails
+      if (socket.readableEnded) return void socket.destroy();
       socket.once('end', () => socket.destroy());
       heartbeat ??= setInterval(() => broadcast(HEARTBEAT), HEARTBEAT_MS);
       send(socket, RETRY, chunked);

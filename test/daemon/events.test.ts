@@ -203,5 +203,9 @@ test('a client that closes its sending direction gives its stream up', async t =
   await once(socket, 'data');
   socket.end();
   await once(socket, 'close');
+  const early = open({ port: running.port });
+  early.resume();
+  early.end(request('GET /api/events', `127.0.0.1:${running.port}`));
+  await once(early, 'close');
   assert.equal(running.front.streams.count(), 0);
 });
