@@ -2,11 +2,11 @@
 import { Unreachable } from '../api/client.ts';
 import type { ConnectionState, Status } from '../api/schema.ts';
 import { type Context, type Options, type Run, show } from './context.ts';
-import { EXIT, Failure, usage } from './exit.ts';
+import { EXIT, Failure, hindered, usage } from './exit.ts';
 import { createProgress } from './progress.ts';
 import { fold, type Shown, statusLine } from './statusline.ts';
 import { printable } from './terminal.ts';
-import { BLOCKED, NEXT, STATES } from './vocabulary.ts';
+import { STATES } from './vocabulary.ts';
 
 type Direction = 'connect' | 'disconnect';
 
@@ -96,12 +96,7 @@ function conclude(context: Context, action: Direction, ending: Ending, shown: Sh
   }
   const wanted = `The tunnel did not ${action}`;
   const { blocked } = shown.status;
-  if (blocked) {
-    throw new Failure(`${wanted}: ${BLOCKED[blocked]}.`, {
-      code: blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure',
-      hint: NEXT[blocked],
-    });
-  }
+  if (blocked) throw hindered(wanted, blocked);
   throw new Failure(
     `${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown.status)}.`,
     {

@@ -1,7 +1,7 @@
 // How a control command ends: the exit codes of the command line, and what is said about each failure.
 import { ApiError, Unreachable } from '../api/client.ts';
-import type { Problem } from '../api/schema.ts';
-import { ACTIONS, NEXT } from './vocabulary.ts';
+import type { Blocked, Problem, Status } from '../api/schema.ts';
+import { ACTIONS, BLOCKED, NEXT } from './vocabulary.ts';
 
 export const EXIT = {
   ok: 0,
@@ -28,6 +28,19 @@ export class Failure extends Error {
     this.code = options.code ?? 'failure';
     this.hint = options.hint;
   }
+}
+
+/** What the CLI was to tell or do, and the one thing that stands in its way. */
+export function hindered(what: string, blocked: Blocked): Failure {
+  const code = blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure';
+  return new Failure(`${what}: ${BLOCKED[blocked]}.`, { code, hint: NEXT[blocked] });
+}
+
+/** A part of the snapshot that the tunnel CLI did not tell, and why, where that is known. */
+export function unknown(what: string, { blocked }: Status): Failure {
+  return blocked
+    ? hindered(`The ${what} is not known`, blocked)
+    : new Failure(`The ${what} is not known; the tunnel CLI did not tell.`, { hint: 'See: culvert status' });
 }
 
 /** The words on the command line are wrong. */

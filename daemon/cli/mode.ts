@@ -1,20 +1,21 @@
 // `culvert mode` and `culvert protocol`: show what is set, or set it.
-import type { ActionName } from '../api/schema.ts';
+import type { ActionName, Status } from '../api/schema.ts';
 import { type Context, type Run, show } from './context.ts';
-import { Failure, usage } from './exit.ts';
+import { unknown, usage } from './exit.ts';
 import { protocolOf } from './statusline.ts';
 import { columns, printable } from './terminal.ts';
 import { MODES, PROTOCOLS } from './vocabulary.ts';
 
 export const mode: Run = async (context, [name]) => {
   if (name !== undefined) return set(context, 'setMode', 'Mode', choose('mode', name, MODES));
-  const { settings } = await context.client.call('GET /api/snapshot');
-  return print(context, 'mode', settings.Mode ?? null, MODES);
+  const snapshot = await context.client.call('GET /api/snapshot');
+  return print(context, 'mode', snapshot.settings.Mode ?? null, MODES, snapshot.status);
 };
 
 export const protocol: Run = async (context, [name]) => {
   if (name !== undefined) return set(context, 'setProtocol', 'Protocol', choose('protocol', name, PROTOCOLS));
-  return print(context, 'protocol', protocolOf(await context.client.call('GET /api/snapshot')), PROTOCOLS);
+  const snapshot = await context.client.call('GET /api/snapshot');
+  return print(context, 'protocol', protocolOf(snapshot), PROTOCOLS, snapshot.status);
 };
 
 async function set(context: Context, action: ActionName, label: string, value: string): Promise<undefined> {
@@ -24,8 +25,14 @@ async function set(context: Context, action: ActionName, label: string, value: s
 }
 
 /** The name alone where a program reads it; on a terminal, all names with the current one marked. */
-function print(context: Context, what: string, current: string | null, names: Record<string, string>): undefined {
-  if (current === null) throw new Failure(`The ${what} is not known; the tunnel CLI did not tell.`);
+function print(
+  context: Context,
+  what: string,
+  current: string | null,
+  names: Record<string, string>,
+  status: Status,
+): undefined {
+  if (current === null) throw unknown(what, status);
   if (context.json) return show(context, { ok: true, [what]: current }, () => '') as undefined;
   if (!context.stdout.isTTY) return context.print(printable(current)) as undefined;
   const { style } = context;

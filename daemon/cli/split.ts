@@ -2,14 +2,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { ApiError } from '../api/client.ts';
-import type { SplitTunnel } from '../api/schema.ts';
+import type { Snapshot, SplitTunnel } from '../api/schema.ts';
 import { type Context, type Run, show } from './context.ts';
-import { EXIT, Failure, usage } from './exit.ts';
+import { EXIT, Failure, unknown, usage } from './exit.ts';
 import { ADD, type Entry, formatList, parseEntry, parseList, REMOVE, valuesOf } from './routes.ts';
 import { columns, printable } from './terminal.ts';
 
 export const list: Run = async context => {
-  const split = known(await read(context));
+  const split = known(await context.client.call('GET /api/snapshot'));
   show(context, split, ({ mode, ips, hosts }) => {
     const rows = [...ips.map(ip => ['address', ip]), ...hosts.map(host => ['host', host])] as [
       string,
@@ -48,7 +48,7 @@ export const add: Run = async (context, words) => {
 
 export const remove: Run = async (context, words) => {
   const entries = words.map(parse);
-  const present = valuesOf(known(await read(context)));
+  const present = valuesOf(known(await context.client.call('GET /api/snapshot')));
   const absent = entries.find(entry => !present.has(entry.value));
   if (absent)
     throw new Failure(`${absent.value} is not in the split tunnel; nothing was removed.`, {
@@ -78,7 +78,7 @@ export const reset: Run = async (context, _, options) => {
 };
 
 export const exportList: Run = async (context, [file]) => {
-  const split = known(await read(context));
+  const split = known(await context.client.call('GET /api/snapshot'));
   if (file === undefined || file === '-') {
     context.print(context.json ? JSON.stringify(split, null, 2) : formatList(split).trimEnd());
     return EXIT.ok;
@@ -145,9 +145,8 @@ async function read({ client }: Context): Promise<SplitTunnel> {
 }
 
 /** The lists are empty before they were ever read, too: that must not pass for "nothing goes around the tunnel". */
-function known(split: SplitTunnel): SplitTunnel {
-  if (split.mode === null && split.ips.length + split.hosts.length === 0)
-    throw new Failure('The split tunnel is not known; the tunnel CLI did not tell.', { hint: 'See: culvert status' });
+function known({ splitTunnel: split, status }: Snapshot): SplitTunnel {
+  if (split.mode === null && split.ips.length + split.hosts.length === 0) throw unknown('split tunnel', status);
   return split;
 }
 

@@ -37,11 +37,17 @@ test('split alone and split list show the entries with their kind and descriptio
 
 test('lists that were never read are not shown or exported as empty', async t => {
   const home = createHome(t);
-  await startDaemon(t, home);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', { mode: null, ips: [], hosts: [] });
   for (const words of [['list'], ['export'], ['remove', '10.0.0.0/8']]) {
     const { stdout, stderr, code } = await culvert(home, ['split', ...words]);
     assert.deepEqual([stdout, code], ['', 1], words[0]);
     assert.match(stderr, /split tunnel is not known/);
+  }
+  daemon.state.set('status', { ...daemon.state.snapshot().status, blocked: 'cli-missing' });
+  for (const words of [['split'], ['mode'], ['protocol']]) {
+    const { stderr, code } = await culvert(home, words);
+    assert.deepEqual([code, /not known: warp-cli is not installed/.test(stderr)], [6, true], words[0]);
   }
 });
 
