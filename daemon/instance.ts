@@ -64,7 +64,7 @@ export function acquire(paths: Paths): { release(): void } | { heldBy: number } 
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
-      const held = read(lock);
+      const held = holder(lock);
       if (held === null) continue; // released in this moment
       const [pid, started] = held.split(' ') as [string, string];
       if (startOf(Number(pid)) === started) return { heldBy: Number(pid) };
@@ -72,6 +72,16 @@ export function acquire(paths: Paths): { release(): void } | { heldBy: number } 
     }
   } finally {
     unlinkSync(mine);
+  }
+}
+
+/** What stands in the lock; null when there is none. @throws NodeJS.ErrnoException for what is there and no lock. */
+function holder(lock: string): string | null {
+  try {
+    return readFileSync(lock, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new Error(`${lock} can't be read: ${(error as Error).message}. Remove it.`, { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -52,6 +52,12 @@ test('the loser learns who holds the lock, and release frees it', t => {
   const again = acquire(p);
   assert.ok('release' in again);
   again.release();
+});
+
+test('what is in the place of the lock and is none is named, not waited for', t => {
+  const p = session(t);
+  mkdirSync(`${p.runtime}/lock`);
+  assert.throws(() => acquire(p), /lock can't be read: EISDIR.*Remove it/);
 });
 
 test('a record of a process that is gone, or whose number was given again, is none', t => {
