@@ -108,6 +108,10 @@ async function start(
     state.publish('config', response);
     autostart(paths, response.config.tray.autostart);
   });
+  state.subscribe(({ event }) => {
+    if (event === 'status' && state.snapshot().status.blocked === 'cli-missing')
+      say(`${cli} is not installed. Install Cloudflare WARP, or try Culvert without it: culvert --demo`);
+  });
   // who waits for the port is answered before children are started, which takes longer than all else together
   const startingTunnel = setTimeout(() => {
     tunnel.start();

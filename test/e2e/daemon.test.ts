@@ -248,6 +248,7 @@ test('a warp-cli that comes, goes and is replaced is noticed without a restart',
     }>;
   const blocked = async (code: string | null) => (await snapshot()).status.blocked === code;
   await eventually('cli-missing', () => blocked('cli-missing'));
+  await daemon.says(/warp-cli is not installed\. .*culvert --demo/);
   assert.equal((await culvert({ env }, 'connect')).code, 6);
   assert.match((await culvert({ env }, 'status')).stdout, /warp-cli is not installed/);
 
