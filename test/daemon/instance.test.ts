@@ -82,9 +82,9 @@ test('a record of a process that is gone, or whose number was given again, is no
 });
 
 test('a killed process that nobody has reaped counts as gone', async () => {
-  const parent = spawn('sh', ['-c', 'sh -c "kill -9 \\$\\$" & echo $!; exec sleep 60'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const script =
+    'import os, time; pid = os.fork(); pid or os.kill(os.getpid(), 9); print(pid, flush=True); time.sleep(60)';
+  const parent = spawn('python3', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });
   const zombie = Number(await word(parent));
   const deadline = Date.now() + 5_000;
   while (startOf(zombie) !== null && Date.now() < deadline) await new Promise(resolve => setImmediate(resolve));
