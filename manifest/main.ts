@@ -1,4 +1,4 @@
-// Entry of `culvert-manifest`, and of its own threads: the bundle is one file, so a thread runs it again. What each needs is
+// Entry of `culvert-manifest`, and of its own threads: a thread runs this file again. What each needs is
 // loaded by each, since a thread with the command line in it would cost twice the memory.
 import { isMainThread, workerData } from 'node:worker_threads';
 

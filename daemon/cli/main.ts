@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The control commands: one process, one command, one exit code. Built into cli.cjs; bin/culvert starts it for
+// The control commands: one process, one command, one exit code. bin/culvert starts it for
 // subcommands and --help.
 import { createClient } from '../api/client.ts';
 import { paths } from '../paths.ts';
