@@ -2,8 +2,8 @@
 import { API_VERSION, COMMIT, INSTALL_FORMAT, VERSION } from './about.ts';
 import type { BodyOf, Endpoints, QueryOf, RequestLine, ResponseOf } from './api/contract.ts';
 import type { Settings } from './config.ts';
+import type { Features } from './features.ts';
 import type { CommandLog } from './log.ts';
-import { Problem } from './problem.ts';
 import type { State } from './state.ts';
 import type { Tunnel } from './warp/tunnel.ts';
 
@@ -13,6 +13,7 @@ export interface Daemon {
   tunnel: Tunnel;
   settings: Settings;
   log: CommandLog;
+  features: Features;
   startedAt: string;
   /** TCP port, or null while there is none. */
   port(): number | null;
@@ -73,15 +74,19 @@ export const handlers: Handlers = {
     return { ok: true, entries, next: entries.at(-1)?.id ?? since, capacity: log.capacity };
   },
   'GET /api/openapi.json': async () => (await import('./api/openapi.ts')).openapi(VERSION),
-  'GET /api/killswitch': notYet('The kill switch'),
-  'POST /api/killswitch': notYet('The kill switch'),
-  'GET /api/apps': notYet('Launching apps through the local proxy'),
-  'POST /api/apps/proxy-launcher': notYet('Launching apps through the local proxy'),
-  'GET /api/update/check': notYet('The update check'),
+  'GET /api/killswitch': async ({ features }) => ({ ok: true, ...(await (await features.killSwitch()).read()) }),
+  'POST /api/killswitch': async ({ features }, { body }) => ({
+    ok: true,
+    ...(await (await features.killSwitch()).set(body)),
+  }),
+  'POST /api/killswitch/pause': async ({ features }, { body }) => ({
+    ok: true,
+    ...(await (await features.killSwitch()).pause(body.seconds)),
+  }),
+  'GET /api/apps': async ({ features }) => ({ ok: true, apps: await (await features.apps()).list() }),
+  'POST /api/apps/proxy-launcher': async ({ features }, { body }) => (await features.apps()).launch(body),
+  'POST /api/apps/shortcut': async ({ features }, { body }) => (await features.apps()).setShortcut(body),
+  'GET /api/update/check': async ({ features }) => (await features.updates()).check(),
+  'POST /api/update/apply': async ({ features }) => (await features.updates()).apply(),
+  'POST /api/update/rollback': async ({ features }) => (await features.updates()).rollback(),
 };
-
-function notYet(feature: string): () => never {
-  return () => {
-    throw new Problem('not-implemented', `${feature} is not part of version ${VERSION}.`);
-  };
-}

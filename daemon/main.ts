@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { VERSION } from './about.ts';
 import { setAutostart } from './autostart.ts';
 import { loadConfig, type Settings } from './config.ts';
+import { createFeatures } from './features.ts';
 import { createFront } from './front.ts';
 import type { Daemon } from './handlers.ts';
 import { acquire, type Instance, prepareRuntime, replaceFile, running, startOf } from './instance.ts';
@@ -11,7 +12,7 @@ import { createLog } from './log.ts';
 import { createNotifier } from './notify.ts';
 import { type Paths, paths as pathsOf } from './paths.ts';
 import { programs } from './place.ts';
-import { createState } from './state.ts';
+import { createState, NO_KILL_SWITCH } from './state.ts';
 import { keepStatusFile } from './statusfile.ts';
 import { createTunnel } from './warp/tunnel.ts';
 
@@ -63,15 +64,7 @@ async function start(
   const cli = flags.demo ? programs.emulator : config.warp.cli;
   const state = createState(
     { available: false, path: null, version: null, emulated: flags.demo },
-    {
-      enabled: config.warp.killSwitch,
-      allowLan: false,
-      active: null,
-      protection: 'none',
-      bootGuard: false,
-      backend: null,
-      detail: `The kill switch is not part of version ${VERSION}.`,
-    },
+    { ...NO_KILL_SWITCH, enabled: config.warp.killSwitch },
   );
   const log = createLog({ capacity: LOG_CAPACITY, onEntry: entry => state.publish('log', entry) });
   const tunnel = createTunnel({
@@ -84,7 +77,9 @@ async function start(
     watched: () => front.streams.count() > 0,
   });
   let port: number | null = null;
-  const daemon: Daemon = { state, tunnel, settings, log, startedAt: new Date().toISOString(), port: () => port };
+  const features = createFeatures({ env, paths, state, settings, tunnel, say, restart });
+  const startedAt = new Date().toISOString();
+  const daemon: Daemon = { state, tunnel, settings, log, features, startedAt, port: () => port };
   const front = createFront(daemon);
   const notifier = createNotifier(env);
 
@@ -115,6 +110,7 @@ async function start(
   // who waits for the port is answered before children are started, which takes longer than all else together
   const startingTunnel = setTimeout(() => {
     tunnel.start();
+    features.start();
     autostart(paths, config.tray.autostart);
   }, TUNNEL_DELAY_MS);
 
@@ -129,9 +125,14 @@ async function start(
     clearTimeout(startingTunnel);
     watching.close();
     for (const child of desktop) child.kill();
-    await Promise.all([front.close('stopped', GRACE_MS), tunnel.stop()]);
+    await Promise.all([front.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
     for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
   };
+}
+
+/** What `Ground.restart` asks for. */
+function restart(): void {
+  process.kill(process.pid, 'SIGTERM');
 }
 
 /** The check of the token that requests from other addresses need; the token is made where there is none. */

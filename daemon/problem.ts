@@ -32,11 +32,24 @@ const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'unsupported-by-cli': [409, 'Not supported by this tunnel CLI'],
   'tunnel-cli-failed': [502, 'Tunnel CLI failed'],
   'tunnel-cli-timeout': [504, 'Tunnel CLI timed out'],
+  'killswitch-not-installed': [409, 'Kill switch not installed'],
+  'killswitch-denied': [403, 'Not allowed'],
+  'killswitch-failed': [502, 'Kill switch failed'],
+  'app-not-found': [404, 'Unknown app'],
+  'app-not-launchable': [409, 'App cannot use the proxy'],
+  'app-launch-failed': [502, 'App did not start'],
+  'proxy-not-enabled': [409, 'Local proxy not on'],
+  'proxy-port-in-use': [409, 'Proxy port in use'],
+  'proxy-not-answering': [504, 'Local proxy does not answer'],
+  'proxy-not-verified': [409, 'Tunnel not verified'],
+  'update-refused': [409, 'Update refused'],
+  'update-not-applicable': [409, 'Not updated from here'],
+  'update-failed': [502, 'Update failed'],
   'not-implemented': [501, 'Not in this version'],
   'internal-error': [500, 'Internal error'],
 };
 
-type Extras = Partial<Pick<ProblemDocument, 'hint' | 'errors' | 'exitCode' | 'stderr'>>;
+type Extras = Partial<Pick<ProblemDocument, 'hint' | 'errors' | 'exitCode' | 'stderr' | 'reason'>>;
 
 /** An expected failure on its way to a client. `detail` is a sentence a person can act on. */
 export class Problem extends Error {

@@ -37,7 +37,7 @@ export interface State {
  * An empty state: nothing is known of the tunnel yet.
  * Revisions start at the clock, so that an event id of an earlier run can't pass for one of this run.
  */
-export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch, now = Date.now): State {
+export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KILL_SWITCH, now = Date.now): State {
   let snapshot: Snapshot = {
     ok: true,
     revision: now(),
@@ -100,6 +100,20 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch, now = 
     },
   };
 }
+
+/** Nothing is known of the kill switch. */
+export const NO_KILL_SWITCH: KillSwitch = {
+  enabled: false,
+  allowLan: false,
+  active: null,
+  protection: 'none',
+  bootGuard: false,
+  backend: null,
+  detail: null,
+  installed: false,
+  command: null,
+  pausedUntil: null,
+};
 
 /** Nothing is known of the registration. */
 export const NO_ACCOUNT: Snapshot['account'] = { registered: null, type: null, organization: null, managed: null };

@@ -29,7 +29,21 @@ const tunnelProblems = [
   'unsupported-by-cli',
   'tunnel-cli-failed',
   'tunnel-cli-timeout',
+  'proxy-port-in-use',
+  'proxy-not-answering',
   'config-not-writable',
+  'busy',
+] as const satisfies readonly s.ProblemCode[];
+
+const killSwitchProblems = [
+  'killswitch-not-installed',
+  'killswitch-denied',
+  'killswitch-failed',
+] as const satisfies readonly s.ProblemCode[];
+const updateProblems = [
+  'update-refused',
+  'update-not-applicable',
+  'update-failed',
   'busy',
 ] as const satisfies readonly s.ProblemCode[];
 
@@ -49,16 +63,18 @@ export const endpoints = {
     response: s.ActionResponse,
     problems: tunnelProblems,
   },
-  'GET /api/killswitch': {
-    summary: 'State of the kill switch (answers 501 in this version)',
-    response: s.KillSwitchResponse,
-    problems: ['not-implemented'],
-  },
+  'GET /api/killswitch': { summary: 'State of the kill switch, measured', response: s.KillSwitchResponse },
   'POST /api/killswitch': {
-    summary: 'Set the kill switch (answers 501 in this version)',
+    summary: 'Set the kill switch; the reply is the state measured afterwards',
     body: s.KillSwitchRequest,
     response: s.KillSwitchResponse,
-    problems: ['not-implemented'],
+    problems: killSwitchProblems,
+  },
+  'POST /api/killswitch/pause': {
+    summary: 'Lift the block for some seconds, timed by the root service; 0 ends the pause',
+    body: s.KillSwitchPause,
+    response: s.KillSwitchResponse,
+    problems: killSwitchProblems,
   },
   'GET /api/config': {
     summary: 'The merged configuration and the layer that set each key',
@@ -91,21 +107,41 @@ export const endpoints = {
     kind: 'stream',
     problems: ['busy'],
   },
-  'GET /api/apps': {
-    summary: 'Apps that can be launched through the local proxy (answers 501 in this version)',
-    response: s.Apps,
-    problems: ['not-implemented'],
-  },
+  'GET /api/apps': { summary: 'Apps of this desktop, and how each takes the local proxy', response: s.Apps },
   'POST /api/apps/proxy-launcher': {
-    summary: 'Launch an app through the local proxy (answers 501 in this version)',
+    summary: 'Launch an app through the local proxy',
     body: s.LaunchRequest,
     response: s.LaunchResponse,
-    problems: ['not-implemented'],
+    problems: [
+      'app-not-found',
+      'app-not-launchable',
+      'app-launch-failed',
+      'proxy-not-enabled',
+      'proxy-not-answering',
+      'proxy-not-verified',
+    ],
+  },
+  'POST /api/apps/shortcut': {
+    summary: 'Make or remove the desktop entry that starts an app through the local proxy',
+    body: s.ShortcutRequest,
+    response: s.ShortcutResponse,
+    problems: ['app-not-found', 'app-not-launchable', 'config-not-writable'],
   },
   'GET /api/update/check': {
-    summary: 'Whether a newer release exists (answers 501 in this version)',
+    summary: 'Whether a newer release exists; what could not be had stands in `problem`',
     response: s.UpdateCheck,
-    problems: ['not-implemented'],
+  },
+  'POST /api/update/apply': {
+    summary: 'Fetch, verify and install the newest release, then restart as it; progress comes as `update` events',
+    body: s.Empty,
+    response: s.UpdateResponse,
+    problems: updateProblems,
+  },
+  'POST /api/update/rollback': {
+    summary: 'Go back to the version before the last update, and restart as it',
+    body: s.Empty,
+    response: s.UpdateResponse,
+    problems: updateProblems,
   },
   'GET /api/openapi.json': { summary: 'This contract as OpenAPI 3.1', response: z.record(z.string(), z.unknown()) },
 } as const satisfies Record<`${'GET' | 'POST'} /api/${string}`, Endpoint>;

@@ -37,6 +37,19 @@ export const PROBLEM_CODES = [
   'unsupported-by-cli',
   'tunnel-cli-failed',
   'tunnel-cli-timeout',
+  'killswitch-not-installed',
+  'killswitch-denied',
+  'killswitch-failed',
+  'app-not-found',
+  'app-not-launchable',
+  'app-launch-failed',
+  'proxy-not-enabled',
+  'proxy-port-in-use',
+  'proxy-not-answering',
+  'proxy-not-verified',
+  'update-refused',
+  'update-not-applicable',
+  'update-failed',
   'not-implemented',
   'internal-error',
 ] as const;
@@ -54,6 +67,8 @@ export const Problem = z.object({
   errors: z.optional(z.array(z.object({ path: z.string(), message: z.string() }))),
   exitCode: z.optional(z.nullable(z.int())),
   stderr: z.optional(z.string()),
+  /** Of `update-refused`: which of the manifest's refusals, or the updater's own. */
+  reason: z.optional(z.string()),
 });
 export type Problem = z.infer<typeof Problem>;
 
@@ -181,14 +196,24 @@ export const TunnelCli = z.object({
 export type TunnelCli = z.infer<typeof TunnelCli>;
 
 export const KillSwitch = z.object({
+  /** Wanted: stays true during a pause. */
   enabled: z.boolean(),
   allowLan: z.boolean(),
   /** Measured; null when it can't be known. */
   active: z.nullable(z.boolean()),
+  /** What answers a foreign `nft flush ruleset`. */
   protection: z.enum(['owner-persist', 'watchdog', 'none']),
+  /** The rules are applied at boot before any network is. */
   bootGuard: z.boolean(),
+  /** What enforces it, such as `nftables 1.0.6`; null where the root service is not installed. */
   backend: z.nullable(z.string()),
+  /** A sentence for people: why it does not block though it is wanted, or what could not be read. */
   detail: z.nullable(z.string()),
+  installed: z.boolean(),
+  /** The command that helps where something is missing, ready to be copied. */
+  command: z.nullable(z.string()),
+  /** End of a pause, or null. */
+  pausedUntil: z.nullable(Time),
 });
 export type KillSwitch = z.infer<typeof KillSwitch>;
 
@@ -260,6 +285,9 @@ export const ACTIONS = [
 export const ActionName = z.enum(ACTIONS);
 export type ActionName = z.infer<typeof ActionName>;
 
+/** A mutation that takes nothing; still a JSON body, so that no web page can send it. */
+export const Empty = z.strictObject({});
+export type Empty = z.infer<typeof Empty>;
 export const ActionRequest = z.strictObject({ action: ActionName, value: z.optional(z.string()) });
 export type ActionRequest = z.infer<typeof ActionRequest>;
 /** The reply says that the tunnel CLI accepted; the new state arrives as an event. */
@@ -318,21 +346,41 @@ export type Account = z.infer<typeof Account>;
 
 export const KillSwitchRequest = z.strictObject({ enabled: z.boolean(), allowLan: z.boolean() });
 export type KillSwitchRequest = z.infer<typeof KillSwitchRequest>;
+/** At most an hour; 0 ends a pause. */
+export const KillSwitchPause = z.strictObject({ seconds: z.int().check(z.gte(0), z.lte(3600)) });
+export type KillSwitchPause = z.infer<typeof KillSwitchPause>;
 export const KillSwitchResponse = z.extend(KillSwitch, { ok: z.literal(true) });
 export type KillSwitchResponse = z.infer<typeof KillSwitchResponse>;
 
 const Port = z.int().check(z.gte(1), z.lte(65535));
+/** https, or http on this machine alone; without credentials, query and fragment. */
+const HttpAddress = z
+  .string()
+  .check(
+    z.maxLength(1024),
+    z.regex(/^(https:\/\/[A-Za-z0-9.-]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:\d{1,5})?(\/[A-Za-z0-9._~%/-]*)?$/),
+  );
 /** The daemon's configuration, every key present. */
 export const Config = z.strictObject({
   server: z.strictObject({ port: Port, bind: z.union([z.ipv4(), z.ipv6()]) }),
   webui: z.strictObject({ enabled: z.boolean(), allowRemote: z.boolean() }),
-  warp: z.strictObject({ cli: z.string().check(z.minLength(1)), killSwitch: z.boolean() }),
+  warp: z.strictObject({
+    cli: z.string().check(z.minLength(1)),
+    killSwitch: z.boolean(),
+    /** Of the check that traffic of the local proxy really leaves through the tunnel. */
+    traceUrl: HttpAddress,
+  }),
   ui: z.strictObject({
     openBrowser: z.boolean(),
     theme: z.enum(['system', 'light', 'dark']),
     locale: z.string().check(z.regex(/^[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,8})*$/)),
   }),
-  updates: z.strictObject({ channel: z.enum(['stable', 'beta']), checkOnStartup: z.boolean() }),
+  updates: z.strictObject({
+    channel: z.enum(['stable', 'beta']),
+    checkOnStartup: z.boolean(),
+    /** Base address: manifest, sidecar and artifacts of a channel lie in `<source>/<channel>/`. */
+    source: HttpAddress,
+  }),
   tray: z.strictObject({ autostart: z.boolean() }),
 });
 export type Config = z.infer<typeof Config>;
@@ -392,28 +440,57 @@ export const Logs = z.object({
 });
 export type Logs = z.infer<typeof Logs>;
 
+/** How an app is made to use the proxy; `none`: no way is known, so it would go around. */
+export const ProxyMethod = z.enum(['arguments', 'profile', 'environment', 'proxychains', 'none']);
+export type ProxyMethod = z.infer<typeof ProxyMethod>;
 export const App = z.object({
+  /** The desktop file's id: `firefox-esr.desktop`. */
   id: z.string(),
+  /** In the language of the daemon's session. */
   name: z.string(),
+  /** An icon name of the theme or an absolute path. */
   icon: z.nullable(z.string()),
   categories: z.array(z.string()),
   kind: z.enum(['chromium', 'firefox', 'electron', 'generic']),
   packaging: z.enum(['native', 'flatpak', 'snap']),
+  method: ProxyMethod,
+  /** A sentence where `method` needs one: what is not certain, or what to install. */
+  note: z.nullable(z.string()),
+  /** Path of the desktop entry that starts it through the proxy, or null. */
   shortcut: z.nullable(z.string()),
 });
 export type App = z.infer<typeof App>;
 export const Apps = z.object({ ok: z.literal(true), apps: z.array(App) });
 export type Apps = z.infer<typeof Apps>;
-export const LaunchRequest = z.strictObject({ appId: z.string(), shortcut: z.optional(z.boolean()) });
+export const LaunchRequest = z.strictObject({
+  appId: z.string().check(z.minLength(1), z.maxLength(255)),
+  /** Also make a shortcut. */
+  shortcut: z.optional(z.boolean()),
+  /** Refuse unless a request through the proxy is seen to leave through the tunnel. */
+  verify: z.optional(z.boolean()),
+});
 export type LaunchRequest = z.infer<typeof LaunchRequest>;
 export const LaunchResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
+  /** null where the user's systemd session started it and did not tell. */
   pid: z.nullable(z.int()),
   proxy: z.object({ host: z.string(), port: z.int() }),
   shortcut: z.nullable(z.string()),
 });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
+export const ShortcutRequest = z.strictObject({
+  appId: z.string().check(z.minLength(1), z.maxLength(255)),
+  /** true makes or renews it, false removes it. */
+  present: z.boolean(),
+});
+export type ShortcutRequest = z.infer<typeof ShortcutRequest>;
+export const ShortcutResponse = z.object({
+  ok: z.literal(true),
+  appId: z.string(),
+  shortcut: z.nullable(z.string()),
+});
+export type ShortcutResponse = z.infer<typeof ShortcutResponse>;
 
 export const UpdateCheck = z.object({
   ok: z.literal(true),
@@ -425,9 +502,23 @@ export const UpdateCheck = z.object({
     z.object({ generatedAt: Time, tag: z.nullable(z.string()), signed: z.boolean(), signer: z.nullable(z.string()) }),
   ),
   checkedAt: Time,
+  /** Why no answer could be had; `code` is the refusal's own. */
   problem: z.nullable(z.object({ code: z.string(), detail: z.string() })),
+  /** Whether `POST /api/update/apply` can bring this installation to `latest`. */
+  applicable: z.boolean(),
+  /** Where it can't: the command that does it, ready to be copied. */
+  command: z.nullable(z.string()),
+  /** The version that `POST /api/update/rollback` goes back to, or null. */
+  previous: z.nullable(z.string()),
+  /** While an update is applied; sizes in bytes. */
+  progress: z.nullable(
+    z.object({ phase: z.enum(['downloading', 'verifying', 'installing']), received: Count, total: Count }),
+  ),
 });
 export type UpdateCheck = z.infer<typeof UpdateCheck>;
+/** The daemon restarts itself as `to` after this reply. */
+export const UpdateResponse = z.object({ ok: z.literal(true), from: z.string(), to: z.string() });
+export type UpdateResponse = z.infer<typeof UpdateResponse>;
 
 function mapValues<T extends object, R>(o: T, f: (v: T[keyof T]) => R): { [K in keyof T]: R } {
   return Object.fromEntries(Object.entries(o).map(([k, v]) => [k, f(v)])) as { [K in keyof T]: R };

@@ -50,11 +50,13 @@ export const CONFIG_KEYS: Record<ConfigKey, string> = {
   'webui.allowRemote': 'let other machines use API and page, with the token',
   'warp.cli': 'name or path of the tunnel CLI',
   'warp.killSwitch': 'block traffic outside the tunnel',
+  'warp.traceUrl': 'address that shows whether a request came through the tunnel',
   'ui.openBrowser': 'open the browser page at start',
   'ui.theme': 'system, light or dark',
   'ui.locale': 'language, such as en or pt_BR',
   'updates.channel': 'stable or beta',
   'updates.checkOnStartup': 'look for updates at start',
+  'updates.source': 'base address of the releases',
   'tray.autostart': 'start with the session',
 };
 

@@ -36,9 +36,9 @@ test('without files the defaults of the specification hold, and every key has a 
   assert.deepEqual(config, {
     server: { port: 4173, bind: '127.0.0.1' },
     webui: { enabled: false, allowRemote: false },
-    warp: { cli: 'warp-cli', killSwitch: false },
+    warp: { cli: 'warp-cli', killSwitch: false, traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace' },
     ui: { openBrowser: true, theme: 'system', locale: 'en' },
-    updates: { channel: 'stable', checkOnStartup: true },
+    updates: { channel: 'stable', checkOnStartup: true, source: 'https://culvert.example/releases' },
     tray: { autostart: false },
   });
   const keys = Object.entries(config).flatMap(([group, values]) => Object.keys(values).map(key => `${group}.${key}`));

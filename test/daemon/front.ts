@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ActionName, CommandOutput } from '../../daemon/api/schema.ts';
+import type { ActionName, CommandOutput, UpdateCheck } from '../../daemon/api/schema.ts';
 import { loadConfig } from '../../daemon/config.ts';
+import type { Features } from '../../daemon/features.ts';
 import { createFront, type Front } from '../../daemon/front.ts';
 import { LIMITS, type Limits } from '../../daemon/guard.ts';
 import type { Daemon } from '../../daemon/handlers.ts';
 import { createLog } from '../../daemon/log.ts';
-import { createState } from '../../daemon/state.ts';
+import { createState, NO_KILL_SWITCH } from '../../daemon/state.ts';
 import { tokenCheck } from '../../daemon/token.ts';
 import type { Tunnel } from '../../daemon/warp/tunnel.ts';
 
@@ -33,24 +34,57 @@ export const OUTPUT: CommandOutput = {
   at: '2026-01-01T00:00:00.000Z',
 };
 
+const UPDATE: UpdateCheck = {
+  ok: true,
+  current: '1.0.0',
+  channel: 'stable',
+  latest: null,
+  updateAvailable: false,
+  manifest: null,
+  checkedAt: '2026-01-01T00:00:00.000Z',
+  problem: null,
+  applicable: false,
+  command: null,
+  previous: null,
+  progress: null,
+};
+const idle = { start() {}, async stop() {} };
+/** Features of which each answers at once. */
+const FEATURES: Features = {
+  ...idle,
+  killSwitch: async () => ({
+    ...idle,
+    read: async () => NO_KILL_SWITCH,
+    set: async () => NO_KILL_SWITCH,
+    pause: async () => NO_KILL_SWITCH,
+  }),
+  apps: async () => ({
+    ...idle,
+    list: async () => [],
+    launch: async ({ appId }) => ({
+      ok: true,
+      appId,
+      pid: null,
+      proxy: { host: '127.0.0.1', port: 40000 },
+      shortcut: null,
+    }),
+    setShortcut: async ({ appId }) => ({ ok: true, appId, shortcut: null }),
+  }),
+  updates: async () => ({
+    ...idle,
+    check: async () => UPDATE,
+    apply: async () => ({ ok: true, from: '1.0.0', to: '1.0.1' }),
+    rollback: async () => ({ ok: true, from: '1.0.1', to: '1.0.0' }),
+  }),
+};
+
 /** The front over a tunnel that only records; ended with the test. */
 export async function startFront(
   t: { after(end: () => Promise<void>): unknown },
   options: { limits?: Partial<Limits>; uid?: number; tunnel?: Partial<Tunnel>; remote?: string } = {},
 ): Promise<Running> {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-front-'));
-  const state = createState(
-    { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
-    {
-      enabled: false,
-      allowLan: false,
-      active: null,
-      protection: 'none',
-      bootGuard: false,
-      backend: null,
-      detail: null,
-    },
-  );
+  const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false });
   const performed: Running['performed'] = [];
   const tunnel: Tunnel = {
     start() {},
@@ -77,7 +111,8 @@ export async function startFront(
   const log = createLog({ capacity: 10, onEntry: entry => state.publish('log', entry) });
   const settings = await loadConfig({ system: join(directory, 'system.json'), user: join(directory, 'user.json') }, {});
   let port = 0;
-  const daemon: Daemon = { state, tunnel, settings, log, startedAt: new Date().toISOString(), port: () => port };
+  const startedAt = new Date().toISOString();
+  const daemon: Daemon = { state, tunnel, settings, log, features: FEATURES, startedAt, port: () => port };
   const front = createFront(daemon, { ...LIMITS, ...options.limits }, options.uid);
   const socket = join(directory, 'api.sock');
   await front.listenUnix(socket);

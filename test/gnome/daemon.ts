@@ -177,7 +177,7 @@ function initialSnapshot(revision: number): Snapshot {
     account: { registered: true, type: 'Free', organization: null, managed: false },
     killSwitch: {
       ...{ enabled: false, allowLan: false, active: null, protection: 'none' },
-      ...{ bootGuard: false, backend: null, detail: null },
+      ...{ bootGuard: false, backend: null, detail: null, installed: false, command: null, pausedUntil: null },
     },
     commands: {
       ...{ status: null, settings: null, splitTunnelDump: null, splitTunnelIps: null, splitTunnelHosts: null },
@@ -204,9 +204,9 @@ function initialConfig(): ConfigResponse {
     config: {
       server: { port: 4173, bind: '127.0.0.1' },
       webui: { enabled: false, allowRemote: false },
-      warp: { cli: 'warp-cli', killSwitch: false },
+      warp: { cli: 'warp-cli', killSwitch: false, traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace' },
       ui: { openBrowser: true, theme: 'system', locale: 'en' },
-      updates: { channel: 'stable', checkOnStartup: true },
+      updates: { channel: 'stable', checkOnStartup: true, source: 'https://culvert.example/releases' },
       tray: { autostart: false },
     },
     sources: {},

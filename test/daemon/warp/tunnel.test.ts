@@ -22,16 +22,6 @@ interface Setup {
   missing?: boolean;
 }
 
-const NO_KILL_SWITCH = {
-  enabled: false,
-  allowLan: false,
-  active: null,
-  protection: 'none',
-  bootGuard: false,
-  backend: null,
-  detail: null,
-} as const;
-
 /** A started tunnel over an executable that counts how often it is spawned. */
 async function setup(t: test.TestContext, options: Setup = {}) {
   const place = folder();
@@ -41,7 +31,7 @@ async function setup(t: test.TestContext, options: Setup = {}) {
   if (!options.missing) place.script('warp-cli', counted(cli.bin));
   const acceptedTerms = join(place.path, 'state/accepted-terms');
   const log = createLog({ capacity: 500 });
-  const state = createState({ available: false, path: null, version: null, emulated: true }, NO_KILL_SWITCH);
+  const state = createState({ available: false, path: null, version: null, emulated: true });
   const events: Published[] = [];
   state.subscribe(event => events.push(event));
   const tunnel = createTunnel({
