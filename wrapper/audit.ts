@@ -1,6 +1,7 @@
 // Which account ran what, why it was left and what it cost: one JSON line per attempt, without arguments or output.
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { errno } from './errors.ts';
 import type { Paths } from './paths.ts';
 import { readText } from './store.ts';
 
@@ -26,8 +27,7 @@ const MAX_BYTES = 1024 * 1024;
 export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
   if (entries.length === 0) return;
   try {
-    mkdirSync(dirname(paths.audit), { recursive: true, mode: 0o700 });
-    const fd = openSync(paths.audit, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
+    const fd = openForAppending(paths.audit);
     try {
       // One write(2) with O_APPEND: lines of concurrent runs don't mix.
       writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
@@ -37,6 +37,17 @@ export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
     }
   } catch {
     // See above.
+  }
+}
+
+function openForAppending(file: string): number {
+  const open = () => openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
+  try {
+    return open();
+  } catch (error) {
+    if (errno(error) !== 'ENOENT') throw error;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return open();
   }
 }
 

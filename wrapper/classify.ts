@@ -33,9 +33,9 @@ const DEFAULT_REST: Record<'quota' | 'rate' | 'auth', Rest> = {
  * @param rules the provider's rules, in the order of the catalog
  */
 export function classify(outcome: Outcome, rules: readonly Rule[]): Verdict {
-  const texts = { stdout: lineStarts(outcome.stdout), stderr: lineStarts(outcome.stderr) };
+  const starts: Partial<Record<'stdout' | 'stderr', string[]>> = {};
   for (const rule of rules) {
-    const match = matchRule(rule, outcome, texts);
+    const match = matchRule(rule, outcome, stream => (starts[stream] ??= lineStarts(outcome[stream])));
     if (!match) continue;
     if (rule.class === 'usage') return { kind: 'final', class: 'usage' };
     return { kind: 'retry', class: rule.class, rest: restOf(rule, match), text: (match[0] ?? '').slice(0, 200) };
@@ -53,14 +53,18 @@ export function stripAnsi(text: string): string {
   return text.replace(/\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x01\x02]/g, '');
 }
 
-function matchRule(rule: Rule, outcome: Outcome, texts: { stdout: string[]; stderr: string[] }): string[] | undefined {
+function matchRule(
+  rule: Rule,
+  outcome: Outcome,
+  startsOf: (stream: 'stdout' | 'stderr') => string[],
+): string[] | undefined {
   if (rule.commands && !isCommandIn(outcome.command, rule.commands)) return undefined;
   if (rule.exit ? !rule.exit.includes(outcome.exit ?? -1) : outcome.exit === 0) return undefined;
   let match: string[] = [''];
   for (const stream of ['stdout', 'stderr'] as const) {
     const source = rule[stream];
     if (source === undefined) continue;
-    const found = firstMatch(source, texts[stream]);
+    const found = firstMatch(source, startsOf(stream));
     if (!found) return undefined;
     match = found;
   }

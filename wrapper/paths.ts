@@ -1,5 +1,4 @@
 // Where the wrapper keeps things, following the XDG base directories.
-import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
 export interface Paths {
@@ -30,7 +29,8 @@ export interface Paths {
  * @param env usually `process.env`
  */
 export function pathsFor(env: NodeJS.ProcessEnv): Paths {
-  const home = env.HOME || homedir();
+  // Nearly always set, and every wrapped command would wait for a module that is only loaded for this.
+  const home = env.HOME || process.getBuiltinModule('node:os').homedir();
   const base = (value: string | undefined, fallback: string) =>
     value && isAbsolute(value) ? value : join(home, fallback);
   const configDir = join(base(env.XDG_CONFIG_HOME, '.config'), 'culvert-wrap');

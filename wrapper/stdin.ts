@@ -11,7 +11,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { readText } from './store.ts';
@@ -155,7 +154,7 @@ function keptBytes() {
 }
 
 function unlinkedFile(): number {
-  const dir = mkdtempSync(join(tmpdir(), 'culvert-wrap-'));
+  const dir = mkdtempSync(join(process.getBuiltinModule('node:os').tmpdir(), 'culvert-wrap-'));
   const file = join(dir, 'stdin');
   const fd = openSync(file, 'wx+', 0o600);
   unlinkSync(file);

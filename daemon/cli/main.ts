@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // The control commands: one process, one command, one exit code. bin/culvert starts it for
 // subcommands and --help.
 import { createClient } from '../api/client.ts';
