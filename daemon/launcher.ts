@@ -134,7 +134,7 @@ export function startDesktop(flags: Flags, env: NodeJS.ProcessEnv, say: (line: s
   return wanted
     .filter(part => !missing.includes(part))
     .map(part => {
-      const child = spawn('gjs', ['-m', programs[part]], {
+      const child = spawn(programs.gjs, ['-m', programs[part]], {
         detached: true,
         stdio: ['ignore', 'inherit', 'inherit'],
         // the tray is there all day, and one arena of malloc is enough for it
