@@ -16,7 +16,7 @@ export interface Plan {
 }
 
 /**
- * The command for an action. `enableLocalProxy` is the second of its two steps; the caller puts `setProtocol` before.
+ * The command for an action. `enableLocalProxy` is one of its steps (see localproxy.ts).
  * @param name of the action
  * @param value its argument, which must be absent where none is taken
  * @throws Problem `argument-rejected` or `unsupported-by-cli`

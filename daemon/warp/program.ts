@@ -86,7 +86,8 @@ export function createProgram(options: {
     demote({ version, can }, args, message) {
       if (args.includes('-j') && /'(-j|--json)'/.test(message)) can.json = false;
       // A stated version is believed about the names of commands.
-      else if (can.grouped && version === null && /subcommand|wasn't recognized/i.test(message)) can.grouped = false;
+      else if (can.grouped && version === null && /subcommand|wasn't recognized/i.test(message))
+        Object.assign(can, { grouped: false, httpProxy: false });
       else return false;
       return true;
     },

@@ -8,6 +8,7 @@ import { type Plan, planAction } from './actions.ts';
 import { childEnv } from './child.ts';
 import { createFacts } from './facts.ts';
 import { blockedBy, blockedProblem, failureIn, problemOf, wordsOf } from './failures.ts';
+import { enableLocalProxy } from './localproxy.ts';
 import { failureOf, isObject, jsonOf } from './parse.ts';
 import { parseStatusText, type StatusReading, UNKNOWN } from './parse-status.ts';
 import { createProgram, type Program } from './program.ts';
@@ -25,9 +26,9 @@ export interface Tunnel {
   stop(): Promise<void>;
   /**
    * Performs an action: resolves when the tunnel CLI accepted it, with its output, or null where none was run.
-   * The new state arrives through the State.
-   * @throws Problem `argument-rejected`, `unsupported-by-cli`, `tunnel-cli-failed`, `tunnel-cli-timeout`, `busy`, or a
-   *   blocked state's code
+   * The new state arrives through the State; `enableLocalProxy` alone resolves when the proxy answers.
+   * @throws Problem `argument-rejected`, `unsupported-by-cli`, `tunnel-cli-failed`, `tunnel-cli-timeout`, `busy`,
+   *   `proxy-port-in-use`, `proxy-not-answering`, or a blocked state's code
    */
   perform(action: ActionName, value?: string): Promise<CommandOutput | null>;
   /** Reads what went stale, or everything. Waits at most 1 s (6 s) and never rejects. */
@@ -54,6 +55,8 @@ interface Options {
   log: CommandLog;
   /** Whether somebody looks, so that a change is worth a read of its own. Without it: always. */
   watched?: () => boolean;
+  /** How long the local proxy has to answer (default 30 s). */
+  proxyLimitMs?: number;
 }
 
 /** Parts that clients are told of when they change; the others are read when somebody asks. */
@@ -61,6 +64,9 @@ const TOLD = new Set<Read>(['settings', 'registration']);
 
 /** How long the tunnel CLI's own word that settings changed is waited for after an action, before they are read. */
 const UPDATE_WAIT_MS = 150;
+
+/** Connecting takes seconds; a captive portal or a missing network never ends. */
+const PROXY_LIMIT_MS = 30_000;
 
 /** A tunnel at rest; nothing is spawned before `start` or the first request. */
 export function createTunnel(options: Options): Tunnel {
@@ -79,6 +85,7 @@ export function createTunnel(options: Options): Tunnel {
   let adopting: Promise<void> = Promise.resolve();
   let soonTimer: NodeJS.Timeout | undefined;
   let stopped = false;
+  let enabling: Promise<CommandOutput | null> | undefined;
 
   const program = createProgram({ cli: options.cli, env, runner, onChange: adopt });
   const watch = createWatch({ env, onMessage: hear, onSilence: silent, onEnd: ended, poll: pollStatus });
@@ -245,7 +252,7 @@ export function createTunnel(options: Options): Tunnel {
     if (!found) throw blockedProblem('cli-missing');
     performing += 1;
     try {
-      if (action === 'enableLocalProxy') await useMasque(found);
+      if (action === 'enableLocalProxy') return await enableProxy(found);
       return await execute(action, value, plan, found);
     } finally {
       performing -= 1;
@@ -289,16 +296,19 @@ export function createTunnel(options: Options): Tunnel {
     throw problemOf(`the action ${action}`, failure, finished);
   }
 
-  /** Proxy mode needs MASQUE in every release since 2025.8, so it is chosen first where there is a choice. */
-  async function useMasque(found: Program): Promise<void> {
-    if (!found.can.protocol) return;
-    if (reader.isDue('settings')) await reader.read('settings');
-    if (state.snapshot().settings['WARP tunnel protocol'] === 'MASQUE') return;
-    try {
-      await execute('setProtocol', 'MASQUE', planAction('setProtocol', 'MASQUE', found.can), found);
-    } catch (cause) {
-      if (!(cause instanceof Problem && cause.code === 'unsupported-by-cli')) throw cause;
-    }
+  /** Whoever asks meanwhile gets the same attempt. */
+  function enableProxy(found: Program): Promise<CommandOutput | null> {
+    enabling ??= enableLocalProxy({
+      state,
+      can: found.can,
+      run: (action, value) => execute(action, value, planAction(action, value, found.can), found),
+      readSettings: () => reader.readLatest('settings'),
+      stopped: () => stopped,
+      limitMs: options.proxyLimitMs ?? PROXY_LIMIT_MS,
+    }).finally(() => {
+      enabling = undefined;
+    });
+    return enabling;
   }
 
   async function account(): Promise<Account> {

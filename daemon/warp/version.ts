@@ -7,6 +7,8 @@ export interface Capabilities {
   json: boolean;
   /** `tunnel protocol set` for consumers. */
   protocol: boolean;
+  /** The local proxy speaks HTTP beside SOCKS5. */
+  httpProxy: boolean;
 }
 
 /** The version in the answer of `--version` (`warp-cli 2026.4.1390.0`, `WARP 0.2.0`), or null. */
@@ -20,7 +22,12 @@ export function parseVersion(text: string): string | null {
  */
 export function capabilitiesOf(version: string | null): Capabilities {
   const since = (first: string) => version === null || compareVersions(version, first) >= 0;
-  return { grouped: since('2024.2.62'), json: since('2024.9.346'), protocol: since('2024.12.554') };
+  return {
+    grouped: since('2024.2.62'),
+    json: since('2024.9.346'),
+    protocol: since('2024.12.554'),
+    httpProxy: since('2025.8.779'),
+  };
 }
 
 /** Negative when `a` is older. Versions have three or four numbers, which no semver library reads. */

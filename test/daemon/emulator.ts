@@ -36,9 +36,10 @@ export interface Emulator {
  * @param options.version the release to be, as `CULVERT_EMULATOR_VERSION` takes it
  * @param options.faults as `CULVERT_EMULATOR_FAULTS` takes them; those set by `control` can be taken back
  * @param options.connectMs how long connecting takes (default 0)
+ * @param options.proxy proxy mode really listens; without it, it doesn't, so that tests in parallel need no ports
  */
 export async function emulator(
-  options: { version?: string; faults?: string; connectMs?: number } = {},
+  options: { version?: string; faults?: string; connectMs?: number; proxy?: boolean } = {},
 ): Promise<Emulator> {
   const bundle = await bundled();
   const home = await mkdtemp(join(tmpdir(), 'culvert-emulator-'));
@@ -53,7 +54,7 @@ export async function emulator(
     CULVERT_EMULATOR_STATE: stateFile,
     CULVERT_EMULATOR_CONNECT_MS: String(options.connectMs ?? 0),
     ...(options.version !== undefined && { CULVERT_EMULATOR_VERSION: options.version }),
-    ...(options.faults !== undefined && { CULVERT_EMULATOR_FAULTS: options.faults }),
+    CULVERT_EMULATOR_FAULTS: [options.faults, options.proxy ? '' : 'proxy-silent'].filter(Boolean).join(','),
   };
   const runWith = (more: NodeJS.ProcessEnv, ...argv: string[]) => run(bin, argv, { ...env, ...more });
   return {

@@ -11,6 +11,8 @@ const program = resolve(process.env.CULVERT_TEST_PREFIX ?? 'build/prefix', 'bin/
 const home = mkdtempSync(join(tmpdir(), 'culvert-e2e-cli-'));
 const run = join(home, 'run');
 const env = { PATH: process.env.PATH ?? '', HOME: home, XDG_RUNTIME_DIR: run, TZ: 'UTC' };
+/** Not the default: another daemon of this machine may have that. */
+const PROXY_PORT = 12_000 + Math.floor(Math.random() * 20_000);
 let daemon: ChildProcess | undefined;
 
 before(async () => {
@@ -111,8 +113,9 @@ test('mode, protocol and proxy are what was set', async () => {
   assert.equal((await culvert(['mode'])).stdout, 'warp+doh\n');
   assert.equal((await culvert(['protocol', 'wireguard'])).code, 0);
   assert.equal((await culvert(['protocol'])).stdout, 'WireGuard\n');
+  assert.equal((await culvert(['action', 'setProxyPort', String(PROXY_PORT)])).code, 0);
   assert.equal((await culvert(['proxy', 'on'])).code, 0);
-  assert.deepEqual(await json(['proxy']), { ok: true, enabled: true, address: '127.0.0.1:40000' });
+  assert.deepEqual(await json(['proxy']), { ok: true, enabled: true, address: `127.0.0.1:${PROXY_PORT}` });
   assert.equal((await culvert(['proxy', 'off'])).code, 0);
   assert.equal((await culvert(['mode'])).stdout, 'warp\n');
 });

@@ -39,6 +39,9 @@ export function statusAt(state: State, now: number, faults: Faults): { status: S
     if (now < end) return { status: { status: 'Connecting', reason }, nextAt: end };
     if (fault && faults.has(fault.fault) !== null) return final(unable(fault.reason));
   }
+  // Recorded as a name; what the real client does next is not, so this one goes on trying.
+  if (effectiveMode(state) === 'proxy' && state.proxyRefused === state.settings.proxyPort)
+    return final(unable('ProxyAddressBound'));
   if (forced !== null) return final({ status: 'Connected', reason: reasonOf(forced) });
   return final({ status: 'Connected', reason: faults.has('network-unstable') !== null ? DEGRADED : 'NetworkHealthy' });
 }

@@ -26,6 +26,8 @@ export const FAULTS = {
   'dns-lookup-failed': 'the connectivity check fails at its DNS lookup',
   'insufficient-resource': 'the service runs out of file descriptors',
   'not-in-api': 'the registration was deleted on the server',
+  'proxy-silent': 'in proxy mode nothing listens',
+  'proxy-deaf': 'in proxy mode the port is open, and nothing answers',
   stuck: '[=PHASE] connecting never gets beyond this phase: EstablishingConnection',
   unable: '=REASON a wanted connection is Unable for this reason: CaptivePortalTimedOut',
   reason: '=REASON what is connected or disconnected is so for this reason: NetworkHealthy, {"NetworkDegraded":…}',

@@ -8,6 +8,7 @@ import { listen } from './listen.ts';
 import { parse } from './parse.ts';
 import { perform } from './perform.ts';
 import { problem } from './problems.ts';
+import { ensureProxyHost, HOST_WORD, hostProxy } from './proxyhost.ts';
 import { respond } from './respond.ts';
 import { misbehave, serviceProblem } from './service.ts';
 import type { State } from './state.ts';
@@ -22,11 +23,20 @@ const SOFTWARE = 70;
 /** @returns the exit code, or null while a listener goes on */
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   const file = stateFile(env);
-  if (argv[0] === '--emulate') return control(argv.slice(1), file);
-
-  const stored = load(file);
   const eraFor = (state: State) => eraOf(env.CULVERT_EMULATOR_VERSION || state.version || NEWEST);
   const faultsFor = (state: State) => parseFaults(env.CULVERT_EMULATOR_FAULTS ?? '', state.faults);
+  const setting = { file, eraFor, faultsFor };
+  if (argv[0] === HOST_WORD) {
+    hostProxy(setting, argv[1]!);
+    return null;
+  }
+  if (argv[0] === '--emulate') {
+    const code = control(argv.slice(1), file);
+    if (code === 0) ensureProxyHost(setting);
+    return code;
+  }
+
+  const stored = load(file);
   const era = eraFor(stored);
   const faults = faultsFor(stored);
 
@@ -57,11 +67,12 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
 
   if (options.length > 0) return respond({ kind: 'not-emulated' }, `${command} --${options[0]}`, globals, faults);
   const answer = perform({ command, args, file, era, faults, connectMs: connectMs(env) });
+  ensureProxyHost(setting);
   // A listener tells the status itself, first and whenever it changes.
   if (globals.listen) {
     const failed = answer.kind !== 'said' && answer.kind !== 'success';
     if (failed || command !== 'status') respond(answer, command, globals, faults);
-    return failed ? 1 : listen({ file, json: globals.json, eraFor, faultsFor });
+    return failed ? 1 : listen({ ...setting, json: globals.json });
   }
   return respond(answer, command, globals, faults);
 }

@@ -147,6 +147,12 @@ export interface State {
   otherDevices: Device[];
   ipv6: boolean;
   network: Network;
+  /** The process that listens in proxy mode, and whose it is: each `PID START`. */
+  proxyHost: { process: string; owner: string } | null;
+  /** The port that proxy mode could not have. */
+  proxyRefused: number | null;
+  /** Source address of what the proxy connects to, so that a test can tell who called. */
+  proxyFrom: string | null;
   /** Figures held still, for a test. */
   stats: Partial<Stats>;
   dnsStats: { queries: number; averageMs: number } | null;

@@ -145,7 +145,7 @@ function contents(path: string): string | null {
 }
 
 /** Start time in clock ticks since boot, field 22 of /proc/PID/stat (proc(5)); null for the dead and for zombies. */
-function startOf(pid: number | string): string | null {
+export function startOf(pid: number | string): string | null {
   const stat = contents(`/proc/${pid}/stat`);
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   return !fields || fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);

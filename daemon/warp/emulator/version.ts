@@ -34,6 +34,9 @@ const TRAITS = {
   protocolChoice: ['2024.9.346'],
   masqueDefault: ['2025.7.176'],
   masqueOnlyProxy: ['2025.8.779'],
+  /** HTTP CONNECT and SOCKS4 beside SOCKS5. */
+  httpProxy: ['2025.8.779'],
+  plainHttpProxy: ['2025.10.186'],
   masqueOptions: ['2025.4.929'],
   protocolInStats: ['2025.2.600'],
   coloInStats: ['2026.1'],

@@ -39,7 +39,7 @@ test('the version is asked for once, however many want it, and again for another
   await program.current();
   assert.equal(runs(), 1);
   assert.equal(found[0]?.version, '2024.2.62');
-  assert.deepEqual(found[0]?.can, { grouped: true, json: false, protocol: false });
+  assert.deepEqual(found[0]?.can, { grouped: true, json: false, protocol: false, httpProxy: false });
   replace('echo "warp-cli 2026.7.1377.0"');
   assert.equal((await program.current())?.version, '2026.7.1377.0');
   assert.deepEqual([runs(), changes()], [2, 1]);
@@ -58,7 +58,7 @@ test('a program without a version is taken for a current one, until it refuses',
   assert.equal(program.demote(found, ['-j', 'status'], "error: unexpected argument '-j' found"), true);
   assert.equal(program.demote(found, ['mode'], "error: unrecognized subcommand 'mode'"), true);
   assert.equal(program.demote(found, ['mode'], "error: unrecognized subcommand 'mode'"), false);
-  assert.deepEqual((await program.current())?.can, { grouped: false, json: false, protocol: true });
+  assert.deepEqual((await program.current())?.can, { grouped: false, json: false, protocol: true, httpProxy: false });
 });
 
 test('a stated version is believed about command names', async t => {

@@ -20,13 +20,24 @@ interface Setup {
   fake?: string;
   accepted?: boolean;
   missing?: boolean;
+  /** Proxy mode really listens, on this port. */
+  proxyPort?: number;
 }
 
 /** A started tunnel over an executable that counts how often it is spawned. */
 async function setup(t: test.TestContext, options: Setup = {}) {
   const place = folder();
-  const cli = await emulator({ version: options.version, faults: undefined, connectMs: options.connectMs ?? 30 });
-  await cli.control(...(options.faults ? ['reset', `fault=${options.faults}`] : ['reset']));
+  const cli = await emulator({
+    version: options.version,
+    faults: undefined,
+    connectMs: options.connectMs ?? 30,
+    proxy: options.proxyPort !== undefined,
+  });
+  await cli.control(
+    'reset',
+    ...(options.faults ? [`fault=${options.faults}`] : []),
+    ...(options.proxyPort ? [`settings.proxyPort=${options.proxyPort}`] : []),
+  );
   const counted = (bin: string) => `echo "$*" >> ${place.path}/runs\n${options.fake ?? `exec ${bin} "$@"`}`;
   if (!options.missing) place.script('warp-cli', counted(cli.bin));
   const acceptedTerms = join(place.path, 'state/accepted-terms');
@@ -160,7 +171,6 @@ test('no action spawns more than four processes, re-reads included', async t => 
   const actions: [ActionName, string?][] = [
     ['setMode', 'warp+doh'],
     ['setProtocol', 'WireGuard'],
-    ['enableLocalProxy'],
     ['addSplitRange', '192.0.2.0/24'],
     ['addSplitHost', '*.example.com'],
     ['resetSplitIps'],
@@ -177,22 +187,6 @@ test('no action spawns more than four processes, re-reads included', async t => 
     t.diagnostic(`${action}: ${processes.join(' | ')}`);
   }
   assert.match(await cli.control('show'), /settings/);
-});
-
-test('the local proxy gets MASQUE first, and its port is told', async t => {
-  const { tunnel, state, runs, spawned } = await setup(t);
-  await tunnel.perform('setProtocol', 'WireGuard');
-  const processes = await spawned(() => tunnel.perform('enableLocalProxy'));
-  assert.ok(processes.length <= 4, processes.join(' | '));
-  const order = runs().filter(run => run === 'tunnel protocol set MASQUE' || run === 'mode proxy');
-  assert.deepEqual(order, ['tunnel protocol set MASQUE', 'mode proxy']);
-  const { settings, tunnel: facts } = state.snapshot();
-  assert.deepEqual([settings.Mode, settings['WARP tunnel protocol'], facts.proxyPort], ['proxy', 'MASQUE', 40000]);
-  assert.deepEqual(
-    (await spawned(() => tunnel.perform('enableLocalProxy'))).filter(run => run.includes('protocol')),
-    [],
-    'nothing to change any more',
-  );
 });
 
 test('a change made elsewhere arrives by itself', async t => {

@@ -17,19 +17,20 @@ test('text without a version has none', () => {
 });
 
 test('capabilities begin with the release that brought them', () => {
-  const table: [string | null, grouped: boolean, json: boolean, protocol: boolean][] = [
-    ['0.2.0', false, false, false],
-    ['2022.4.235', false, false, false],
-    ['2023.7.159.0', false, false, false],
-    ['2024.2.62', true, false, false],
-    ['2024.6.497', true, false, false],
-    ['2024.9.346', true, true, false],
-    ['2024.12.554', true, true, true],
-    ['2026.10.1', true, true, true],
-    [null, true, true, true],
+  const table: [string | null, grouped: boolean, json: boolean, protocol: boolean, httpProxy: boolean][] = [
+    ['0.2.0', false, false, false, false],
+    ['2022.4.235', false, false, false, false],
+    ['2023.7.159.0', false, false, false, false],
+    ['2024.2.62', true, false, false, false],
+    ['2024.6.497', true, false, false, false],
+    ['2024.9.346', true, true, false, false],
+    ['2024.12.554', true, true, true, false],
+    ['2025.8.779', true, true, true, true],
+    ['2026.10.1', true, true, true, true],
+    [null, true, true, true, true],
   ];
-  for (const [version, grouped, json, protocol] of table) {
-    assert.deepEqual(capabilitiesOf(version), { grouped, json, protocol }, String(version));
+  for (const [version, grouped, json, protocol, httpProxy] of table) {
+    assert.deepEqual(capabilitiesOf(version), { grouped, json, protocol, httpProxy }, String(version));
   }
 });
 
