@@ -184,21 +184,3 @@ test('an argument that the daemon rejects is wrong usage', async t => {
   assert.equal(code, 2);
   assert.match(stderr, /expected a port from 1 to 65535/);
 });
-
-for (const words of [
-  ['killswitch'],
-  ['killswitch', 'on', '--allow-lan'],
-  ['killswitch', 'off'],
-  ['apps'],
-  ['apps', 'launch', 'x'],
-  ['update'],
-]) {
-  test(`${words.join(' ')} says plainly that it is not in this version`, async t => {
-    const home = createHome(t);
-    await startDaemon(t, home);
-    const { code, stdout, stderr } = await culvert(home, words);
-    assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^culvert: .* is not part of version /);
-    assert.equal(JSON.parse((await culvert(home, [...words, '--json'])).stderr).code, 'not-implemented');
-  });
-}
