@@ -56,8 +56,11 @@ export interface UpdatesControl {
   /** With `updates.checkOnStartup`: checks once, later. What it finds is published as `update`. */
   start(): void;
   stop(): Promise<void>;
-  /** Never rejects: why no answer could be had stands in `problem`. */
-  check(): Promise<UpdateCheck>;
+  /**
+   * Never rejects: why no answer could be had stands in `problem`.
+   * @param fresh looks now, instead of repeating what was found a few minutes ago.
+   */
+  check(fresh?: boolean): Promise<UpdateCheck>;
   /** @throws Problem update-refused (with `reason`), update-not-applicable, update-failed, busy */
   apply(): Promise<UpdateResponse>;
   /** @throws Problem as `apply` */

@@ -52,8 +52,8 @@ const SOCKET_PATH_BYTES = 107;
  * Takes the lock, or tells who has it. A holder that is gone (killed, or not yet reaped) holds nothing.
  * The lock appears complete or not at all: a private file is linked into its place.
  */
-export function acquire(paths: Paths): { release(): void } | { heldBy: number } {
-  const lock = `${paths.runtime}/lock`;
+export function acquire({ runtime }: Pick<Paths, 'runtime'>): { release(): void } | { heldBy: number } {
+  const lock = `${runtime}/lock`;
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, `${process.pid} ${startOf(process.pid)}`, { mode: 0o600 });
   try {

@@ -15,6 +15,8 @@ export interface Flags {
   port: number | undefined;
 }
 
+export type DesktopPart = 'tray' | 'panel';
+
 /** @throws TypeError in words for the user, for what is no flag or has a wrong value. */
 export function parseFlags(argv: readonly string[]): Flags {
   const { values } = parseArgs({
@@ -121,7 +123,11 @@ function healthIn(text: string): Health | null {
  * start only shows the first.
  * @returns the processes started, to be ended with the daemon.
  */
-export function startDesktop(flags: Flags, env: NodeJS.ProcessEnv, say: (line: string) => void): ChildProcess[] {
+export function startDesktop(
+  flags: Flags,
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+): { part: DesktopPart; child: ChildProcess }[] {
   const wanted = (['tray', 'panel'] as const).filter(part => flags[part]);
   if (!wanted.length) return [];
   if (!env.DISPLAY && !env.WAYLAND_DISPLAY) {
@@ -145,6 +151,6 @@ export function startDesktop(flags: Flags, env: NodeJS.ProcessEnv, say: (line: s
         say(`The ${part} could not be started (${error.message}). It needs GJS and libadwaita 1.2 (${packages}).`);
       });
       child.unref();
-      return child;
+      return { part, child };
     });
 }

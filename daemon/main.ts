@@ -7,7 +7,7 @@ import { createFeatures } from './features.ts';
 import { createFront } from './front.ts';
 import type { Daemon } from './handlers.ts';
 import { acquire, type Instance, prepareRuntime, replaceFile, running, startOf } from './instance.ts';
-import { addressesOf, type Flags, parseFlags, searchPort, startDesktop } from './launcher.ts';
+import { addressesOf, type DesktopPart, type Flags, parseFlags, searchPort, startDesktop } from './launcher.ts';
 import { createLog } from './log.ts';
 import { createNotifier } from './notify.ts';
 import { type Paths, paths as pathsOf } from './paths.ts';
@@ -38,28 +38,32 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   prepareRuntime(paths);
   const lock = acquire(paths);
   if ('heldBy' in lock) return joinRunning(running(paths), lock.heldBy, flags, env);
-  const stop = await start(flags, settings, paths, env);
-  if (!stop) return lock.release();
+  const stop = await start(flags, settings, paths, env, () => end(true));
+  const { release } = lock;
+  if (!stop) return release();
 
-  let stopping = false;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => {
-      if (stopping) return;
-      stopping = true;
-      void stop().then(() => {
-        lock.release();
-        process.exit(0);
-      });
-    });
+  let ending = false;
+  async function end(restarting: boolean): Promise<void> {
+    if (ending) return;
+    ending = true;
+    const shown = await stop!();
+    release();
+    process.exit(restarting ? (await import('./restart.ts')).startAgain(argv, flags, shown, env, say) : 0);
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(false));
 }
 
-/** Opens everything. Returns what shuts it down, or null when another Culvert of this user is used instead. */
+/**
+ * Opens everything. Returns what shuts it down, and tells what of the desktop was there until then; or null when another
+ * Culvert of this user is used instead.
+ */
 async function start(
   flags: Flags,
   settings: Settings,
   paths: Paths,
   env: NodeJS.ProcessEnv,
-): Promise<(() => Promise<void>) | null> {
+  restart: () => void,
+): Promise<(() => Promise<DesktopPart[]>) | null> {
   const { config } = settings;
   const cli = flags.demo ? programs.emulator : config.warp.cli;
   const state = createState(
@@ -124,15 +128,12 @@ async function start(
     notifier.stopping();
     clearTimeout(startingTunnel);
     watching.close();
-    for (const child of desktop) child.kill();
+    const shown = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
+    for (const { child } of shown) child.kill();
     await Promise.all([front.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
     for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
+    return shown.map(({ part }) => part);
   };
-}
-
-/** What `Ground.restart` asks for. */
-function restart(): void {
-  process.kill(process.pid, 'SIGTERM');
 }
 
 /** The check of the token that requests from other addresses need; the token is made where there is none. */

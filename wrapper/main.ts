@@ -29,10 +29,15 @@ async function main(argv: string[]): Promise<void> {
     const end = await run(cli, original, argv.slice(3), context);
     endAs(end.exit, end.signal);
   }
-  const programs = { node: process.execPath, bundle: program };
+  const programs = { node: process.execPath, bundle: stable(program) };
   const { runCommands, runAuth } = await import('./manage.ts');
   if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
+}
+
+/** A user installation has a tree for each version, and a link to the one in use, which shims have to name. */
+function stable(file: string): string {
+  return file.replace(/\/culvert\/versions\/[^/]+(?=\/share\/culvert\/wrap\/[^/]+$)/, '/culvert/current');
 }
 
 function fail(error: unknown): void {

@@ -128,7 +128,9 @@ export const endpoints = {
     problems: ['app-not-found', 'app-not-launchable', 'config-not-writable'],
   },
   'GET /api/update/check': {
-    summary: 'Whether a newer release exists; what could not be had stands in `problem`',
+    summary:
+      'Whether a newer release exists; what could not be had stands in `problem`. An answer serves for minutes, unless `fresh=1`',
+    query: z.strictObject({ fresh: z.optional(Flag) }),
     response: s.UpdateCheck,
   },
   'POST /api/update/apply': {

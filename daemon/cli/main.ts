@@ -45,6 +45,11 @@ async function main(words: string[]): Promise<number> {
     await generate(words[1]);
     return EXIT.ok;
   }
+  if (words[0] === '__install' || words[0] === '__uninstall') {
+    const { installCommand, uninstallCommand } = await import('./install.ts');
+    const command = words[0] === '__install' ? installCommand : uninstallCommand;
+    return command(words.slice(1), env, line => void stdout.write(`${line}\n`));
+  }
   const style = createStyle(wantsColour(stdout, env));
   const { run, args, options } = await parse(words.length ? words : ['--help'], style);
   const where = paths(env);

@@ -333,6 +333,19 @@ export const TABLE: readonly Group[] = [
             summary: 'look for a newer release',
             load: async () => (await import('./update.ts')).checkUpdate,
           },
+          {
+            name: 'apply',
+            summary: 'install the newest release, and restart as it',
+            details:
+              'What is fetched is verified before it is used. The version before is kept: culvert update rollback.',
+            load: async () => (await import('./update.ts')).applyUpdate,
+          },
+          {
+            name: 'rollback',
+            summary: 'go back to the version before the last update',
+            details: 'The version that was left is not offered again; culvert update apply installs it all the same.',
+            load: async () => (await import('./update.ts')).rollBack,
+          },
         ],
       },
       {

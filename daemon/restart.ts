@@ -1,0 +1,48 @@
+// How the daemon is started again as what is installed by then, when an update or a rollback has replaced it.
+import { spawn } from 'node:child_process';
+import type { DesktopPart, Flags } from './launcher.ts';
+import { programs } from './place.ts';
+
+/** Exit status on which the user unit starts the daemon again (RestartForceExitStatus= in data/culvert.service.in). */
+export const RESTART = 75;
+
+/**
+ * Starts the daemon that is installed now with the flags of this one, unless systemd does. To be called when the ports
+ * and the lock are free again.
+ * @param argv this daemon's arguments
+ * @param shown what of the desktop was there until now; what the user has closed stays closed
+ * @returns the exit status to end with
+ */
+export function startAgain(
+  argv: readonly string[],
+  flags: Flags,
+  shown: readonly DesktopPart[],
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+): number {
+  if (isUnit(env)) return RESTART;
+  const closed = (['tray', 'panel'] as const).filter(part => flags[part] && !shown.includes(part));
+  say('Starting again as what is installed now; it goes on in the background.');
+  const next = spawn(programs.culvert, [...argv, ...closed.map(part => `--no-${part}`)], {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: outside(env),
+  });
+  next.on('error', error => say(`${programs.culvert} could not be started: ${error.message}. Start it by hand.`));
+  next.unref();
+  return next.pid === undefined ? 1 : 0;
+}
+
+/**
+ * Whether this is the main process of a unit that systemd waits for with Type=notify, as ours is: what a desktop starts
+ * as a unit has no NOTIFY_SOCKET, and what only inherited one has another pid (SYSTEMD_EXEC_PID, since systemd 248).
+ */
+export function isUnit(env: NodeJS.ProcessEnv, pid = process.pid): boolean {
+  return Boolean(env.NOTIFY_SOCKET) && (env.SYSTEMD_EXEC_PID === undefined || env.SYSTEMD_EXEC_PID === String(pid));
+}
+
+/** The environment without what the runtime of the AppImage that ends here has set. */
+function outside(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { APPIMAGE: _, APPDIR: __, ARGV0: ___, OWD: ____, ...rest } = env;
+  return rest;
+}

@@ -1,0 +1,85 @@
+// Files and links that are replaced as a whole: whoever is killed in between leaves the old one or the new one.
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
+
+/**
+ * The name under which a file is made before it takes its place. Always the same, so that what a killed run left is
+ * replaced by the next; writers of one file take turns by the lock of what they belong to.
+ */
+export function temporaryOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.culvert-new`);
+}
+
+/** Opens a new file for writing that nobody else could have put there. */
+export function create(path: string, mode: number): number {
+  rmSync(path, { force: true });
+  return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+}
+
+/** @throws NodeJS.ErrnoException */
+export function replaceFile(path: string, text: string, mode: number): void {
+  const temporary = temporaryOf(path);
+  try {
+    const fd = create(temporary, mode);
+    try {
+      writeFileSync(fd, text);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  syncDirectory(dirname(path));
+}
+
+/** @throws NodeJS.ErrnoException */
+export function replaceLink(path: string, target: string): void {
+  const temporary = temporaryOf(path);
+  try {
+    rmSync(temporary, { force: true });
+    symlinkSync(target, temporary);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  syncDirectory(dirname(path));
+}
+
+/** Makes renames in a directory durable. */
+export function syncDirectory(directory: string): void {
+  const fd = openSync(directory, O_RDONLY | O_DIRECTORY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Where a symbolic link leads, as it is written; null for anything else. */
+export function linkAt(path: string): string | null {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null;
+}
+
+/** Bytes that this user can still write where a directory lies. */
+export function freeSpace(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
