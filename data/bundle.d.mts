@@ -13,3 +13,11 @@ export function bundleProgram(
   directory: string,
   define?: Record<string, string>,
 ): string[];
+/** Entry of each program for GJS. */
+export const gjsPrograms: Record<'panel' | 'tray' | 'killswitch', string>;
+/** Bundles programs for GJS as `NAME.js` in a directory. @returns absolute paths of the sources that went in. */
+export function bundleGjs(
+  names: readonly (keyof typeof gjsPrograms)[],
+  directory: string,
+  define?: Record<string, string>,
+): string[];

@@ -14,6 +14,13 @@ export const programs = {
   manifest: 'manifest/main.ts',
 };
 
+/** Each becomes one file, `panel.js`. */
+export const gjsPrograms = {
+  panel: 'gnome/panel/main.ts',
+  tray: 'gnome/tray/main.ts',
+  killswitch: 'daemon/killswitch/service/main.ts',
+};
+
 /** What every bundle has in common, also those for GJS. */
 export const common = {
   absWorkingDir: root,
@@ -87,4 +94,21 @@ function neededAtOnce(outputs) {
   };
   visit('main.js');
   return [...order].filter(file => file !== 'main.js');
+}
+
+/** Bundles programs for GJS into `directory`. */
+export function bundleGjs(names, directory, define = {}) {
+  const { metafile } = buildSync({
+    ...common,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    entryPoints: Object.fromEntries(names.map(name => [name, gjsPrograms[name]])),
+    outdir: directory,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'firefox102', // GJS 1.74, the oldest supported
+    external: ['gi://*', 'resource://*', 'system', 'gettext', 'cairo'],
+    define,
+  });
+  return Object.keys(metafile.inputs).map(file => resolve(root, file));
 }

@@ -1,0 +1,46 @@
+// What the root service keeps: its wish and its pause in a directory of its own, and the state that everyone may read.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import type { FileName, Files } from '../switch.ts';
+
+const MOST_BYTES = 1 << 20;
+
+/** @param directory exists and belongs to root alone */
+export function createFiles(directory: string): Files {
+  const path = (name: FileName) => GLib.build_filenamev([directory, name]);
+  return {
+    read: name => readText(path(name)),
+    write: (name, text) => replaceFile(path(name), text, 0o600),
+    remove(name) {
+      try {
+        Gio.File.new_for_path(path(name)).delete(null);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+    },
+  };
+}
+
+/** Puts a file in the place of another one, durably: a reader or a crash finds the old text or the new. @throws GLib.Error */
+export function replaceFile(path: string, text: string, mode: number): void {
+  const { CONSISTENT, DURABLE } = GLib.FileSetContentsFlags;
+  GLib.file_set_contents_full(path, new TextEncoder().encode(text), CONSISTENT | DURABLE, mode);
+}
+
+/** @returns null where there is no such file. @throws Error when it is no regular file of a sensible size, or unreadable */
+export function readText(path: string): string | null {
+  try {
+    const info = Gio.File.new_for_path(path).query_info('standard::type,standard::size', 0, null);
+    if (info.get_file_type() !== Gio.FileType.REGULAR) throw new Error(`${path} is not a regular file`);
+    if (info.get_size() > MOST_BYTES) throw new Error(`${path} has more than ${MOST_BYTES} bytes`);
+    const [, bytes] = GLib.file_get_contents(path);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof GLib.Error && error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.NOT_FOUND);
+}

@@ -1,0 +1,136 @@
+// The root service: GJS, started by systemd or the system bus, so that nothing of it lies where a user can write.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import system from 'system';
+import { shippedEndpoints } from '../endpoints.ts';
+import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts';
+import { render } from '../rules.ts';
+import { createSwitch } from '../switch.ts';
+import { serve } from './bus.ts';
+import { createFiles, readText, replaceFile } from './files.ts';
+import { createKernel } from './nft.ts';
+import { createTimer } from './timer.ts';
+
+/** With nothing to guard and nobody calling, this long. */
+const IDLE_MS = 30_000;
+const FALLBACK = { allowLan: false, endpoints: shippedEndpoints() };
+
+const options = parse(system.programArgs, {
+  '--state': '/var/lib/culvert-killswitch',
+  '--run': '/run/culvert-killswitch',
+  '--nft': '/usr/sbin/nft',
+  '--guard-links': '/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system',
+});
+if (system.programArgs[0] === '--fallback') print(render(FALLBACK).trimEnd());
+else {
+  const loop = new GLib.MainLoop(null, false);
+  run(loop).catch(error => {
+    printerr(`culvert-killswitch: ${error}`);
+    system.exit(1);
+  });
+  loop.run();
+}
+
+async function run(loop: GLib.MainLoop): Promise<void> {
+  const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
+  const files = createFiles(options['--state']);
+  const stateFile = GLib.build_filenamev([options['--run'], STATE_FILE]);
+  const self = { pid: Number(GLib.file_read_link('/proc/self')), startTime: startTimeOf(readText('/proc/self/stat')) };
+  let last: Report | null = null;
+  let alarm: ReturnType<typeof setTimeout> | null = null;
+  let idle: ReturnType<typeof setTimeout> | null = null;
+
+  const write = (report: Report, process: { pid: number | null; startTime: string | null }) => {
+    const published: Published = { version: 1, ...process, ...report };
+    replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
+  };
+  const control = createSwitch({
+    kernel: createKernel(options['--nft'], () => void control.check()),
+    files,
+    clock: {
+      bootId: readProc('/proc/sys/kernel/random/boot_id').trim(),
+      uptime: () => Number(readProc('/proc/uptime').split(' ')[0]),
+      now: Date.now,
+    },
+    alarm(seconds, ring) {
+      if (alarm) clearTimeout(alarm);
+      alarm = seconds === null ? null : setTimeout(ring, Math.ceil(seconds * 1000));
+    },
+    ...createTimer(bus),
+    bootGuard: () => guarded(options['--guard-links'].split(':')),
+    publish(report) {
+      if (JSON.stringify(report) === JSON.stringify(last)) return;
+      last = report;
+      try {
+        write(report, self);
+      } catch (error) {
+        printerr(`culvert-killswitch: the state can't be published: ${(error as Error).message}`);
+      }
+      server.changed(report);
+    },
+    fallback: FALLBACK,
+  });
+  const rest = (underWay: number) => {
+    if (idle) clearTimeout(idle);
+    idle = underWay > 0 ? null : setTimeout(leave, IDLE_MS);
+  };
+  const leave = () => {
+    if (!control.idle()) return;
+    if (last) write(last, { pid: null, startTime: null });
+    loop.quit();
+  };
+  const server = serve(bus, control, rest);
+  // timers stand still in a suspended machine, a pause does not
+  bus.signal_subscribe(
+    'org.freedesktop.login1',
+    'org.freedesktop.login1.Manager',
+    'PrepareForSleep',
+    '/org/freedesktop/login1',
+    null,
+    Gio.DBusSignalFlags.NONE,
+    () => void control.check(),
+  );
+  GLib.unix_signal_add(GLib.PRIORITY_HIGH, 15, () => {
+    loop.quit(); // the rules stay
+    return GLib.SOURCE_REMOVE;
+  });
+
+  await control.start(); // before the name, so that whoever is first finds the rules in force
+  Gio.bus_own_name_on_connection(bus, BUS_NAME, Gio.BusNameOwnerFlags.NONE, null, () => {
+    printerr(`culvert-killswitch: ${BUS_NAME} belongs to another process`);
+    system.exit(1);
+  });
+  rest(0);
+}
+
+/** Whether a unit that applies the rules at boot is wanted by the boot and not masked. */
+function guarded(directories: readonly string[]): boolean {
+  const exists = (path: string) => GLib.file_test(path, GLib.FileTest.EXISTS);
+  const masked = directories.some(directory => {
+    const unit = `${directory}/culvert-killswitch-guard.service`;
+    return GLib.file_test(unit, GLib.FileTest.IS_SYMLINK) && GLib.file_read_link(unit) === '/dev/null';
+  });
+  const wanted = directories.some(directory =>
+    exists(`${directory}/sysinit.target.wants/culvert-killswitch-guard.service`),
+  );
+  return wanted && !masked;
+}
+
+function readProc(path: string): string {
+  const [, bytes] = GLib.file_get_contents(path);
+  return new TextDecoder().decode(bytes);
+}
+
+/** The command's name, in parentheses, may hold anything. */
+function startTimeOf(stat: string | null): string | null {
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+}
+
+function parse<T extends Record<string, string>>(argv: readonly string[], defaults: T): T {
+  const given: Record<string, string> = { ...defaults };
+  for (let i = 0; i + 1 < argv.length; i += 2) {
+    if (!Object.hasOwn(defaults, argv[i]!)) throw new Error(`unknown option ${argv[i]}`);
+    given[argv[i]!] = argv[i + 1]!;
+  }
+  return given as T;
+}

@@ -1,0 +1,52 @@
+// A pause's second watch: a timer of systemd that loads the stored rules, should this process not live to do it.
+import type Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { call } from './callers.ts';
+
+const RESUME_UNIT = 'culvert-killswitch-resume.service';
+
+export function createTimer(bus: Gio.DBusConnection) {
+  let armed: string | null = null;
+  const systemd = (method: string, body: GLib.Variant) =>
+    call(bus, {
+      name: 'org.freedesktop.systemd1',
+      path: '/org/freedesktop/systemd1',
+      method: `org.freedesktop.systemd1.Manager.${method}`,
+      body,
+      reply: '(o)',
+      ms: 10_000,
+    });
+
+  async function disarm(): Promise<void> {
+    const name = armed;
+    armed = null;
+    if (name) await systemd('StopUnit', new GLib.Variant('(ss)', [name, 'replace']));
+  }
+
+  return {
+    disarm,
+    /** @throws Error where systemd does not take it */
+    async arm(seconds: number): Promise<void> {
+      const before = armed;
+      // a unit's name is free again only some time after it stopped
+      const name = `culvert-killswitch-resume-${GLib.get_monotonic_time()}.timer`;
+      const properties: [string, GLib.Variant][] = [
+        ['Description', new GLib.Variant('s', 'End of the pause of the kill switch of Culvert')],
+        ['TimersMonotonic', new GLib.Variant('a(st)', [['OnActiveUSec', seconds * 1_000_000]])],
+        ['AccuracyUSec', new GLib.Variant('t', 100_000)],
+        ['RemainAfterElapse', new GLib.Variant('b', false)],
+        ['Unit', new GLib.Variant('s', RESUME_UNIT)],
+      ];
+      try {
+        await systemd('StartTransientUnit', new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'replace', properties, []]));
+      } catch (error) {
+        throw new Error(`systemd did not take the timer that ends the pause: ${(error as Error).message}`);
+      }
+      if (before) {
+        armed = before;
+        await disarm().catch(() => {});
+      }
+      armed = name;
+    },
+  };
+}
