@@ -1,7 +1,8 @@
 // The daemon's state as a client holds it: the snapshot first, then its events, and why there is none.
-import { ApiError, createClient, type Event, type Stream, type Transport, Unreachable } from '../daemon/api/client.ts';
+import { ApiError, type Client, createClient, type Event, type Transport } from '../daemon/api/client.ts';
 import type { EventName } from '../daemon/api/contract.ts';
-import type { ActionName, ConfigResponse, Snapshot } from '../daemon/api/schema.ts';
+import type { ActionName, ConfigResponse, KillSwitch, Snapshot, UpdateCheck } from '../daemon/api/schema.ts';
+import { Silence, withSilenceLimit } from './silence.ts';
 
 /** Why nothing current is known. `detail` is the daemon's or the system's own words. */
 export interface Loss {
@@ -17,6 +18,10 @@ export interface Facts {
   config: ConfigResponse | null;
   /** The action whose effect is awaited; one at a time. */
   pending: ActionName | null;
+  /** A change of the kill switch whose effect is awaited; it may wait for an administrator's password. */
+  killSwitchPending: boolean;
+  /** What the last check for updates said, or null before one. */
+  update: UpdateCheck | null;
 }
 
 export interface Model {
@@ -28,6 +33,17 @@ export interface Model {
    * @throws ApiError, Unreachable, or Error while another action is pending.
    */
   perform(action: ActionName, value?: string): Promise<void>;
+  /**
+   * Sets or, with `seconds`, pauses the kill switch; resolves when the state that came of it has arrived.
+   * @param change `seconds`: 0 ends a pause. @throws as `perform`.
+   */
+  changeKillSwitch(change: { enabled: boolean; allowLan: boolean } | { seconds: number }): Promise<void>;
+  /** Looks for a newer release. @throws ApiError, Unreachable */
+  checkUpdate(): Promise<UpdateCheck>;
+  /** Calls an endpoint whose answer is not part of the facts. */
+  call: Client['call'];
+  /** Calls `listener` with every event, after the facts have it. Returns what unsubscribes. */
+  onEvent(listener: (event: Event) => void): () => void;
   /** Has the daemon read what went stale, or with `all` everything; changes arrive as events. Never rejects. */
   refresh(which: 'stale' | 'all'): Promise<void>;
   /** Connects now instead of at the end of the back-off. */
@@ -53,6 +69,7 @@ const SHOWN_BY: Partial<Record<ActionName, EventName[]>> = {
   register: ['status', 'account'],
   setMode: ['settings'],
   setProtocol: ['settings'],
+  enableLocalProxy: ['settings'],
 };
 const STATE_EVENTS: EventName[] = ['status', 'settings', 'account', 'splitTunnel'];
 
@@ -61,8 +78,11 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
   const { backOffMs, silenceMs, settleMs } = { ...PACE, ...pace };
   const client = createClient(withSilenceLimit(transport, silenceMs));
   const listeners = new Set<() => void>();
-  const arrivals = new Set<(event: EventName) => void>();
-  let facts: Facts = { snapshot: null, loss: { code: 'starting', detail: '' }, config: null, pending: null };
+  const arrivals = new Set<(event: Event) => void>();
+  let facts: Facts = {
+    ...{ snapshot: null, loss: { code: 'starting', detail: '' }, config: null, pending: null },
+    ...{ killSwitchPending: false, update: null },
+  };
   let closed = false;
   let lastEventId: string | undefined;
   let closeStream = () => {};
@@ -78,13 +98,15 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
     if (facts.snapshot) update({ snapshot: { ...facts.snapshot, ...part, revision: Number(id) } });
   };
 
-  const receive = ({ event, id, data }: Event) => {
+  const receive = (received: Event) => {
+    const { event, id, data } = received;
     if (id) lastEventId = id;
     if (event === 'snapshot') {
       update({ snapshot: data, loss: null });
       void refresh('stale');
     } else if (event === 'stats') merge({ tunnel: data }, id);
     else if (event === 'config') update({ config: data });
+    else if (event === 'update') update({ update: data });
     else if (event === 'bye') update({ loss: { code: 'stopped', detail: data.reason } });
     else if (
       event === 'status' ||
@@ -95,7 +117,7 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
       event === 'killSwitch'
     )
       merge({ [event]: data }, id);
-    for (const arrived of [...arrivals]) arrived(event);
+    for (const arrived of [...arrivals]) arrived(received);
   };
 
   const follow = async () => {
@@ -168,6 +190,34 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
         update({ pending: null });
       }
     },
+    async changeKillSwitch(change) {
+      if (facts.killSwitchPending) throw new Error('The kill switch is being changed already');
+      const effect = awaitEvent(['killSwitch']);
+      update({ killSwitchPending: true });
+      try {
+        const measured =
+          'seconds' in change
+            ? await client.call('POST /api/killswitch/pause', { body: change })
+            : await client.call('POST /api/killswitch', { body: change });
+        // what changed nothing publishes nothing
+        if (isShown(measured, facts.snapshot?.killSwitch) || (await effect.within(settleMs))) return;
+        const { ok: _ok, ...killSwitch } = await client.call('GET /api/killswitch');
+        if (facts.snapshot) update({ snapshot: { ...facts.snapshot, killSwitch } });
+      } finally {
+        effect.cancel();
+        update({ killSwitchPending: false });
+      }
+    },
+    async checkUpdate() {
+      const found = await client.call('GET /api/update/check');
+      update({ update: found });
+      return found;
+    },
+    call: client.call,
+    onEvent(listener) {
+      arrivals.add(listener);
+      return () => arrivals.delete(listener);
+    },
     refresh,
     retry() {
       attempts = 0;
@@ -178,6 +228,7 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
       closeStream();
       wake();
       listeners.clear();
+      arrivals.clear();
     },
   };
 
@@ -185,7 +236,7 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
   function awaitEvent(names: EventName[]) {
     let seen = false;
     let tell = () => {};
-    const arrived = (event: EventName) => {
+    const arrived = ({ event }: Event) => {
       if (!names.includes(event) && event !== 'snapshot') return;
       seen = true;
       tell();
@@ -206,44 +257,14 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
   }
 }
 
-class Silence extends Unreachable {}
-
 function lossOf(error: unknown): Loss {
   if (error instanceof ApiError) return { code: 'refused', detail: error.message };
   if (error instanceof Silence) return { code: 'silent', detail: error.message };
   return { code: 'not-running', detail: error instanceof Error ? error.message : String(error) };
 }
 
-/** A stream over a Unix socket never breaks while a hung or stopped daemon holds it: only its silence shows. */
-function withSilenceLimit(transport: Transport, ms: number): Transport {
-  return {
-    request: (...request) => transport.request(...request),
-    async stream(path, headers) {
-      const stream = await transport.stream(path, headers);
-      return { ...stream, chunks: limited(stream, ms), close: () => stream.close() };
-    },
-  };
-}
-
-async function* limited(stream: Stream, ms: number): AsyncGenerator<string> {
-  let silent = false;
-  const arm = () =>
-    setTimeout(() => {
-      silent = true;
-      stream.close();
-    }, ms);
-  let timer = arm();
-  try {
-    for await (const chunk of stream.chunks) {
-      clearTimeout(timer);
-      timer = arm();
-      yield chunk;
-    }
-  } catch (error) {
-    if (!silent) throw error;
-  } finally {
-    clearTimeout(timer);
-    stream.close();
-  }
-  if (silent) throw new Silence(`Not a word for ${Math.round(ms / 1000)} s.`);
+function isShown(measured: KillSwitch, shown: KillSwitch | undefined): boolean {
+  return (
+    shown !== undefined && Object.entries(shown).every(([key, value]) => measured[key as keyof KillSwitch] === value)
+  );
 }

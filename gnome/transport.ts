@@ -11,6 +11,13 @@ Gio._promisify(Gio.DataInputStream.prototype, 'read_line_async', 'read_line_fini
 /** A daemon that accepts a stream and then says nothing is hung. */
 const OPENING_MS = 10_000;
 const BLOCK = 65_536;
+/** What waits for a password to be typed, a whole download, or a desktop under load. */
+const PATIENCE_MS: Record<string, number> = {
+  '/api/killswitch': 300_000,
+  '/api/killswitch/pause': 300_000,
+  '/api/update/apply': 3_600_000,
+  '/api/update/rollback': 300_000,
+};
 
 /**
  * Requests and event streams over the daemon's socket. Every failure of the connection is an `Unreachable`.
@@ -35,7 +42,7 @@ export function createTransport(socket: string, deadlineMs = 60_000): Transport 
   return {
     async request(method, path, headers, body) {
       const cancel = new Gio.Cancellable();
-      return within(deadlineMs, cancel, async () => {
+      return within(PATIENCE_MS[path] ?? deadlineMs, cancel, async () => {
         const { connection, input, status, fields } = await exchange(cancel, `${method} ${path}`, headers, body);
         const bytes = await readAll(input, cancel);
         connection.close(null);

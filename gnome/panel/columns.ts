@@ -1,4 +1,4 @@
-// Two children side by side where there is room, else one below the other; libadwaita 1.2 has no breakpoints.
+// Children in two columns where there is room, else one below the other; libadwaita 1.2 has no breakpoints.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -24,31 +24,49 @@ export class Columns extends Gtk.LayoutManager {
     const children = shown(widget);
     if (orientation === Gtk.Orientation.HORIZONTAL) {
       const sizes = children.map(child => child.measure(orientation, -1));
-      return [Math.max(0, ...sizes.map(size => size[0])), sum(sizes.map(size => size[1])) + GAP, -1, -1];
+      const natural = columns(children).map(column =>
+        Math.max(0, ...column.map(child => child.measure(orientation, -1)[1])),
+      );
+      return [Math.max(0, ...sizes.map(size => size[0])), sum(natural) + GAP, -1, -1];
     }
     const wide = isWide(children, forSize);
-    const sizes = children.map(child => child.measure(orientation, wide ? half(forSize) : forSize));
-    const total = (which: 0 | 1) => {
-      const lengths = sizes.map(size => size[which]);
-      return wide ? Math.max(0, ...lengths) : sum(lengths) + GAP * Math.max(0, children.length - 1);
-    };
+    const total = (which: 0 | 1) =>
+      wide
+        ? Math.max(...columns(children).map(column => stacked(column, half(forSize), which)))
+        : stacked(children, forSize, which);
     return [total(0), total(1), -1, -1];
   }
 
   override vfunc_allocate(widget: Gtk.Widget, width: number, height: number, _baseline: number): void {
     const children = shown(widget);
-    const wide = isWide(children, width);
-    let y = 0;
-    children.forEach((child, i) => {
-      if (wide) {
-        const x = widget.get_direction() === Gtk.TextDirection.RTL ? children.length - 1 - i : i;
-        place(child, x * (half(width) + GAP), 0, half(width), height);
-      } else {
-        const needed = child.measure(Gtk.Orientation.VERTICAL, width);
-        place(child, 0, y, width, needed[1]);
-        y += needed[1] + GAP;
-      }
+    if (!isWide(children, width)) {
+      pile(children, 0, 0, width);
+      return;
+    }
+    const rtl = widget.get_direction() === Gtk.TextDirection.RTL;
+    columns(children).forEach((column, i) => {
+      const x = rtl ? 1 - i : i;
+      const spare = height - stacked(column, half(width), 1);
+      pile(column, x * (half(width) + GAP), Math.max(0, spare / 2), half(width));
     });
+  }
+}
+
+/** The second child is a column of its own; what comes after it stands below the first. */
+function columns([first, second, ...rest]: Gtk.Widget[]): Gtk.Widget[][] {
+  return [first ? [first, ...rest] : [], second ? [second] : []];
+}
+
+function stacked(children: Gtk.Widget[], width: number, which: 0 | 1): number {
+  const heights = children.map(child => child.measure(Gtk.Orientation.VERTICAL, width)[which]);
+  return sum(heights) + GAP * Math.max(0, children.length - 1);
+}
+
+function pile(children: Gtk.Widget[], x: number, y: number, width: number): void {
+  for (const child of children) {
+    const height = child.measure(Gtk.Orientation.VERTICAL, width)[1];
+    place(child, x, y, width, height);
+    y += height + GAP;
   }
 }
 

@@ -8,50 +8,64 @@ import Gtk from 'gi://Gtk?version=4.0';
 /** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
 const A = Adw as unknown as Partial<typeof Adw>;
 
-/** A header bar and further top bars over `content`. */
-export function toolbarView(bars: Gtk.Widget[], content: Gtk.Widget): Gtk.Widget {
+/** Bars above and below `content`. */
+export function toolbarView(bars: Gtk.Widget[], content: Gtk.Widget, below: Gtk.Widget[] = []): Gtk.Widget {
   if (A.ToolbarView) {
     // 1.4
     const view = new A.ToolbarView({ content });
     for (const bar of bars) view.add_top_bar(bar);
+    for (const bar of below) view.add_bottom_bar(bar);
     return view;
   }
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
   for (const bar of bars) box.append(bar);
   content.vexpand = true;
   box.append(content);
+  for (const bar of below) box.append(bar);
   return box;
 }
 
+export interface BannerButton {
+  label: string;
+  activate(): void;
+}
 export interface Banner {
   widget: Gtk.Widget;
-  /** Shows the text, or with null takes the banner away. */
-  show(title: string | null): void;
+  /** Shows the text and at most one button, or with null takes the banner away. */
+  show(title: string | null, button?: BannerButton | null): void;
 }
 
-/** A bar across the window with at most one button. */
-export function createBanner(button?: { label: string; activate(): void }): Banner {
-  if (A.Banner) {
-    // 1.3
-    const banner = new A.Banner({ title: '', use_markup: false, button_label: button?.label ?? '' });
-    if (button) banner.connect('button-clicked', () => button.activate());
-    return {
-      widget: banner,
-      show(title) {
-        if (title !== null) banner.title = title;
-        banner.revealed = title !== null;
-      },
-    };
-  }
-  const label = new Gtk.Label({ wrap: true, hexpand: true, xalign: button ? 0 : 0.5, css_classes: ['heading'] });
-  if (!button) label.justify = Gtk.Justification.CENTER;
+/** A bar across the window. */
+export function createBanner(): Banner {
+  return A.Banner ? newBanner(A.Banner) : oldBanner();
+}
+
+/** 1.3 */
+function newBanner(Class: typeof Adw.Banner): Banner {
+  const banner = new Class({ title: '', use_markup: false });
+  let pressed = () => {};
+  banner.connect('button-clicked', () => pressed());
+  return {
+    widget: banner,
+    show(title, button) {
+      if (title !== null) {
+        banner.title = title;
+        banner.button_label = button?.label ?? '';
+        pressed = () => button?.activate();
+      }
+      banner.revealed = title !== null;
+    },
+  };
+}
+
+function oldBanner(): Banner {
+  const label = new Gtk.Label({ wrap: true, hexpand: true, css_classes: ['heading'] });
   const box = new Gtk.Box({ spacing: 12, css_classes: ['culvert-banner'] });
+  const widget = new Gtk.Button({ valign: Gtk.Align.CENTER });
+  let pressed = () => {};
+  widget.connect('clicked', () => pressed());
   box.append(label);
-  if (button) {
-    const widget = new Gtk.Button({ label: button.label, valign: Gtk.Align.CENTER });
-    widget.connect('clicked', () => button.activate());
-    box.append(widget);
-  }
+  box.append(widget);
   const revealer = new Gtk.Revealer({ child: box });
   // a closed revealer still has its child in the tree of a screen reader
   revealer.visible = false;
@@ -60,9 +74,14 @@ export function createBanner(button?: { label: string; activate(): void }): Bann
   });
   return {
     widget: revealer,
-    show(title) {
+    show(title, button) {
       if (title !== null) {
         label.label = title;
+        label.xalign = button ? 0 : 0.5;
+        label.justify = button ? Gtk.Justification.LEFT : Gtk.Justification.CENTER;
+        widget.visible = Boolean(button);
+        widget.label = button?.label ?? '';
+        pressed = () => button?.activate();
         revealer.visible = true;
       }
       revealer.reveal_child = title !== null;
@@ -77,14 +96,19 @@ export interface Question {
   /** The first is what closing the dialog means. */
   responses: [id: string, label: string][];
   suggested?: string;
+  destructive?: string;
   extra?: Gtk.Widget;
 }
 
 /** Asks, and resolves with the chosen response's id. */
-export function ask(parent: Gtk.Window, { heading, body, responses, suggested, extra }: Question): Promise<string> {
+export function ask(
+  parent: Gtk.Window,
+  { heading, body, responses, suggested, destructive, extra }: Question,
+): Promise<string> {
   const fill = (dialog: Adw.AlertDialog | Adw.MessageDialog) => {
     for (const [id, label] of responses) dialog.add_response(id, label);
     if (suggested) dialog.set_response_appearance(suggested, Adw.ResponseAppearance.SUGGESTED);
+    if (destructive) dialog.set_response_appearance(destructive, Adw.ResponseAppearance.DESTRUCTIVE);
     dialog.set_default_response(suggested ?? responses[0]![0]);
     dialog.set_close_response(responses[0]![0]);
     if (extra) dialog.set_extra_child(extra);
@@ -157,7 +181,7 @@ export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): 
 }
 
 /** At the end the engine frees windows in any order, and GTK stumbles over one that still points to its freed parent. */
-function presentOver(dialog: Gtk.Window): void {
+export function presentOver(dialog: Gtk.Window): void {
   dialog.connect('unmap', () => dialog.set_transient_for(null));
   dialog.present();
 }
@@ -203,4 +227,9 @@ export function textColour(widget: Gtk.Widget): { red: number; green: number; bl
   const able = widget as Partial<Pick<Gtk.Widget, 'get_color'>>;
   // 4.10; the style context is deprecated since
   return able.get_color ? able.get_color.call(widget) : widget.get_style_context().get_color();
+}
+
+/** What a screen reader calls a row of a list; before 4.12 it reads what stands in the row. */
+export function nameListItem(item: Gtk.ListItem, label: string): void {
+  if ('accessible_label' in item) item.accessible_label = label;
 }

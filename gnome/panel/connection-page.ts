@@ -3,17 +3,22 @@ import './resource.ts';
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import Pango from 'gi://Pango?version=1.0';
-import type { ActionName, Mode, Protocol, Snapshot } from '../../daemon/api/schema.ts';
+import type { Mode, Protocol, Snapshot } from '../../daemon/api/schema.ts';
+import { describeProxy } from '../apps-view.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../format.ts';
 import { _, words } from '../i18n.ts';
-import { durationTitle, modeName, type Tone, type View } from '../view.ts';
+import { describe, durationTitle, modeName, type Tone, type View } from '../view.ts';
 import { fill } from '../words.ts';
 import { Choice } from './choice.ts';
 import { Columns } from './columns.ts';
 import { announce } from './compat.ts';
+import { type ConfirmedSwitch, confirmSwitch } from './confirmed-switch.ts';
+import { copyButton } from './copy.ts';
+import { type FactRow, factRow } from './fact-row.ts';
 import type { Graph } from './graph.ts';
 import './graph.ts';
+import { KillSwitchGroup } from './killswitch-group.ts';
+import type { Shell } from './shell.ts';
 
 const MODES: Mode[] = ['warp', 'warp+doh', 'warp+dot', 'doh', 'dot', 'proxy', 'tunnel_only'];
 const PROTOCOLS: Protocol[] = ['MASQUE', 'WireGuard'];
@@ -53,48 +58,63 @@ export class ConnectionPage extends Adw.Bin {
   declare readonly _mode: Adw.ComboRow;
   declare readonly _protocol: Adw.ComboRow;
 
-  readonly #perform: (action: ActionName, value?: string) => void;
+  readonly #shell: Shell;
+  readonly #switch: ConfirmedSwitch;
   readonly #mode: Choice;
   readonly #protocol: Choice;
+  readonly #killSwitch: KillSwitchGroup;
   readonly #rows: Record<'duration' | 'endpoint' | 'colo' | 'transport' | 'received' | 'sent', FactRow>;
+  readonly #proxy: FactRow;
   #view: View | null = null;
   #snapshot: Snapshot | null = null;
-  #settingSwitch = false;
 
-  /** @param perform asks the daemon for an action; it comes back through `show`. */
-  constructor(perform: (action: ActionName, value?: string) => void) {
+  constructor(shell: Shell) {
     super();
-    this.#perform = perform;
+    this.#shell = shell;
     this._columns.layout_manager = new Columns();
     this.#mode = new Choice(
       this._mode,
       MODES,
       mode => modeName(mode, words).title,
-      mode => perform('setMode', mode),
+      mode => void shell.perform('setMode', mode),
     );
     this.#protocol = new Choice(
       this._protocol,
       PROTOCOLS,
       name => name,
-      name => perform('setProtocol', name),
+      name => void shell.perform('setProtocol', name),
     );
+    const row = (title: string) => factRow(this._facts, title);
     this.#rows = {
-      duration: this.#row(''),
-      endpoint: this.#row(_('Endpoint')),
-      colo: this.#row(_('Data centre')),
-      transport: this.#row(_('Transport')),
-      received: this.#row(_('Received')),
-      sent: this.#row(_('Sent')),
+      duration: row(''),
+      endpoint: row(_('Endpoint')),
+      colo: row(_('Data centre')),
+      transport: row(_('Transport')),
+      received: row(_('Received')),
+      sent: row(_('Sent')),
     };
-    this._toggle.connect('state-set', () => this.#flipped());
-    this._connect.connect('clicked', () => perform('connect'));
-    this._disconnect.connect('clicked', () => perform('disconnect'));
+    const proxyAddress = () => describeProxy(shell.model.facts(), words).address ?? '';
+    const copied = () => shell.say(_('Copied to the clipboard'));
+    this.#proxy = factRow(
+      this._facts,
+      _('Local proxy'),
+      copyButton(_('Copy the proxy’s address'), proxyAddress, copied),
+    );
+    this.#killSwitch = new KillSwitchGroup(shell);
+    this._columns.append(this.#killSwitch);
+    this.#switch = confirmSwitch(this._toggle, () => {
+      const action = this.#view?.toggle.action;
+      if (action) void shell.perform(action);
+    });
+    this._connect.connect('clicked', () => void shell.perform('connect'));
+    this._disconnect.connect('clicked', () => void shell.perform('disconnect'));
   }
 
-  /** Shows a state; the switch stands where that state says, whatever was clicked. */
-  showState(view: View, snapshot: Snapshot | null): void {
+  refreshState(): void {
     const before = this.#view;
-    [this.#view, this.#snapshot] = [view, snapshot];
+    const facts = this.#shell.model.facts();
+    const view = describe(facts, words);
+    [this.#view, this.#snapshot] = [view, facts.snapshot];
     this._icon.icon_name = view.icon;
     for (const tone of TONES) {
       if (tone === view.tone) this._hero.add_css_class(`tone-${tone}`);
@@ -109,11 +129,12 @@ export class ConnectionPage extends Adw.Bin {
     const either = view.look === 'unknown' && view.settable;
     this._choice.visible = either;
     this._toggle.visible = !either;
-    this.#setSwitch(view.toggle.on);
-    this._toggle.sensitive = view.toggle.sensitive;
+    this.#switch.show(view.toggle.on, view.toggle.sensitive);
     this._toggle.tooltip_text = view.toggle.sensitive ? view.toggle.label : '';
 
     this._details.sensitive = view.look !== 'unavailable';
+    this.#killSwitch.refreshState();
+    this.#proxy.show(describeProxy(facts, words).address);
     this.#mode.show(view.mode, view.settable);
     this._mode.subtitle = view.mode === null ? '' : modeName(view.mode, words).subtitle;
     this.#protocol.show(view.protocol, view.settable);
@@ -122,6 +143,7 @@ export class ConnectionPage extends Adw.Bin {
 
   /** Moves what only time moves. */
   tick(): void {
+    this.#killSwitch.tick();
     const { duration } = this.#rows;
     const title = this.#view && durationTitle(this.#view.look, words);
     if (!title || !this.#snapshot) {
@@ -175,55 +197,4 @@ export class ConnectionPage extends Adw.Bin {
       ],
     );
   }
-
-  /**
-   * A click moves a GtkSwitch before it asks. It goes back at once to what is confirmed, and the event will move it;
-   * not from within the signal, after which GtkSwitch still tells screen readers where it had been moved.
-   */
-  #flipped(): boolean {
-    if (this.#settingSwitch || !this.#view) return false;
-    void Promise.resolve().then(() => {
-      const { toggle } = this.#view!;
-      this.#setSwitch(toggle.on);
-      if (toggle.sensitive && toggle.action) this.#perform(toggle.action);
-    });
-    return true;
-  }
-
-  #setSwitch(on: boolean): void {
-    this.#settingSwitch = true;
-    this._toggle.active = on;
-    this._toggle.state = on;
-    this.#settingSwitch = false;
-  }
-
-  #row(title: string): FactRow {
-    const value = new Gtk.Label({
-      selectable: true,
-      wrap: true,
-      wrap_mode: Pango.WrapMode.WORD_CHAR,
-      natural_wrap_mode: Gtk.NaturalWrapMode.NONE,
-      xalign: 1,
-      justify: Gtk.Justification.RIGHT,
-      css_classes: ['dim-label', 'numeric'],
-    });
-    value.can_focus = false;
-    const row = new Adw.ActionRow({ title, activatable: false, focusable: true });
-    row.add_suffix(value);
-    this._facts.add(row);
-    const show = (text: string | null) => {
-      row.visible = text !== null;
-      value.label = text ?? '';
-      // the title is its name already
-      row.update_property([Gtk.AccessibleProperty.DESCRIPTION], [text ?? '']);
-    };
-    show(null);
-    return { row, show };
-  }
-}
-
-interface FactRow {
-  row: Adw.ActionRow;
-  /** null takes the row away. */
-  show(text: string | null): void;
 }

@@ -11,6 +11,7 @@ import { createModel, type Model } from '../model.ts';
 import { APP_ID, icondir, socketPath } from '../place.ts';
 import { createTransport } from '../transport.ts';
 import { showAbout, showShortcuts } from './compat.ts';
+import { PAGES } from './shell.ts';
 import { Window } from './window.ts';
 
 declare const __VERSION__: string;
@@ -35,6 +36,10 @@ class Application extends Adw.Application {
     this.set_accels_for_action('window.close', ['<primary>w']);
     this.set_accels_for_action('win.toggle', ['<primary>t']);
     this.set_accels_for_action('win.refresh', ['<primary>r', 'F5']);
+    this.set_accels_for_action('win.search', ['<primary>f']);
+    PAGES.forEach((page, i) => {
+      this.set_accels_for_action(`win.page::${page}`, [`<primary>${i + 1}`, `<alt>${i + 1}`]);
+    });
   }
 
   override vfunc_activate(): void {
@@ -52,7 +57,7 @@ class Application extends Adw.Application {
   #rebuild(): void {
     const old = this.get_windows().find(window => window instanceof Window);
     if (!old) return;
-    const window = new Window(this, this.#model);
+    const window = new Window(this, this.#model, old.page);
     window.set_default_size(old.get_width(), old.get_height());
     window.present();
     old.destroy();
@@ -86,6 +91,15 @@ class Application extends Adw.Application {
         [
           [_('Connect or disconnect'), '<Primary>t'],
           [_('Read everything again'), '<Primary>r'],
+        ],
+      ],
+      [
+        _('Pages'),
+        [
+          [_('Connection'), '<Primary>1'],
+          [_('Apps'), '<Primary>2'],
+          [_('Console'), '<Primary>3'],
+          [_('Search'), '<Primary>f'],
         ],
       ],
       [

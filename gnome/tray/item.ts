@@ -69,25 +69,24 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
   });
   item.export(bus, ITEM_PATH);
 
+  const find = (id: number) => flat(shown.entries).find(entry => entry.id === id);
   const chosen = (id: number, event: string) => {
-    const entry = shown.entries.find(candidate => candidate.id === id);
+    const entry = find(id);
     if (event === 'clicked' && entry?.enabled) handlers.chosen(entry);
   };
-  const known = (id: number) => id === 0 || shown.entries.some(entry => entry.id === id);
-  const propertiesOf = (id: number) =>
-    id === 0 ? { 'children-display': text('submenu') } : properties(shown.entries.find(entry => entry.id === id)!);
+  const known = (id: number) => id === 0 || find(id) !== undefined;
+  const propertiesOf = (id: number) => (id === 0 ? { 'children-display': text('submenu') } : properties(find(id)!));
   const menu = Gio.DBusExportedObject.wrapJSObject(MENU_XML, {
     Version: 3,
     TextDirection: 'ltr',
     Status: 'normal',
     IconThemePath: [],
     GetLayout(parent: number, depth: number) {
-      const nested = parent === 0 && depth !== 0;
-      const children = nested ? shown.entries.map(entry => layout(entry.id, properties(entry))) : [];
-      return [revision, [parent, known(parent) ? propertiesOf(parent) : {}, children]];
+      const entries = parent === 0 ? shown.entries : (find(parent)?.children ?? []);
+      return [revision, [parent, known(parent) ? propertiesOf(parent) : {}, layouts(entries, depth)]];
     },
     GetGroupProperties(ids: number[]) {
-      const asked = ids.length ? ids.filter(known) : [0, ...shown.entries.map(entry => entry.id)];
+      const asked = ids.length ? ids.filter(known) : [0, ...flat(shown.entries).map(entry => entry.id)];
       return asked.map(id => [id, propertiesOf(id)]);
     },
     GetProperty: (id: number, name: string) => (known(id) ? propertiesOf(id)[name] : undefined) ?? text(''),
@@ -121,12 +120,13 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
       if (next.icon !== before.icon) item.emit_signal('NewIcon', null as never);
       if (JSON.stringify(next.tooltip) !== JSON.stringify(before.tooltip) || next.icon !== before.icon)
         item.emit_signal('NewToolTip', null as never);
-      const ids = (entries: Entry[]) => entries.map(entry => entry.id).join();
-      if (ids(next.entries) !== ids(before.entries)) {
+      const [now, then] = [flat(next.entries), flat(before.entries)];
+      if (now.map(entry => entry.id).join() !== then.map(entry => entry.id).join()) {
         menu.emit_signal('LayoutUpdated', new GLib.Variant('(ui)', [++revision, 0]));
         return;
       }
-      const changed = next.entries.filter((entry, i) => JSON.stringify(entry) !== JSON.stringify(before.entries[i]));
+      const looks = ({ label, enabled, checked }: Entry) => JSON.stringify([label, enabled, checked]);
+      const changed = now.filter((entry, i) => looks(entry) !== looks(then[i]!));
       if (!changed.length) return;
       revision++;
       const updates = changed.map(entry => [entry.id, properties(entry)]);
@@ -153,12 +153,28 @@ async function register(bus: Gio.DBusConnection, hostless: () => void): Promise<
 /** Every property each time, since a host keeps what it was told before. */
 function properties(entry: Entry): Record<string, GLib.Variant> {
   if (entry.label === null) return { type: text('separator') };
-  // an underscore would mark a mnemonic
-  return { label: text(entry.label.replaceAll('_', '__')), enabled: new GLib.Variant('b', entry.enabled) };
+  return {
+    // an underscore would mark a mnemonic
+    label: text(entry.label.replaceAll('_', '__')),
+    enabled: new GLib.Variant('b', entry.enabled),
+    ...(entry.checked === undefined
+      ? {}
+      : { 'toggle-type': text('checkmark'), 'toggle-state': new GLib.Variant('i', Number(entry.checked)) }),
+    ...(entry.children ? { 'children-display': text('submenu') } : {}),
+  };
 }
 
-function layout(id: number, own: Record<string, GLib.Variant>): GLib.Variant {
-  return variant('(ia{sv}av)', [id, own, []]);
+/** @param depth how many levels are asked for; -1 for all. */
+function layouts(entries: Entry[], depth: number): GLib.Variant[] {
+  if (depth === 0) return [];
+  return entries.map(entry =>
+    variant('(ia{sv}av)', [entry.id, properties(entry), layouts(entry.children ?? [], depth - 1)]),
+  );
+}
+
+/** With the entries of submenus. */
+function flat(entries: Entry[]): Entry[] {
+  return entries.flatMap(entry => [entry, ...(entry.children ?? [])]);
 }
 
 function text(value: string): GLib.Variant {

@@ -3,6 +3,7 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { exit, gc } from 'system';
 import { _, followLocale, words } from '../i18n.ts';
+import { describeKillSwitch, nextMinute } from '../killswitch-view.ts';
 import { createModel } from '../model.ts';
 import { socketPath, TRAY_NAME } from '../place.ts';
 import { startDaemon } from '../start.ts';
@@ -11,7 +12,7 @@ import { describe } from '../view.ts';
 import { notify, openPanel, quitPanel, stopDaemon } from './desktop.ts';
 import { loadIcons, type Pixmaps } from './icons.ts';
 import { type Appearance, createItem } from './item.ts';
-import { type Command, menuOf, tooltipOf } from './menu.ts';
+import { type Command, menuOf, type Shown, tooltipOf } from './menu.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
@@ -38,11 +39,18 @@ function run(bus: Gio.DBusConnection): void {
     const key = `${view.look} ${view.tone}`;
     if (drawn?.key !== key) drawn = { key, pixmaps: icon(view.look, view.tone) };
     const stopped = facts.loss?.code === 'not-running' || facts.loss?.code === 'stopped';
-    return { icon: drawn.pixmaps, tooltip: tooltipOf(view, words), entries: menuOf(view, stopped, words) };
+    const shown: Shown = { view, killSwitch: describeKillSwitch(facts, words), stopped, now: Date.now() };
+    return { icon: drawn.pixmaps, tooltip: tooltipOf(shown, words), entries: menuOf(shown, words) };
   };
   const complain = (error: unknown) =>
     notify(bus, _('That did not work'), error instanceof Error ? error.message : String(error));
   const act = (command: Command) => {
+    if (typeof command === 'object') {
+      const { allowLan = false } = model.facts().snapshot?.killSwitch ?? {};
+      const change = 'pause' in command ? { seconds: command.pause } : { enabled: command.killSwitch, allowLan };
+      model.changeKillSwitch(change).catch(complain);
+      return;
+    }
     switch (command) {
       case 'connect':
       case 'disconnect':
@@ -76,10 +84,19 @@ function run(bus: Gio.DBusConnection): void {
         `culvert tray: ${_('This desktop shows no tray icons (GNOME needs the AppIndicator extension). Use the window.')}`,
       ),
   });
-  model.subscribe(() => {
-    followLocale(model.facts().config);
+  let countdown: ReturnType<typeof setTimeout> | null = null;
+  const show = () => {
     item.show(appearance());
     collectWhenQuiet();
+    // a pause counts down by the minute; otherwise nothing runs here
+    if (countdown) clearTimeout(countdown);
+    const until = model.facts().snapshot?.killSwitch.pausedUntil;
+    const wait = until ? nextMinute(Date.parse(until), Date.now()) : null;
+    countdown = wait === null ? null : setTimeout(show, wait);
+  };
+  model.subscribe(() => {
+    followLocale(model.facts().config);
+    show();
   });
   collectWhenQuiet();
 }

@@ -1,8 +1,17 @@
-// Pure: what is known of the tunnel -> the tray's menu and tooltip.
+// Pure: what is known of tunnel and kill switch -> the tray's menu and tooltip.
+import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../killswitch-view.ts';
 import { modeName, type View } from '../view.ts';
 import { fill, type Words } from '../words.ts';
 
-export type Command = 'connect' | 'disconnect' | 'start' | 'open' | 'quit';
+export type Command =
+  | 'connect'
+  | 'disconnect'
+  | 'start'
+  | 'open'
+  | 'quit'
+  | { killSwitch: boolean }
+  /** Seconds; 0 resumes. */
+  | { pause: number };
 
 export interface Entry {
   /** Stable over changes: the host keeps an item by it. 0 is the menu itself. */
@@ -11,10 +20,23 @@ export interface Entry {
   label: string | null;
   enabled: boolean;
   command: Command | null;
+  /** Of a check mark; absent where there is none. */
+  checked?: boolean;
+  /** A submenu. */
+  children?: Entry[];
 }
 
-/** Entries of the menu, the toggle first. `stopped`: no daemon runs, and one may be started. */
-export function menuOf(view: View, stopped: boolean, words: Words): Entry[] {
+export interface Shown {
+  view: View;
+  killSwitch: KillSwitchView;
+  /** No daemon runs, and one may be started. */
+  stopped: boolean;
+  /** ms since the epoch. */
+  now: number;
+}
+
+/** Entries of the menu, the toggle first. */
+export function menuOf({ view, killSwitch, stopped, now }: Shown, words: Words): Entry[] {
   const { _ } = words;
   const line = (id: number, label: string): Entry => ({ id, label, enabled: false, command: null });
   const entry = (id: number, label: string, command: Command | null, enabled = true): Entry => ({
@@ -23,6 +45,7 @@ export function menuOf(view: View, stopped: boolean, words: Words): Entry[] {
     enabled,
     command,
   });
+  const separator = (id: number): Entry => ({ id, label: null, enabled: true, command: null });
   const either = view.look === 'unknown' && view.settable;
   return [
     ...(either
@@ -32,16 +55,49 @@ export function menuOf(view: View, stopped: boolean, words: Words): Entry[] {
     ...(view.mode !== null && view.look !== 'unavailable'
       ? [line(4, fill(_('Mode: %s'), modeName(view.mode, words).title))]
       : []),
-    { id: 5, label: null, enabled: true, command: null },
+    ...killSwitchEntries(killSwitch, now, words, entry, separator),
+    separator(5),
     ...(stopped ? [entry(6, _('Start Culvert'), 'start')] : []),
     entry(7, _('Open Culvert'), 'open'),
     entry(8, _('Quit'), 'quit'),
   ];
 }
 
-/** Title and text of the tooltip: the state in words, and why. */
-export function tooltipOf(view: View, words: Words): { title: string; text: string } {
-  return { title: stateLine(view, words), text: [view.sentence, view.reason].filter(Boolean).join('\n') };
+function killSwitchEntries(
+  killSwitch: KillSwitchView,
+  now: number,
+  words: Words,
+  entry: (id: number, label: string, command: Command | null, enabled?: boolean) => Entry,
+  separator: (id: number) => Entry,
+): Entry[] {
+  const { _ } = words;
+  const { look, on, sensitive, pausable, pausedUntil } = killSwitch;
+  if (look === 'unavailable' || look === 'not-installed') return [];
+  const check = { ...entry(10, _('Kill Switch'), { killSwitch: !on }, sensitive), checked: on };
+  if (pausedUntil !== null) {
+    const minutes = pauseMinutes(pausedUntil, now);
+    // Translators: %d is a number of minutes
+    const label = fill(words.ngettext('Resume (%d minute left)', 'Resume (%d minutes left)', minutes), minutes);
+    return [separator(9), check, entry(15, label, { pause: 0 }, sensitive)];
+  }
+  if (!on) return [separator(9), check];
+  const children = PAUSES.map((minutes, i) => entry(12 + i, pauseName(minutes, words), { pause: minutes * 60 }));
+  return [separator(9), check, { ...entry(11, _('Pause Kill Switch'), null, pausable), children }];
+}
+
+/** Title and text of the tooltip: the state in words, why, and what the kill switch does where it is not off. */
+export function tooltipOf({ view, killSwitch, now }: Shown, words: Words): { title: string; text: string } {
+  const { _ } = words;
+  const lines = [view.sentence, view.reason];
+  if (killSwitch.pausedUntil !== null) {
+    const minutes = pauseMinutes(killSwitch.pausedUntil, now);
+    // Translators: %d is a number of minutes
+    const left = words.ngettext('Kill switch paused, %d minute left', 'Kill switch paused, %d minutes left', minutes);
+    lines.push(fill(left, minutes));
+  } else if (!['unavailable', 'not-installed', 'off'].includes(killSwitch.look))
+    // Translators: %s is a sentence on the kill switch
+    lines.push(fill(_('Kill switch · %s'), killSwitch.sentence));
+  return { title: stateLine(view, words), text: lines.filter(Boolean).join('\n') };
 }
 
 function stateLine(view: View, { _ }: Words): string {

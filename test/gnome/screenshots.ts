@@ -4,52 +4,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Snapshot } from '../../daemon/api/schema.ts';
-import { createDaemon, type FakeDaemon, noTunnel } from './daemon.ts';
-import { type Desktop, missing, openDesktop, startDriver, until } from './desktop.ts';
+import { createDaemon, type FakeDaemon } from './daemon.ts';
+import { type Ask, type Desktop, missing, openDesktop, startDriver, until } from './desktop.ts';
+import { NO_KILL_SWITCH, noTunnel, noUpdate } from './initial.ts';
+import { APPS, SCENES, type Scene, someEntries } from './scenes.ts';
 import { XFCE_PANEL } from './xfce.ts';
 
 const OUT = fileURLToPath(new URL('../../data/screenshots', import.meta.url));
 const TALL = [440, 760] as const;
-
-interface Scene {
-  status: Partial<Snapshot['status']>;
-  /** Text that shows that the scene is complete. */
-  shows: string;
-  size?: readonly [number, number];
-  themes?: ('light' | 'dark')[];
-  emulated?: boolean;
-  mode?: string;
-}
-
-const SCENES: Record<string, Scene> = {
-  connected: { status: { state: 'connected', network: 'healthy' }, shows: 'Connected', size: [440, 1010] },
-  connecting: {
-    status: { state: 'connecting', reason: { code: null, text: 'Performing connectivity checks' } },
-    shows: 'Connecting…',
-  },
-  disconnected: {
-    status: { state: 'disconnected', reason: { code: 'Manual', text: 'Manual disconnection' } },
-    shows: 'Disconnected',
-  },
-  unable: {
-    status: { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy eyeballs failed' } },
-    shows: 'Unable to connect',
-    themes: ['light'],
-  },
-  'not-registered': { status: { blocked: 'not-registered' }, shows: 'Register' },
-  'terms-not-accepted': { status: { blocked: 'terms-not-accepted' }, shows: 'Accept…', themes: ['light'] },
-  'service-stopped': { status: { blocked: 'service-stopped' }, shows: 'Start it now:', themes: ['dark'] },
-  'cli-missing': { status: { blocked: 'cli-missing' }, shows: 'Installation Guide', themes: ['light'] },
-  'not-authorized': { status: { blocked: 'not-authorized' }, shows: 'Not authorised', themes: ['dark'] },
-  wide: { status: { state: 'connected', network: 'healthy' }, shows: 'Connected', size: [1000, 700] },
-  narrow: {
-    status: { state: 'connected', network: 'healthy' },
-    shows: 'Demo: emulated tunnel, nothing is protected',
-    size: [360, 640],
-    themes: ['light'],
-    emulated: true,
-  },
-};
+/** Of the screen. */
+const SIDE = 1300;
 
 const wanted = process.argv.slice(2);
 const absent = missing('xdotool', 'import', 'convert', 'xfce4-panel');
@@ -60,9 +24,10 @@ if (!wanted.length || wanted.includes('tray')) await takeTray();
 process.exit();
 
 async function takePanel(): Promise<void> {
-  const desktop = await openDesktop('1100x1100');
+  const desktop = await openDesktop(`${SIDE}x${SIDE}`);
   const daemon = createDaemon(desktop.socket);
   await daemon.listen();
+  desktop.start('xfwm4', ['--compositor=off']);
   const ask = startDriver(desktop, 'driver.py');
   // the accessibility bus starts on first use; a window that comes up meanwhile may miss it
   await ask({ do: 'names' });
@@ -74,35 +39,61 @@ async function takePanel(): Promise<void> {
     for (const theme of scene.themes ?? ['light', 'dark']) {
       const [width, height] = scene.size ?? TALL;
       tool(desktop, 'xdotool', 'windowsize', '--sync', window, String(width), String(height));
+      // a dialog comes up in the middle of the screen
+      tool(desktop, 'xdotool', 'windowmove', window, String((SIDE - width) / 2), String((SIDE - height) / 2));
       play(daemon, scene, theme);
+      await turn(ask, scene);
       await ask({ do: 'find', name: scene.shows });
-      await still(desktop, window, join(OUT, `panel-${name}-${theme}.png`));
+      await still(desktop, scene.close ? 'root' : window, join(OUT, `panel-${name}-${theme}.png`), window);
+      if (scene.close) tool(desktop, 'xdotool', 'key', scene.close);
     }
   }
   await desktop.close();
   await daemon.stop();
 }
 
-function play(daemon: FakeDaemon, { status, emulated = false, mode = 'warp' }: Scene, theme: 'light' | 'dark'): void {
+/** To the scene's page, and whatever is pressed there; without the keyboard, which would make the focus visible. */
+async function turn(ask: Ask, { page = 'Connection', press = [] }: Scene): Promise<void> {
+  for (const name of [page, ...press]) await ask({ do: 'press', name });
+}
+
+function play(daemon: FakeDaemon, scene: Scene, theme: 'light' | 'dark'): void {
+  const { status, page, emulated = false, mode = 'warp', killSwitch, paused, update, entries } = scene;
   const seconds = status.state === 'connecting' ? 2 : 3723;
   const since = new Date(Date.now() - 1000 * seconds).toISOString();
+  daemon.apps = APPS;
+  daemon.onAction = ({ action }) => {
+    if (action === 'enableLocalProxy') daemon.set('settings', { Mode: 'proxy' });
+  };
   daemon.setConfig({ ui: { theme } });
   daemon.set('tunnelCli', { emulated });
   daemon.set('settings', { Mode: mode });
+  // half a second more, since the clock counts while the picture is taken
+  const pausedUntil = paused === undefined ? null : new Date(Date.now() + 1000 * paused + 500).toISOString();
+  daemon.set('killSwitch', { ...NO_KILL_SWITCH, ...killSwitch, pausedUntil });
+  daemon.setUpdate({ ...noUpdate(), ...update });
+  daemon.entries = entries ?? someEntries();
+  // a console that is open reads the log again when the stream is back
+  if (page === 'Console') daemon.cut();
   // through another state, so that the curve starts anew
   daemon.set('status', { state: 'disconnected', blocked: null });
   const plain = { state: 'unable', reason: null, network: null, blocked: null, since, raw: 'x' } as const;
   daemon.set('status', { ...plain, ...status });
   daemon.set('tunnel', noTunnel());
   if (status.state !== 'connected') return;
-  for (let i = 0; i < 60; i++) daemon.set('tunnel', figures(i));
+  for (let i = 0; i < 60; i++) daemon.set('tunnel', figures(i, mode));
 }
 
 /** Five minutes of figures, with one hiccup. */
-function figures(i: number): Snapshot['tunnel'] {
+function figures(i: number, mode: string): Snapshot['tunnel'] {
   const latencyMs = 12 + Math.round(3 * Math.sin(i / 5) + 2 * Math.sin(i * 1.7) + (i === 41 ? 16 : 0));
   return {
-    ...{ protocol: 'MASQUE (HTTPS via UDP)', proxyPort: null, endpoints: ['162.159.198.2'], colo: 'MAD' },
+    ...{
+      protocol: 'MASQUE (HTTPS via UDP)',
+      proxyPort: mode === 'proxy' ? 40000 : null,
+      endpoints: ['162.159.198.2'],
+      colo: 'MAD',
+    },
     ...{ handshakeAgeSeconds: 100 + 5 * i, bytesSent: 2.8e6 + i * 9e3, bytesReceived: 142e6 + i * 2e5 },
     ...{ latencyMs, loss: 0.0002, at: new Date(Date.now() - 5000 * (60 - i)).toISOString() },
   };
@@ -152,9 +143,11 @@ async function settled(desktop: Desktop, window: string): Promise<void> {
   });
 }
 
-async function still(desktop: Desktop, window: string, file: string): Promise<void> {
+/** @param within the window whose place is cut out of a larger picture. */
+async function still(desktop: Desktop, window: string, file: string, within?: string): Promise<void> {
   await settled(desktop, window);
-  tool(desktop, 'import', '-window', window, '-strip', '-define', 'png:compression-level=9', file);
+  const crop = within && within !== window ? ['-crop', place(desktop, within)] : [];
+  tool(desktop, 'import', '-window', window, ...crop, '+repage', '-strip', '-define', 'png:compression-level=9', file);
   console.log(file);
 }
 
@@ -169,4 +162,11 @@ function tool(desktop: Desktop, command: string, ...args: string[]): string {
     if (command === 'xdotool' && args[0] === 'search') return '';
     throw error;
   }
+}
+
+/** As ImageMagick writes it: `440x760+0+0`. */
+function place(desktop: Desktop, window: string): string {
+  const geometry = tool(desktop, 'xdotool', 'getwindowgeometry', '--shell', window);
+  const value = (name: string) => new RegExp(`^${name}=(\\d+)$`, 'm').exec(geometry)![1];
+  return `${value('WIDTH')}x${value('HEIGHT')}+${value('X')}+${value('Y')}`;
 }

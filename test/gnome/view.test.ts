@@ -5,8 +5,9 @@ import { test } from 'node:test';
 import { Blocked, ConnectionState, type Snapshot } from '../../daemon/api/schema.ts';
 import { blockedPage } from '../../gnome/blocked.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../gnome/format.ts';
+import { describeKillSwitch } from '../../gnome/killswitch-view.ts';
 import type { Facts, Loss } from '../../gnome/model.ts';
-import { menuOf, tooltipOf } from '../../gnome/tray/menu.ts';
+import { menuOf, type Shown, tooltipOf } from '../../gnome/tray/menu.ts';
 import { configWord, describe, iconName, type Look, lossWord } from '../../gnome/view.ts';
 import { fill, type Words } from '../../gnome/words.ts';
 import { createDaemon } from './daemon.ts';
@@ -18,7 +19,12 @@ const states = ConnectionState.options;
 function facts(status: Partial<Snapshot['status']> = {}, more: Partial<Facts> = {}): Facts {
   const { snapshot, config } = createDaemon('/nowhere');
   const merged = { ...snapshot, status: { ...snapshot.status, ...status } };
-  return { snapshot: merged, loss: null, config, pending: null, ...more };
+  return { snapshot: merged, loss: null, config, pending: null, killSwitchPending: false, update: null, ...more };
+}
+
+/** What the tray is given to show. */
+function shown(given: Facts, stopped = false, now = Date.now()): Shown {
+  return { view: describe(given, words), killSwitch: describeKillSwitch(given, words), stopped, now };
 }
 
 test('each state has its own label and icon', () => {
@@ -69,11 +75,12 @@ test('a lost stream shows "unavailable" and why, never the last state', () => {
 });
 
 test('output that is not understood is shown as it is, with both actions and no switch', () => {
-  const view = describe(facts({ state: 'unknown', raw: 'Status update: Frobnicating' }), words);
+  const given = facts({ state: 'unknown', raw: 'Status update: Frobnicating' });
+  const view = describe(given, words);
   assert.equal(view.reason, 'Status update: Frobnicating');
   assert.equal(view.toggle.sensitive, false);
   assert.equal(view.settable, true);
-  const menu = menuOf(view, false, words).map(entry => entry.command);
+  const menu = menuOf(shown(given), words).map(entry => entry.command);
   assert.deepEqual(menu.slice(0, 2), ['connect', 'disconnect']);
 });
 
@@ -88,8 +95,8 @@ test('a demo never says that traffic is protected', () => {
   demo.snapshot!.tunnelCli.emulated = true;
   const view = describe(demo, words);
   assert.match(view.sentence, /demo.*nothing is protected/);
-  assert.equal(tooltipOf(view, words).title, 'Demo: Connected');
-  assert.equal(menuOf(view, false, words).find(entry => entry.id === 3)!.label, 'Demo: Connected');
+  assert.equal(tooltipOf(shown(demo), words).title, 'Demo: Connected');
+  assert.equal(menuOf(shown(demo), words).find(entry => entry.id === 3)!.label, 'Demo: Connected');
 });
 
 test('a connection says what its mode covers', () => {
@@ -135,7 +142,7 @@ test('each blocked state has a page with exactly one way on', () => {
 
 test('the menu has the toggle first, and offers to start a daemon only when there is none', () => {
   const labels = (given: Facts, stopped: boolean) =>
-    menuOf(describe(given, words), stopped, words).map(({ label, enabled }) => `${label}${enabled ? '' : ' (off)'}`);
+    menuOf(shown(given, stopped), words).map(({ label, enabled }) => `${label}${enabled ? '' : ' (off)'}`);
   assert.deepEqual(labels(facts({ state: 'connected' }), false), [
     'Disconnect',
     'Connected (off)',

@@ -1,0 +1,99 @@
+// Pure: the command log as the Console page shows it: a bounded list, what passes the filter, and its words.
+import type { LogEntry } from '../daemon/api/schema.ts';
+import { fill, type Words } from './words.ts';
+
+export interface Ring {
+  entries(): LogEntry[];
+  /**
+   * Takes entries in that are not there yet, and drops the oldest beyond the capacity.
+   * @returns what was appended and how many were dropped from the front, or null where the order changed otherwise.
+   */
+  add(entries: LogEntry[]): { added: LogEntry[]; dropped: number } | null;
+  /** Starts over; ids of another daemon begin at 1 again. */
+  reset(capacity: number, entries: LogEntry[]): void;
+}
+
+/** A log of at most `capacity` entries, oldest first. */
+export function createRing(capacity: number): Ring {
+  let kept: LogEntry[] = [];
+  return {
+    entries: () => kept,
+    add(entries) {
+      const newest = kept.at(-1)?.id ?? 0;
+      const added = entries.filter(entry => entry.id > newest).slice(-capacity);
+      const late = entries.filter(entry => entry.id <= newest && !kept.some(({ id }) => id === entry.id));
+      const all = [...kept, ...late, ...added];
+      if (late.length) all.sort((a, b) => a.id - b.id);
+      const dropped = Math.max(0, all.length - capacity);
+      kept = all.slice(dropped);
+      return late.length ? null : { added, dropped };
+    },
+    reset(size, entries) {
+      capacity = size;
+      kept = entries.slice(-size);
+    },
+  };
+}
+
+/** `notable`: all but reads that went well, of which there is one every few seconds while figures are shown. */
+export const SHOWS = ['notable', 'all', 'failures'] as const;
+export type Shows = (typeof SHOWS)[number];
+
+export function showsName(shows: Shows, { _ }: Words): string {
+  const names: Record<Shows, string> = {
+    notable: _('Without routine reads'),
+    all: _('Everything'),
+    failures: _('Failures'),
+  };
+  return names[shows];
+}
+
+/** Whether an entry is shown; `query` is looked for in the command and in what it printed. */
+export function passes(entry: LogEntry, shows: Shows, query: string): boolean {
+  if (shows === 'failures' && entry.ok) return false;
+  if (shows === 'notable' && entry.ok && entry.source === 'read') return false;
+  const wanted = query.trim().toLowerCase();
+  if (!wanted) return true;
+  return [commandLine(entry), entry.stdout, entry.stderr].some(text => text.toLowerCase().includes(wanted));
+}
+
+/** The command as a shell would take it. */
+export function commandLine({ argv }: LogEntry): string {
+  return argv.map(arg => (/^[\w@%+=:,./*[\]-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)).join(' ');
+}
+
+/** How it went, in a word. */
+export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Words): string {
+  if (ok) return _('OK');
+  // a watcher has no end of its own
+  if (exitCode === null) return source === 'watch' ? _('ended') : _('killed');
+  // Translators: %d is the exit code of a program
+  return fill(_('exit %d'), exitCode);
+}
+
+/** What it printed, as it stands; null when it printed nothing. */
+export function outputOf({ stdout, stderr }: LogEntry): string | null {
+  const text = [stdout, stderr]
+    .map(part => part.replace(/\s+$/, ''))
+    .filter(Boolean)
+    .join('\n');
+  return text || null;
+}
+
+/** An entry as text, for the clipboard. */
+export function asText(entry: LogEntry, words: Words): string {
+  const head = `${entry.at} $ ${commandLine(entry)}  # ${outcome(entry, words)}, ${Math.round(entry.durationMs)} ms`;
+  return [head, outputOf(entry)].filter(Boolean).join('\n');
+}
+
+/** What stands in the list's place while it shows nothing. */
+export function emptyWord(total: number, filtered: boolean, { _ }: Words): { title: string; description: string } {
+  if (total === 0)
+    return {
+      title: _('No commands yet'),
+      description: _('What Culvert asks of WARP, and what it answers, is listed here.'),
+    };
+  return filtered
+    ? { title: _('Nothing found'), description: _('No command matches the search.') }
+    : { title: _('Nothing to show'), description: _('There were only routine reads, which succeeded.') };
+}

@@ -1,0 +1,54 @@
+// The offer of desktop shortcuts for common apps, made once the local proxy was turned on.
+import Adw from 'gi://Adw?version=1';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { App } from '../../daemon/api/schema.ts';
+import { commonApps } from '../apps-view.ts';
+import { _, words } from '../i18n.ts';
+import { fill } from '../words.ts';
+import type { Shell } from './shell.ts';
+
+/** Offers shortcuts for the common apps that are installed, if there are any, and makes those that are chosen. */
+export async function offerShortcuts(shell: Shell): Promise<void> {
+  try {
+    const { apps } = await shell.model.call('GET /api/apps');
+    const common = commonApps(apps);
+    if (!common.length) {
+      shell.say(_('The local proxy is on'));
+      return;
+    }
+    const { widget, chosen } = choices(common);
+    const answer = await shell.ask({
+      heading: _('The local proxy is on'),
+      body: _('Make shortcuts in the menu of apps that start these through it?'),
+      responses: [
+        ['later', _('Not Now')],
+        ['make', _('Make Shortcuts')],
+      ],
+      suggested: 'make',
+      extra: widget,
+    });
+    if (answer === 'make') await make(shell, chosen());
+  } catch (error) {
+    shell.complain(error);
+  }
+}
+
+async function make(shell: Shell, apps: App[]): Promise<void> {
+  for (const { id: appId } of apps)
+    await shell.model.call('POST /api/apps/shortcut', { body: { appId, present: true } });
+  if (apps.length) shell.say(fill(words.ngettext('%d shortcut made', '%d shortcuts made', apps.length), apps.length));
+}
+
+/** A list with a check mark each, all set. */
+function choices(apps: App[]): { widget: Gtk.Widget; chosen(): App[] } {
+  const list = new Gtk.ListBox({ selection_mode: Gtk.SelectionMode.NONE, css_classes: ['boxed-list'] });
+  const checks = apps.map(({ name }) => {
+    const check = new Gtk.CheckButton({ active: true, valign: Gtk.Align.CENTER });
+    check.update_property([Gtk.AccessibleProperty.LABEL], [name]);
+    const row = new Adw.ActionRow({ title: name, use_markup: false, activatable_widget: check });
+    row.add_prefix(check);
+    list.append(row);
+    return check;
+  });
+  return { widget: list, chosen: () => apps.filter((_app, i) => checks[i]!.active) };
+}
