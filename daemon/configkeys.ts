@@ -4,7 +4,13 @@ import type { Config } from './api/schema.ts';
 export const DEFAULTS: Config = {
   server: { port: 4173, bind: '127.0.0.1' },
   webui: { enabled: false, allowRemote: false },
-  warp: { cli: 'warp-cli', killSwitch: false, traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace' },
+  warp: {
+    cli: 'warp-cli',
+    killSwitch: false,
+    allowLan: false,
+    endpoints: '',
+    traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
+  },
   ui: { openBrowser: true, theme: 'system', locale: 'en' },
   // no site exists yet, so a check says that it can't be reached until this is set
   updates: { channel: 'stable', checkOnStartup: true, source: 'https://culvert.example/releases' },

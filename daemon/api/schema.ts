@@ -367,6 +367,10 @@ export const Config = z.strictObject({
   warp: z.strictObject({
     cli: z.string().check(z.minLength(1)),
     killSwitch: z.boolean(),
+    /** Of the kill switch: leave the local network reachable. */
+    allowLan: z.boolean(),
+    /** Of the kill switch, beyond the shipped endpoints: comma-separated `CIDR` or `CIDR udp|tcp PORT`. */
+    endpoints: z.string().check(z.maxLength(4096), z.regex(/^[\dA-Fa-f.:/,\sudtcp]*$/)),
     /** Of the check that traffic of the local proxy really leaves through the tunnel. */
     traceUrl: HttpAddress,
   }),

@@ -50,6 +50,8 @@ export const CONFIG_KEYS: Record<ConfigKey, string> = {
   'webui.allowRemote': 'let other machines use API and page, with the token',
   'warp.cli': 'name or path of the tunnel CLI',
   'warp.killSwitch': 'block traffic outside the tunnel',
+  'warp.allowLan': 'leave the local network reachable while the kill switch blocks',
+  'warp.endpoints': 'further endpoints that the kill switch lets the tunnel service reach',
   'warp.traceUrl': 'address that shows whether a request came through the tunnel',
   'ui.openBrowser': 'open the browser page at start',
   'ui.theme': 'system, light or dark',

@@ -4,6 +4,8 @@ export interface Cidr {
   family: 4 | 6;
   /** Network address and prefix length: `162.159.193.0/24`, `2606:4700:100::/48`. */
   text: string;
+  /** The prefix, one character for each bit. */
+  bits: string;
 }
 
 /** Wider exceptions would be holes rather than endpoints. */
@@ -37,7 +39,7 @@ export function parseCidr(word: string): Cidr | string {
     return `${word} is wider than /${WIDEST[family]}, the widest exception there may be for IPv${family}`;
   if (NOT_PUBLIC.some(other => overlap(read, other)) || (family === 6 && !bits.startsWith('001')))
     return `${word} is not on the internet: local, private, multicast and reserved ranges are no endpoints`;
-  return { family, text: format(family, bits) };
+  return { family, text: format(family, bits), bits };
 }
 
 interface Range {

@@ -1,0 +1,79 @@
+// What the root service has published, and whether it still lives to know: all that can be known without privileges.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { INSTALL_FORMAT } from '../about.ts';
+import { programs } from '../place.ts';
+import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from './report.ts';
+
+export interface Places {
+  /** Where the service publishes its state. */
+  run: string;
+  /** Files that let the bus start the service: one is there where it is installed. */
+  activation: readonly string[];
+  busctl: string;
+  /** Address of the bus, where it is not the system's. */
+  bus: string | null;
+  /** What installs the service, ready to be copied. */
+  install: string;
+}
+
+/** dbus-daemon looks there for services of the system bus. */
+const ACTIVATION = ['/usr/local/share', '/usr/share', '/lib'].map(
+  directory => `${directory}/dbus-1/system-services/${BUS_NAME}.service`,
+);
+
+export const places: Places = {
+  run: RUN_DIRECTORY,
+  activation: ACTIVATION,
+  busctl: 'busctl',
+  bus: null,
+  install: installCommand(INSTALL_FORMAT, process.env.APPIMAGE ?? programs.culvert),
+};
+
+/**
+ * The command that installs the service. The program prints a script, which root runs: from an AppImage, root could not
+ * read the files, and from a home directory, root must not run them in place.
+ */
+export function installCommand(format: string, culvert: string): string {
+  if (format === 'deb') return 'sudo apt-get install --reinstall culvert';
+  const word = /^[\w@%+=:,./-]+$/.test(culvert) ? culvert : `'${culvert.replaceAll("'", `'\\''`)}'`;
+  return `${word} killswitch installer | sudo sh`;
+}
+
+export function isInstalled({ activation }: Places): boolean {
+  return activation.some(file => existsSync(file));
+}
+
+/** @returns a sentence that says why nothing is known */
+export function readPublished({ run }: Places): Published | string {
+  let text: string;
+  try {
+    text = readFileSync(join(run, STATE_FILE), 'utf8');
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return missing
+      ? 'The root service is not running; whether its rules are in force is not known.'
+      : `What the root service published can't be read: ${(error as Error).message}`;
+  }
+  const published = parsePublished(text);
+  if (!published) return "What the root service published can't be read.";
+  if (published.pid !== null && !lives(published.pid, published.startTime))
+    return 'The root service has died. Its rules stay, but whether they are in force is not known.';
+  return published;
+}
+
+/** A process that may not be looked at (hidepid) still refuses signals. */
+function lives(pid: number, startTime: string | null): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state !== 'Z' && state !== 'X' && fields[18] === startTime;
+  } catch {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'EPERM';
+    }
+  }
+}
