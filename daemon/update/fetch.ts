@@ -98,7 +98,7 @@ async function receive(url: URL, { most, exact, totalMs }: Wanted, by: Fetching,
   } catch (error) {
     if (ending.signal.aborted) throw ending.signal.reason;
     if (error instanceof Refused) throw error;
-    if (response && isNetwork(error)) throw truncated(url, received, exact, error);
+    if (response && isNetwork(error) && !isNoHttp(error)) throw truncated(url, received, exact, error);
     throw isNetwork(error) ? unreached(url, error as NodeJS.ErrnoException) : error;
   } finally {
     clearTimeout(total);
@@ -124,12 +124,17 @@ function head(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const call = request(url, options);
-    call.on('response', resolve);
+    let response: IncomingMessage | undefined;
+    call.on('response', found => {
+      response = found;
+      resolve(found);
+    });
     call.on('upgrade', (_, socket) => {
       socket.destroy();
       reject(new Refused('response-malformed', `${url.origin} answered in another protocol.`));
     });
-    call.on('error', reject);
+    // what breaks the protocol within a body is told here alone; the body only says that it was cut off
+    call.on('error', error => (response ? response.destroy(error) : reject(error)));
     call.end();
   });
 }
@@ -163,10 +168,14 @@ function isNetwork(error: unknown): boolean {
   return typeof (error as NodeJS.ErrnoException).code === 'string';
 }
 
+function isNoHttp(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code!.startsWith('HPE_');
+}
+
 function unreached(url: URL, error: NodeJS.ErrnoException): Refused {
   const { code = '', message } = error;
   const why = printable(message || code); // an AggregateError of several addresses has a code alone
-  if (code.startsWith('HPE_'))
+  if (isNoHttp(error))
     return new Refused('response-malformed', `${url.origin} does not answer in HTTP: ${why}.`, error);
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code))
     return new Refused('certificate-invalid', `The certificate of ${url.origin} is not trusted: ${why}.`, error);

@@ -51,7 +51,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
 
   /** Looks at the source, once for all who ask meanwhile. Rejects with Refused, Refusal. */
   async function look(): Promise<{ release: Verified; found: Found }> {
-    const [{ fetchRelease }, { recall, rememberSerial }, { releaseKeys }, { LIMITS }] = await Promise.all([
+    const [{ fetchRelease }, { recall }, { releaseKeys }, { LIMITS }] = await Promise.all([
       import('./release.ts'),
       import('./memory.ts'),
       import('../../manifest/verify.ts'),
@@ -70,7 +70,6 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
       },
       fetching(means.limits ?? LIMITS),
     );
-    rememberSerial(paths, channel, release.serial);
     const { commandFor } = await import('./command.ts');
     const command = commandFor(means.format, release, source, channel, means.prefix);
     found = { of, at: means.now(), release, problem: null, command };
@@ -79,7 +78,11 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
 
   function lookQuietly(): Promise<Found> {
     looking ??= look()
-      .then(({ found }) => found)
+      .then(async ({ release, found }) => {
+        const { rememberSerial } = await import('./memory.ts');
+        rememberSerial(paths, release.channel, release.serial);
+        return found;
+      })
       .catch((error: Error): Found => {
         found = { of: asked(), at: means.now(), release: null, problem: describe(error), command: null };
         return found;
@@ -177,7 +180,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
 
   async function update(replaceable: Target): Promise<string> {
     const { release } = await look();
-    const [{ default: gt }, { addressOf, artifactIn, fetchVerified }, { remember }, { LIMITS }] = await Promise.all([
+    const [{ default: gt }, { addressOf, artifactIn, fetchVerified }, { remember, rememberSerial }, { LIMITS }] = await Promise.all([
       import('semver/functions/gt.js'),
       import('./release.ts'),
       import('./memory.ts'),
@@ -205,6 +208,8 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
         ),
       installing: () => advance({ phase: 'installing', received: total, total }),
     });
+    // only now: a release that could not be installed changes nothing
+    rememberSerial(paths, release.channel, release.serial);
     remember(paths, { declined: null });
     return version;
   }
