@@ -6,6 +6,8 @@ const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
 /** Descriptors that the shim sets up, by what they are used for; see `shimText`. */
 const DESCRIPTORS = { stdout: 7, stderr: 8, stdin: 9 } as const;
+/** The end of a shell's command that sets them up. Whoever sets CULVERT_WRAP_SHIM has to: Node may have such numbers itself. */
+export const HERE_DOCUMENTS = '7<<E 8<<E 9<<E\nE\nE\nE\n';
 
 export interface AnonymousPipe {
   /** The descriptor this is built on: a read end that blocks. */

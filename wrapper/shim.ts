@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Installed } from './install.ts';
 import type { Paths } from './paths.ts';
+import { HERE_DOCUMENTS } from './pipes.ts';
 import { planFile } from './plan.ts';
 
 /** The words under a CLI's auth command that are the wrapper's; every other use of it is the upstream's. */
@@ -59,11 +60,7 @@ if [ "$__cw_m" ] && [ -z "$CULVERT_WRAP_BYPASS" ]; then
       unset NODE_OPTIONS
     fi
     export CULVERT_WRAP_SHIM=1
-    exec "$__cw_n" --v8-pool-size=0 "$__cw_b" $__cw_m ${quote(cli)} "$__cw_o" "$@" 7<<E 8<<E 9<<E
-E
-E
-E
-  fi
+    exec "$__cw_n" --v8-pool-size=0 "$__cw_b" $__cw_m ${quote(cli)} "$__cw_o" "$@" ${HERE_DOCUMENTS}  fi
   echo "culvert-wrap: $__cw_b or node is missing; install culvert again, then run \\\`culvert-wrap install\\\`" >&2
   [ $__cw_m = shim ] || exit 69
 fi
