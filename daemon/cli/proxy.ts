@@ -1,6 +1,7 @@
 // `culvert proxy`: the local proxy of the tunnel client, on, off, or how it stands.
 import type { Snapshot } from '../api/schema.ts';
 import { type Run, show } from './context.ts';
+import { createProgress } from './progress.ts';
 
 export const proxyStatus: Run = async context => {
   const state = describe(await context.client.call('GET /api/snapshot'));
@@ -11,7 +12,11 @@ export const proxyStatus: Run = async context => {
 };
 
 export const proxyOn: Run = async context => {
-  const response = await context.client.call('POST /api/action', { body: { action: 'enableLocalProxy' } });
+  const progress = createProgress(context);
+  if (context.stderr.isTTY) progress.step('Switching the local proxy on, and waiting until it answers.');
+  const response = await context.client
+    .call('POST /api/action', { body: { action: 'enableLocalProxy' } })
+    .finally(progress.end);
   if (context.json) show(context, response, () => '');
   const { address } = describe(await context.client.call('GET /api/snapshot'));
   context.say(`Local proxy on${address ? ` at ${address}` : ''}.`);
@@ -20,7 +25,8 @@ export const proxyOn: Run = async context => {
 
 /** Leaves every other mode alone: `proxy off` is no way to switch from DNS only to the tunnel. */
 export const proxyOff: Run = async context => {
-  const { enabled } = describe(await context.client.call('GET /api/snapshot'));
+  const snapshot = await context.client.call('GET /api/snapshot');
+  const { enabled } = describe(snapshot);
   if (!enabled) {
     if (context.json) show(context, { ok: true, enabled: false, address: null }, () => '');
     context.say('The local proxy is off already.');
@@ -28,7 +34,8 @@ export const proxyOff: Run = async context => {
   }
   const response = await context.client.call('POST /api/action', { body: { action: 'setMode', value: 'warp' } });
   if (context.json) show(context, response, () => '');
-  context.say('Local proxy off; the mode is warp.');
+  const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
+  context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);
   return 0;
 };
 

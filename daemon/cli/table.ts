@@ -206,8 +206,22 @@ export const TABLE: readonly Group[] = [
             name: 'launch',
             summary: 'start an app through the local proxy',
             arguments: [{ name: '<app>', summary: 'its id, as listed' }],
-            options: [{ flags: '--shortcut', summary: 'add an entry to the menu of apps' }],
+            details: 'Starts the daemon and the local proxy first, where that is needed.',
+            options: [
+              { flags: '--shortcut', summary: 'add an entry to the menu of apps' },
+              { flags: '--verify', summary: 'refuse unless the proxy is seen to lead through the tunnel' },
+            ],
             load: async () => (await import('./apps.ts')).launchApp,
+          },
+          {
+            name: 'shortcut',
+            summary: 'an entry in the menu that starts an app through the proxy',
+            arguments: [{ name: '[app]', summary: 'its id, as listed' }],
+            options: [
+              { flags: '--remove', summary: 'remove it' },
+              { flags: '--remove-all', summary: 'remove all of them; needs no daemon' },
+            ],
+            load: async () => (await import('./apps.ts')).shortcutApp,
           },
         ],
       },

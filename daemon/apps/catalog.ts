@@ -1,0 +1,212 @@
+// The desktop entries of this session: found in the XDG data directories in their order, read once, kept while unchanged.
+import {
+  closeSync,
+  constants,
+  type FSWatcher,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  watch,
+} from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type Entry, parseEntry } from './entry.ts';
+
+/** A desktop file as found. */
+export interface Found<T> {
+  /** The desktop file id: its path below `applications/`, with dashes for slashes. */
+  id: string;
+  path: string;
+  /** What `describe` made of it. */
+  value: T;
+}
+
+export interface Catalog<T> {
+  /** By id; of several files with one id the first directory's. */
+  read(): Promise<ReadonlyMap<string, Found<T>>>;
+  /** Everything is read anew next time: what `describe` goes by has changed. */
+  forget(): void;
+  /** Stops watching. */
+  close(): void;
+}
+
+/** Subdirectories deeper than this hold no entries of a desktop. */
+const DEPTH = 4;
+const FILE_BYTES = 256 * 1024;
+/** So many files are read before others get their turn. */
+const BATCH = 64;
+
+/**
+ * The directories that hold desktop entries, first ones first, each once (XDG Base Directory Specification), with
+ * Flatpak's and snapd's, which a session that began before their installation does not have in XDG_DATA_DIRS.
+ */
+export function applicationDirectories(env: NodeJS.ProcessEnv): string[] {
+  const home = env.HOME && isAbsolute(env.HOME) ? env.HOME : null;
+  const data = userData(env);
+  const system = (env.XDG_DATA_DIRS || '/usr/local/share:/usr/share').split(':').filter(isAbsolute);
+  const exports = [
+    ...(home ? [join(home, '.local/share/flatpak/exports/share')] : []),
+    '/var/lib/flatpak/exports/share',
+    '/var/lib/snapd/desktop',
+  ];
+  const roots = [...(data ? [data] : []), ...system, ...exports].map(root => join(root, 'applications'));
+  return [...new Set(roots)];
+}
+
+/** `$XDG_DATA_HOME`, or null where there is no home. */
+export function userData(env: NodeJS.ProcessEnv): string | null {
+  if (env.XDG_DATA_HOME && isAbsolute(env.XDG_DATA_HOME)) return env.XDG_DATA_HOME;
+  return env.HOME && isAbsolute(env.HOME) ? join(env.HOME, '.local/share') : null;
+}
+
+/**
+ * A catalogue that has read nothing yet. While it holds anything it watches the directories; nothing is polled.
+ * @param locales translations that `describe` asks for
+ * @param describe what is kept of an entry, so that its text need not be; null is given for a broken one
+ */
+export function createCatalog<T>(
+  directories: readonly string[],
+  locales: readonly string[],
+  describe: (entry: Entry | null, id: string, path: string) => T,
+): Catalog<T> {
+  /** By path; an entry that has not changed is not read again. */
+  let files = new Map<string, { version: string; value: T }>();
+  let current: ReadonlyMap<string, Found<T>> | null = null;
+  let reading: Promise<ReadonlyMap<string, Found<T>>> | null = null;
+  let signature = '';
+  let watchers: FSWatcher[] = [];
+
+  const unwatch = () => {
+    for (const watcher of watchers) watcher.close();
+    watchers = [];
+  };
+  const stale = () => {
+    current = null;
+    unwatch();
+  };
+
+  async function scan(): Promise<ReadonlyMap<string, Found<T>>> {
+    const places = directories.flatMap(root => listDirectories(root));
+    // before the first file is read, so that no change falls between
+    unwatch();
+    watchers = places.flatMap(({ directory }) => {
+      try {
+        return [watch(directory, { persistent: false }, stale).on('error', stale)];
+      } catch {
+        return []; // no watches left: the directories' times still tell of files that come and go
+      }
+    });
+    signature = signatureOf(directories);
+    const watched = watchers;
+    const next = new Map<string, { version: string; value: T }>();
+    const found = new Map<string, Found<T>>();
+    let count = 0;
+    for (const { directory, prefix } of places)
+      for (const name of namesIn(directory)) {
+        const id = prefix + name;
+        if (found.has(id)) continue;
+        const path = join(directory, name);
+        const file = readKnown(path, files.get(path)?.version ?? null);
+        if (!file) continue;
+        const value = file.text === null ? files.get(path)!.value : describe(parseEntry(file.text, locales), id, path);
+        next.set(path, { version: file.version, value });
+        found.set(id, { id, path, value });
+        if (++count % BATCH === 0) await turn();
+      }
+    files = next;
+    // unless something changed meanwhile
+    if (watchers === watched) current = found;
+    return found;
+  }
+
+  return {
+    read() {
+      if (current && signature === signatureOf(directories)) return Promise.resolve(current);
+      reading ??= scan().finally(() => {
+        reading = null;
+      });
+      return reading;
+    },
+    forget() {
+      files = new Map();
+      stale();
+    },
+    close: stale,
+  };
+}
+
+/** Of the roots alone: also of those that did not exist, which nothing watches. */
+function signatureOf(roots: readonly string[]): string {
+  return roots.map(root => statSync(root, { throwIfNoEntry: false })?.mtimeMs ?? '-').join(' ');
+}
+
+/** A root and the directories below it; links that lead out of it, or in a circle, are not followed. */
+function listDirectories(root: string): { directory: string; prefix: string }[] {
+  const found: { directory: string; prefix: string }[] = [];
+  const seen = new Set<string>();
+  let top: string;
+  try {
+    top = realpathSync(root);
+  } catch {
+    return [];
+  }
+  const visit = (directory: string, prefix: string, depth: number) => {
+    let real: string;
+    try {
+      real = realpathSync(directory);
+      if (seen.has(real) || (real !== top && !real.startsWith(`${top}/`))) return;
+      seen.add(real);
+      found.push({ directory, prefix });
+      if (depth === DEPTH) return;
+      for (const item of readdirSync(directory, { withFileTypes: true })) {
+        if (item.name.endsWith('.desktop')) continue;
+        if (item.isDirectory() || item.isSymbolicLink())
+          if (item.isDirectory() || statSync(join(directory, item.name), { throwIfNoEntry: false })?.isDirectory())
+            visit(join(directory, item.name), `${prefix}${item.name}-`, depth + 1);
+      }
+    } catch {
+      // not ours to read
+    }
+  };
+  visit(root, '', 0);
+  return found;
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter(name => name.endsWith('.desktop'));
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * A file's text, or null for what is no readable file. Links are followed, as Flatpak's entries are links; but nothing is
+ * opened that could hold the reader up or fill the memory.
+ */
+export function readFileSafely(path: string): string | null {
+  return readKnown(path, null)?.text ?? null;
+}
+
+/** As `readFileSafely`, with the version; `text` is null where it is the known one. */
+function readKnown(path: string, known: string | null): { version: string; text: string | null } | null {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return null;
+  }
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile() || stats.size > FILE_BYTES) return null;
+    const version = `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}`;
+    return { version, text: version === known ? null : readFileSync(fd, 'utf8') };
+  } catch {
+    return null;
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,146 @@
+// What the API tells of a desktop entry, and how its app is made to use the proxy.
+import type { App } from '../api/schema.ts';
+import { type Entry, flag, list, localised, text } from './entry.ts';
+import { ExecError, expandFields, locateProgram, splitExec } from './exec.ts';
+import { type Family, familyOf } from './families.ts';
+import { findProgram, gioResolver, isElectron, takesPreload } from './programs.ts';
+
+/** Key of Culvert's own shortcuts: the id of the app that they start. */
+export const SHORTCUT_KEY = 'X-Culvert-App';
+/** And the path of its desktop file. */
+export const ORIGINAL_KEY = 'X-Culvert-Original';
+
+export interface Session {
+  env: NodeJS.ProcessEnv;
+  /** As `localeKeys` gives them. */
+  locales: readonly string[];
+}
+
+/** An app of the menu; its shortcut is looked up when it is listed. */
+export type Described = Omit<App, 'shortcut'> & { family: Family | null };
+
+/** `shown`: what a menu shows. `shortcut`: one of ours, with the id of its app. `hidden`: everything else. */
+export type Kind =
+  | { kind: 'shown'; app: Described }
+  | { kind: 'shortcut'; of: string; path: string }
+  | { kind: 'hidden' };
+
+/** A function that describes entries; what it learns of programs is kept as long as it is. */
+export function createDescriber({ env, locales }: Session): (entry: Entry | null, id: string, path: string) => Kind {
+  const desktops = (env.XDG_CURRENT_DESKTOP ?? '').split(':').filter(Boolean);
+  const path = env.PATH ?? '';
+  const present = memo((program: string) => findProgram(program, path));
+  const preloads = memo((program: string) => takesPreload(program));
+  const electron = memo((program: string) => isElectron(program));
+  let chains: boolean | undefined;
+  let resolver: string | null | undefined;
+
+  return (entry, id, file) => {
+    if (entry?.get('Type') !== 'Application') return { kind: 'hidden' };
+    const of = text(entry, SHORTCUT_KEY);
+    if (of !== null) return { kind: 'shortcut', of, path: file };
+    if (flag(entry, 'Hidden') || flag(entry, 'NoDisplay') || id.startsWith('org.culvert.Culvert'))
+      return { kind: 'hidden' };
+    if (!shownOn(desktops, entry)) return { kind: 'hidden' };
+    const tryExec = text(entry, 'TryExec');
+    if (tryExec && !present(tryExec)) return { kind: 'hidden' };
+    const name = localised(entry, 'Name', locales);
+    if (!name) return { kind: 'hidden' };
+    return {
+      kind: 'shown',
+      app: {
+        id,
+        name,
+        icon: localised(entry, 'Icon', locales) || null,
+        categories: list(entry, 'Categories'),
+        ...wayOf(entry, file, name),
+      },
+    };
+  };
+
+  function wayOf(
+    entry: Entry,
+    file: string,
+    name: string,
+  ): Pick<Described, 'kind' | 'packaging' | 'method' | 'note' | 'family'> {
+    const line = text(entry, 'Exec');
+    const none = (note: string, packaging: App['packaging'] = 'native') => ({
+      kind: 'generic' as const,
+      packaging,
+      method: 'none' as const,
+      note,
+      family: null,
+    });
+    if (!line) return none('It is started by the session’s message bus, which hands no proxy on.');
+    let args: string[];
+    try {
+      args = expandFields(splitExec(line), { name, icon: null, file });
+    } catch (error) {
+      if (error instanceof ExecError) return none(error.message);
+      throw error;
+    }
+    const { at, packaging, program } = locateProgram(args);
+    const binary = packaging === 'native' ? present(args[at]!) : null;
+    if (packaging === 'native' && !binary) return none(`Its program ${args[at]} is not there.`);
+    const family =
+      (program === null ? undefined : familyOf(text(entry, 'X-SnapInstanceName') ?? program)) ??
+      (binary && program !== null && electron(binary) ? ELECTRON : undefined);
+    if (family) return known(family, args, packaging);
+    if (packaging !== 'native')
+      return none(`How it takes a proxy is not known, and nothing can be put before it inside its sandbox.`, packaging);
+    if (!preloads(binary!)) return none('How it takes a proxy is not known, and proxychains4 can’t reach into it.');
+    chains ??= present('proxychains4') !== null;
+    if (!chains) return none('How it takes a proxy is not known. With proxychains4 installed it can be tried.');
+    return {
+      kind: 'generic',
+      packaging,
+      method: 'proxychains',
+      note: 'How it takes a proxy is not known. proxychains4 catches its TCP connections, but neither UDP nor what it has other programs do.',
+      family: null,
+    };
+  }
+
+  function known(family: Family, args: readonly string[], packaging: App['packaging']) {
+    const way = { kind: family.kind, packaging, method: family.method, note: family.note ?? null, family };
+    if (family.kind === 'chromium' && args.some(arg => /^--app(-id)?=/.test(arg)))
+      return { ...way, method: 'none' as const, note: 'It belongs to a browser’s profile, which this can’t borrow.' };
+    if (family.kind === 'electron' && way.note === null) way.note = ELECTRON_NOTE;
+    if (!family.gio) return way;
+    if (packaging !== 'native')
+      return {
+        ...way,
+        method: 'none' as const,
+        note: 'Inside its sandbox it asks the desktop for the proxy, which is not changed.',
+      };
+    if (resolver === undefined) resolver = gioResolver();
+    return resolver
+      ? way
+      : {
+          ...way,
+          method: 'none' as const,
+          note: 'It asks Gio for the proxy. Install glib-networking, so that Gio reads it from the variables.',
+        };
+  }
+}
+
+const ELECTRON: Family = { kind: 'electron', method: 'arguments', names: [] };
+const ELECTRON_NOTE =
+  'Starts with data of its own. Its windows use the proxy; what it does outside of them is its own affair.';
+
+/** OnlyShowIn and NotShowIn: the first of the session's desktops that is named decides. */
+function shownOn(desktops: readonly string[], entry: Entry): boolean {
+  const [only, not] = [list(entry, 'OnlyShowIn'), list(entry, 'NotShowIn')];
+  for (const desktop of desktops) {
+    if (only.includes(desktop)) return true;
+    if (not.includes(desktop)) return false;
+  }
+  return only.length === 0;
+}
+
+function memo<T>(f: (key: string) => T): (key: string) => T {
+  const known = new Map<string, T>();
+  return key => {
+    if (!known.has(key)) known.set(key, f(key));
+    return known.get(key)!;
+  };
+}

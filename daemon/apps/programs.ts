@@ -1,0 +1,118 @@
+// What can be told of a program by looking at its file: whether it is there, Electron, or deaf to a preloaded library.
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+
+/**
+ * The file that a program's name means, or null.
+ * @param program absolute path, or a name without a slash to look up in `path`: the specification knows no other
+ */
+export function findProgram(program: string, path: string): string | null {
+  const candidates = isAbsolute(program)
+    ? [program]
+    : program.includes('/') || program === ''
+      ? []
+      : path
+          .split(':')
+          .filter(directory => isAbsolute(directory))
+          .map(directory => join(directory, program));
+  return candidates.find(isExecutable) ?? null;
+}
+
+function isExecutable(file: string): boolean {
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An Electron app keeps its code in `resources/` beside its program. */
+export function isElectron(file: string): boolean {
+  let directory: string;
+  try {
+    directory = dirname(realpathSync.native(file));
+  } catch {
+    return false;
+  }
+  // a launcher script stands in `bin/` below it
+  return [directory, join(directory, '..')].some(
+    place =>
+      existsSync(join(place, 'resources/app.asar')) ||
+      (existsSync(join(place, 'resources/app/package.json')) && existsSync(join(place, 'chrome_100_percent.pak'))),
+  );
+}
+
+/**
+ * Whether a library can be preloaded into a program so that it sees its connections: not into one that is linked
+ * statically or runs with somebody else's rights, and in vain into one of Go, which calls the kernel itself.
+ */
+export function takesPreload(file: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats || (stats.mode & 0o6000) !== 0) return false;
+  const head = Buffer.alloc(4096);
+  let size = 0;
+  try {
+    const fd = openSync(file, 'r');
+    size = readSync(fd, head);
+    closeSync(fd);
+  } catch {
+    return false;
+  }
+  const bytes = head.subarray(0, size);
+  if (bytes.toString('latin1', 0, 2) === '#!') {
+    const interpreter = /^#!\s*(\S+)/.exec(bytes.toString('latin1'))?.[1];
+    return interpreter !== undefined && interpreter !== file && isElf(interpreter);
+  }
+  return isElf(file, bytes);
+}
+
+const GO_NOTE = Buffer.from('Go\0\0');
+const PT_INTERP = 3;
+
+/** ELF with an interpreter (elf(5)), that is, linked dynamically, and not of Go. */
+function isElf(file: string, given?: Buffer): boolean {
+  let bytes = given;
+  if (!bytes) {
+    bytes = Buffer.alloc(4096);
+    try {
+      const fd = openSync(file, 'r');
+      bytes = bytes.subarray(0, readSync(fd, bytes));
+      closeSync(fd);
+    } catch {
+      return false;
+    }
+  }
+  if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f454c46) return false;
+  const wide = bytes[4] === 2;
+  const little = bytes[5] === 1;
+  if (!wide || !little) return true; // other machines: believed, and the note says that it is not certain
+  const [offset, size, count] = [Number(bytes.readBigUInt64LE(32)), bytes.readUInt16LE(54), bytes.readUInt16LE(56)];
+  let dynamic = false;
+  for (let at = offset; at < offset + size * count && at + 4 <= bytes.length; at += size)
+    dynamic ||= bytes.readUInt32LE(at) === PT_INTERP;
+  return dynamic && !bytes.includes(GO_NOTE);
+}
+
+/**
+ * glib-networking's module that can have Gio take the proxy from the variables: `environment` where it exists, else
+ * `libproxy`; null without any, and then Gio's programs use no proxy at all.
+ */
+export function gioResolver(): 'environment' | 'libproxy' | null {
+  const below = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter(name => name.includes('-linux-')) : [];
+  const libraries = ['/usr/lib', '/usr/lib64', '/usr/local/lib', ...below.map(name => join('/usr/lib', name))];
+  const has = (name: string) =>
+    libraries.some(library => existsSync(join(library, `gio/modules/libgio${name}proxy.so`)));
+  return has('environment') ? 'environment' : has('lib') ? 'libproxy' : null;
+}

@@ -1,0 +1,130 @@
+// Culvert's own desktop entries, each of which starts one app through the proxy: made, renewed, removed.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { replaceFile } from '../instance.ts';
+import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
+import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './entry.ts';
+import { joinExec } from './exec.ts';
+import { fileNameOf } from './recipe.ts';
+
+const PREFIX = 'org.culvert.Culvert.proxy.';
+
+/** The directory that shortcuts lie in, below `$XDG_DATA_HOME`. */
+export function shortcutDirectory(dataHome: string): string {
+  return join(dataHome, 'applications');
+}
+
+/** The app that a shortcut starts. */
+export interface Original {
+  id: string;
+  /** Of its desktop file. */
+  path: string;
+  entry: Entry;
+}
+
+/** Where the shortcut of an app lies, whether it exists or not. */
+export function shortcutPath(dataHome: string, id: string): string {
+  return join(shortcutDirectory(dataHome), `${PREFIX}${fileNameOf(id)}.desktop`);
+}
+
+/** Every shortcut that is ours, by its file; the id is its app's. Files of that name without our key are the user's. */
+export function listShortcuts(dataHome: string): { id: string; path: string; original: string }[] {
+  let names: string[];
+  try {
+    names = readdirSync(shortcutDirectory(dataHome));
+  } catch {
+    return [];
+  }
+  return names
+    .filter(name => name.startsWith(PREFIX) && name.endsWith('.desktop'))
+    .flatMap(name => {
+      const path = join(shortcutDirectory(dataHome), name);
+      const entry = parseEntry(read(path) ?? '');
+      const id = entry && text(entry, SHORTCUT_KEY);
+      return id ? [{ id, path, original: text(entry, ORIGINAL_KEY) ?? '' }] : [];
+    });
+}
+
+/**
+ * Makes or renews a shortcut.
+ * @param launcher absolute path of `culvert`
+ * @returns whether anything was written
+ * @throws NodeJS.ErrnoException when the directory can't be written
+ */
+export function writeShortcut(dataHome: string, original: Original, launcher: string): boolean {
+  const path = shortcutPath(dataHome, original.id);
+  const wanted = shortcutText(original, launcher);
+  if (read(path) === wanted) return false;
+  mkdirSync(shortcutDirectory(dataHome), { recursive: true });
+  replaceFile(path, wanted);
+  return true;
+}
+
+/** @returns whether there was one */
+export function removeShortcut(path: string): boolean {
+  const present = read(path) !== null;
+  rmSync(path, { force: true });
+  return present;
+}
+
+/** Removes every shortcut of ours, as an uninstallation does. @returns their paths */
+export function removeAllShortcuts(dataHome: string): string[] {
+  const paths = listShortcuts(dataHome).map(({ path }) => path);
+  for (const path of paths) rmSync(path, { force: true });
+  return paths;
+}
+
+/** The text of a shortcut: a desktop entry with the original's look. Pure. */
+export function shortcutText({ id, path, entry }: Original, launcher: string): string {
+  const copied = [...entry].flatMap(([key, value]) => {
+    const [, base = '', locale] = /^([A-Za-z0-9-]+)(?:\[([^\]]+)\])?$/.exec(key) ?? [];
+    const clean = escapeValue(unescapeValue(value));
+    if (base === 'Name') return [`${key}=${clean} (${THROUGH[languageOf(locale)] ?? THROUGH.en})`];
+    return COPIED.has(base) && clean !== '' ? [`${key}=${clean}`] : [];
+  });
+  const categories = list(entry, 'Categories').filter(category => CATEGORIES.has(category));
+  return `${[
+    '[Desktop Entry]',
+    'Type=Application',
+    ...copied,
+    `Categories=${(categories.length > 0 ? categories : ['Network']).join(';')};`,
+    `Exec=${escapeValue(joinExec([launcher, 'apps', 'launch', id]))}`,
+    `TryExec=${escapeValue(launcher)}`,
+    'Terminal=false',
+    `${SHORTCUT_KEY}=${escapeValue(id)}`,
+    `${ORIGINAL_KEY}=${escapeValue(path)}`,
+  ].join('\n')}\n`;
+}
+
+/** StartupWMClass is not among them: it would bind the windows of the ordinary instance to the shortcut. */
+const COPIED = new Set(['GenericName', 'Comment', 'Icon']);
+
+/** Of the Desktop Menu Specification: others of an original may be its own invention, and invalid elsewhere. */
+const CATEGORIES = new Set(
+  'AudioVideo Audio Video Development Education Game Graphics Network Office Science Settings System Utility WebBrowser Email Chat InstantMessaging IRCClient Feed News FileTransfer P2P VideoConference RemoteAccess TerminalEmulator IDE TextEditor Maps'.split(
+    ' ',
+  ),
+);
+
+const THROUGH: Record<string, string> = {
+  en: 'through WARP',
+  de: 'über WARP',
+  es: 'a través de WARP',
+  fr: 'via WARP',
+  it: 'tramite WARP',
+  nl: 'via WARP',
+  pl: 'przez WARP',
+  pt: 'através do WARP',
+  ru: 'через WARP',
+  uk: 'через WARP',
+};
+
+const languageOf = (locale: string | undefined) => locale?.split(/[_@.-]/)[0] ?? 'en';
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
