@@ -81,6 +81,7 @@ function exitOf(problem: Problem): ExitName {
     case 'not-authorized':
     case 'peer-not-allowed':
     case 'token-required':
+    case 'killswitch-denied':
       return 'notAuthorized';
     case 'cli-missing':
       return 'cliMissing';

@@ -182,13 +182,36 @@ export const TABLE: readonly Group[] = [
           {
             name: 'on',
             summary: 'block',
-            options: [{ flags: '--allow-lan', summary: 'leave the local network reachable' }],
+            details:
+              'Over SSH it asks first where the block would cut the session; without a terminal it refuses then.',
+            options: [
+              { flags: '--allow-lan', summary: 'leave the local network reachable' },
+              { flags: '--force', summary: 'also where it cuts this SSH session' },
+            ],
             load: async () => (await import('./killswitch.ts')).killSwitchOn,
           },
           {
             name: 'off',
             summary: 'no longer block',
             load: async () => (await import('./killswitch.ts')).killSwitchOff,
+          },
+          {
+            name: 'pause',
+            summary: 'let traffic through for a while',
+            arguments: [{ name: '<minutes>', summary: 'up to 60' }],
+            options: [{ flags: '-w, --wait', summary: 'count down until it blocks again' }],
+            load: async () => (await import('./killswitch.ts')).killSwitchPause,
+          },
+          {
+            name: 'resume',
+            summary: 'end a pause',
+            load: async () => (await import('./killswitch.ts')).killSwitchResume,
+          },
+          {
+            name: 'installer',
+            summary: 'print the script that installs the part that blocks',
+            details: 'For root to run: culvert killswitch installer | sudo sh',
+            load: async () => (await import('./killswitch.ts')).killSwitchInstaller,
           },
         ],
       },

@@ -7,6 +7,8 @@ type Item = Readonly<Record<string, Readonly<Record<string, unknown>> | undefine
 export interface Listing {
   /** Of the table: `owner`, `persist`. */
   flags: readonly string[];
+  /** The table is switched off by a flag. */
+  dormant: boolean;
   /** The same for the same rules: without handles and counts. */
   fingerprint: string;
   items: readonly Item[];
@@ -24,14 +26,15 @@ export function parseListing(json: string): Listing | null {
   if (!table) return null;
   const flags = [table.flags ?? []].flat() as string[]; // nft prints one flag as a string, several as a list
   const kept = items.filter(item => !item.table);
-  const dormant = flags.includes('dormant');
-  return { flags, items: kept, fingerprint: JSON.stringify([dormant, kept], without) };
+  // by exclusion: nft 1.0.6 calls the flag whatever its memory holds at that place
+  const dormant = flags.some(flag => flag !== 'owner' && flag !== 'persist');
+  return { flags, dormant, items: kept, fingerprint: JSON.stringify([dormant, kept], without) };
 }
 
 /** Whether it stops what leaves this machine, whatever else it says. */
 export function blocks(listing: Listing | null): boolean {
   const output = listing?.items.find(({ chain }) => chain?.hook === 'output')?.chain;
-  return output?.policy === 'drop' && !listing?.flags.includes('dormant');
+  return output?.policy === 'drop' && !listing?.dormant;
 }
 
 /**
@@ -40,7 +43,7 @@ export function blocks(listing: Listing | null): boolean {
  */
 export function lacks(listing: Listing | null, text: string): string | null {
   if (!listing) return `there is no table inet ${TABLE}`;
-  if (listing.flags.includes('dormant')) return 'the table is dormant';
+  if (listing.dormant) return 'the table is dormant';
   const chains = listing.items.flatMap(({ chain }) => (chain ? [chain] : []));
   for (const [name, policy] of Object.entries(CHAINS)) {
     const chain = chains.find(chain => chain.name === name);

@@ -10,6 +10,8 @@ import { type Child, startChild } from './child.ts';
 const END = { command: 'describe tcp dport', reply: 'payload expression' };
 const LIST = `list table inet ${TABLE}`;
 const REPLY_MS = 10_000;
+/** Before a child that keeps dying is started again; doubled each time. One that lived so long begins anew. */
+const BACK_OFF_MS = { first: 20, last: 10_000, lived: 30_000 };
 /** How long a table may still belong to the nft of a service that was just killed. */
 const OWNED = { attempts: 40, ms: 25 };
 
@@ -23,6 +25,8 @@ export function createKernel(nft: string, changed: () => void): Kernel {
   let guarding = false;
   /** Whether nft and kernel know tables that survive a foreign flush and their owner's death; found out by trying. */
   let owning: boolean | null = null;
+  const warmDied = createBackOff();
+  const monitorDied = createBackOff();
   const waiting: { lines: string[]; done(lines: string[]): void; fail(error: Error): void }[] = [];
 
   function ask(commands: string): Promise<string[]> {
@@ -51,7 +55,7 @@ export function createKernel(nft: string, changed: () => void): Kernel {
     warm = null;
     const error = new Error('nft ended before it answered');
     for (const { fail } of waiting.splice(0)) fail(error);
-    if (guarding) changed();
+    if (guarding) warmDied(changed);
   }
 
   async function transact(text: string): Promise<Listing | null> {
@@ -76,7 +80,7 @@ export function createKernel(nft: string, changed: () => void): Kernel {
         () => {
           if (monitor !== child) return;
           monitor = null;
-          changed();
+          monitorDied(changed);
         },
       );
       monitor = child;
@@ -124,6 +128,18 @@ export function createKernel(nft: string, changed: () => void): Kernel {
       guarding = on;
       if (!on) watch(null);
     },
+  };
+}
+
+/** Answers the first death at once, since it may have cost the table its owner, and each further one later. */
+function createBackOff() {
+  let ms = 0;
+  let last = 0;
+  return (act: () => void) => {
+    const now = Date.now();
+    ms = now - last > BACK_OFF_MS.lived ? 0 : Math.min(Math.max(ms * 2, BACK_OFF_MS.first), BACK_OFF_MS.last);
+    last = now;
+    setTimeout(act, ms);
   };
 }
 

@@ -129,7 +129,7 @@ export async function setStage() {
     },
     /** Calls the service as a user. */
     async call(method: string, args: readonly string[] = [], uid = 0): Promise<Answer> {
-      const busctl = ['busctl', '--system', '--json=short', '--timeout=20', '--auto-start=no', 'call'];
+      const busctl = ['busctl', '--system', '--json=short', '--timeout=20', '--auto-start=no', '--', 'call'];
       const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', 'org.culvert.KillSwitch1', method];
       const as = uid === 0 ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
       const argv = [...as, ...busctl, ...target, ...args];

@@ -1,0 +1,219 @@
+// The root service as it is: GJS, real nft in a namespace, a private bus, and somebody who plays polkit and systemd.
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { missing, type Stage, setStage, until } from './stage.ts';
+
+const NOBODY = 65534;
+const ENDPOINT = ['1', '162.159.193.0/24', 'udp', '1', '2408'];
+const NARROW = ['ba(ssaq)', 'false', ...ENDPOINT];
+const WIDE = ['ba(ssaq)', 'true', ...ENDPOINT];
+
+function onStage(title: string, act: (stage: Stage) => Promise<void>): void {
+  test(title, { skip: missing }, async () => {
+    const stage = await setStage();
+    try {
+      await act(stage);
+    } finally {
+      await stage.end();
+    }
+  });
+}
+
+onStage('turns on, says so to everybody, and off again', async stage => {
+  await stage.serve();
+  assert.equal(stage.state()?.active, false);
+  const on = await stage.call('Enable', NARROW);
+  assert.ok(on.ok, on.text);
+  const { pid, startTime, version, ...published } = stage.state()!;
+  assert.deepEqual(published, JSON.parse(on.text));
+  assert.deepEqual(
+    [published.enabled, published.active, published.bootGuard, published.detail],
+    [true, true, true, null],
+  );
+  assert.match(published.backend!, /^nftables \d/);
+  assert.equal(statSync(stage.path('run/state.json')).mode & 0o777, 0o644);
+  assert.equal(statSync(stage.path('state/rules.nft')).mode & 0o777, 0o600);
+  assert.match((await stage.table())!, /policy drop/);
+  assert.ok((await stage.call('Disable')).ok);
+  assert.equal(await stage.table(), null);
+  assert.equal(existsSync(stage.path('state/rules.nft')), false);
+});
+
+onStage('a foreign change is mended within 50 ms, or never takes effect', async stage => {
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  const before = await stage.table();
+  await until(() => stage.state()?.protection !== 'none');
+  const watch = stage.start([...stage.inside, 'nft', 'monitor'], {});
+  let events: { at: number; line: string }[] = [];
+  let rest = '';
+  watch.stdout!.on('data', data => {
+    const lines = (rest + data).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) events.push({ at: performance.now(), line });
+  });
+  await stage.nft('add', 'table', 'inet', 'elsewhere');
+  await until(() => events.length > 0);
+  const mended: number[] = [];
+  for (const change of [
+    'flush ruleset',
+    'delete table inet culvert',
+    'flush chain inet culvert output',
+    'insert rule inet culvert output accept',
+    'flush ruleset',
+  ]) {
+    events = [];
+    const harmed = () => events.find(({ line }) => /^(delete|insert|add) .*inet culvert/.test(line));
+    await stage.nft(...change.split(' ')).catch(() => {});
+    if (stage.state()?.protection === 'watchdog') {
+      await until(
+        () => Boolean(harmed()) && events.some(({ line }) => /^add chain inet culvert prerouting/.test(line)),
+      );
+      const back = events.findLast(({ line }) => /inet culvert/.test(line))!;
+      mended.push(back.at - harmed()!.at);
+      await until(() => /put back/.test(stage.state()?.detail ?? ''));
+    }
+    await until(async () => (await stage.table()) === before);
+  }
+  assert.ok(
+    mended.every(ms => ms <= 50),
+    `mended after ${mended.map(ms => ms.toFixed(1))} ms`,
+  );
+});
+
+onStage('killed at once after an acknowledged change, it comes back to it, and the rules never left', async stage => {
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  const before = await stage.table();
+  await stage.kill();
+  assert.equal(await stage.table(), before);
+  await stage.nft('flush', 'ruleset'); // nobody is there to mend it
+  await stage.serve();
+  assert.equal(await stage.table(), before);
+  assert.deepEqual([stage.state()?.enabled, stage.state()?.active], [true, true]);
+});
+
+onStage('a wish that was torn keeps the machine blocked, with or without a table, and says why', async stage => {
+  for (const tear of [
+    (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 60)),
+    (file: string) => writeFileSync(file, ''),
+    (file: string) => writeFileSync(file, Buffer.from([0xff, 0xfe, 0x00])),
+    (file: string) => rmSync(file),
+  ]) {
+    const first = await stage.serve();
+    await stage.call('Enable', NARROW);
+    const before = await stage.table();
+    await stage.kill();
+    assert.notEqual(first.signalCode, null);
+    tear(stage.path('state/rules.nft'));
+    await stage.serve();
+    assert.deepEqual([stage.state()?.enabled, stage.state()?.active], [true, true]);
+    assert.match(stage.state()!.detail!, /stays blocked/);
+    assert.equal(await stage.table(), before);
+    if (existsSync(stage.path('state/rules.nft'))) {
+      await stage.kill();
+      await stage.nft('flush', 'ruleset');
+      await stage.serve();
+      assert.match((await stage.table())!, /162\.159\.137\.105/, 'the shipped endpoints');
+    }
+    await stage.call('Disable');
+    assert.equal(await stage.table(), null);
+    await stage.kill();
+  }
+});
+
+onStage('a pause is timed by the service, and survives its death with the same end', async stage => {
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  const before = await stage.table();
+  assert.ok((await stage.call('Pause', ['u', '3'])).ok);
+  const ends = Date.parse(stage.state()!.pausedUntil!);
+  assert.equal(await stage.table(), null);
+  await stage.kill();
+  await stage.serve();
+  assert.ok(Math.abs(Date.parse(stage.state()!.pausedUntil!) - ends) < 100);
+  assert.equal(await stage.table(), null);
+  await until(async () => (await stage.table()) !== null);
+  assert.ok(Date.now() - ends < 1000 && Date.now() >= ends - 100, `${Date.now() - ends} ms after its end`);
+  assert.equal(await stage.table(), before);
+  await until(() => stage.state()?.pausedUntil === null);
+});
+
+onStage('a pause ends in time though the service is dead and stays so', async stage => {
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  await stage.call('Pause', ['u', '2']);
+  await stage.kill();
+  const died = Date.now();
+  await until(async () => (await stage.table()) !== null);
+  assert.ok(Date.now() - died < 4000);
+  assert.match(readFileSync(stage.path('timers'), 'utf8'), /^start culvert-killswitch-resume\.service 2000000$/m);
+});
+
+onStage('no pause begins where systemd does not take the timer, and one that ends early takes it back', async stage => {
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  writeFileSync(stage.path('no-timers'), '');
+  const refused = await stage.call('Pause', ['u', '5']);
+  assert.match(refused.text, /Failed: The kill switch was not paused: .*timer/);
+  assert.notEqual(await stage.table(), null);
+  rmSync(stage.path('no-timers'));
+  await stage.call('Pause', ['u', '60']);
+  assert.ok((await stage.call('Pause', ['u', '0'])).ok);
+  assert.notEqual(await stage.table(), null);
+  assert.match(readFileSync(stage.path('timers'), 'utf8'), /^stop culvert-killswitch-resume-\d+\.timer$/m);
+});
+
+onStage('polkit decides, for the very connection; what opens asks for more than what closes', async stage => {
+  await stage.serve();
+  assert.match((await stage.call('Enable', NARROW, NOBODY)).text, /Denied: /);
+  stage.allow('enable');
+  assert.ok((await stage.call('Enable', NARROW, NOBODY)).ok);
+  for (const [method, args] of [
+    ['Disable', []],
+    ['Pause', ['u', '5']],
+    ['Enable', WIDE],
+  ] as const)
+    assert.match((await stage.call(method, args, NOBODY)).text, /Denied: /, method);
+  assert.ok((await stage.call('Status', [], NOBODY)).ok);
+  assert.deepEqual([stage.state()?.enabled, stage.state()?.allowLan, stage.state()?.active], [true, false, true]);
+  stage.allow('enable', 'pause', 'disable');
+  assert.ok((await stage.call('Enable', WIDE, NOBODY)).ok);
+  assert.ok((await stage.call('Pause', ['u', '5'], NOBODY)).ok);
+  assert.ok((await stage.call('Disable', [], NOBODY)).ok);
+  const questions = readFileSync(stage.path('questions'), 'utf8').trim().split('\n');
+  assert.deepEqual(
+    questions.map(line => line.replace('org.culvert.killswitch.', '')),
+    ['enable', 'enable', 'disable', 'pause', 'disable', 'disable', 'pause', 'disable'].map(
+      action => `system-bus-name ${NOBODY} ${action} 1`,
+    ),
+  );
+});
+
+onStage('a rules file that cannot be written refuses the change, and nothing has changed', async stage => {
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  const before = await stage.table();
+  await stage.kill();
+  rmSync(stage.path('state'), { recursive: true });
+  writeFileSync(stage.path('state'), 'no directory');
+  await stage.serve();
+  assert.match((await stage.call('Enable', WIDE)).text, /Failed: /);
+  assert.equal(await stage.table(), before);
+});
+
+onStage('an nft that fails is told with its words, and what held before holds', async stage => {
+  await stage.serve();
+  await stage.call('Enable', NARROW);
+  const before = await stage.table();
+  await stage.kill();
+  const broken = stage.path('broken-nft');
+  writeFileSync(broken, '#!/bin/sh\nexit 1\n');
+  chmodSync(broken, 0o755);
+  const silent = stage.start(stage.command(broken), stage.env);
+  await until(() => stage.state()?.active === null);
+  assert.match(stage.state()!.detail!, /nft/);
+  silent.kill('SIGKILL');
+  assert.equal(await stage.table(), before);
+});

@@ -1,0 +1,406 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLimit } from '../../../daemon/killswitch/limit.ts';
+import { type Listing, parseListing } from '../../../daemon/killswitch/listing.ts';
+import { parsePublished, type Report } from '../../../daemon/killswitch/report.ts';
+import { checkEndpoints, checkSeconds, type Wanted } from '../../../daemon/killswitch/request.ts';
+import { CHAINS, type RuleOptions, render } from '../../../daemon/killswitch/rules.ts';
+import { formatPause, formatRules, parsePause, parseRules } from '../../../daemon/killswitch/stored.ts';
+import { createSwitch, type Edges, type FileName, type Switch } from '../../../daemon/killswitch/switch.ts';
+
+const NARROW: Wanted = { allowLan: false, endpoints: [{ cidr: '162.159.193.0/24', protocol: 'udp', ports: [2408] }] };
+const WIDE: Wanted = { ...NARROW, allowLan: true };
+const FALLBACK: RuleOptions = { allowLan: false, endpoints: [] };
+
+/** A machine of memory: kernel and files outlive the switch, and any step can be made to fail, or be the last one. */
+function createMachine() {
+  const machine = {
+    files: new Map<FileName, string>(),
+    /** What the table was rendered from, as text; null: there is no table. */
+    table: null as string | null,
+    uptime: 1000,
+    armed: null as number | null,
+    reports: [] as Report[],
+    ring: null as (() => void) | null,
+    steps: [] as string[],
+    /** Called before each step; may throw. */
+    before: (_: string): void => {},
+    boot(): Switch {
+      const dead = { value: false };
+      machine.before = () => {};
+      const step = <T>(name: string, act: () => T): T => {
+        if (dead.value) throw new Error('the process is dead');
+        machine.steps.push(name);
+        try {
+          machine.before(name);
+        } catch (error) {
+          dead.value = error instanceof Death;
+          throw error;
+        }
+        return act();
+      };
+      const list = () => (machine.table === null ? null : listingOf(machine.table));
+      const edges: Edges = {
+        kernel: {
+          backend: 'a table of text',
+          replace: async rules =>
+            step('replace', () => {
+              machine.table = render(rules);
+              return list();
+            }),
+          remove: async () =>
+            step('remove', () => {
+              machine.table = null;
+            }),
+          list: async () => step('list', list),
+          protection: listing => (listing ? 'watchdog' : 'none'),
+          guard: () => {},
+        },
+        files: {
+          read: name => step(`read ${name}`, () => machine.files.get(name) ?? null),
+          write: (name, text) => step(`write ${name}`, () => void machine.files.set(name, text)),
+          remove: name => step(`unlink ${name}`, () => void machine.files.delete(name)),
+        },
+        clock: { bootId: 'boot-1', uptime: () => machine.uptime, now: () => machine.uptime * 1000 },
+        alarm(seconds, ring) {
+          machine.ring = seconds === null ? null : ring;
+        },
+        arm: async seconds =>
+          step('arm', () => {
+            machine.armed = seconds;
+          }),
+        disarm: async () =>
+          step('disarm', () => {
+            machine.armed = null;
+          }),
+        bootGuard: () => true,
+        publish: report => void machine.reports.push(report),
+        fallback: FALLBACK,
+      };
+      return createSwitch(edges);
+    },
+  };
+  return machine;
+}
+class Death extends Error {}
+
+function listingOf(text: string): Listing {
+  const chains = Object.entries(CHAINS).map(([name, policy]) => ({
+    chain: { family: 'inet', table: 'culvert', name, type: 'filter', hook: name, policy },
+  }));
+  const rules = [...text.matchAll(/^ {2}chain (\w+) \{\n(.*?)\n {2}\}/gms)].flatMap(([, chain, body = '']) =>
+    body
+      .split('\n')
+      .filter(line => line.trim() && !/^\s*(#|type filter)/.test(line))
+      .map(rule => ({ rule: { chain, rule } })),
+  );
+  return parseListing(
+    JSON.stringify({ nftables: [{ table: { family: 'inet', name: 'culvert' } }, ...chains, ...rules] }),
+  )!;
+}
+
+test('what was wanted holds after a restart of the service', async () => {
+  const machine = createMachine();
+  const first = machine.boot();
+  assert.equal((await first.start()).enabled, false);
+  assert.deepEqual(pick(await first.enable(WIDE)), { enabled: true, allowLan: true, active: true });
+  machine.table = null; // a reboot
+  assert.deepEqual(pick(await machine.boot().start()), { enabled: true, allowLan: true, active: true });
+  assert.equal(machine.table, render(WIDE));
+});
+
+test('whatever step of a change dies, what was wanted before or after is in force, before the restart and after it', async () => {
+  const changes: Record<string, (control: Switch) => Promise<unknown>> = {
+    'enable anew': control => control.enable(WIDE),
+    'enable again': control => control.enable(NARROW),
+    'end a pause': control => control.pause(0),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    for (let fatal = 0; ; fatal++) {
+      const machine = createMachine();
+      const before = machine.boot();
+      await before.start();
+      await before.enable(NARROW);
+      if (name === 'end a pause') await before.pause(60);
+      const open = machine.table === null;
+      const seen: string[] = [];
+      machine.before = step => {
+        seen.push(step);
+        if (seen.length > fatal) throw new Death(step);
+      };
+      const ended = await change(before).then(
+        () => true,
+        () => false,
+      );
+      if (ended && seen.length <= fatal) break;
+      if (!open)
+        assert.ok(
+          machine.table === render(NARROW) || machine.table === render(WIDE),
+          `${name}, killed at ${seen.at(-1)}`,
+        );
+      const report = await machine.boot().start();
+      assert.equal(report.enabled, true, `${name}, killed at ${seen.at(-1)}`);
+      if (report.pausedUntil === null) assert.ok(machine.table !== null, `${name}, killed at ${seen.at(-1)}`);
+    }
+  }
+});
+
+test('a first enabling that dies ends off or on, and on from the moment that the wish is stored', async () => {
+  for (let fatal = 0; ; fatal++) {
+    const machine = createMachine();
+    const control = machine.boot();
+    await control.start();
+    const seen: string[] = [];
+    machine.before = step => {
+      seen.push(step);
+      if (seen.length > fatal) throw new Death(step);
+    };
+    if (
+      await control.enable(NARROW).then(
+        () => seen.length <= fatal,
+        () => false,
+      )
+    )
+      break;
+    const stored = machine.files.has('rules.nft');
+    const report = await machine.boot().start();
+    assert.deepEqual([report.enabled, machine.table !== null], [stored, stored], `killed at ${seen.at(-1)}`);
+  }
+});
+
+test('turning off that dies never leaves the machine open while on is stored', async () => {
+  for (let fatal = 0; ; fatal++) {
+    const machine = createMachine();
+    const control = machine.boot();
+    await control.start();
+    await control.enable(NARROW);
+    const seen: string[] = [];
+    machine.before = step => {
+      seen.push(step);
+      if (seen.length > fatal) throw new Death(step);
+    };
+    if (
+      await control.disable().then(
+        () => seen.length <= fatal,
+        () => false,
+      )
+    )
+      break;
+    assert.ok(machine.table !== null || !machine.files.has('rules.nft'), `killed at ${seen.at(-1)}`);
+    const report = await machine.boot().start();
+    assert.equal(report.enabled, report.active, `killed at ${seen.at(-1)}`);
+  }
+});
+
+test('whatever step of a change fails, it is told, and what held before holds', async () => {
+  for (const failing of ['write rules.nft', 'replace', 'unlink rules.nft', 'remove', 'arm', 'write pause.json']) {
+    for (const change of ['enable', 'disable', 'pause'] as const) {
+      const machine = createMachine();
+      const control = machine.boot();
+      await control.start();
+      await control.enable(NARROW);
+      let failed = false;
+      machine.before = step => {
+        if (step !== failing || failed) return;
+        failed = true;
+        throw new Error(`no ${step}`);
+      };
+      const outcome = await {
+        enable: () => control.enable(WIDE),
+        disable: control.disable,
+        pause: () => control.pause(60),
+      }
+        [change]()
+        .then(
+          () => null,
+          (error: { code: string; message: string }) => error,
+        );
+      if (!failed) continue;
+      assert.equal(outcome?.code, 'Failed', `${change}, ${failing}`);
+      assert.match(outcome!.message, new RegExp(`no ${failing}`));
+      assert.equal(machine.table, render(NARROW), `${change}, ${failing}`);
+      assert.deepEqual(parseRules(machine.files.get('rules.nft') ?? ''), { kind: 'wanted', wanted: NARROW });
+    }
+  }
+});
+
+test('rules that the kernel does not hold as given are not called active', async () => {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  machine.before = step => {
+    if (step === 'list' && machine.table) machine.table = machine.table.replace(/^ {4}counter.*reject.*\n/m, '');
+  };
+  await control.enable(NARROW);
+  const report = await control.check();
+  assert.match(report.detail!, /put back/);
+});
+
+test('a wish that cannot be read keeps the rules, or blocks everything where there are none, and says why', async () => {
+  for (const text of [
+    '',
+    'x',
+    '# culvert kill switch 1 {"allowLan":tr',
+    '# culvert kill switch 1 {}\n',
+    '# culvert kill switch 1 null\n',
+    '# culvert kill switch 1 {"allowLan":false,"endpoints":[["10.0.0.0/8","udp",[1]]]}\n',
+    formatRules(WIDE).slice(0, 40),
+  ]) {
+    for (const table of [render(WIDE), null]) {
+      const machine = createMachine();
+      machine.files.set('rules.nft', text);
+      machine.table = table;
+      const control = machine.boot();
+      const report = await control.start();
+      assert.deepEqual([report.enabled, report.active], [true, true], text);
+      assert.equal(machine.table, table ?? render(FALLBACK));
+      assert.match(report.detail!, /can't be read: .* stays blocked/);
+      machine.table = null;
+      await control.check();
+      assert.equal(machine.table, render(FALLBACK), 'and they are put back as well');
+      assert.equal(control.loosens(WIDE), true, 'nobody opens the local network without an administrator then');
+      assert.deepEqual(pick(await control.enable(NARROW)), { enabled: true, allowLan: false, active: true });
+    }
+  }
+  const machine = createMachine();
+  machine.files.set('rules.nft', formatRules(NARROW));
+  const control = machine.boot();
+  machine.before = step => {
+    if (step.startsWith('read rules')) throw new Error('Input/output error');
+  };
+  const report = await control.start();
+  assert.deepEqual([report.enabled, machine.table], [true, render(FALLBACK)]);
+  assert.match(report.detail!, /Input\/output error/);
+});
+
+test('rules without a wish stay until somebody turns them off', async () => {
+  const machine = createMachine();
+  machine.table = render(NARROW);
+  const control = machine.boot();
+  assert.deepEqual(pick(await control.start()), { enabled: true, allowLan: false, active: true });
+  assert.deepEqual(pick(await control.disable()), { enabled: false, allowLan: false, active: false });
+  assert.equal(machine.table, null);
+});
+
+test('a pause ends by its time, by a word, and with the boot; a crash neither ends nor lengthens it', async () => {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  await assert.rejects(control.pause(60), { code: 'NotEnabled' });
+  await control.enable(NARROW);
+  const paused = await control.pause(60);
+  assert.deepEqual(
+    [paused.enabled, paused.active, paused.pausedUntil],
+    [true, false, new Date(1_060_000).toISOString()],
+  );
+  assert.equal(machine.armed, 60);
+
+  machine.uptime += 20;
+  const again = await machine.boot().start();
+  assert.deepEqual([again.active, again.pausedUntil], [false, new Date(1_060_000).toISOString()]);
+  machine.uptime += 39;
+  const last = machine.boot();
+  assert.equal((await last.start()).active, false);
+  machine.uptime += 1;
+  machine.ring?.();
+  assert.equal((await last.check()).active, true);
+  assert.equal(machine.files.has('pause.json'), false);
+
+  await last.pause(60);
+  assert.equal((await last.pause(0)).active, true);
+  await last.pause(60);
+  machine.table = render(NARROW); // the timer of systemd was first
+  assert.deepEqual([(await last.check()).pausedUntil, machine.table], [null, render(NARROW)]);
+
+  await last.pause(60);
+  machine.files.set('pause.json', formatPause({ bootId: 'boot-0', until: 2000 }));
+  assert.equal((await machine.boot().start()).active, true, 'a reboot ends it');
+});
+
+test('no pause is begun that nobody else would end', async () => {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  await control.enable(NARROW);
+  machine.before = step => {
+    if (step === 'arm') throw new Error('no systemd');
+  };
+  await assert.rejects(control.pause(60), /no systemd/);
+  assert.equal(machine.table, render(NARROW));
+  assert.equal(machine.steps.includes('remove'), false);
+});
+
+test('a pause that was stored is believed only where it makes sense', () => {
+  for (const text of [
+    '',
+    'x',
+    'null',
+    '{}',
+    '{"bootId":"b"}',
+    '{"bootId":"b","until":"2000"}',
+    '{"bootId":"b","until":1e99}',
+    '{"bootId":"a","until":1010}',
+    '{"bootId":"b","until":1000}',
+    '{"bootId":"b","until":4601}',
+  ])
+    assert.equal(parsePause(text, 'b', 1000, 3600), null, text);
+  assert.deepEqual(parsePause('{"bootId":"b","until":1010}', 'b', 1000, 3600), { bootId: 'b', until: 1010 });
+});
+
+test('arguments are checked by what they are, and too many of them refused', () => {
+  const right = ['162.159.193.0/24', 'udp', [2408]] as const;
+  assert.deepEqual(checkEndpoints([right, right]), NARROW.endpoints, 'the same one counts once');
+  for (const wrong of [
+    [['8.0.0.0/8', 'udp', [1]]],
+    [['162.159.193.0/24', 'icmp', [1]]],
+    [['162.159.193.0/24', 'udp', []]],
+    [['162.159.193.0/24', 'udp', [53]]],
+    [['162.159.193.0/24', 'udp', Array.from({ length: 17 }, (_, i) => i + 1000)]],
+    Array.from({ length: 129 }, () => right),
+  ] as const)
+    assert.equal(typeof checkEndpoints(wrong as never), 'string');
+  for (const wrong of [3601, -1, 0.5, 4294967295, Number.NaN]) assert.equal(typeof checkSeconds(wrong), 'string');
+});
+
+test('one user alone cannot keep the service busy', () => {
+  const limit = createLimit(3, 1);
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => limit.take(1000, 0)),
+    [true, true, true, false],
+  );
+  assert.equal(limit.take(1001, 0), true);
+  assert.deepEqual([limit.take(1000, 1.5), limit.take(1000, 1.5)], [true, false]);
+});
+
+test('what is published is read back only in its own form', () => {
+  const report = {
+    version: 1,
+    pid: 1,
+    startTime: '1',
+    enabled: true,
+    allowLan: false,
+    active: null,
+    protection: 'none',
+    bootGuard: false,
+    backend: null,
+    detail: null,
+    pausedUntil: null,
+  };
+  assert.deepEqual(parsePublished(JSON.stringify(report)), report);
+  for (const change of [
+    { version: 2 },
+    { pid: 'x' },
+    { enabled: 1 },
+    { active: 'yes' },
+    { protection: 'x' },
+    { detail: 1 },
+    { pausedUntil: 'soon' },
+  ])
+    assert.equal(parsePublished(JSON.stringify({ ...report, ...change })), null, JSON.stringify(change));
+  for (const text of ['', 'null', '[]', '{', JSON.stringify(report).slice(0, 30)])
+    assert.equal(parsePublished(text), null);
+});
+
+function pick({ enabled, allowLan, active }: Report) {
+  return { enabled, allowLan, active };
+}
