@@ -102,7 +102,8 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
     return target;
   };
 
-  async function answer({ at, release, problem, command }: Found): Promise<UpdateCheck> {
+  /** @param shown the progress of the moment of the call: what comes later is told later. */
+  async function answer({ at, release, problem, command }: Found, shown = progress): Promise<UpdateCheck> {
     const [{ default: gt }, { recall }, replaceable] = await Promise.all([
       import('semver/functions/gt.js'),
       import('./memory.ts'),
@@ -133,7 +134,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
       applicable: newer && replaceable !== null && replaceable.obstacle() === null,
       command: newer ? command : null,
       previous: read(() => replaceable?.previous() ?? null, null),
-      progress,
+      progress: shown,
     };
   }
 
@@ -180,12 +181,13 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
 
   async function update(replaceable: Target): Promise<string> {
     const { release } = await look();
-    const [{ default: gt }, { addressOf, artifactIn, fetchVerified }, { remember, rememberSerial }, { LIMITS }] = await Promise.all([
-      import('semver/functions/gt.js'),
-      import('./release.ts'),
-      import('./memory.ts'),
-      import('./fetch.ts'),
-    ]);
+    const [{ default: gt }, { addressOf, artifactIn, fetchVerified }, { remember, rememberSerial }, { LIMITS }] =
+      await Promise.all([
+        import('semver/functions/gt.js'),
+        import('./release.ts'),
+        import('./memory.ts'),
+        import('./fetch.ts'),
+      ]);
     const { version } = release;
     if (!gt(version, means.version))
       throw new Problem('update-not-applicable', `Culvert ${means.version} is the newest.`, { reason: 'up-to-date' });

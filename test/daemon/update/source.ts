@@ -31,6 +31,17 @@ export function temporary(t: Ends): string {
   return directory;
 }
 
+/** An empty file system of 8 MiB, or null where this user may not mount one. */
+export function smallDisk(t: Ends): string | null {
+  const disk = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-update-disk-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).status === 0;
+  t.after(() => {
+    if (mounted) spawnSync('umount', [disk]);
+    fs.rmSync(disk, { recursive: true, force: true });
+  });
+  return mounted ? disk : null;
+}
+
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface Source {
