@@ -62,9 +62,7 @@ export class ConnectionPage extends Adw.Bin {
   readonly #switch: ConfirmedSwitch;
   readonly #mode: Choice;
   readonly #protocol: Choice;
-  readonly #killSwitch: KillSwitchGroup;
-  readonly #rows: Record<'duration' | 'endpoint' | 'colo' | 'transport' | 'received' | 'sent', FactRow>;
-  readonly #proxy: FactRow;
+  #rows: Rows | null = null;
   #view: View | null = null;
   #snapshot: Snapshot | null = null;
 
@@ -84,24 +82,6 @@ export class ConnectionPage extends Adw.Bin {
       name => name,
       name => void shell.perform('setProtocol', name),
     );
-    const row = (title: string) => factRow(this._facts, title);
-    this.#rows = {
-      duration: row(''),
-      endpoint: row(_('Endpoint')),
-      colo: row(_('Data centre')),
-      transport: row(_('Transport')),
-      received: row(_('Received')),
-      sent: row(_('Sent')),
-    };
-    const proxyAddress = () => describeProxy(shell.model.facts(), words).address ?? '';
-    const copied = () => shell.say(_('Copied to the clipboard'));
-    this.#proxy = factRow(
-      this._facts,
-      _('Local proxy'),
-      copyButton(_('Copy the proxy’s address'), proxyAddress, copied),
-    );
-    this.#killSwitch = new KillSwitchGroup(shell);
-    this._columns.append(this.#killSwitch);
     this.#switch = confirmSwitch(this._toggle, () => {
       const action = this.#view?.toggle.action;
       if (action) void shell.perform(action);
@@ -133,8 +113,10 @@ export class ConnectionPage extends Adw.Bin {
     this._toggle.tooltip_text = view.toggle.sensitive ? view.toggle.label : '';
 
     this._details.sensitive = view.look !== 'unavailable';
-    this.#killSwitch.refreshState();
-    this.#proxy.show(describeProxy(facts, words).address);
+    // nothing of this is known, or shown, before the first snapshot
+    if (facts.snapshot) this.#rows ??= this.#build();
+    this.#rows?.killSwitch.refreshState();
+    this.#rows?.proxy.show(describeProxy(facts, words).address);
     this.#mode.show(view.mode, view.settable);
     this._mode.subtitle = view.mode === null ? '' : modeName(view.mode, words).subtitle;
     this.#protocol.show(view.protocol, view.settable);
@@ -143,8 +125,9 @@ export class ConnectionPage extends Adw.Bin {
 
   /** Moves what only time moves. */
   tick(): void {
-    this.#killSwitch.tick();
-    const { duration } = this.#rows;
+    if (!this.#rows) return;
+    this.#rows.killSwitch.tick();
+    const { duration } = this.#rows.facts;
     const title = this.#view && durationTitle(this.#view.look, words);
     if (!title || !this.#snapshot) {
       duration.show(null);
@@ -163,7 +146,8 @@ export class ConnectionPage extends Adw.Bin {
     this._figures.visible = live && (tunnel?.latencyMs ?? null) !== null;
     if (before?.live && !live) this._graph.clear();
     this.tick();
-    const { duration: _ticking, ...rows } = this.#rows;
+    if (!this.#rows) return;
+    const { duration: _ticking, ...rows } = this.#rows.facts;
     if (!live || !tunnel) {
       for (const row of Object.values(rows)) row.show(null);
       return;
@@ -197,4 +181,28 @@ export class ConnectionPage extends Adw.Bin {
       ],
     );
   }
+
+  #build(): Rows {
+    const row = (title: string) => factRow(this._facts, title);
+    const facts = {
+      duration: row(''),
+      endpoint: row(_('Endpoint')),
+      colo: row(_('Data centre')),
+      transport: row(_('Transport')),
+      received: row(_('Received')),
+      sent: row(_('Sent')),
+    };
+    const address = () => describeProxy(this.#shell.model.facts(), words).address ?? '';
+    const copied = () => this.#shell.say(_('Copied to the clipboard'));
+    const proxy = factRow(this._facts, _('Local proxy'), copyButton(_('Copy the proxy’s address'), address, copied));
+    const killSwitch = new KillSwitchGroup(this.#shell);
+    this._columns.append(killSwitch);
+    return { facts, proxy, killSwitch };
+  }
+}
+
+interface Rows {
+  facts: Record<'duration' | 'endpoint' | 'colo' | 'transport' | 'received' | 'sent', FactRow>;
+  proxy: FactRow;
+  killSwitch: KillSwitchGroup;
 }

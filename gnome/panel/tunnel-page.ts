@@ -14,27 +14,14 @@ export class TunnelPage extends Adw.Bin implements Page {
   }
   readonly #shell: Shell;
   readonly #connection: ConnectionPage;
-  readonly #blocked: BlockedPage;
+  #blocked: BlockedPage | null = null;
   readonly #pages = new Gtk.Stack({ transition_type: Gtk.StackTransitionType.CROSSFADE });
 
   constructor(shell: Shell) {
     super();
     this.#shell = shell;
     this.#connection = new ConnectionPage(shell);
-    this.#blocked = new BlockedPage({
-      perform: action => void shell.perform(action),
-      confirm: async ({ heading, body, accept }, extra) => {
-        const responses: [string, string][] = [
-          ['cancel', _('Cancel')],
-          ['accept', accept],
-        ];
-        return (await shell.ask({ heading, body, responses, suggested: 'accept', extra })) === 'accept';
-      },
-      open: shell.open,
-      say: shell.say,
-    });
     this.#pages.add_named(this.#connection, 'connection');
-    this.#pages.add_named(this.#blocked, 'blocked');
     this.child = this.#pages;
   }
 
@@ -42,12 +29,32 @@ export class TunnelPage extends Adw.Bin implements Page {
     const facts = this.#shell.model.facts();
     const { blocked } = describe(facts, words);
     this.#connection.refreshState();
-    if (blocked) this.#blocked.showBlocked(blocked, facts.pending === null);
+    if (blocked) this.#blockedPage().showBlocked(blocked, facts.pending === null);
     this.#pages.visible_child_name = blocked ? 'blocked' : 'connection';
   }
 
   /** Moves what only time moves. */
   tick(): void {
     this.#connection.tick();
+  }
+
+  /** Built when it is first needed, which is seldom. */
+  #blockedPage(): BlockedPage {
+    if (this.#blocked) return this.#blocked;
+    const { ask, open, perform, say } = this.#shell;
+    this.#blocked = new BlockedPage({
+      perform: action => void perform(action),
+      confirm: async ({ heading, body, accept }, extra) => {
+        const responses: [string, string][] = [
+          ['cancel', _('Cancel')],
+          ['accept', accept],
+        ];
+        return (await ask({ heading, body, responses, suggested: 'accept', extra })) === 'accept';
+      },
+      open,
+      say,
+    });
+    this.#pages.add_named(this.#blocked, 'blocked');
+    return this.#blocked;
   }
 }
