@@ -138,8 +138,14 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
     };
   }
 
-  async function announce(): Promise<void> {
-    if (found) state.publish('update', await answer(found));
+  /** Tells everybody, in the order of the calls. */
+  let telling = Promise.resolve();
+  function announce(): Promise<void> {
+    const [what, shown] = [found, progress];
+    telling = telling.then(async () => {
+      if (what) state.publish('update', await answer(what, shown));
+    });
+    return telling;
   }
 
   let told = 0;

@@ -1,4 +1,5 @@
 // A source of releases on loopback that can be made hostile, and an updater that asks it, in a temporary home.
+import { spawnSync } from 'node:child_process';
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import * as fs from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
