@@ -131,6 +131,8 @@ function firefoxPreferences({ host, port }: Proxy): string {
     'network.proxy.autoconfig_url': '',
     // without it a proxy that does not answer is gone around
     'network.proxy.failover_direct': false,
+    // and so do Mozilla's own services (ServiceRequest.sys.mjs)
+    'network.proxy.allow_bypass': false,
     'network.dns.disablePrefetch': true,
     'network.dns.disablePrefetchFromHTTPS': true,
     // 5: off by choice. The proxy's end resolves names
