@@ -1,0 +1,205 @@
+// A user's whole way: install, update through a server, go back, remove. The programs are the real ones, the home is not.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createSource, publish, type Source } from '../daemon/update/source.ts';
+import { snapshot } from '../manifest/release.ts';
+import { createHome, eventually, getJson, type Home, somePort } from './culvert.ts';
+import { fakeGjs, makeTree, pack } from './update-tree.ts';
+
+interface User extends Home {
+  /** Runs a program to its end. */
+  run(program: string, ...words: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
+  /** Runs the installed `culvert`. */
+  culvert(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
+  root: string;
+}
+
+function createUser(t: TestContext, env: Record<string, string> = {}): User {
+  const home = createHome(t);
+  Object.assign(home.env, env);
+  const bin = path.join(home.directory, '.local/bin');
+  home.env.PATH = `${bin}:${home.env.PATH}`;
+  const run: User['run'] = (program, ...words) =>
+    new Promise(resolve => {
+      const options = { env: home.env, cwd: home.directory, timeout: 90_000 };
+      execFile(program, words, options, (error, stdout, stderr) => {
+        resolve({ code: error ? ((error.code as unknown as number) ?? -1) : 0, stdout, stderr });
+      });
+    });
+  // what an update started is no child of the test
+  home.defer(() => {
+    const pid = pidOf(home);
+    if (pid !== null) process.kill(pid, 'SIGKILL');
+  });
+  return {
+    ...home,
+    run,
+    culvert: (...words) => run(path.join(bin, 'culvert'), ...words),
+    root: path.join(home.directory, '.local/share/culvert'),
+  };
+}
+
+function pidOf({ runtime }: Home): number | null {
+  try {
+    const { pid } = JSON.parse(fs.readFileSync(path.join(runtime, 'daemon.json'), 'utf8'));
+    return fs.existsSync(`/proc/${pid}`) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Starts the installed daemon as a desktop does, and waits until it answers. */
+async function startInstalled(user: User, flags: string[], source?: Source): Promise<number> {
+  const port = somePort();
+  const env = { ...user.env, ...(source ? { CULVERT_UPDATES_SOURCE: source.url } : {}) };
+  const child = spawn('culvert', ['--demo', '--no-open', '--port', String(port), ...flags], { env, stdio: 'ignore' });
+  user.defer(() => child.kill('SIGKILL'));
+  await eventually('the daemon answers', async () => (await user.culvert('status')).code === 0);
+  return port;
+}
+
+/** What of the desktop a daemon has running: the scripts that its `gjs` children were given. */
+function shownBy(pid: number): string[] {
+  const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  return children
+    .map(child => /(panel|tray)\.js/.exec(fs.readFileSync(`/proc/${child}/cmdline`, 'utf8'))?.[1])
+    .filter(part => part !== undefined)
+    .sort();
+}
+
+test('install 1, update to 2 through a server, go back, remove: and nothing is left', { timeout: 120_000 }, async t => {
+  const user = createUser(t, { DISPLAY: ':77' });
+  const built = fs.mkdtempSync(path.join(user.directory, 'built-'));
+  const [one, two] = [makeTree(built, '1.0.0'), makeTree(built, '2.0.0')];
+  const archive = pack(two);
+  fs.rmSync(two, { recursive: true });
+  const source = await createSource(t);
+  publish(source, '2.0.0', { 'culvert-2.0.0-user.tar.gz': archive });
+  user.env.PATH = `${fakeGjs(user.directory)}:${user.env.PATH}`;
+  const tools = path.join(user.directory, 'tools');
+  fs.mkdirSync(tools);
+  fs.writeFileSync(path.join(tools, 'tvly'), '#!/bin/sh\necho "tool $*"\n', { mode: 0o755 });
+  user.env.PATH += `:${tools}`;
+  const before = snapshot(user.directory);
+
+  const installed = await user.run(path.join(one, 'bin/culvert'), '__install', one);
+  assert.equal(installed.code, 0, installed.stderr);
+  assert.match(installed.stdout, /^Installed Culvert 1\.0\.0 in .*\/\.local\/share\/culvert\.\n$/);
+  const current = path.join(user.root, 'current');
+  const inData = (file: string) => fs.readFileSync(path.join(user.directory, '.local/share', file), 'utf8');
+  assert.match(inData('applications/org.culvert.Culvert.desktop'), new RegExp(`^Exec=${current}/bin/culvert$`, 'm'));
+  assert.match(
+    inData('dbus-1/services/org.culvert.Culvert.service'),
+    new RegExp(` ${current}/share/culvert/panel\\.js `),
+  );
+  assert.match(inData('systemd/user/culvert.service'), new RegExp(`^ExecStart=${current}/bin/culvert --no-open`, 'm'));
+  assert.equal(inData('man/man1/culvert.1').slice(0, 3), '.TH');
+  assert.doesNotMatch(snapshotText(user), /@(PREFIX|DATA|USERBIN)@/);
+
+  const port = await startInstalled(user, [], source);
+  const [pid1] = [pidOf(user)!];
+  await eventually('tray and panel are there', () => shownBy(pid1).length === 2);
+  assert.equal((await user.run('culvert-wrap', 'install', 'tvly')).code, 0);
+
+  const check = await user.culvert('update', 'check');
+  assert.equal(check.code, 0, check.stderr);
+  assert.match(check.stdout, /^Newest +2\.0\.0$[\s\S]*^Culvert 2\.0\.0 is out\. To install it: culvert update apply$/m);
+
+  const applied = await user.culvert('update', 'apply');
+  assert.equal(applied.code, 0, applied.stderr);
+  assert.equal(applied.stdout, 'Updated from Culvert 1.0.0 to 2.0.0. Back again: culvert update rollback\n');
+  assert.match(applied.stderr, /^Downloading\nVerifying\nInstalling\nStarting Culvert 2\.0\.0\n$/);
+  assert.equal((await user.culvert('--version')).stdout, 'culvert 2.0.0\n');
+  assert.equal((await getJson(port, '/api/version')).version, '2.0.0');
+  const pid2 = pidOf(user)!;
+  assert.notEqual(pid2, pid1);
+  await eventually('tray and panel are there again', () => shownBy(pid2).length === 2);
+  assert.deepEqual(fs.readdirSync(path.join(user.root, 'versions')).sort(), ['1.0.0', '2.0.0']);
+  assert.equal((await user.run('tvly', 'x')).stdout, 'tool x\n');
+
+  const nothing = await user.culvert('update', 'apply');
+  assert.deepEqual([nothing.code, nothing.stdout], [0, 'Culvert 2.0.0 is the newest.\n']);
+
+  // who closed the panel does not get it back
+  const panel = fs
+    .readFileSync(`/proc/${pid2}/task/${pid2}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .find(child => fs.readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('panel.js'));
+  process.kill(Number(panel));
+  await eventually('the panel is gone', () => shownBy(pid2).length === 1);
+  const back = await user.culvert('update', 'rollback', '--json');
+  assert.deepEqual([back.code, JSON.parse(back.stdout)], [0, { ok: true, from: '2.0.0', to: '1.0.0' }], back.stderr);
+  assert.equal((await getJson(port, '/api/version')).version, '1.0.0');
+  const pid3 = pidOf(user)!;
+  await eventually('the tray is there', () => shownBy(pid3).length > 0);
+  assert.deepEqual(shownBy(pid3), ['tray']);
+  assert.match((await user.culvert('update')).stdout, /Culvert 2\.0\.0 was rolled back and is not offered again\./);
+  const none = await user.culvert('update', 'rollback');
+  assert.deepEqual([none.code, none.stdout], [1, '']);
+  assert.match(none.stderr, /There is no version to go back to/);
+
+  const removed = await user.culvert('__uninstall', '--purge');
+  assert.equal(removed.code, 0, removed.stderr);
+  assert.match(
+    removed.stdout,
+    /tvly: restored[\s\S]*Stopped the daemon\.\nRemoved Culvert\.\nRemoved configuration and state:/,
+  );
+  assert.equal(pidOf(user), null);
+  assert.equal(snapshot(user.directory), before);
+});
+
+test('installing over a running daemon starts it again as the new version, and configuration stays', {
+  timeout: 120_000,
+}, async t => {
+  const user = createUser(t);
+  const built = fs.mkdtempSync(path.join(user.directory, 'built-'));
+  const [one, two] = [makeTree(built, '1.0.0'), makeTree(built, '2.0.0')];
+  await user.run(path.join(one, 'bin/culvert'), '__install', one);
+  const port = await startInstalled(user, ['--no-tray', '--no-panel']);
+  assert.equal((await user.culvert('config', 'set', 'ui.theme', 'dark')).code, 0);
+  const first = pidOf(user);
+
+  const upgraded = await user.run(path.join(two, 'bin/culvert'), '__install');
+  assert.equal(upgraded.code, 0, upgraded.stderr);
+  assert.match(upgraded.stdout, /^Updated to Culvert 2\.0\.0 .*\nStarted the daemon again; it is 2\.0\.0 now\.\n$/);
+  assert.notEqual(pidOf(user), first);
+  assert.equal((await getJson(port, '/api/version')).version, '2.0.0');
+
+  const removed = await user.culvert('__uninstall');
+  assert.match(removed.stdout, /Configuration and state stay in .*\.config\/culvert, .*; --purge removes them\./);
+  assert.match(fs.readFileSync(path.join(user.directory, '.config/culvert/config.json'), 'utf8'), /"dark"/);
+  assert.ok(!fs.existsSync(path.join(user.directory, '.local/share')));
+  assert.ok(!fs.existsSync(path.join(user.directory, '.local/bin')));
+});
+
+test('a path with blanks, quotes, dollar and per cent signs survives desktop entry, bus and unit', async t => {
+  const user = createUser(t);
+  const odd = path.join(user.directory, `a b's "c" $d 100%`);
+  fs.mkdirSync(odd);
+  user.env.XDG_DATA_HOME = odd;
+  const one = makeTree(fs.mkdtempSync(path.join(user.directory, 'built-')), '1.0.0');
+  const installed = await user.run(path.join(one, 'bin/culvert'), '__install', one);
+  assert.equal(installed.code, 0, installed.stderr);
+  assert.equal((await user.culvert('--version')).stdout, 'culvert 1.0.0\n');
+  const { stdout, code } = await user.run(
+    'desktop-file-validate',
+    path.join(odd, 'applications/org.culvert.Culvert.desktop'),
+  );
+  if (code >= 0) assert.deepEqual([code, stdout], [0, '']);
+  assert.equal((await user.culvert('__uninstall')).code, 0);
+  assert.deepEqual(fs.readdirSync(odd), []);
+});
+
+/** Everything that was written outside of the trees. */
+function snapshotText({ directory }: User): string {
+  const share = path.join(directory, '.local/share');
+  return fs
+    .readdirSync(share, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && !entry.parentPath.includes('/versions'))
+    .map(entry => fs.readFileSync(path.join(entry.parentPath, entry.name), 'utf8'))
+    .join('\n');
+}
