@@ -11,6 +11,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  type Stats,
   utimesSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -242,10 +243,20 @@ function isForeign(entry: Entry, known: Record): boolean {
 }
 
 function stateOf(entry: Record['entries'][number]): 'absent' | 'ours' | 'foreign' {
-  const stat = lstatSync(entry.path, { throwIfNoEntry: false });
+  const stat = statOf(entry.path);
   if (!stat) return 'absent';
+  if (stat === 'blocked') return 'foreign';
   if ('link' in entry) return linkAt(entry.path) === entry.link ? 'ours' : 'foreign';
   return stat.isFile() && entry.sha256.includes(digest(readFileSync(entry.path))) ? 'ours' : 'foreign';
+}
+
+function statOf(path: string): Stats | 'blocked' | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return 'blocked'; // a file where a directory should be
+    throw error;
+  }
 }
 
 function missingDirectories(entries: Entry[]): string[] {
