@@ -1,7 +1,17 @@
 // A machine in small for the root service: a network namespace of its own, a private bus that plays the system's, and
 // somebody who plays polkit and systemd. Everything ends with the test.
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -86,6 +96,7 @@ export async function setStage() {
   await line(players);
 
   let service: ChildProcess | null = null;
+  const isChild = (pid: number) => [...children].some(child => child.pid === pid);
   const stage = {
     directory,
     path,
@@ -154,6 +165,8 @@ export async function setStage() {
       writeFileSync(path('allowed'), actions.map(action => `org.culvert.killswitch.${action}\n`).join(''));
     },
     async end(): Promise<void> {
+      // a killed service leaves its children behind, which systemd would end with the unit
+      for (const pid of sharing(holder.pid!)) if (!isChild(pid)) process.kill(pid, 'SIGKILL');
       const all = [...children].map(child => new Promise(done => child.once('exit', done)));
       for (const child of children)
         try {
@@ -166,6 +179,21 @@ export async function setStage() {
     },
   };
   return stage;
+}
+
+/** The processes in the same network namespace. */
+function sharing(pid: number): number[] {
+  const namespace = (of: string) => {
+    try {
+      return readlinkSync(`/proc/${of}/ns/net`);
+    } catch {
+      return null;
+    }
+  };
+  const own = namespace(String(pid));
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name) && own !== null && namespace(name) === own)
+    .map(Number);
 }
 
 /** Polls a condition, for five seconds unless told. */

@@ -1,0 +1,148 @@
+// The root service and its nft killed at each system call of a change: the table is the old one or the new one, never
+// absent, and a restart brings what is stored. CULVERT_FULL=1 tries every call, the short run some of each process.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { missing, type Stage, setStage, until, which } from './stage.ts';
+
+const full = process.env.CULVERT_FULL === '1';
+/** Injections for each process: nft makes thousands of calls, most of them reads of the same files. */
+const MOST = full ? 400 : 8;
+const ENDPOINT = ['1', '162.159.193.0/24', 'udp', '1', '2408'];
+const NARROW = ['ba(ssaq)', 'false', ...ENDPOINT];
+const WIDE = ['ba(ssaq)', 'true', ...ENDPOINT];
+/** A change that is under way forks nothing and never ends a process; the rest wait for, or wake, other threads. */
+const POINTLESS = new Set(['exit', 'exit_group', 'restart_syscall', '+++', '---']);
+
+const skip = missing || (which('strace') ? false : 'needs strace');
+
+for (const victim of ['service', 'nft'] as const) {
+  test(`the ${victim} killed anywhere in a change leaves the old table or the new one`, {
+    skip,
+    timeout: 900_000,
+  }, async t => {
+    const stage = await setStage();
+    try {
+      const tables = await bothTables(stage);
+      const points = await recordPoints(stage, victim);
+      const chosen = spread(points, MOST);
+      const tally = { old: 0, new: 0, missed: 0 };
+      for (const [call, ordinal] of chosen) {
+        const at = `${victim} killed at ${call} ${ordinal}`;
+        const killed = await killAt(stage, victim, call, ordinal);
+        const table = await stage.table();
+        assert.ok(table === tables.narrow || table === tables.wide, `${at}: ${table}`);
+        if (!killed) tally.missed++;
+        else tally[table === tables.narrow ? 'old' : 'new']++;
+        if (victim === 'service' && killed) await stage.serve();
+        const wide = readFileSync(stage.path('state/rules.nft'), 'utf8').includes('"allowLan":true');
+        await until(async () => (await stage.table()) === (wide ? tables.wide : tables.narrow));
+        assert.deepEqual(
+          readdirSync(stage.path('state')).filter(name => !name.startsWith('rules.nft')),
+          [],
+          at,
+        );
+        await change(stage, NARROW);
+      }
+      t.diagnostic(`${chosen.length} injections of ${points.length} points: ${JSON.stringify(tally)}`);
+      assert.ok(tally.old + tally.new >= chosen.length / 2, `most of them hit: ${JSON.stringify(tally)}`);
+    } finally {
+      await stage.end();
+    }
+  });
+}
+
+async function bothTables(stage: Stage): Promise<{ narrow: string | null; wide: string | null }> {
+  await stage.serve();
+  await change(stage, WIDE);
+  const wide = await stage.table();
+  await change(stage, NARROW);
+  return { wide, narrow: await stage.table() };
+}
+
+async function change(stage: Stage, args: readonly string[]): Promise<void> {
+  const { ok, text } = await stage.call('Enable', args);
+  assert.ok(ok, text);
+}
+
+/** Each system call that a change makes, by name and how many of that name came before. */
+async function recordPoints(stage: Stage, victim: 'service' | 'nft'): Promise<[string, number][]> {
+  const trace = await attach(stage, victim, ['-o', stage.path('trace')]);
+  await change(stage, WIDE);
+  await trace.detach();
+  await change(stage, NARROW);
+  const counts = new Map<string, number>();
+  return readFileSync(stage.path('trace'), 'utf8')
+    .split('\n')
+    .flatMap((line): [string, number][] => {
+      const [, call] = /^\d+ +([a-z_0-9]+)\(/.exec(line) ?? [];
+      if (!call || POINTLESS.has(call)) return [];
+      counts.set(call, (counts.get(call) ?? 0) + 1);
+      return [[call, counts.get(call)!]];
+    });
+}
+
+async function killAt(stage: Stage, victim: 'service' | 'nft', call: string, ordinal: number): Promise<boolean> {
+  const pid = pidOf(stage, victim);
+  const trace = await attach(stage, victim, [
+    '-o',
+    '/dev/null',
+    '-e',
+    `trace=${call}`,
+    '-e',
+    `inject=${call}:signal=SIGKILL:when=${ordinal}`,
+  ]);
+  await stage.call('Enable', WIDE);
+  await trace.detach();
+  return !alive(pid);
+}
+
+async function attach(stage: Stage, victim: 'service' | 'nft', options: readonly string[]) {
+  const strace = stage.start(['strace', '-f', ...options, '-p', String(pidOf(stage, victim))]);
+  await new Promise<void>((done, fail) => {
+    let said = '';
+    strace.stderr!.on('data', data => {
+      said += data;
+      if (/attached/.test(said)) done();
+    });
+    strace.once('exit', () => fail(new Error(`strace: ${said}`)));
+  });
+  return {
+    async detach() {
+      if (strace.exitCode !== null || strace.signalCode !== null) return;
+      const gone = once(strace, 'exit');
+      strace.kill('SIGINT');
+      // it waits for ever for the first thread of a process that another thread's death has ended
+      const force = setTimeout(() => strace.kill('SIGKILL'), 500);
+      await gone;
+      clearTimeout(force);
+    },
+  };
+}
+
+/** The service, or its child that takes the transactions. */
+function pidOf(stage: Stage, victim: 'service' | 'nft'): number {
+  const { pid } = stage.state()!;
+  if (victim === 'service') return pid!;
+  const child = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .find(child => readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0').includes('-i'));
+  return Number(child);
+}
+
+function alive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/\) [ZX] /.test(stat);
+  } catch {
+    return false;
+  }
+}
+
+function spread<T>(items: readonly T[], count: number): T[] {
+  return items.length <= count
+    ? [...items]
+    : Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)]!);
+}
