@@ -1,0 +1,136 @@
+// Where desktop entries are found, what hides what, and that nothing found there can hold the reader up.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test from 'node:test';
+import { applicationDirectories, createCatalog } from '../../../daemon/apps/catalog.ts';
+import { type Entry, text } from '../../../daemon/apps/entry.ts';
+import { until } from '../warp/fakes.ts';
+
+function createPlace(t: test.TestContext, ...roots: string[]) {
+  const place = mkdtempSync(join(tmpdir(), 'culvert-apps-'));
+  const described: string[] = [];
+  const catalog = createCatalog(
+    roots.map(root => join(place, root)),
+    [],
+    (entry: Entry | null, id) => {
+      described.push(id);
+      return entry && text(entry, 'Name');
+    },
+  );
+  t.after(() => {
+    catalog.close();
+    rmSync(place, { recursive: true, force: true });
+  });
+  return {
+    place,
+    described,
+    catalog,
+    write(path: string, name: string) {
+      mkdirSync(dirname(join(place, path)), { recursive: true });
+      writeFileSync(join(place, path), `[Desktop Entry]\nType=Application\nName=${name}\nExec=true\n`);
+    },
+    names: async () => Object.fromEntries([...(await catalog.read())].map(([id, { value }]) => [id, value])),
+  };
+}
+
+test('the user’s directory comes first, then the system’s in their order, then Flatpak’s and snapd’s', () => {
+  assert.deepEqual(applicationDirectories({ HOME: '/h', XDG_DATA_DIRS: '/a:/b:relative:/a:/var/lib/snapd/desktop' }), [
+    '/h/.local/share/applications',
+    '/a/applications',
+    '/b/applications',
+    '/var/lib/snapd/desktop/applications',
+    '/h/.local/share/flatpak/exports/share/applications',
+    '/var/lib/flatpak/exports/share/applications',
+  ]);
+  const [first, second, third] = applicationDirectories({ XDG_DATA_HOME: '/d', HOME: 'relative' });
+  assert.deepEqual(
+    [first, second, third],
+    ['/d/applications', '/usr/local/share/applications', '/usr/share/applications'],
+  );
+});
+
+test('ids have dashes for directories, and the first directory’s entry hides the others of its id', async t => {
+  const { write, names } = createPlace(t, 'user', 'system');
+  write('user/a.desktop', 'mine');
+  write('system/a.desktop', 'theirs');
+  write('system/kde/sub/b.desktop', 'nested');
+  write('system/kde-sub-b.desktop', 'flat');
+  write('system/not-an-entry.txt', 'x');
+  assert.deepEqual(await names(), { 'a.desktop': 'mine', 'kde-sub-b.desktop': 'flat' });
+});
+
+test('a broken entry hides the same id of later directories, and is described as broken', async t => {
+  const { place, write, names } = createPlace(t, 'user', 'system');
+  write('user/a.desktop', 'x');
+  writeFileSync(join(place, 'user/a.desktop'), 'garbage');
+  write('system/a.desktop', 'theirs');
+  assert.deepEqual(await names(), { 'a.desktop': null });
+});
+
+test('links to files count, and links out of the directory, in circles, and to what is no file do not hold it up', async t => {
+  const { place, write, names } = createPlace(t, 'apps');
+  write('elsewhere/real.desktop', 'linked');
+  write('apps/own.desktop', 'own');
+  symlinkSync('../elsewhere/real.desktop', join(place, 'apps/link.desktop'));
+  symlinkSync('.', join(place, 'apps/loop'));
+  symlinkSync('/', join(place, 'apps/root'));
+  symlinkSync('../elsewhere', join(place, 'apps/out'));
+  symlinkSync('nothing', join(place, 'apps/dangling.desktop'));
+  symlinkSync('/dev/zero', join(place, 'apps/zero.desktop'));
+  symlinkSync('self.desktop', join(place, 'apps/self.desktop'));
+  execFileSync('mkfifo', [join(place, 'apps/fifo.desktop')]);
+  mkdirSync(join(place, 'apps/directory.desktop'));
+  writeFileSync(join(place, 'apps/huge.desktop'), '');
+  truncateSync(join(place, 'apps/huge.desktop'), 2 ** 32);
+  mkdirSync(join(place, 'apps', ...Array(60).fill('d')), { recursive: true });
+  assert.deepEqual(await names(), { 'own.desktop': 'own', 'link.desktop': 'linked' });
+});
+
+test('what changes is noticed: new, rewritten, renamed and removed entries, and directories that come later', async t => {
+  const { place, write, names, described } = createPlace(t, 'later/applications', 'apps');
+  write('apps/a.desktop', 'one');
+  assert.deepEqual(await names(), { 'a.desktop': 'one' });
+  assert.deepEqual(await names(), { 'a.desktop': 'one' });
+  assert.equal(described.length, 1, 'read once');
+
+  const path = join(place, 'apps/a.desktop');
+  writeFileSync(path, readFileSync(path, 'utf8').replace('one', 'two'));
+  await until(async () => (await names())['a.desktop'] === 'two');
+  write('apps/b.desktop', 'b');
+  await until(async () => (await names())['b.desktop'] === 'b');
+  assert.equal(described.filter(id => id === 'a.desktop').length, 2, 'what did not change is not read again');
+  renameSync(join(place, 'apps/b.desktop'), join(place, 'apps/c.desktop'));
+  await until(async () => Object.keys(await names()).join() === 'a.desktop,c.desktop');
+  unlinkSync(path);
+  await until(async () => Object.keys(await names()).join() === 'c.desktop');
+  write('later/applications/c.desktop', 'mine');
+  await until(async () => (await names())['c.desktop'] === 'mine');
+  write('apps/sub/x.desktop', 'x');
+  await until(async () => (await names())['sub-x.desktop'] === 'x');
+});
+
+test('10,000 entries are read while others get their turn, and one that changes does not cost them all again', async t => {
+  const { place, write, names, described } = createPlace(t, 'apps');
+  for (let at = 0; at < 10_000; at++) write(`apps/app${at}.desktop`, `App ${at}`);
+  let turns = 0;
+  const ticking = setInterval(() => turns++, 1);
+  assert.equal(Object.keys(await names()).length, 10_000);
+  clearInterval(ticking);
+  assert.ok(turns > 10, `others had ${turns} turns`);
+  writeFileSync(join(place, 'apps/app5.desktop'), '[Desktop Entry]\nName=changed\n');
+  await until(async () => (await names())['app5.desktop'] === 'changed');
+  assert.equal(described.length, 10_001);
+});
