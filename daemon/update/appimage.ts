@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { acquire } from '../instance.ts';
 import type { Paths } from '../paths.ts';
-import { syncDirectory, temporaryOf } from './files.ts';
+import { sweepLocks, syncDirectory, temporaryOf } from './files.ts';
 import { InstallError } from './installation.ts';
 import { recall, remember } from './memory.ts';
 import { tryProgram } from './program.ts';
@@ -128,6 +128,7 @@ async function alone<T>({ state }: Pick<Paths, 'state'>, work: () => Promise<T>)
   if ('heldBy' in lock)
     throw new InstallError('locked', `Process ${lock.heldBy} is updating this AppImage. Wait for it.`);
   try {
+    sweepLocks(state);
     return await work();
   } finally {
     lock.release();

@@ -75,6 +75,7 @@ async function receive(url: URL, { most, exact, totalMs }: Wanted, by: Fetching,
   const stall = setTimeout(silent, stallMs);
 
   let received = 0;
+  let taking = false;
   let response: IncomingMessage | undefined;
   try {
     response = await head(request, url, {
@@ -90,14 +91,16 @@ async function receive(url: URL, { most, exact, totalMs }: Wanted, by: Fetching,
       received += piece.length;
       if (received > most) throw tooLarge(url, most);
       stall.refresh();
+      taking = true;
       take(piece);
+      taking = false;
     }
     // a body that ends with the connection tells no truncation, so the size has to
     if (!response.complete || (exact !== undefined && received < exact)) throw truncated(url, received, exact);
     return true;
   } catch (error) {
     if (ending.signal.aborted) throw ending.signal.reason;
-    if (error instanceof Refused) throw error;
+    if (error instanceof Refused || taking) throw error; // what the taker fails at is no fault of the source
     if (response && isNetwork(error) && !isNoHttp(error)) throw truncated(url, received, exact, error);
     throw isNetwork(error) ? unreached(url, error as NodeJS.ErrnoException) : error;
   } finally {

@@ -2,9 +2,11 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fsyncSync,
   lstatSync,
   openSync,
+  readdirSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -70,6 +72,14 @@ export function syncDirectory(directory: string): void {
     fsyncSync(fd);
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Removes what a process left that was killed while it took the lock of a directory (`acquire` in daemon/instance.ts). */
+export function sweepLocks(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const pid = /^lock\.(\d+)$/.exec(name)?.[1];
+    if (pid && !existsSync(`/proc/${pid}`)) rmSync(join(directory, name), { force: true });
   }
 }
 

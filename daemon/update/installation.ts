@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { acquire } from '../instance.ts';
-import { linkAt, replaceFile, replaceLink, syncDirectory, temporaryOf } from './files.ts';
+import { linkAt, replaceFile, replaceLink, sweepLocks, syncDirectory, temporaryOf } from './files.ts';
 import { type Entry, plan } from './integration.ts';
 import { type Places, versionOf } from './places.ts';
 
@@ -74,13 +74,15 @@ export async function locked<T>(places: Places, work: () => T | Promise<T>): Pro
     throw new InstallError('locked', `Process ${lock.heldBy} is changing this installation. Wait for it.`);
   let emptied: string[] = [];
   try {
+    sweepLocks(places.root);
     if (readRecord(places) === null && currentOf(places) === null)
       writeRecord(places, { pending: false, entries: [], directories });
     return await work();
   } finally {
     const record = readRecord(places);
     if (currentOf(places) === null && !record?.entries.length) {
-      for (const path of [places.versions, places.record]) rmSync(path, { recursive: true, force: true });
+      for (const path of [places.versions, places.record, temporaryOf(places.record)])
+        rmSync(path, { recursive: true, force: true });
       emptied = record?.directories ?? [];
     }
     lock.release();

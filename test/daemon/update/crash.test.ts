@@ -1,0 +1,221 @@
+// Killed, or out of disk, at each file operation of an update: the old version or the new one is there, whole, and the next
+// update goes through as if nothing had been.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { buildSync } from 'esbuild';
+import { install, locked, repair, uninstall } from '../../../daemon/update/installation.ts';
+import { placesOf } from '../../../daemon/update/places.ts';
+import { key, pem } from '../../manifest/release.ts';
+import { pack, smallTree } from './small-tree.ts';
+import { createSource, type Ends, publish, type Source, script, temporary } from './source.ts';
+
+const CALLS =
+  'openat,write,fsync,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,chmod,fchmod,fchmodat,utimensat';
+
+let program: string;
+const ends: (() => unknown)[] = [];
+const whole: Ends = { after: end => ends.push(end) };
+before(() => {
+  program = path.join(temporary(whole), 'apply.cjs');
+  buildSync({
+    entryPoints: [path.join(import.meta.dirname, 'apply.ts')],
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    mainFields: ['module', 'main'],
+    define: { 'import.meta.dirname': '__dirname' },
+    logLevel: 'error',
+  });
+});
+after(() => ends.forEach(end => void end()));
+
+interface Kind {
+  format: 'appimage' | 'user';
+  /** Puts version 1.0.0 into an empty home. */
+  prepare(home: string): Promise<void>;
+  artifact(directory: string): Record<string, Buffer>;
+  /** The version that is there now; fails when it is not whole. */
+  version(home: string): string;
+  /** Completes what was interrupted, as the next start of the daemon does. */
+  settle(home: string): Promise<void>;
+  /** Names below the home when 2.0.0 is installed and nothing was ever interrupted. */
+  left: RegExp;
+}
+
+const image = (home: string) => path.join(home, 'Culvert.AppImage');
+const NEW = { 'bin/culvert-new': '#!/bin/sh\n' };
+
+const kinds: Kind[] = [
+  {
+    format: 'appimage',
+    async prepare(home) {
+      fs.writeFileSync(image(home), script('1.0.0'), { mode: 0o755 });
+    },
+    artifact: () => ({ [`culvert-2.0.0-${os.machine()}.AppImage`]: script('2.0.0') }),
+    version(home) {
+      const found = ['1.0.0', '2.0.0'].find(version => fs.readFileSync(image(home)).equals(script(version)));
+      assert.ok(found, 'it is neither the old file nor the new one');
+      assert.equal(fs.statSync(image(home)).mode & 0o777, 0o755);
+      return found;
+    },
+    async settle() {},
+    left: /^(Culvert\.AppImage|\.Culvert\.AppImage\.previous|\.local.*\/update\.json)$/,
+  },
+  {
+    format: 'user',
+    prepare: home =>
+      locked(placesOf({ HOME: home }), () => {
+        const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-update-'));
+        install(placesOf({ HOME: home }), smallTree(directory, '1.0.0'), '1.0.0');
+        fs.rmSync(directory, { recursive: true });
+      }),
+    artifact: directory => ({ 'culvert-2.0.0-user.tar.gz': pack(smallTree(directory, '2.0.0', NEW)) }),
+    version(home) {
+      const { bin, current } = placesOf({ HOME: home });
+      const { stdout } = spawnSync(path.join(bin, 'culvert'), ['--version'], { encoding: 'utf8' });
+      const version = /^culvert ([12]\.0\.0)\n$/.exec(stdout)?.[1];
+      assert.ok(version, `it does not run: ${stdout}`);
+      assert.equal(fs.readFileSync(path.join(current, 'share/culvert/daemon/main.cjs'), 'utf8'), `// ${version}\n`);
+      return version;
+    },
+    async settle(home) {
+      const places = placesOf({ HOME: home });
+      await locked(places, () => repair(places));
+    },
+    left: /^\.local\/(bin\/culvert(-new)?|state\/culvert\/update\.json|share\/(culvert\/(install\.json|current|previous|versions\/[12]\.0\.0\/.*)|(applications|icons|systemd)\/.*))$/,
+  },
+];
+
+for (const kind of kinds) {
+  describe(`an update of the format ${kind.format}`, { concurrency: 2 }, () => {
+    test('killed before any of its file operations, it leaves the old version or the new one', async t => {
+      if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
+      const { source, calls } = await trace(t, kind);
+      assert.ok(calls.length >= 20, calls.join());
+      const seen = new Set<string>();
+      await each(calls, async (call, again) => {
+        const home = await homeWith(t, kind);
+        const { killed } = await run(home, kind, source, [
+          'strace',
+          '-o',
+          '/dev/null',
+          '-e',
+          `inject=${call}:signal=KILL`,
+        ]);
+        const version = kind.version(home);
+        if (killed) seen.add(version);
+        await kind.settle(home);
+        assert.equal(kind.version(home), version, call);
+        if (again) await goesOn(home, kind, source, call);
+        // what the killed run left behind is gone, or goes with the next
+        const odd = names(home).filter(name => !kind.left.test(name) && !/\/lock(\.\d+)?$|\.culvert-new$/.test(name));
+        if (again) assert.deepEqual(odd, [], call);
+        if (kind.format === 'user') await gone(home, call);
+        fs.rmSync(home, { recursive: true });
+      });
+      assert.deepEqual([...seen].sort(), ['1.0.0', '2.0.0'], 'it was killed before and after the switch');
+    });
+
+    test('with the disk full at any of its file operations, it says so and leaves the old version or the new one', async t => {
+      if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
+      const { source, calls } = await trace(t, kind);
+      let refused = 0;
+      const writing = calls.filter(call => /^(openat|write|fsync|rename|symlink|link|mkdir)/.test(call));
+      await each(writing, async (call, again) => {
+        const home = await homeWith(t, kind);
+        const inject = `inject=${call.replace(':', ':error=ENOSPC:')}`;
+        const { code, stderr } = await run(home, kind, source, ['strace', '-o', '/dev/null', '-e', inject]);
+        const version = kind.version(home);
+        if (version === '1.0.0') {
+          assert.notEqual(code, 0, `${call}: it claims to have updated`);
+          assert.match(stderr, /ENOSPC|disk-full/, call);
+          refused++;
+        }
+        await kind.settle(home);
+        assert.equal(kind.version(home), version, call);
+        if (again) await goesOn(home, kind, source, call);
+        fs.rmSync(home, { recursive: true });
+      });
+      assert.ok(refused >= 5, `${refused} of ${writing.length}`);
+    });
+  });
+}
+
+/** The next update goes through as if nothing had been. */
+async function goesOn(home: string, kind: Kind, source: Source, call: string): Promise<void> {
+  if (kind.version(home) === '1.0.0') assert.equal((await run(home, kind, source)).code, 0, call);
+  assert.equal(kind.version(home), '2.0.0', call);
+}
+
+async function gone(home: string, call: string): Promise<void> {
+  const places = placesOf({ HOME: home });
+  await locked(places, () => uninstall(places));
+  const rest = names(home).filter(name => !name.startsWith('.local/state'));
+  assert.deepEqual(rest, [], `${call}: removal leaves nothing`);
+}
+
+async function homeWith(t: Ends, kind: Kind): Promise<string> {
+  const home = temporary(t);
+  await kind.prepare(home);
+  return home;
+}
+
+/** The file operations of an undisturbed update within its home, as `name:when=N`. */
+async function trace(t: TestContext, kind: Kind): Promise<{ source: Source; calls: string[] }> {
+  const source = await createSource(t);
+  publish(source, '2.0.0', kind.artifact(temporary(t)));
+  const home = await homeWith(t, kind);
+  const log = path.join(temporary(t), 'trace');
+  const { code, stderr } = await run(home, kind, source, ['strace', '-y', '-o', log, '-e', `trace=${CALLS}`]);
+  assert.equal(code, 0, stderr);
+  assert.equal(kind.version(home), '2.0.0');
+  assert.deepEqual(
+    names(home).filter(name => !kind.left.test(name)),
+    [],
+  );
+  const counts = new Map<string, number>();
+  const calls = fs
+    .readFileSync(log, 'utf8')
+    .split('\n')
+    .flatMap(line => {
+      const name = /^(\w+)\(/.exec(line)?.[1];
+      if (!name) return [];
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      return line.includes(`${home}/`) ? [`${name}:when=${counts.get(name)}`] : [];
+    });
+  return { source, calls };
+}
+
+function run(home: string, { format }: Kind, source: Source, prefix: string[] = []) {
+  const argv = [...prefix, process.execPath, program, format, '1.0.0', source.url];
+  const env = { PATH: process.env.PATH!, HOME: home, TEST_KEY: pem(key), APPIMAGE: image(home) };
+  const child = spawn(argv[0]!, argv.slice(1), { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => (stderr += piece));
+  return new Promise<{ code: number | null; killed: boolean; stderr: string }>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, killed: signal === 'SIGKILL' || code === 137, stderr }));
+  });
+}
+
+/** Two at a time: there are two cores. After every third, whether the next update goes through is tried as well. */
+async function each(calls: string[], work: (call: string, again: boolean) => Promise<void>): Promise<void> {
+  const left = [...calls.entries()];
+  const worker = async () => {
+    for (let next = left.shift(); next; next = left.shift()) await work(next[1], next[0] % 3 === 0);
+  };
+  await Promise.all([worker(), worker()]);
+}
+
+function names(home: string): string[] {
+  return fs
+    .readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter(entry => !entry.isDirectory())
+    .map(entry => path.relative(home, path.join(entry.parentPath, entry.name)))
+    .sort();
+}
