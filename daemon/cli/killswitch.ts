@@ -92,7 +92,7 @@ async function countDown(context: Context, state: KillSwitch): Promise<void> {
     const stream = await context.client.events();
     const close = () => stream.close();
     context.signal.addEventListener('abort', close, { once: true });
-    const tick = () => progress.step(`Paused, ${remaining(now)} left; Ctrl+C leaves it paused`);
+    const tick = () => progress.step(`${remaining(now)} left of the pause; Ctrl+C leaves it paused`);
     const timer = context.stderr.isTTY ? setInterval(tick, 1000) : undefined;
     tick();
     try {

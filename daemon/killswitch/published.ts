@@ -1,7 +1,6 @@
 // What the root service has published, and whether it still lives to know: all that can be known without privileges.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { INSTALL_FORMAT } from '../about.ts';
 import { programs } from '../place.ts';
 import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from './report.ts';
 
@@ -27,15 +26,15 @@ export const places: Places = {
   activation: ACTIVATION,
   busctl: 'busctl',
   bus: null,
-  install: installCommand(INSTALL_FORMAT, process.env.APPIMAGE ?? programs.culvert),
+  install: installCommand(process.env.APPIMAGE ?? programs.culvert),
 };
 
 /**
  * The command that installs the service. The program prints a script, which root runs: from an AppImage, root could not
- * read the files, and from a home directory, root must not run them in place.
+ * read the files, and from a home directory, root must not run them in place. A package brings them along; where they were
+ * taken out of it, the same command puts them back.
  */
-export function installCommand(format: string, culvert: string): string {
-  if (format === 'deb') return 'sudo apt-get install --reinstall culvert';
+export function installCommand(culvert: string): string {
   const word = /^[\w@%+=:,./-]+$/.test(culvert) ? culvert : `'${culvert.replaceAll("'", `'\\''`)}'`;
   return `${word} killswitch installer | sudo sh`;
 }

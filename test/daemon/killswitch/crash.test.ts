@@ -66,21 +66,22 @@ async function change(stage: Stage, args: readonly string[]): Promise<void> {
   assert.ok(ok, text);
 }
 
-/** Each system call that a change makes, by name and how many of that name came before. */
+/** Each system call that a change makes, by name and how many of that name its thread made before: so strace counts. */
 async function recordPoints(stage: Stage, victim: 'service' | 'nft'): Promise<[string, number][]> {
   const trace = await attach(stage, victim, ['-o', stage.path('trace')]);
   await change(stage, WIDE);
   await trace.detach();
   await change(stage, NARROW);
   const counts = new Map<string, number>();
-  return readFileSync(stage.path('trace'), 'utf8')
-    .split('\n')
-    .flatMap((line): [string, number][] => {
-      const [, call] = /^\d+ +([a-z_0-9]+)\(/.exec(line) ?? [];
-      if (!call || POINTLESS.has(call)) return [];
-      counts.set(call, (counts.get(call) ?? 0) + 1);
-      return [[call, counts.get(call)!]];
-    });
+  const points = new Map<string, [string, number]>();
+  for (const line of readFileSync(stage.path('trace'), 'utf8').split('\n')) {
+    const [, thread, call] = /^(\d+) +([a-z_0-9]+)\(/.exec(line) ?? [];
+    if (!call || POINTLESS.has(call)) continue;
+    const ordinal = (counts.get(`${thread} ${call}`) ?? 0) + 1;
+    counts.set(`${thread} ${call}`, ordinal);
+    points.set(`${call} ${ordinal}`, [call, ordinal]);
+  }
+  return [...points.values()];
 }
 
 async function killAt(stage: Stage, victim: 'service' | 'nft', call: string, ordinal: number): Promise<boolean> {

@@ -1,0 +1,200 @@
+// What is installed for root: units, policies, the boot guard, and the script that installs them where no package does.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { installerScript } from '../../../daemon/killswitch/installer.ts';
+import { render } from '../../../daemon/killswitch/rules.ts';
+import { formatRules } from '../../../daemon/killswitch/stored.ts';
+import { bundled, missing, which } from './stage.ts';
+
+const data = resolve(import.meta.dirname, '../../../data/killswitch');
+const wanted = { allowLan: true, endpoints: [{ cidr: '162.159.193.0/24', protocol: 'udp', ports: [2408] }] } as const;
+
+function directory(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'culvert-units-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+const substituted = (name: string, libdir: string) =>
+  readFileSync(join(data, name), 'utf8')
+    .replaceAll('@LIBDIR@', libdir)
+    .replaceAll('@GJS@', '/usr/bin/gjs')
+    .replaceAll('@FILES@', '');
+
+test('systemd takes the units, and the guard comes before any network', {
+  skip: which('systemd-analyze') ? false : 'needs systemd-analyze',
+}, t => {
+  const units = directory(t);
+  mkdirSync(join(units, 'lib'));
+  for (const name of ['guard', 'killswitch.js'])
+    writeFileSync(join(units, 'lib', name), '#!/bin/sh\n', { mode: 0o755 });
+  const names = readdirSync(data)
+    .filter(name => /^culvert-killswitch.*\.service\.in$/.test(name))
+    .map(name => name.replace(/\.in$/, ''));
+  assert.equal(names.length, 3);
+  for (const name of names) writeFileSync(join(units, name), substituted(`${name}.in`, join(units, 'lib')));
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...names.map(name => join(units, name))], {
+    encoding: 'utf8',
+  });
+  const ours = stderr.split('\n').filter(line => line.includes('culvert') && !/man .*culvert/.test(line));
+  assert.deepEqual(ours, []);
+  assert.ok(status === 0 || !ours.length);
+
+  const guard = readFileSync(join(units, 'culvert-killswitch-guard.service'), 'utf8');
+  assert.match(guard, /^Before=network-pre\.target /m);
+  assert.match(guard, /^Wants=network-pre\.target$/m);
+  assert.match(guard, /^DefaultDependencies=no$/m);
+  assert.match(guard, /^WantedBy=sysinit\.target$/m);
+
+  const security = spawnSync(
+    'systemd-analyze',
+    ['security', '--offline=yes', join(units, 'culvert-killswitch.service')],
+    { encoding: 'utf8' },
+  );
+  const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(security.stdout)?.[1]);
+  assert.ok(exposure <= 2.5, `exposure ${exposure}\n${security.stderr}`);
+  t.diagnostic(`exposure of the root service: ${exposure}`);
+});
+
+test('bus and polkit policies are well-formed, and name what the service asks for', {
+  skip: which('xmllint') ? false : 'needs xmllint',
+}, () => {
+  for (const name of ['org.culvert.KillSwitch1.conf', 'org.culvert.killswitch.policy'])
+    execFileSync('xmllint', ['--noout', '--nonet', join(data, name)]);
+  const policy = readFileSync(join(data, 'org.culvert.killswitch.policy'), 'utf8');
+  const active = [...policy.matchAll(/<action id="([\w.]+)">.*?<allow_active>(\w+)</gs)].map(([, id, allowed]) => [
+    id,
+    allowed,
+  ]);
+  assert.deepEqual(active, [
+    ['org.culvert.killswitch.enable', 'yes'],
+    ['org.culvert.killswitch.disable', 'auth_admin_keep'],
+    ['org.culvert.killswitch.pause', 'auth_admin_keep'],
+  ]);
+  assert.ok(![...policy.matchAll(/<allow_(any|inactive)>(\w+)</g)].some(([, , allowed]) => allowed === 'yes'));
+});
+
+test('the boot guard loads what is stored, and blocks where that cannot be loaded', { skip: missing }, t => {
+  const path = directory(t);
+  const guard = join(path, 'guard');
+  writeFileSync(guard, substituted('guard.in', path), { mode: 0o755 });
+  const fallback = execFileSync('gjs', ['-m', bundled(), '--fallback'], { encoding: 'utf8' });
+  writeFileSync(join(path, 'fallback.nft'), fallback);
+  const rules = join(path, 'rules.nft');
+  const boot = (before = 'true') =>
+    execFileSync(
+      'unshare',
+      ['-n', 'sh', '-c', `${before}; '${guard}' '${rules}' '${path}/fallback.nft' 2>&1; nft list ruleset`],
+      { encoding: 'utf8' },
+    );
+
+  assert.equal(boot(), '', 'nothing is stored: nothing is blocked');
+  const text = formatRules(wanted);
+  writeFileSync(rules, text);
+  assert.match(boot(), /162\.159\.193\.0\/24 udp dport 2408/);
+  for (const torn of [
+    '',
+    '\n',
+    text.split('\n')[0]!,
+    text.slice(0, 300),
+    text.slice(0, -3),
+    'table inet culvert { }',
+    'flush ruleset',
+    '\0\xff',
+  ]) {
+    writeFileSync(rules, torn);
+    const left = boot();
+    assert.match(left, /policy drop/, JSON.stringify(torn.slice(0, 40)));
+    assert.match(left, /162\.159\.137\.105 tcp dport 443/, 'the shipped endpoints');
+  }
+  rmSync(rules);
+  mkdirSync(rules);
+  assert.match(boot(), /policy drop/, 'a directory in its place');
+  const table = join(path, 'table.nft');
+  writeFileSync(table, render(wanted));
+  assert.match(boot(`nft -f ${table}`), /162\.159\.193\.0\/24 udp dport 2408/, 'a table that blocks already stays');
+});
+
+test('removing it for good removes the table, last', { skip: missing }, t => {
+  const path = directory(t);
+  const script = substituted('culvert-killswitch-remove.in', path)
+    .replaceAll('/var/lib/', `${path}/`)
+    .replaceAll('/run/culvert', `${path}/run-culvert`);
+  writeFileSync(join(path, 'remove'), script);
+  writeFileSync(join(path, 'rules.nft'), render(wanted));
+  const other = 'table inet elsewhere { }';
+  const left = execFileSync(
+    'unshare',
+    [
+      '-n',
+      'sh',
+      '-c',
+      `nft '${other}' && nft -f '${path}/rules.nft' && PATH=/usr/sbin:/usr/bin:/bin sh '${path}/remove' && nft list ruleset`,
+    ],
+    { encoding: 'utf8' },
+  );
+  assert.match(left, /^table inet elsewhere/);
+  assert.doesNotMatch(left, /culvert/);
+  assert.ok(script.lastIndexOf('nft destroy') > script.lastIndexOf('rm -f'));
+});
+
+test('the installer carries every file, whole or not at all', { skip: which('gjs') ? false : 'needs gjs' }, t => {
+  const share = directory(t);
+  mkdirSync(join(share, 'killswitch'));
+  for (const name of readdirSync(data)) copyFileSync(join(data, name), join(share, 'killswitch', name));
+  copyFileSync(bundled(), join(share, 'killswitch.js'));
+  const script = installerScript(share);
+  assert.equal(spawnSync('sh', ['-n'], { input: script }).status, 0);
+  assert.doesNotMatch(script, /@(LIBDIR|GJS|FILES)@/);
+
+  // run inside a directory that plays the root of the file system
+  const root = join(share, 'root');
+  mkdirSync(root);
+  const move = (text: string) =>
+    text
+      .replaceAll(/(^|[\s>'"=])(\/(usr\/local|usr\/share|etc)\/)/gm, `$1${root}$2`)
+      .replaceAll('/run/systemd/system', `${root}/none`);
+  const moved = move(script);
+  const cut = moved.slice(0, Math.floor(moved.length * 0.7));
+  spawnSync('sh', [], { input: cut });
+  assert.deepEqual(readdirSync(root), [], 'a script that was cut off does nothing');
+  if (process.getuid?.() !== 0) return;
+  const done = spawnSync('sh', [], { input: moved, encoding: 'utf8', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
+  assert.equal(done.status, 0, done.stderr);
+  const installed = (file: string) => readFileSync(join(root, file), 'utf8');
+  assert.ok(installed('usr/local/lib/culvert-killswitch/killswitch.js') === move(readFileSync(bundled(), 'utf8')));
+  assert.match(installed('usr/local/lib/culvert-killswitch/fallback.nft'), /policy drop/);
+  assert.match(
+    installed('usr/local/lib/systemd/system/culvert-killswitch.service'),
+    /^ExecStart=\/usr\/bin\/gjs -m .*killswitch\.js$/m,
+  );
+  assert.match(
+    installed('usr/local/lib/systemd/system/sysinit.target.wants/culvert-killswitch-guard.service'),
+    /network-pre/,
+  );
+  for (const file of [
+    'etc/dbus-1/system.d/org.culvert.KillSwitch1.conf',
+    'usr/share/polkit-1/actions/org.culvert.killswitch.policy',
+  ])
+    assert.equal(installed(file), move(readFileSync(join(data, file.split('/').at(-1)!), 'utf8')));
+
+  chmodSync(join(root, 'usr/local/sbin/culvert-killswitch-remove'), 0o755);
+  const removal = installed('usr/local/sbin/culvert-killswitch-remove');
+  for (const file of execFileSync('find', [root, '(', '-type', 'f', '-o', '-type', 'l', ')'], { encoding: 'utf8' })
+    .trim()
+    .split('\n'))
+    assert.ok(removal.includes(file.slice(root.length)) || removal.includes(file), `${file} is removed again`);
+});
