@@ -57,13 +57,16 @@ export async function extractArchive(file: string, directory: string, signal: Ab
 
 const PART = /^[\w@.+:,=~-]+$/;
 /** `-rw-r--r-- root/root 12 2026-11-21 05:40 name` (GNU, BusyBox), `-rw-r--r--  0 root root 12 Nov 21 05:40 name` (BSD). */
-const LINE = /^([-dl])((?:[r-][w-][x-]){3})\S? +(?:\S+\/\S+|\d+ +\S+ +\S+) +(\d+) (?:.* )?(\S+?)\/?( -> (\S+))?$/;
+const LINE =
+  /^([-dl])(?:[r-][w-][x-]){3}\S? +(?:\S+\/\S+|\d+ +\S+ +\S+) +(\d+) (?:\d{4}-\d\d-\d\d [\d:]{5,8}|\w{3} +\d+ +[\d:]+) (\S+)(?: -> (\S+))?$/;
+const KINDS = { '-': 'file', d: 'directory', l: 'link' } as const;
 
 function parseMember(line: string): Member {
   const match = LINE.exec(line);
-  const kind = { '-': 'file', d: 'directory', l: 'link' }[match?.[1] ?? ''] as Member['kind'] | undefined;
-  if (!match || !kind || (kind === 'link') !== (match[6] !== undefined)) throw unsafe(line, 'is not expected in it');
-  return { kind, name: match[4]!.replace(/^\.\//, ''), size: Number(match[3]), target: match[6] ?? null };
+  const kind = KINDS[match?.[1] as keyof typeof KINDS];
+  if (!match || (kind === 'link') !== (match[4] !== undefined)) throw unsafe(line, 'is not expected in it');
+  const name = match[3]!.replace(/^\.\//, '').replace(/\/$/, '');
+  return { kind, name, size: Number(match[2]), target: match[4] ?? null };
 }
 
 async function tar(args: string[], signal: AbortSignal) {

@@ -83,7 +83,8 @@ async function receive(url: URL, { most, exact, totalMs }: Wanted, by: Fetching,
       headers: { 'accept-encoding': 'identity', 'user-agent': by.agent, connection: 'close' },
       maxHeaderSize: 16_384,
       signal: ending.signal,
-      ...(secure ? { ca: authorities(by.env) } : {}),
+      // said here, so that NODE_TLS_REJECT_UNAUTHORIZED says nothing
+      ...(secure ? { ca: authorities(by.env), rejectUnauthorized: true } : {}),
       ...(url.hostname === 'localhost' ? { lookup: loopback } : {}),
     } as RequestOptions);
     if (!judge(url, response, most, exact)) return false;

@@ -133,7 +133,8 @@ for (const kind of kinds) {
         const version = kind.version(home);
         if (version === '1.0.0') {
           assert.notEqual(code, 0, `${call}: it claims to have updated`);
-          assert.match(stderr, /ENOSPC|disk-full/, call);
+          // the writes of a run are not always the same ones: now and then it is the message's own that fails
+          if (!call.startsWith('write') || stderr !== '') assert.match(stderr, /ENOSPC|disk-full/, call);
           refused++;
         }
         await kind.settle(home);
