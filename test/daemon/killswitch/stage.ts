@@ -61,8 +61,8 @@ export interface Answer {
 
 export type Stage = Awaited<ReturnType<typeof setStage>>;
 
-/** Sets the stage, with nothing started but the bus and its players. */
-export async function setStage() {
+/** Sets the stage, with nothing started but the bus and its players. @param polkit who plays it, or the real one comes */
+export async function setStage(polkit: 'played' | 'real' = 'played') {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-killswitch-'));
   chmodSync(directory, 0o755);
   const path = (name: string) => join(directory, name);
@@ -92,7 +92,15 @@ export async function setStage() {
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
   const script = (name: string, text: string) => writeFileSync(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   script('resume', `exec ${inside.join(' ')} nft -f ${path('state')}/rules.nft`);
-  const players = start(['/usr/bin/python3', join(import.meta.dirname, 'system.py'), directory], env);
+  const players = start(
+    [
+      '/usr/bin/python3',
+      join(import.meta.dirname, 'system.py'),
+      directory,
+      ...(polkit === 'real' ? ['real-polkit'] : []),
+    ],
+    env,
+  );
   await line(players);
 
   let service: ChildProcess | null = null;
@@ -240,6 +248,9 @@ function busConfig(address: string): string {
     <allow own="org.freedesktop.PolicyKit1"/>
     <allow own="org.freedesktop.systemd1"/>
     <allow send_destination="org.freedesktop.systemd1"/>
+  </policy>
+  <policy user="polkitd">
+    <allow own="org.freedesktop.PolicyKit1"/>
   </policy>
   <include>${join(root, 'data/killswitch/org.culvert.KillSwitch1.conf')}</include>
 </busconfig>

@@ -1,4 +1,4 @@
-"""Plays polkit and systemd on a private bus: python3 system.py DIRECTORY.
+"""Plays polkit and systemd on a private bus: python3 system.py DIRECTORY [real-polkit].
 
 DIRECTORY/allowed holds the actions that are granted, one a line; DIRECTORY/questions gets a line for each question, with
 the caller's user and whether a person may be asked; DIRECTORY/timers a line for each timer taken. DIRECTORY/resume is run
@@ -74,6 +74,8 @@ for xml, path, handler in ((POLKIT, "/org/freedesktop/PolicyKit1/Authority", dec
                            (SYSTEMD, "/org/freedesktop/systemd1", manage)):
     bus.register_object(path, Gio.DBusNodeInfo.new_for_xml(xml).interfaces[0], handler, None, None)
 for name in ("org.freedesktop.PolicyKit1", "org.freedesktop.systemd1"):
+    if name.endswith("PolicyKit1") and len(sys.argv) > 2:
+        continue
     Gio.bus_own_name_on_connection(bus, name, 0, None, None)
 print("ready", flush=True)
 GLib.MainLoop().run()
