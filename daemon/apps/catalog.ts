@@ -6,7 +6,7 @@ import {
   fstatSync,
   openSync,
   readdirSync,
-  readFileSync,
+  readSync,
   realpathSync,
   statSync,
   watch,
@@ -184,8 +184,8 @@ function namesIn(directory: string): string[] {
 }
 
 /**
- * A file's text, or null for what is no readable file. Links are followed, as Flatpak's entries are links; but nothing is
- * opened that could hold the reader up or fill the memory.
+ * A file's text as bytes in a string (see `parseEntry`), or null for what is no readable file. Links are followed, as
+ * Flatpak's entries are links; but nothing is opened that could hold the reader up or fill the memory.
  */
 export function readFileSafely(path: string): string | null {
   return readKnown(path, null)?.text ?? null;
@@ -203,10 +203,15 @@ function readKnown(path: string, known: string | null): { version: string; text:
     const stats = fstatSync(fd);
     if (!stats.isFile() || stats.size > FILE_BYTES) return null;
     const version = `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}`;
-    return { version, text: version === known ? null : readFileSync(fd, 'utf8') };
+    if (version === known) return { version, text: null };
+    // one read into one buffer: readFileSync asks for the size again, and reads until nothing comes
+    space ??= Buffer.allocUnsafe(FILE_BYTES);
+    return { version, text: space.toString('latin1', 0, readSync(fd, space, 0, FILE_BYTES, 0)) };
   } catch {
     return null;
   } finally {
     closeSync(fd);
   }
 }
+
+let space: Buffer | undefined;

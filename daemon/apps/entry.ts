@@ -10,6 +10,7 @@ const KEY = /^[A-Za-z0-9-]+(\[[A-Za-z0-9_.@-]+\])?$/;
 
 /**
  * Parses a file. Of a key that stands twice the last counts, as in GLib.
+ * @param text the file's bytes as a string of Latin-1: half of an entry is translations, which need not be decoded
  * @param locales only translations into these are kept (as `localeKeys` gives them); without it, all
  * @returns null where a line is no group, key or comment, or another group comes first: such a file is none
  */
@@ -40,10 +41,15 @@ export function parseEntry(text: string, locales?: readonly string[]): Entry | n
     }
     const key = text.slice(at, equals).trimEnd();
     if (!KEY.test(key)) return null;
-    entry.set(key, text.slice(equals + 1, text.charCodeAt(stop - 1) === CR ? stop - 1 : stop).trimStart());
+    entry.set(
+      key,
+      decoded(text.slice(equals + 1, text.charCodeAt(stop - 1) === CR ? stop - 1 : stop).replace(/^[ \t]+/, '')),
+    );
   }
   return inside === null ? null : entry;
 }
+
+const decoded = (bytes: string) => (/[\x80-\xff]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString() : bytes);
 
 const CR = 13;
 const HASH = 35;

@@ -61,48 +61,38 @@ export function isElectron(file: string): boolean {
 export function takesPreload(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (!stats || (stats.mode & 0o6000) !== 0) return false;
-  const head = Buffer.alloc(4096);
-  let size = 0;
-  try {
-    const fd = openSync(file, 'r');
-    size = readSync(fd, head);
-    closeSync(fd);
-  } catch {
-    return false;
-  }
-  const bytes = head.subarray(0, size);
-  if (bytes.toString('latin1', 0, 2) === '#!') {
-    const interpreter = /^#!\s*(\S+)/.exec(bytes.toString('latin1'))?.[1];
-    return interpreter !== undefined && interpreter !== file && isElf(interpreter);
-  }
-  return isElf(file, bytes);
+  const head = headOf(file);
+  if (head?.toString('latin1', 0, 2) !== '#!') return isDynamic(head);
+  const interpreter = /^#![ \t]*(\S+)/.exec(head.toString('latin1', 0, 256))?.[1];
+  return interpreter !== undefined && isDynamic(headOf(interpreter));
 }
 
+const HEAD_BYTES = 4096;
 const GO_NOTE = Buffer.from('Go\0\0');
 const PT_INTERP = 3;
 
-/** ELF with an interpreter (elf(5)), that is, linked dynamically, and not of Go. */
-function isElf(file: string, given?: Buffer): boolean {
-  let bytes = given;
-  if (!bytes) {
-    bytes = Buffer.alloc(4096);
-    try {
-      const fd = openSync(file, 'r');
-      bytes = bytes.subarray(0, readSync(fd, bytes));
-      closeSync(fd);
-    } catch {
-      return false;
-    }
+function headOf(file: string): Buffer | null {
+  const head = Buffer.allocUnsafe(HEAD_BYTES);
+  try {
+    const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const size = readSync(fd, head, 0, HEAD_BYTES, 0);
+    closeSync(fd);
+    return head.subarray(0, size);
+  } catch {
+    return null;
   }
-  if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f454c46) return false;
-  const wide = bytes[4] === 2;
-  const little = bytes[5] === 1;
+}
+
+/** ELF with an interpreter (elf(5)), that is, linked dynamically, and not of Go. */
+function isDynamic(head: Buffer | null): boolean {
+  if (!head || head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46) return false;
+  const [wide, little] = [head[4] === 2, head[5] === 1];
   if (!wide || !little) return true; // other machines: believed, and the note says that it is not certain
-  const [offset, size, count] = [Number(bytes.readBigUInt64LE(32)), bytes.readUInt16LE(54), bytes.readUInt16LE(56)];
+  const [offset, size, count] = [Number(head.readBigUInt64LE(32)), head.readUInt16LE(54), head.readUInt16LE(56)];
   let dynamic = false;
-  for (let at = offset; at < offset + size * count && at + 4 <= bytes.length; at += size)
-    dynamic ||= bytes.readUInt32LE(at) === PT_INTERP;
-  return dynamic && !bytes.includes(GO_NOTE);
+  for (let at = offset; size > 0 && at < offset + size * count && at + 4 <= head.length; at += size)
+    dynamic ||= head.readUInt32LE(at) === PT_INTERP;
+  return dynamic && !head.includes(GO_NOTE);
 }
 
 /**

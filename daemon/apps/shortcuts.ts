@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../instance.ts';
+import { readFileSafely } from './catalog.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
 import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './entry.ts';
 import { joinExec } from './exec.ts';
@@ -39,7 +40,7 @@ export function listShortcuts(dataHome: string): { id: string; path: string; ori
     .filter(name => name.startsWith(PREFIX) && name.endsWith('.desktop'))
     .flatMap(name => {
       const path = join(shortcutDirectory(dataHome), name);
-      const entry = parseEntry(read(path) ?? '');
+      const entry = parseEntry(readFileSafely(path) ?? '');
       const id = entry && text(entry, SHORTCUT_KEY);
       return id ? [{ id, path, original: text(entry, ORIGINAL_KEY) ?? '' }] : [];
     });

@@ -40,7 +40,7 @@ async function serve(socket: Socket, options: ProxyOptions): Promise<void> {
   if (first === 5) return socks5(socket, options);
   const { era } = options;
   if (first === 4 && era.has('httpProxy')) return socks4(socket, options);
-  if (!era.has('httpProxy')) throw new Gone();
+  if (!era.has('httpProxy') || !/[A-Za-z]/.test(String.fromCharCode(first!))) throw new Gone();
   socket.unshift(Buffer.from([first!]));
   return http(socket, options);
 }
