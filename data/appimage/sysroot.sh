@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fetches Debian packages and all they depend on, without installing anything: sysroot.sh DIRECTORY PACKAGE…
 # Leaves in DIRECTORY: root/ (their files), packages (one a line: name, version, source, source's version),
-# files (one a line: package, path). As any user; needs apt and the archive's keys.
+# files (one a line: package, path), distribution. As any user; needs apt and the archive's keys.
 # The archive is CULVERT_MIRROR's CULVERT_SUITE; with https://snapshot.debian.org/archive/debian/TIME a build can be repeated.
 set -eu
 directory=$(readlink -m "$1")
@@ -50,6 +50,7 @@ run apt-get -qy --download-only install "$@"
 mkdir -p "$apt/none/partial"
 apt-get -qy -o Dir::Cache::archives="$apt/none" --print-uris install "$@" |
   sed -n "s/^'[^']*' \([^ ]*\.deb\) .*/\1/p" | LC_ALL=C sort >"$directory/archives"
+echo "$suite" >"$directory/distribution"
 : >"$directory/packages"
 : >"$directory/files"
 while read -r archive; do

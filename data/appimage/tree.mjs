@@ -1,5 +1,6 @@
-// Puts the image's tree together: node tree.mjs SYSROOT NODE-PACKAGE TREE
-// TREE holds the installed program below usr; SYSROOT is what sysroot.sh left, NODE-PACKAGE the unpacked npm package.
+// Puts the image's tree together: node tree.mjs SYSROOT NODE-PACKAGE HEAD TREE
+// TREE holds the installed program below usr; SYSROOT is what sysroot.sh left, NODE-PACKAGE the unpacked
+// npm package, HEAD the list of this machine's packages that the head of the file is linked with.
 // Writes TREE.components.json, what was bundled and under which licence, for the list of what is inside.
 import { execFileSync } from 'node:child_process';
 import {
@@ -19,7 +20,7 @@ import {
 import { basename, dirname, join, relative } from 'node:path';
 import { licencesIn } from './licences.mjs';
 
-const [sysroot, nodePackage, tree] = process.argv.slice(2);
+const [sysroot, nodePackage, head, tree] = process.argv.slice(2);
 const here = import.meta.dirname;
 const root = realpathSync(join(sysroot, 'root'));
 const usr = join(tree, 'usr');
@@ -129,24 +130,27 @@ for (const line of readFileSync(join(sysroot, 'files'), 'utf8').split('\n')) {
   const [name, path] = line.split(/ (.*)/s);
   if (path) owner.set(path, name);
 }
-const versions = new Map(
-  readFileSync(join(sysroot, 'packages'), 'utf8')
+const rows = file =>
+  readFileSync(file, 'utf8')
     .trim()
     .split('\n')
-    .map(line => line.split(' '))
-    .map(([name, version, source, sourceVersion]) => [name, { name, version, source, sourceVersion }]),
-);
-const names = new Set([...taken].map(file => owner.get(file) ?? owner.get(file.replace(/^usr\//, ''))));
+    .map(line => line.split(' '));
+const names = new Set([...taken].map(file => owner.get(file)));
 if (names.has(undefined)) throw new Error('a bundled file belongs to no package');
-const copyrights = new Map();
-for (const name of [...names].sort()) {
-  const file = join(root, 'usr/share/doc', name, 'copyright');
-  const text = readFileSync(file, 'utf8'); // follows the link of a package that shares its source's
-  copyrights.set(name, text);
+const distribution = readFileSync(join(sysroot, 'distribution'), 'utf8').trim();
+const builder = /^VERSION_CODENAME=(.*)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'unknown';
+const parts = [
+  ...rows(join(sysroot, 'packages'))
+    .filter(([name]) => names.has(name))
+    .map(row => ({ row, distribution, docs: join(root, 'usr/share/doc') })),
+  ...rows(head).map(row => ({ row, distribution: builder, docs: '/usr/share/doc' })),
+].map(({ row: [name, version, source, sourceVersion], distribution, docs }) => {
+  const text = readFileSync(join(docs, name, 'copyright'), 'utf8');
   const to = join(usr, 'share/doc', name);
   mkdirSync(to, { recursive: true });
   writeFileSync(join(to, 'copyright'), text);
-}
+  return { name, version, source, sourceVersion, distribution, licences: licencesIn(text) };
+});
 // what those texts refer to
 cpSync(join(root, 'usr/share/common-licenses'), join(usr, 'share/common-licenses'), {
   recursive: true,
@@ -160,8 +164,12 @@ copyFileSync(join(here, '../../LICENSE'), join(doc, 'LICENSE'));
 copyFileSync(join(here, 'SOURCES.md'), join(doc, 'SOURCES.md'));
 
 const components = {
-  node: { package: nodeName, version: nodeVersion },
-  debian: [...copyrights].map(([name, text]) => ({ ...versions.get(name), licences: licencesIn(text) })),
+  node: {
+    package: nodeName,
+    version: nodeVersion,
+    integrity: readFileSync(join(nodePackage, 'integrity'), 'utf8').trim(),
+  },
+  debian: parts,
 };
 writeFileSync(`${tree}.components.json`, `${JSON.stringify(components, null, 1)}\n`);
 for (const entry of readdirSync(tree, { recursive: true, withFileTypes: true })) {

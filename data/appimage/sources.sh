@@ -1,0 +1,29 @@
+#!/bin/sh
+# Collects the source packages of what an AppImage bundles: data/appimage/sources.sh OUT.tar WORK-DIRECTORY
+# WORK-DIRECTORY is that of the AppImage's build, whose versions are fetched. The licences ask for it; see SOURCES.md.
+set -eu
+out=$(readlink -m "$1") work=$(readlink -f "$2")
+[ -f "$work/tree.components.json" ] || { echo 'sources.sh: build the AppImage first: ./culvert-tool build appimage' >&2; exit 1; }
+rm -rf "$work/sources"
+mkdir -p "$work/sources"
+cd "$work/sources"
+wanted() {
+  node -e 'const { debian } = JSON.parse(require("fs").readFileSync(process.argv[1])); const inside = process.argv[2] === "inside";
+    const suite = require("fs").readFileSync(process.argv[3], "utf8").trim();
+    console.log([...new Set(debian.filter(p => (p.distribution === suite) === inside).map(p => `${p.source}=${p.sourceVersion}`))].join("\n"))' \
+    "$work/tree.components.json" "$1" "$work/sysroot/distribution"
+}
+# one after the other: what the archive no longer has is named, and stands on snapshot.debian.org
+missing=
+for package in $(wanted inside); do
+  APT_CONFIG="$work/sysroot/apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
+done
+for package in $(wanted outside); do
+  apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+  echo "sources.sh: not in the archive (any more, or without deb-src lines):$missing" >&2
+  echo "sources.sh: fetch them from https://snapshot.debian.org into $work/sources, and pack that directory" >&2
+  exit 1
+fi
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:?}" -cf "$out" .

@@ -1,0 +1,117 @@
+// Writes the CycloneDX list of what the packages of a release contain: node sbom.mjs LICENCES COMPONENTS OUT
+// LICENCES is licences.txt of the bundles, COMPONENTS what the AppImage's build wrote, or "-" without one.
+// SOURCE_DATE_EPOCH gives its time; the same inputs give the same bytes. https://cyclonedx.org/docs/1.6/json/
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const json = file => JSON.parse(readFileSync(file, 'utf8'));
+
+/** The npm packages that licences.txt names, with the lockfile's hash of what was downloaded. */
+function npmComponents(licences) {
+  const { packages } = json(join(root, 'package-lock.json'));
+  return [...licences.matchAll(/^== (\S+) (\S+) \((.*)\)$/gm)].map(([, name, version, licence]) => {
+    const locked = Object.entries(packages).find(
+      ([path, entry]) => path.endsWith(`node_modules/${name}`) && entry.version === version,
+    )?.[1];
+    const sha512 = /^sha512-(\S+)$/.exec(locked?.integrity ?? '')?.[1];
+    const [group, short] = name.startsWith('@') ? name.split('/') : [undefined, name];
+    const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+    return {
+      type: 'library',
+      'bom-ref': purl,
+      ...(group && { group }),
+      name: short,
+      version,
+      ...(sha512 && { hashes: [{ alg: 'SHA-512', content: Buffer.from(sha512, 'base64').toString('hex') }] }),
+      licenses: [{ license: { id: licence } }],
+      purl,
+    };
+  });
+}
+
+function nodeComponent({ package: name, version, integrity }) {
+  const purl = `pkg:npm/${name}@${version}`;
+  return {
+    type: 'application',
+    'bom-ref': purl,
+    name: 'node',
+    version,
+    description: `the Node program of the npm package ${name}, stripped; needs glibc 2.28`,
+    hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex') }],
+    licenses: [{ license: { name: 'Node.js licence and those of its parts, see LICENSE.node in the image' } }],
+    purl,
+  };
+}
+
+function debianComponent({ name, version, source, sourceVersion, distribution, licences }) {
+  const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=amd64&distro=${distribution}`;
+  return {
+    type: 'library',
+    'bom-ref': purl,
+    name,
+    version,
+    licenses: licences.map(license => ({ license })),
+    purl,
+    properties: [
+      { name: 'culvert:debian-source', value: source },
+      { name: 'culvert:debian-source-version', value: sourceVersion },
+    ],
+  };
+}
+
+const [licencesFile, componentsFile, out] = process.argv.slice(2);
+const { version, description } = json(join(root, 'package.json'));
+const time = new Date(Number(process.env.SOURCE_DATE_EPOCH) * 1000).toISOString().replace('.000Z', 'Z');
+const npm = npmComponents(readFileSync(licencesFile, 'utf8'));
+const image = componentsFile === '-' ? null : json(componentsFile);
+const bundled = image ? [nodeComponent(image.node), ...image.debian.map(debianComponent)] : [];
+const own = `pkg:generic/culvert@${version}`;
+const inAppImage = `${own}#AppImage`;
+const license = [{ license: { id: 'MIT' } }];
+
+const bom = {
+  $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+  bomFormat: 'CycloneDX',
+  specVersion: '1.6',
+  version: 1,
+  metadata: {
+    timestamp: time,
+    lifecycles: [{ phase: 'build' }],
+    component: {
+      type: 'application',
+      'bom-ref': own,
+      name: 'culvert',
+      version,
+      description,
+      licenses: license,
+      purl: own,
+    },
+  },
+  components: [
+    ...npm,
+    ...(image
+      ? [{ type: 'application', 'bom-ref': inAppImage, name: 'culvert-AppImage', version, licenses: license }]
+      : []),
+    ...bundled,
+  ],
+  dependencies: [
+    { ref: own, dependsOn: npm.map(component => component['bom-ref']) },
+    ...(image ? [{ ref: inAppImage, dependsOn: [own, ...bundled.map(component => component['bom-ref'])] }] : []),
+  ],
+};
+const text = JSON.stringify(bom);
+// a name of its own for every content, as the format asks, and the same for the same
+const digest = createHash('sha256').update(text).digest('hex');
+const variant = ((Number.parseInt(digest[16], 16) & 3) | 8).toString(16);
+const uuid = [
+  digest.slice(0, 8),
+  digest.slice(8, 12),
+  `8${digest.slice(13, 16)}`,
+  `${variant}${digest.slice(17, 20)}`,
+  digest.slice(20, 32),
+];
+const { $schema, bomFormat, specVersion, ...rest } = bom;
+const numbered = { $schema, bomFormat, specVersion, serialNumber: `urn:uuid:${uuid.join('-')}`, ...rest };
+writeFileSync(out, `${JSON.stringify(numbered, null, 1)}\n`);
