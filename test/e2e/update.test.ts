@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
+import { request } from 'node:http';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSource, publish, type Source } from '../daemon/update/source.ts';
@@ -176,6 +177,39 @@ test('installing over a running daemon starts it again as the new version, and c
   assert.ok(!fs.existsSync(path.join(user.directory, '.local/bin')));
 });
 
+test('under systemd the daemon ends with the status on which its unit starts it again, after the reply', async t => {
+  const user = createUser(t);
+  const built = fs.mkdtempSync(path.join(user.directory, 'built-'));
+  const [one, two] = [makeTree(built, '1.0.0'), makeTree(built, '2.0.0')];
+  const source = await createSource(t);
+  publish(source, '2.0.0', { 'culvert-2.0.0-user.tar.gz': pack(two) });
+  await user.run(path.join(one, 'bin/culvert'), '__install', one);
+  const unit = fs.readFileSync(path.join(user.directory, '.local/share/systemd/user/culvert.service'), 'utf8');
+  assert.match(unit, /^RestartForceExitStatus=75$/m);
+  const words = /^ExecStart=(.*)$/m.exec(unit)![1]!.split(' ');
+  const env = {
+    ...user.env,
+    CULVERT_UPDATES_SOURCE: source.url,
+    CULVERT_WARP_CLI: path.join(user.directory, '.local/bin/culvert-emulator'),
+    CULVERT_SERVER_PORT: String(somePort()),
+    NOTIFY_SOCKET: path.join(user.directory, 'no-such-socket'),
+  };
+  // as systemd sets it: the pid of what ExecStart= started, which the launcher keeps
+  const script = 'export SYSTEMD_EXEC_PID=$$; exec "$@"';
+  const daemon = spawn('sh', ['-c', script, 'sh', ...words], { env, stdio: 'ignore' });
+  user.defer(() => daemon.kill('SIGKILL'));
+  const ended = new Promise(resolve => daemon.on('exit', resolve));
+  await eventually('the daemon answers', async () => (await user.culvert('status')).code === 0);
+  assert.deepEqual(await post(path.join(user.runtime, 'api.sock'), '/api/update/apply'), {
+    ok: true,
+    from: '1.0.0',
+    to: '2.0.0',
+  });
+  assert.equal(await ended, 75);
+  assert.equal(pidOf(user), null, 'nobody else was started');
+  assert.equal((await user.run(words[0]!, '--version')).stdout, 'culvert 2.0.0\n');
+});
+
 test('a path with blanks, quotes, dollar and per cent signs survives desktop entry, bus and unit', async t => {
   const user = createUser(t);
   const odd = path.join(user.directory, `a b's "c" $d 100%`);
@@ -193,6 +227,19 @@ test('a path with blanks, quotes, dollar and per cent signs survives desktop ent
   assert.equal((await user.culvert('__uninstall')).code, 0);
   assert.deepEqual(fs.readdirSync(odd), []);
 });
+
+function post(socketPath: string, route: string): Promise<unknown> {
+  const headers = { host: 'localhost', 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, path: route, method: 'POST', headers }, response => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+      response.on('end', () => resolve(JSON.parse(text)));
+    });
+    call.on('error', reject);
+    call.end('{}');
+  });
+}
 
 /** Everything that was written outside of the trees. */
 function snapshotText({ directory }: User): string {

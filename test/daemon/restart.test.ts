@@ -1,0 +1,18 @@
+// Whether systemd starts the daemon again, or the daemon has to itself.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isUnit } from '../../daemon/restart.ts';
+
+test('only the main process of a unit that systemd waits for is started again by systemd', () => {
+  const cases: [NodeJS.ProcessEnv, boolean][] = [
+    [{}, false],
+    [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify', SYSTEMD_EXEC_PID: '42' }, true],
+    // started within a session that is such a unit itself, as GNOME's is
+    [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify', SYSTEMD_EXEC_PID: '41' }, false],
+    // a desktop's own unit for a started app: nobody starts it again
+    [{ SYSTEMD_EXEC_PID: '42', INVOCATION_ID: 'x' }, false],
+    // before systemd 248
+    [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify' }, true],
+  ];
+  for (const [env, expected] of cases) assert.equal(isUnit(env, 42), expected, JSON.stringify(env));
+});
