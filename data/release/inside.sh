@@ -1,0 +1,106 @@
+#!/bin/sh
+# One proof, inside of a fresh root (see prove.sh): inside.sh appimage|user|deb VERSION
+set -eu
+what=$1 version=$2
+dist=/run/dist
+say() { printf '%s\n' "  $*"; }
+die() { say "$@" >&2; exit 1; }
+
+listing() { find / -xdev -path /run -prune -o -path /proc -prune -o -path /dev -prune -o -path /tmp -prune -o -print | LC_ALL=C sort; }
+
+same_as_before() {
+  listing >/tmp/after
+  # what the package system and the font and icon caches of others keep is not ours
+  diff /tmp/before /tmp/after >/tmp/difference || { cat /tmp/difference >&2; die 'Files were left behind.'; }
+  say "file lists before and after are identical ($(wc -l </tmp/before) entries)"
+}
+
+# Starts everything, waits for state and window, looks, and stops.
+run() {
+  "$@" --demo --port 4290 >/tmp/log 2>&1 &
+  starter=$!
+  tries=0
+  until "$@" status >/tmp/status 2>/dev/null && pidof_panel >/dev/null; do
+    tries=$((tries + 1))
+    [ $tries -lt 150 ] || { cat /tmp/log >&2; die "$* did not start."; }
+    sleep 0.2
+  done
+  sleep 3
+  panel=$(pidof_panel) || { cat /tmp/log >&2; die 'The panel has ended.'; }
+  if grep -q 'Failed to load icon\|JS ERROR\|CRITICAL' /tmp/log; then
+    cat /tmp/log >&2
+    die 'The panel complained.'
+  fi
+  say "$(cat /tmp/status)"
+  grep -q 'nothing is tunnelled' /tmp/status
+  say "panel is process $panel; $("$@" --version)"
+  "$@" stop >/dev/null
+  wait $starter
+}
+
+pidof_panel() {
+  for process in /proc/[0-9]*; do
+    if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -q 'panel\.js'; then
+      echo "${process#/proc/}"
+      return 0
+    fi
+  done
+  return 1
+}
+
+packages() { apt-get -qy install --no-install-recommends "$@" >/tmp/apt 2>&1 || { tail -n 20 /tmp/apt >&2; return 1; }; }
+has_node_20() { apt-cache policy nodejs | grep -q 'Candidate: \(2[0-9]\|[3-9][0-9]\)'; }
+
+apt-get -q update >/dev/null 2>&1 || die 'apt-get update failed.'
+case $what in
+  appimage)
+    image=/tmp/culvert.AppImage
+    cp "$dist/culvert-$version-x86_64.AppImage" $image
+    for program in node gjs; do ! command -v $program || die "$program is here already, so this proves nothing."; done
+    listing >/tmp/before
+    for way in mounted unpacked; do
+      [ $way = mounted ] || mount --bind /dev/null /dev/fuse # in this mount namespace alone
+      say "$way"
+      run $image
+      tries=0
+      while ls -d /tmp/.mount_* /tmp/appimage_* >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || die 'A mount point or an unpacked tree is left behind.'
+        sleep 0.1
+      done
+    done
+    rm -rf /root/.local /root/.config /root/.cache
+    same_as_before ;;
+  user)
+    if ! has_node_20; then
+      say 'left out: the archive has no Node 20'
+      exit 0
+    fi
+    packages nodejs gjs gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme
+    listing >/tmp/before
+    tar -xzf "$dist/culvert-$version-user.tar.gz" -C /tmp
+    "/tmp/culvert-$version/bin/culvert" __install "/tmp/culvert-$version" >/tmp/install || { cat /tmp/install >&2; die 'install failed'; }
+    export PATH="$HOME/.local/bin:$PATH"
+    run culvert
+    culvert __uninstall --purge >/tmp/uninstall || { cat /tmp/uninstall >&2; die 'uninstall failed'; }
+    rm -rf /root/.cache
+    rmdir /root/.local/* /root/.local /root/.config 2>/dev/null || true
+    same_as_before ;;
+  deb)
+    cp "$dist/culvert-$version.deb" /tmp/culvert.deb
+    if ! has_node_20; then
+      ! packages /tmp/culvert.deb 2>/dev/null || die 'It was installed although Node is too old.'
+      say "refused: $(grep -m1 'Depends: nodejs' /tmp/apt)"
+      exit 0
+    fi
+    # what it depends on stays when it goes, so that comes first
+    # shellcheck disable=SC2046
+    packages $(dpkg-deb -f /tmp/culvert.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g') nftables
+    rm -f /var/cache/apt/archives/*.deb
+    listing >/tmp/before
+    packages /tmp/culvert.deb
+    run culvert
+    dpkg --purge culvert >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
+    rm -rf /root/.local /root/.config /root/.cache
+    same_as_before ;;
+esac
