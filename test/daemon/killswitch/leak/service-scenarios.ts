@@ -1,0 +1,328 @@
+// What happens to the root service and to what it keeps, while its client's senders are at work and the tunnel is down.
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { shippedEndpoints } from '../../../../daemon/killswitch/endpoints.ts';
+import { type Endpoint, render } from '../../../../daemon/killswitch/rules.ts';
+import { attach, inject, type Point, planFor, pointsOf, spread, traced } from './injection.ts';
+import { until } from './machine.ts';
+import { has } from './missing.ts';
+import { createHost, type Host, type Service } from './service.ts';
+import { control, enable, prove, remove, type Scenario, type Stage } from './stage.ts';
+import { type TableWatch, watchTable } from './table.ts';
+
+/** A moment without the table that lasts longer is no answer to a foreign flush. */
+const MENDED_MS = 50;
+
+export const missingForService: string | false = (() => {
+  const lacking = ['gjs', 'dbus-daemon', 'busctl', 'strace'].filter(program => !has(program));
+  return lacking.length ? `needs ${lacking.join(', ')}` : false;
+})();
+
+const GUARD = resolve(import.meta.dirname, '../../../../data/killswitch/guard.in');
+/** Of the same system call of one process. */
+const MOST_OF_ONE_CALL = 40;
+const ENDPOINTS = shippedEndpoints();
+const SHORTER = ENDPOINTS.slice(1);
+
+/** The tunnel down, the table watched, and everything as before at the end. */
+async function blocked<T>(stage: Stage, body: (table: TableWatch) => Promise<T>): Promise<T> {
+  await stage.rig.tunnel.down();
+  await enable(stage);
+  const table = await watchTable(stage.rig.client);
+  try {
+    return await body(table);
+  } finally {
+    await table.end();
+    await stage.rig.tunnel.up();
+  }
+}
+
+export const SERVICE_SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'apply-killed',
+    title: 'an apply that is killed or fails at any system call leaves the old rules or the new, never none',
+    quick: true,
+    run: stage =>
+      blocked(stage, table =>
+        prove(stage, { tunnel: false }, async () => {
+          const { client } = stage.rig;
+          const rules = [ENDPOINTS, SHORTER].map(endpoints => render({ allowLan: false, endpoints })) as [
+            string,
+            string,
+          ];
+          const nft = ['nft', '-f', '-'];
+          const all = planFor(pointsOf(await traced(client, stage.ground.directory, nft, rules[0])));
+          const plan = stage.quick ? spread(all, 40) : all;
+          let hit = 0;
+          for (const [i, point] of plan.entries())
+            if (await inject(client, stage.ground.directory, point, nft, rules[i % 2]!)) hit++;
+          const { looks, gaps } = await table.report();
+          const faults = gaps.length ? [`${gaps.length} moments without a table`] : [];
+          if (hit < plan.length * 0.9) faults.push(`only ${hit} of ${plan.length} failures could be injected`);
+          return {
+            transitions: plan.length,
+            injections: hit,
+            faults,
+            notes: {
+              'system calls': all.filter(({ fault }) => fault.startsWith('signal')).length,
+              looks,
+              'without a table': gaps.length,
+            },
+          };
+        }),
+      ),
+  },
+  {
+    name: 'service-killed',
+    title: 'the service, killed at any system call of an apply, leaves the rules standing and takes them up again',
+    quick: true,
+    run: stage =>
+      blocked(stage, async table => {
+        const host = await createHost(stage);
+        let service = await host.start();
+        await service.call('Enable', false, ENDPOINTS);
+        const outcome = await prove(stage, { tunnel: false }, async () => {
+          await table.report();
+          const points = await pointsOfEnable(stage, service);
+          const plan = spread(points, stage.quick ? 6 : 220);
+          let [hit, unmended] = [0, 0];
+          for (const [i, point] of plan.entries()) {
+            if (await killAt(stage, service, point, i % 2 ? ENDPOINTS : SHORTER)) hit++;
+            await service.kill();
+            service = await host.start();
+            const report = await service.call('Status');
+            if (!report?.enabled || !report.active) unmended++;
+          }
+          const { looks, gaps } = await table.report();
+          const faults = gaps.length ? [`${gaps.length} moments without a table`] : [];
+          if (unmended) faults.push(`${unmended} starts after a kill that do not report blocking`);
+          if (hit < plan.length / 2) faults.push(`only ${hit} of ${plan.length} kills could be injected`);
+          return {
+            transitions: plan.length,
+            injections: hit,
+            faults,
+            notes: { 'system calls': points.length, looks, 'without a table': gaps.length },
+          };
+        });
+        await service.kill();
+        return outcome;
+      }),
+  },
+  {
+    name: 'torn',
+    title: 'a service that starts with a torn or unreadable configuration keeps the rules, or puts up its own',
+    quick: true,
+    run: stage =>
+      blocked(stage, async table => {
+        const host = await createHost(stage);
+        let service = await host.start();
+        await service.call('Enable', false, ENDPOINTS);
+        await service.kill();
+        const whole = readFileSync(join(host.state, 'rules.nft'));
+        const outcome = await prove(stage, { tunnel: false }, async watch => {
+          await table.report();
+          const faults: string[] = [];
+          const damages = spread(damagesTo(host, whole), stage.quick ? 8 : 1000);
+          let looks = 0;
+          for (const [i, { what, damage }] of damages.entries()) {
+            rmSync(join(host.state, 'rules.nft'), { recursive: true, force: true });
+            damage();
+            if (i % 2 === 1) await reboot(stage, host, table);
+            service = await host.start();
+            const report = await service.call('Status');
+            if (!report?.active || !report.enabled) faults.push(`${what}: ${JSON.stringify(report)}`);
+            await watch.round();
+            looks += await untouched(table, faults, what);
+            await service.kill();
+          }
+          return { transitions: damages.length, faults, notes: { looks } };
+        });
+        return outcome;
+      }),
+  },
+  {
+    name: 'flush-control',
+    title: 'without the service a foreign flush of all rules opens the network',
+    control: true,
+    quick: true,
+    run: stage =>
+      blocked(stage, () =>
+        control(stage, { wanted: name => /^(tcp|udp)[46]$|^dns[46]$|^forwarded, udp[46]$/.test(name) }, async watch => {
+          await watch.round();
+          if ((await watch.leaks()).size) throw new Error('leaked before the flush');
+          await flush(stage);
+          await watch.round();
+          await watch.round();
+          return 1;
+        }),
+      ),
+  },
+  {
+    name: 'flush',
+    title: 'a foreign flush of all rules has no effect, or is mended within 50 ms',
+    quick: true,
+    run: stage =>
+      blocked(stage, async table => {
+        const host = await createHost(stage);
+        const service = await host.start();
+        const report = await service.call('Enable', false, ENDPOINTS);
+        const transitions = stage.quick ? 5 : 60;
+        const gaps: number[] = [];
+        const outcome = await prove(stage, { tunnel: false }, async watch => {
+          await until('its watchdog', async () => (await service.call('Status'))?.protection !== 'none');
+          await table.report();
+          for (let i = 0; i < transitions; i++) {
+            await flush(stage);
+            await watch.round(); // long enough for a flush that nobody answers to show
+            await until(
+              'the table',
+              async () => (await stage.rig.client.attempt(['nft', 'list', 'table', 'inet', 'culvert'])).code === 0,
+            );
+            gaps.push(...(await table.report()).gaps);
+          }
+          return { transitions };
+        });
+        await service.kill();
+        gaps.sort((a, b) => a - b);
+        const worst = gaps.at(-1) ?? 0;
+        // what left in the moment before the answer is told, and is no leak of a proof: that is the control's
+        const window = outcome.leaked ?? 0;
+        outcome.faults = outcome.faults.filter(fault => !/leaked \d+ packets$/.test(fault));
+        if (worst > MENDED_MS) outcome.faults.push(`mended only after ${worst.toFixed(1)} ms`);
+        if (gaps.length > transitions) outcome.faults.push(`${gaps.length} gaps after ${transitions} flushes`);
+        return {
+          ...outcome,
+          leaked: 0,
+          leaks: {},
+          notes: {
+            [`protection: ${report?.protection}`]: '',
+            'ms without a table, median': gaps.length ? gaps[gaps.length >> 1]!.toFixed(1) : 0,
+            'ms at most': worst.toFixed(1),
+            'packets in those moments': window,
+          },
+        };
+      }),
+  },
+];
+
+/** No table, then the boot guard, and only then a network. */
+async function reboot(stage: Stage, { state }: Host, table: TableWatch): Promise<void> {
+  const { client, uplinkDown, uplinkUp } = stage.rig;
+  const fallback = join(stage.ground.directory, 'fallback.nft');
+  writeFileSync(fallback, render({ allowLan: false, endpoints: ENDPOINTS }));
+  await uplinkDown();
+  await remove(stage);
+  const { code, stderr } = await client.attempt(['sh', GUARD, join(state, 'rules.nft'), fallback]);
+  // a file that is none (a link to nowhere) is nothing to load: the service comes after the guard
+  if (code !== 0) throw new Error(`the boot guard failed: ${stderr}`);
+  await table.report();
+  await uplinkUp();
+}
+
+async function flush({ rig }: Stage): Promise<void> {
+  await rig.client.run(['nft', 'flush', 'ruleset']);
+  await rig.masquerade();
+}
+
+/** Reports a moment without a table. @returns how often the kernel was asked */
+async function untouched(table: TableWatch, faults: string[], what: string): Promise<number> {
+  const { looks, gaps } = await table.report();
+  if (gaps.length) faults.push(`${what}: ${gaps.length} moments without a table`);
+  return looks;
+}
+
+interface Target {
+  pid: number;
+  /** The service itself; otherwise the nft that it keeps. */
+  own: boolean;
+}
+
+function targetsOf(service: Service): Target[] {
+  const children = readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8').trim().split(' ');
+  const nft = children.find(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0-i'));
+  if (!nft) throw new Error('the service keeps no nft');
+  return [
+    { pid: service.pid, own: true },
+    { pid: Number(nft), own: false },
+  ];
+}
+
+/** System calls of the service, and of its nft, during an apply. */
+async function pointsOfEnable({ ground, rig }: Stage, service: Service) {
+  const file = join(ground.directory, 'trace-of-enable');
+  const all: (Point & { own: boolean })[] = [];
+  for (const { pid, own } of targetsOf(service)) {
+    const tracer = await attach(rig.client, pid, ['-o', file]);
+    await service.call('Enable', false, SHORTER);
+    tracer.child.kill('SIGINT');
+    await tracer.ended;
+    const points = pointsOf(readFileSync(file, 'utf8'));
+    for (const call of new Set(points.map(({ call }) => call))) {
+      // nft reads its input byte by byte: thousands of reads, all alike
+      const some = spread(
+        points.filter(point => point.call === call),
+        MOST_OF_ONE_CALL,
+      );
+      all.push(...some.map(point => ({ ...point, own })));
+    }
+  }
+  return all;
+}
+
+/** @returns whether the process died of it */
+async function killAt(
+  { rig }: Stage,
+  service: Service,
+  point: Point & { own: boolean },
+  endpoints: readonly Endpoint[],
+) {
+  const { call, ordinal, own } = point;
+  const target = targetsOf(service).find(target => target.own === own)!;
+  const words = ['-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:signal=SIGKILL:when=${ordinal}`];
+  const tracer = await attach(rig.client, target.pid, words);
+  await service.call('Enable', false, endpoints);
+  await service.call('Enable', false, ENDPOINTS);
+  const died = await until('the kill', () => state(target.pid) === 'dead', 0.5).catch(() => false);
+  tracer.child.kill('SIGKILL');
+  await tracer.ended;
+  return died;
+}
+
+function state(pid: number): 'alive' | 'dead' {
+  try {
+    return /^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')) ? 'dead' : 'alive';
+  } catch {
+    return 'dead';
+  }
+}
+
+/** Every way in which a write that stopped halfway, a full disk or a careless hand may leave the file. */
+function damagesTo({ state }: Host, whole: Buffer): { what: string; damage(): void }[] {
+  const file = join(state, 'rules.nft');
+  const lengths = [
+    0,
+    1,
+    20,
+    ...Array.from({ length: 25 }, (_, i) => Math.floor((whole.length * (i + 1)) / 26)),
+    whole.length - 1,
+  ];
+  const flipped = (at: number) => Buffer.from(whole.map((byte, i) => (i === at ? byte ^ 0x20 : byte)));
+  const texts: [string, string | Buffer][] = [
+    ...lengths.map(length => [`cut after ${length} bytes`, whole.subarray(0, length)] as [string, Buffer]),
+    ...[30, 80, 200].map(at => [`a bit turned in byte ${at}`, flipped(at)] as [string, Buffer]),
+    ['zeros', Buffer.alloc(4096)],
+    ['no text', Buffer.from([0xff, 0xfe, 0, 1, 2, 0x80])],
+    ['other rules', 'flush ruleset\n'],
+    ['options of another form', '# culvert kill switch 1 {"allowLan":"yes","endpoints":{}}\n'],
+    [
+      'an endpoint that is the internet',
+      '# culvert kill switch 1 {"allowLan":false,"endpoints":[["0.0.0.0/0","udp",[1]]]}\n',
+    ],
+    ['two megabytes', '# and so on\n'.repeat(200_000)],
+  ];
+  return [
+    ...texts.map(([what, text]) => ({ what, damage: () => writeFileSync(file, text) })),
+    { what: 'a directory', damage: () => mkdirSync(file) },
+    { what: 'a link to nowhere', damage: () => symlinkSync('/nonexistent/rules', file) },
+  ];
+}

@@ -1,0 +1,111 @@
+// The root service on the client, on a bus of its own there.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BUS_NAME, OBJECT_PATH, type Report } from '../../../../daemon/killswitch/report.ts';
+import type { Endpoint } from '../../../../daemon/killswitch/rules.ts';
+import { bundleGjs } from '../../../../data/bundle.mjs';
+import { type Program, until } from './machine.ts';
+import type { Stage } from './stage.ts';
+
+export interface Service {
+  pid: number;
+  ended: Program['ended'];
+  /** @returns null where it died or refused */
+  call(
+    method: 'Enable' | 'Disable' | 'Status',
+    allowLan?: boolean,
+    endpoints?: readonly Endpoint[],
+  ): Promise<Report | null>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export interface Host {
+  /** Its directory for what is stored. */
+  state: string;
+  /** Its program, as one argument vector. */
+  command: readonly string[];
+  env: Record<string, string>;
+  /** Starts it and waits for its answer. */
+  start(): Promise<Service>;
+}
+
+let hosts = 0;
+
+/** A bus on the client, and a place for the service's files. */
+export async function createHost({ ground, rig: { client } }: Stage): Promise<Host> {
+  const directory = join(ground.directory, `service-${hosts++}`);
+  const [state, run] = [join(directory, 'state'), join(directory, 'run')];
+  for (const path of [state, run]) mkdirSync(path, { recursive: true, mode: 0o700 });
+  bundleGjs(['killswitch'], directory);
+  const address = `unix:path=${directory}/bus`;
+  writeFileSync(join(directory, 'bus.conf'), busConfig(address));
+  const bus = client.start(['dbus-daemon', '--nofork', '--print-address', `--config-file=${directory}/bus.conf`]);
+  await bus.line();
+  const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
+  const command = ['gjs', '-m', join(directory, 'killswitch.js'), '--state', state, '--run', run];
+
+  const call = async (method: string, words: readonly string[]) => {
+    const target = [BUS_NAME, OBJECT_PATH, BUS_NAME, method, ...words];
+    const busctl = [
+      'busctl',
+      `--address=${address}`,
+      '--json=short',
+      '--timeout=10',
+      '--auto-start=no',
+      'call',
+      ...target,
+    ];
+    const { code, stdout } = await client.attempt(busctl);
+    return code === 0 ? (JSON.parse((JSON.parse(stdout) as { data: [string] }).data[0]) as Report) : null;
+  };
+  return {
+    state,
+    command,
+    env,
+    async start() {
+      const program = client.start(command, { env });
+      let over = '';
+      void program.ended.then(
+        ({ stderr, signal, code }) => (over = `the service ended (${signal ?? code}): ${stderr}`),
+      );
+      await until('the service to answer', async () => {
+        if (over) throw new Error(over);
+        return call('Status', []);
+      });
+      return {
+        pid: program.child.pid!,
+        ended: program.ended,
+        call: (method, allowLan = false, endpoints = []) =>
+          call(method, method === 'Enable' ? ['ba(ssaq)', String(allowLan), ...tuples(endpoints)] : []),
+        async kill() {
+          program.child.kill('SIGKILL');
+          await program.ended;
+        },
+      };
+    },
+  };
+}
+
+function tuples(endpoints: readonly Endpoint[]): string[] {
+  const words = endpoints.flatMap(({ cidr, protocol, ports }) => [
+    cidr,
+    protocol,
+    String(ports.length),
+    ...ports.map(String),
+  ]);
+  return [String(endpoints.length), ...words];
+}
+
+/** Who may call what is not the matter here. */
+function busConfig(address: string): string {
+  return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>system</type>
+  <listen>${address}</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default"><allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/></policy>
+</busconfig>
+`;
+}
