@@ -27,7 +27,7 @@ export function createProgress({ stderr, env, json, say }: Context): Progress {
   let frame = 0;
   const draw = () => {
     if (!phase) return;
-    const room = Math.max(10, (stderr.columns ?? 80) - 3);
+    const room = Math.max(10, (stderr.columns || 80) - 3);
     stderr.write(`${CLEAR}${style.cyan(FRAMES[frame++ % FRAMES.length]!)} ${phase.slice(0, room)}`);
   };
   const timer = setInterval(draw, 100);

@@ -1,0 +1,152 @@
+// `culvert update` as people and scripts meet it: table, progress, exit codes, and what to do next.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { VERSION } from '../../../daemon/about.ts';
+import type { UpdateCheck } from '../../../daemon/api/schema.ts';
+import type { UpdatesControl } from '../../../daemon/features.ts';
+import { Problem } from '../../../daemon/problem.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../cli/command.ts';
+
+const FOUND: UpdateCheck = {
+  ok: true,
+  current: '1.0.0',
+  channel: 'stable',
+  latest: '2.0.0',
+  updateAvailable: true,
+  manifest: { generatedAt: '2026-11-20T12:00:00.000Z', tag: 'v2.0.0', signed: true, signer: 'release 2026' },
+  checkedAt: '2026-11-21T12:00:00.000Z',
+  problem: null,
+  applicable: true,
+  command: null,
+  previous: null,
+  progress: null,
+};
+
+async function daemonWith(t: TestContext, updates: Partial<UpdatesControl>) {
+  const home = createHome(t);
+  const running = await startDaemon(t, home);
+  const given = await running.daemon.features.updates();
+  running.daemon.features = { ...running.daemon.features, updates: async () => ({ ...given, ...updates }) };
+  return { home, state: running.daemon.state };
+}
+
+const checking = (t: TestContext, change: Partial<UpdateCheck>, more: Partial<UpdatesControl> = {}) =>
+  daemonWith(t, { check: async () => ({ ...FOUND, ...change }), ...more });
+
+test('a check is shown as a table, with what to do', async t => {
+  const asked: unknown[] = [];
+  const { home } = await daemonWith(t, {
+    check: async fresh => {
+      asked.push(fresh);
+      return { ...FOUND, previous: '0.9.0' };
+    },
+  });
+  const { code, stdout } = await culvert(home, ['update', 'check']);
+  assert.equal(code, 0);
+  assert.equal(
+    stdout,
+    `Installed  1.0.0
+Newest     2.0.0
+Channel    stable
+Released   2026-11-20T12:00:00.000Z, signed by release 2026
+Before     0.9.0 (culvert update rollback)
+Checked    2026-11-21T12:00:00.000Z
+Culvert 2.0.0 is out. To install it: culvert update apply
+`,
+  );
+  assert.deepEqual(asked, [true], 'who asks on the command line wants to know it now');
+});
+
+test('a check without an answer says why, and fails', async t => {
+  const problem = { code: 'expired', detail: 'The release expired at 2026-01-01T00:00:00Z.' };
+  const { home } = await checking(t, { latest: null, updateAvailable: false, manifest: null, problem });
+  const { code, stdout } = await culvert(home, ['update']);
+  assert.equal(code, 1);
+  assert.match(stdout, /^Newest +not known$/m);
+  assert.match(stdout, /^No answer about newer versions: The release expired at 2026-01-01T00:00:00Z\.$/m);
+  const json = await culvert(home, ['update', 'check', '--json']);
+  assert.deepEqual([json.code, JSON.parse(json.stdout).problem], [1, problem]);
+  const applied = await culvert(home, ['update', 'apply']);
+  assert.deepEqual([applied.code, applied.stdout], [1, '']);
+  assert.match(applied.stderr, /Nothing was changed: The release expired/);
+});
+
+test('an update with nothing new is no failure', async t => {
+  const { home } = await checking(t, { latest: '1.0.0', updateAvailable: false, applicable: false });
+  const { code, stdout, stderr } = await culvert(home, ['update', 'apply']);
+  assert.deepEqual([code, stdout, stderr], [0, 'Culvert 1.0.0 is the newest.\n', '']);
+});
+
+test('where the daemon does not replace the installation, the command is told', async t => {
+  const { home } = await checking(t, { applicable: false, command: 'sudo apt install ./culvert-2.0.0.deb' });
+  assert.match((await culvert(home, ['update'])).stdout, /^Culvert 2\.0\.0 is out\. To install it: sudo apt install /m);
+  const { code, stderr } = await culvert(home, ['update', 'apply']);
+  assert.equal(code, 1);
+  assert.match(stderr, /can't replace itself\.\nRun: sudo apt install \.\/culvert-2\.0\.0\.deb\n$/);
+});
+
+test('a refusal is told with its reason, for people and for programs', async t => {
+  const { home } = await checking(
+    t,
+    {},
+    {
+      apply: async () => {
+        throw new Problem('update-refused', 'culvert-2.0.0.AppImage has another digest.', {
+          reason: 'artifact-hash',
+          hint: 'Do not use it.',
+        });
+      },
+    },
+  );
+  const { code, stderr } = await culvert(home, ['update', 'apply']);
+  assert.equal(code, 1);
+  assert.match(stderr, /culvert: culvert-2\.0\.0\.AppImage has another digest\.\nDo not use it\.\n$/);
+  const json = await culvert(home, ['update', 'apply', '--json']);
+  assert.equal(json.code, 1);
+  const { code: problem, reason } = JSON.parse(json.stderr);
+  assert.deepEqual([problem, reason], ['update-refused', 'artifact-hash']);
+});
+
+test('on a terminal a bar moves while the download goes on, and it waits until the new version answers', async t => {
+  let finish: () => void = () => {};
+  const finished = new Promise<void>(resolve => {
+    finish = resolve;
+  });
+  const { home, state } = await checking(
+    t,
+    {},
+    {
+      apply: async () => {
+        const total = 10 << 20;
+        state.publish('update', { ...FOUND, progress: { phase: 'downloading', received: total / 2, total } });
+        await finished;
+        state.publish('update', { ...FOUND, progress: { phase: 'verifying', received: total, total } });
+        return { ok: true, from: '1.0.0', to: VERSION };
+      },
+    },
+  );
+  const child = await startOnTerminal(home, ['update', 'apply']);
+  await prints(child, 'stdout', /Downloading █{12}░{12} 5\.0 of 10\.0 MiB/);
+  finish();
+  const { code, stdout } = await ended(child);
+  assert.equal(code, 0, stdout);
+  assert.match(
+    stdout,
+    new RegExp(`Updated from Culvert 1\\.0\\.0 to ${VERSION}\\. Back again: culvert update rollback`),
+  );
+});
+
+test('going back says where to', async t => {
+  const { home } = await checking(t, {}, { rollback: async () => ({ ok: true, from: '2.0.0', to: VERSION }) });
+  const { code, stdout } = await culvert(home, ['update', 'rollback']);
+  assert.deepEqual([code, stdout], [0, `Went back from Culvert 2.0.0 to ${VERSION}.\n`]);
+});
+
+test('without a daemon, each says so', async t => {
+  const home = createHome(t);
+  for (const word of ['check', 'apply', 'rollback']) {
+    const { code, stderr } = await culvert(home, ['update', word]);
+    assert.equal(code, 5, word);
+    assert.match(stderr, /daemon is not running\.\nStart it with: culvert/);
+  }
+});
