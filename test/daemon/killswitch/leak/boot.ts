@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { shippedEndpoints } from '../../../../daemon/killswitch/endpoints.ts';
 import { formatRules } from '../../../../daemon/killswitch/stored.ts';
 import { judge } from './classes.ts';
-import { type Machine, PATH } from './machine.ts';
+import { type Machine, PATH, until } from './machine.ts';
 import { has } from './missing.ts';
 import type { Outcome, Scenario, Stage } from './stage.ts';
 import { openWire } from './wire.ts';
@@ -80,13 +80,16 @@ async function boot({ ground }: Stage, rules: string | null): Promise<Booted> {
   const options = `lowerdir=${place('installed')}:${ROOT},upperdir=${upper},workdir=${place(`${layers}/work`)}`;
   await machine.run(['mount', '-t', 'overlay', 'overlay', '-o', options, place(`${layers}/root`)]);
 
-  await machine.ip(
-    'link add name outside type veth peer name uplink0',
-    'address add 192.168.77.1/24 dev outside',
-    'link set outside up',
+  const wire = await openWire(machine, '*');
+  const ended = start(machine, place(`${layers}/root`));
+  // its host has to bring the link up, as early as there is one
+  const ready = until(
+    'the link',
+    async () => (await machine.attempt(['ip', 'link', 'set', 've-leaktest', 'up'])).code === 0,
   );
-  const wire = await openWire(machine, 'outside');
-  const { code, stdout, stderr } = await start(machine, place(`${layers}/root`));
+  await Promise.race([ready, ended]);
+  await machine.attempt(['ip', 'address', 'add', '192.168.77.1/24', 'dev', 've-leaktest']);
+  const { code, stdout, stderr } = await ended;
   const { seen, drops } = await wire.report();
 
   const leaks: Record<string, number> = {};
@@ -106,9 +109,9 @@ async function boot({ ground }: Stage, rules: string | null): Promise<Booted> {
 }
 
 function start(machine: Machine, root: string) {
-  const nspawn = ['systemd-nspawn', '-q', '-b', '-D', root, '-M', `culvert-leak-${machine.pid}`, '--console=pipe'];
+  const nspawn = ['systemd-nspawn', '-q', '-b', '-D', root, '-M', 'leaktest', '--console=pipe'];
   // no systemd has to run outside
-  const apart = ['--register=no', '--keep-unit', '--network-interface=uplink0'];
+  const apart = ['--register=no', '--keep-unit', '--network-veth'];
   return machine.attempt(['timeout', '-s', 'KILL', String(LONGEST_BOOT_SECONDS), ...nspawn, ...apart]);
 }
 
@@ -140,7 +143,7 @@ function furnish(upper: string, rules: string | null): void {
 }
 
 const NETWORK = `[Match]
-Name=uplink0
+Name=host0
 [Network]
 Address=192.168.77.2/24
 Gateway=192.168.77.1
