@@ -1,12 +1,12 @@
 // Real pipes for the upstream's stdio. Node gives children sockets, on which opening /dev/stderr fails and which cat can't
 // reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them anew.
-import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
 /** Descriptors that the shim sets up, by what they are used for; see `shimText`. */
 const DESCRIPTORS = { stdout: 7, stderr: 8, stdin: 9 } as const;
-/** The end of a shell's command that sets them up. Whoever sets CULVERT_WRAP_SHIM has to: Node may have such numbers itself. */
+/** The end of a shell's command that sets them up. */
 export const HERE_DOCUMENTS = '7<<E 8<<E 9<<E\nE\nE\nE\n';
 
 export interface AnonymousPipe {
@@ -39,7 +39,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
   if (closed.has(base)) return undefined;
   try {
     // By the name under which it will be opened again: /proc may be missing.
-    if (!statSync(`/proc/self/fd/${base}`).isFIFO()) return undefined;
+    if (!statSync(`/proc/self/fd/${base}`).isFIFO() || isClosedOnExec(base)) return undefined;
   } catch {
     return undefined;
   }
@@ -71,6 +71,14 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
   };
   return pipe;
 }
+
+/** Descriptors that Node 26 opened for itself have these numbers where no shim did; unlike inherited ones, they end with exec. */
+function isClosedOnExec(fd: number): boolean {
+  const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1] ?? '0';
+  return (Number.parseInt(flags, 8) & O_CLOEXEC) !== 0;
+}
+/** fcntl(2) on Linux; Node does not name it. */
+const O_CLOEXEC = 0o2000000;
 
 /**
  * Writes all of `data`, also to a descriptor that somebody else made non-blocking.
