@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createHome, culvert, eventually, type Home, prefix, program } from './culvert.ts';
+import { createHome, culvert, eventually, type Home, prefix, program, somePort } from './culvert.ts';
 
 /** Where the page is, and where the emulator's proxy calls from: who else calls went around. */
 const PAGE = '203.0.113.9';
@@ -323,4 +323,74 @@ test('a launch that is to be verified is refused where the trace page does not s
   await eventually('the page sees the tunnel', async () => (await launch('curl', { verify: true })).status === 200);
   await eventually('curl’s request', () => at('/curl').length > 0);
   assert.equal(at('/curl')[0]!.from, PROXY_SIDE);
+});
+
+test('what a shortcut runs starts the daemon and the proxy when needed, and tells the desktop what it does or why not', async t => {
+  const home = createHome(t);
+  home.defer(() => {
+    for (const pid of processesOf(home.directory)) process.kill(pid, 'SIGKILL');
+  });
+  const bin = join(home.directory, 'bin');
+  const script = (name: string, body: string) => {
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  };
+  script('wget', `echo "$http_proxy" >"$HOME/out.part" && mv "$HOME/out.part" "$HOME/out"`);
+  script('notify-send', `printf '%s\\n' "$@" >>"$HOME/notified"`);
+  const applications = join(home.directory, '.local/share/applications');
+  mkdirSync(applications, { recursive: true });
+  const original = join(applications, 'get.desktop');
+  writeFileSync(original, '[Desktop Entry]\nType=Application\nName=Get\nName[de]=Hol\nExec=wget %u\n');
+  Object.assign(home.env, {
+    PATH: `${bin}:${process.env.PATH}`,
+    DISPLAY: ':4711',
+    CULVERT_SERVER_PORT: String(somePort()),
+    CULVERT_EMULATOR_CONNECT_MS: '50',
+  });
+  const notified = () => readFileSync(join(home.directory, 'notified'), 'utf8');
+
+  // without a tunnel client, with a daemon that has to be started for it
+  const refused = await culvert(home, 'apps', 'launch', 'get.desktop');
+  assert.equal(refused.code, 6, refused.stderr);
+  assert.match(notified(), /get\.desktop was not started\n.*not installed/);
+  assert.equal((await culvert(home, 'stop')).code, 0);
+
+  // the daemon passes none of the emulator's variables to what it takes for the real client, so the script has them
+  const state = join(home.directory, 'client.json');
+  const emulator = join(realpathSync(prefix), 'bin/culvert-emulator');
+  script('warp-cli', `CULVERT_EMULATOR_CONNECT_MS=50 CULVERT_EMULATOR_STATE=${state} exec ${emulator} "$@"`);
+  const port = somePort();
+  execFileSync(join(bin, 'warp-cli'), ['--emulate', 'reset', `settings.proxyPort=${port}`], { env: home.env });
+  const first = await culvert(home, 'apps', 'launch', 'get.desktop', '--shortcut');
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(
+    first.stderr,
+    /Starting the Culvert daemon\.\nSwitching the local proxy on, and waiting until it answers\./,
+  );
+  await eventually('the program ran', () => existsSync(join(home.directory, 'out')));
+  assert.equal(readFileSync(join(home.directory, 'out'), 'utf8'), `http://127.0.0.1:${port}\n`);
+  assert.match(notified(), /Switching the local proxy on/);
+
+  const shortcut = join(applications, 'org.culvert.Culvert.proxy.get.desktop');
+  const exec = /^Exec=(\S+) apps launch get\.desktop$/m.exec(readFileSync(shortcut, 'utf8'));
+  assert.equal(exec?.[1], program);
+  assert.equal((await culvert(home, 'stop')).code, 0);
+  rmSync(join(home.directory, 'out'));
+  execFileSync(exec![1]!, ['apps', 'launch', 'get.desktop'], { env: home.env, stdio: 'ignore' });
+  await eventually('the program ran again', () => existsSync(join(home.directory, 'out')));
+
+  // with the original gone, its shortcut goes, and says so until then
+  rmSync(original);
+  const gone = await culvert(home, 'apps', 'launch', 'get.desktop');
+  assert.deepEqual([gone.code, /There is no app "get\.desktop"/.test(gone.stderr)], [1, true]);
+  await eventually('the shortcut is removed', async () => {
+    await culvert(home, 'apps');
+    return !existsSync(shortcut);
+  });
+  assert.equal((await culvert(home, 'stop')).code, 0);
+  writeFileSync(original, '[Desktop Entry]\nType=Application\nName=Get\nExec=wget\n');
+  await culvert(home, 'apps', 'launch', 'get.desktop', '--shortcut');
+  await culvert(home, 'stop');
+  assert.equal((await culvert(home, 'apps', 'shortcut', '--remove-all')).code, 0, 'without a daemon');
+  assert.ok(!existsSync(shortcut));
 });

@@ -14,7 +14,7 @@ const validator = existsSync('/usr/bin/desktop-file-validate');
 
 /** What a desktop would run. */
 function commandOf(path: string): string[] {
-  const entry = parseEntry(readFileSync(path, 'utf8'));
+  const entry = parseEntry(readFileSync(path, 'latin1'));
   assert.ok(entry);
   return expandFields(splitExec(text(entry, 'Exec')!), { name: '', icon: null, file: path });
 }
