@@ -7,9 +7,11 @@ import { type Context, run, say } from './run.ts';
 import { endAs, signalForwarding } from './signals.ts';
 
 declare const __VERSION__: string | undefined;
+declare const __FORMAT__: string | undefined;
 
 // A shim names the file itself; a symlink to the launcher does not get here.
-const program = process.env.CULVERT_WRAP_SHIM === '1' ? process.argv[1]! : realpathSync(process.argv[1]!);
+const calledByShim = Boolean(process.env.CULVERT_WRAP_SHIM);
+const program = calledByShim ? process.argv[1]! : realpathSync(process.argv[1]!);
 
 const context: Context = {
   env: process.env,
@@ -24,7 +26,7 @@ main(process.argv.slice(2)).catch(fail);
 
 async function main(argv: string[]): Promise<void> {
   const [mode, cli, original] = argv;
-  const fromShim = process.env.CULVERT_WRAP_SHIM === '1' && cli !== undefined && original !== undefined;
+  const fromShim = calledByShim && cli !== undefined && original !== undefined;
   if (fromShim && mode === 'shim') {
     const end = await run(cli, original, argv.slice(3), context);
     endAs(end.exit, end.signal);
