@@ -5,7 +5,7 @@ import { access, constants } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { VERSION } from '../about.ts';
-import type { ConfigResponse, Health, Snapshot } from '../api/schema.ts';
+import type { ConfigResponse, Health, KillSwitch, Snapshot } from '../api/schema.ts';
 import type { Paths } from '../paths.ts';
 import type { Check } from './doctor.ts';
 import { statusLine } from './statusline.ts';
@@ -45,6 +45,7 @@ export async function daemonChecks({ health, snapshot, config }: Found, paths: P
       : warning('Daemon', `version ${version} runs, ${VERSION} is installed`, 'Restart it: culvert stop, then culvert'),
     await portCheck(port, pid),
     ...tunnelChecks(snapshot),
+    ...killSwitchChecks(snapshot.killSwitch),
     ...configChecks(config, paths),
   ];
 }
@@ -139,6 +140,23 @@ function tunnelChecks(snapshot: Snapshot): Check[] {
     else checks.push(ok('Tunnel', line));
   }
   return checks;
+}
+
+/** Nothing is said of a kill switch that nobody wants and nobody installed. */
+function killSwitchChecks(state: KillSwitch): Check[] {
+  const { enabled, active, installed, detail, command, backend, protection, bootGuard, pausedUntil } = state;
+  const name = 'Kill switch';
+  const reason = detail ?? 'why is not known';
+  if (!installed) return enabled ? [broken(name, reason, command && `Install it with: ${command}`)] : [];
+  if (!enabled) return [ok(name, 'off')];
+  if (pausedUntil !== null) return [warning(name, 'paused', 'End the pause with: culvert killswitch resume')];
+  if (active === null) return [warning(name, reason, 'See: systemctl status culvert-killswitch')];
+  if (!active) return [broken(name, `on, but it does not block: ${reason}`, 'Try: culvert killswitch on')];
+  if (!bootGuard)
+    return [
+      warning(name, 'blocks, but not while the machine starts', 'See: systemctl status culvert-killswitch-guard'),
+    ];
+  return [ok(name, `blocks, by ${backend ?? 'the kernel'} (${protection})`)];
 }
 
 function configChecks({ problems, restartRequired }: ConfigResponse, { userConfig }: Paths): Check[] {

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Check } from '../../../daemon/cli/doctor.ts';
+import { NO_KILL_SWITCH } from '../../../daemon/state.ts';
 import { createHome, culvert, type Home, startDaemon, status } from './command.ts';
 
 async function examine(home: Home, env: Record<string, string> = {}) {
@@ -120,4 +121,25 @@ test('the real GJS answers the probe', async t => {
   await startDaemon(t, home);
   const { levels } = await examine(home, { DISPLAY: ':9' });
   assert.deepEqual([levels.Panel, levels.Tray], ['ok', 'warning']);
+});
+
+test('a kill switch is found blocking, or comes with what to do', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  const on = { ...NO_KILL_SWITCH, enabled: true, active: true, installed: true, bootGuard: true };
+  for (const [state, level, action] of [
+    [NO_KILL_SWITCH, undefined, null],
+    [{ ...NO_KILL_SWITCH, installed: true, active: false }, 'ok', null],
+    [on, 'ok', null],
+    [{ ...on, bootGuard: false }, 'warning', /culvert-killswitch-guard/],
+    [{ ...on, active: false }, 'broken', /culvert killswitch on/],
+    [{ ...on, active: null }, 'warning', /systemctl status/],
+    [{ ...on, active: false, pausedUntil: '2026-01-01T10:00:00.000Z' }, 'warning', /culvert killswitch resume/],
+    [{ ...NO_KILL_SWITCH, enabled: true, command: 'install-it' }, 'broken', /install-it/],
+  ] as const) {
+    daemon.state.set('killSwitch', state);
+    const check = (await examine(home)).checks.find(({ name }) => name === 'Kill switch');
+    assert.equal(check?.level, level);
+    if (action) assert.match(check!.action!, action);
+  }
 });
