@@ -31,7 +31,9 @@ async function main(argv: string[]): Promise<void> {
     const end = await run(cli, original, argv.slice(3), context);
     endAs(end.exit, end.signal);
   }
-  const programs = { node: process.execPath, bundle: stable(program) };
+  // of an AppImage only the file stays; its AppRun takes a shim's words for what they are
+  const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
+  const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
   const { runCommands, runAuth } = await import('./manage.ts');
   if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
