@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { userData } from './apps.ts';
 import { type Entry, parseEntry } from './entry.ts';
 
 /** A desktop file as found. */
@@ -27,8 +28,6 @@ export interface Found<T> {
 export interface Catalog<T> {
   /** By id; of several files with one id the first directory's. */
   read(): Promise<ReadonlyMap<string, Found<T>>>;
-  /** Everything is read anew next time: what `describe` goes by has changed. */
-  forget(): void;
   /** Stops watching. */
   close(): void;
 }
@@ -56,22 +55,21 @@ export function applicationDirectories(env: NodeJS.ProcessEnv): string[] {
   return [...new Set(roots)];
 }
 
-/** `$XDG_DATA_HOME`, or null where there is no home. */
-export function userData(env: NodeJS.ProcessEnv): string | null {
-  if (env.XDG_DATA_HOME && isAbsolute(env.XDG_DATA_HOME)) return env.XDG_DATA_HOME;
-  return env.HOME && isAbsolute(env.HOME) ? join(env.HOME, '.local/share') : null;
+interface Options<T> {
+  /** Roots, first ones first (see `applicationDirectories`). */
+  directories: readonly string[];
+  /** Directories in which a change can make other values of the same entries: those of PATH. */
+  programs: readonly string[];
+  /** Translations that are asked for. */
+  locales: readonly string[];
+  /** What is kept of an entry, so that its text need not be; null is given for a broken one. Called for each reading. */
+  describer: () => (entry: Entry | null, id: string, path: string) => T;
+  /** Whether a value holds as long as its file does. */
+  lasts: (value: T) => boolean;
 }
 
-/**
- * A catalogue that has read nothing yet. While it holds anything it watches the directories; nothing is polled.
- * @param locales translations that `describe` asks for
- * @param describe what is kept of an entry, so that its text need not be; null is given for a broken one
- */
-export function createCatalog<T>(
-  directories: readonly string[],
-  locales: readonly string[],
-  describe: (entry: Entry | null, id: string, path: string) => T,
-): Catalog<T> {
+/** A catalogue that has read nothing yet. While it holds anything it watches the directories; nothing is polled. */
+export function createCatalog<T>({ directories, programs, locales, describer, lasts }: Options<T>): Catalog<T> {
   /** By path; an entry that has not changed is not read again. */
   let files = new Map<string, { version: string; value: T }>();
   let current: ReadonlyMap<string, Found<T>> | null = null;
@@ -99,8 +97,9 @@ export function createCatalog<T>(
         return []; // no watches left: the directories' times still tell of files that come and go
       }
     });
-    signature = signatureOf(directories);
+    signature = signatureOf([...directories, ...programs]);
     const watched = watchers;
+    const describe = describer();
     const next = new Map<string, { version: string; value: T }>();
     const found = new Map<string, Found<T>>();
     let count = 0;
@@ -109,9 +108,10 @@ export function createCatalog<T>(
         const id = prefix + name;
         if (found.has(id)) continue;
         const path = join(directory, name);
-        const file = readKnown(path, files.get(path)?.version ?? null);
+        const known = files.get(path);
+        const file = readKnown(path, known && lasts(known.value) ? known.version : null);
         if (!file) continue;
-        const value = file.text === null ? files.get(path)!.value : describe(parseEntry(file.text, locales), id, path);
+        const value = file.text === null ? known!.value : describe(parseEntry(file.text, locales), id, path);
         next.set(path, { version: file.version, value });
         found.set(id, { id, path, value });
         if (++count % BATCH === 0) await turn();
@@ -124,21 +124,17 @@ export function createCatalog<T>(
 
   return {
     read() {
-      if (current && signature === signatureOf(directories)) return Promise.resolve(current);
+      if (current && signature === signatureOf([...directories, ...programs])) return Promise.resolve(current);
       reading ??= scan().finally(() => {
         reading = null;
       });
       return reading;
     },
-    forget() {
-      files = new Map();
-      stale();
-    },
     close: stale,
   };
 }
 
-/** Of the roots alone: also of those that did not exist, which nothing watches. */
+/** Also of directories that did not exist, which nothing watches. */
 function signatureOf(roots: readonly string[]): string {
   return roots.map(root => statSync(root, { throwIfNoEntry: false })?.mtimeMs ?? '-').join(' ');
 }

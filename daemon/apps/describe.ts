@@ -19,13 +19,14 @@ export interface Session {
 /** An app of the menu; its shortcut is looked up when it is listed. */
 export type Described = Omit<App, 'shortcut'> & { family: Family | null };
 
-/** `shown`: what a menu shows. `shortcut`: one of ours, with the id of its app. `hidden`: everything else. */
+/** `shown`: what a menu shows. `shortcut`: one of ours, with the id of its app. `hidden`: everything else. `missing`: it would be
+ * other if a program were there that isn't. */
 export type Kind =
-  | { kind: 'shown'; app: Described }
+  | { kind: 'shown'; app: Described; missing: boolean }
   | { kind: 'shortcut'; of: string; path: string }
-  | { kind: 'hidden' };
+  | { kind: 'hidden'; missing: boolean };
 
-/** A function that describes entries; what it learns of programs is kept as long as it is. */
+/** A function that describes entries; what it learns of programs is kept as long as it is, so make one each time. */
 export function createDescriber({ env, locales }: Session): (entry: Entry | null, id: string, path: string) => Kind {
   const desktops = (env.XDG_CURRENT_DESKTOP ?? '').split(':').filter(Boolean);
   const path = env.PATH ?? '';
@@ -36,24 +37,25 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
   let resolver: string | null | undefined;
 
   return (entry, id, file) => {
-    if (entry?.get('Type') !== 'Application') return { kind: 'hidden' };
+    if (entry?.get('Type') !== 'Application') return HIDDEN;
     const of = text(entry, SHORTCUT_KEY);
     if (of !== null) return { kind: 'shortcut', of, path: file };
-    if (flag(entry, 'Hidden') || flag(entry, 'NoDisplay') || id.startsWith('org.culvert.Culvert'))
-      return { kind: 'hidden' };
-    if (!shownOn(desktops, entry)) return { kind: 'hidden' };
+    if (flag(entry, 'Hidden') || flag(entry, 'NoDisplay') || id.startsWith('org.culvert.Culvert')) return HIDDEN;
+    if (!shownOn(desktops, entry)) return HIDDEN;
     const tryExec = text(entry, 'TryExec');
-    if (tryExec && !present(tryExec)) return { kind: 'hidden' };
+    if (tryExec && !present(tryExec)) return { kind: 'hidden', missing: true };
     const name = localised(entry, 'Name', locales);
-    if (!name) return { kind: 'hidden' };
+    if (!name) return HIDDEN;
+    const way = wayOf(entry, file, name);
     return {
       kind: 'shown',
+      missing: way.method === 'none',
       app: {
         id,
         name,
         icon: localised(entry, 'Icon', locales) || null,
         categories: list(entry, 'Categories'),
-        ...wayOf(entry, file, name),
+        ...way,
       },
     };
   };
@@ -122,6 +124,8 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
         };
   }
 }
+
+const HIDDEN: Kind = { kind: 'hidden', missing: false };
 
 const ELECTRON: Family = { kind: 'electron', method: 'arguments', names: [] };
 const ELECTRON_NOTE =

@@ -2,13 +2,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../instance.ts';
+import { SHORTCUT_PREFIX } from './apps.ts';
 import { readFileSafely } from './catalog.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
 import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './entry.ts';
 import { joinExec } from './exec.ts';
 import { fileNameOf } from './recipe.ts';
-
-const PREFIX = 'org.culvert.Culvert.proxy.';
 
 /** The directory that shortcuts lie in, below `$XDG_DATA_HOME`. */
 export function shortcutDirectory(dataHome: string): string {
@@ -25,7 +24,7 @@ export interface Original {
 
 /** Where the shortcut of an app lies, whether it exists or not. */
 export function shortcutPath(dataHome: string, id: string): string {
-  return join(shortcutDirectory(dataHome), `${PREFIX}${fileNameOf(id)}.desktop`);
+  return join(shortcutDirectory(dataHome), `${SHORTCUT_PREFIX}${fileNameOf(id)}.desktop`);
 }
 
 /** Every shortcut that is ours, by its file; the id is its app's. Files of that name without our key are the user's. */
@@ -37,7 +36,7 @@ export function listShortcuts(dataHome: string): { id: string; path: string; ori
     return [];
   }
   return names
-    .filter(name => name.startsWith(PREFIX) && name.endsWith('.desktop'))
+    .filter(name => name.startsWith(SHORTCUT_PREFIX) && name.endsWith('.desktop'))
     .flatMap(name => {
       const path = join(shortcutDirectory(dataHome), name);
       const entry = parseEntry(readFileSafely(path) ?? '');

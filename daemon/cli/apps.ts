@@ -99,7 +99,7 @@ async function removeAll(context: Context, appId: string | undefined): Promise<n
   if (appId !== undefined) throw usage('--remove-all takes no app.');
   const [{ removeAllShortcuts }, { userData }] = await Promise.all([
     import('../apps/shortcuts.ts'),
-    import('../apps/catalog.ts'),
+    import('../apps/apps.ts'),
   ]);
   const dataHome = userData(context.env);
   if (!dataHome) throw new Failure('Neither XDG_DATA_HOME nor HOME is set, so there is no place for shortcuts.');

@@ -22,14 +22,16 @@ import { until } from '../warp/fakes.ts';
 function createPlace(t: test.TestContext, ...roots: string[]) {
   const place = mkdtempSync(join(tmpdir(), 'culvert-apps-'));
   const described: string[] = [];
-  const catalog = createCatalog(
-    roots.map(root => join(place, root)),
-    [],
-    (entry: Entry | null, id) => {
+  const catalog = createCatalog({
+    directories: roots.map(root => join(place, root)),
+    programs: [join(place, 'bin')],
+    locales: [],
+    describer: () => (entry: Entry | null, id) => {
       described.push(id);
       return entry && text(entry, 'Name');
     },
-  );
+    lasts: name => name !== 'fleeting',
+  });
   t.after(() => {
     catalog.close();
     rmSync(place, { recursive: true, force: true });
@@ -120,6 +122,18 @@ test('what changes is noticed: new, rewritten, renamed and removed entries, and 
   await until(async () => (await names())['c.desktop'] === 'mine');
   write('apps/sub/x.desktop', 'x');
   await until(async () => (await names())['sub-x.desktop'] === 'x');
+});
+
+test('a program that comes or goes has only what depends on it described again', async t => {
+  const { place, write, names, described } = createPlace(t, 'apps');
+  write('apps/a.desktop', 'lasting');
+  write('apps/b.desktop', 'fleeting');
+  await names();
+  mkdirSync(join(place, 'bin'));
+  await names();
+  writeFileSync(join(place, 'bin/program'), '');
+  await names();
+  assert.deepEqual(described, ['a.desktop', 'b.desktop', 'b.desktop', 'b.desktop']);
 });
 
 test('10,000 entries are read while others get their turn, and one that changes does not cost them all again', async t => {

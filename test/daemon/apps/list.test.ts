@@ -141,3 +141,24 @@ test('a list that is asked for again shows what changed meanwhile', async t => {
   await apps.setShortcut({ appId: 'a.desktop', present: true });
   await until(async () => (await apps.list())[0]?.shortcut !== null);
 });
+
+test('an app whose program is installed later can be launched from then on, though its entry stayed the same', async t => {
+  const desktop = await createDesktop(t);
+  const { apps, entry, program } = desktop;
+  entry('a', ['Name=A', 'Exec=curl-of-mine']);
+  entry('b', ['Name=B', 'Exec=wget', 'TryExec=wget-of-mine']);
+  assert.deepEqual(
+    (await apps.list()).map(({ id, method }) => [id, method]),
+    [['a.desktop', 'none']],
+  );
+  program('proxychains4');
+  program('curl-of-mine');
+  program('wget-of-mine');
+  assert.deepEqual(
+    (await apps.list()).map(({ id, method }) => [id, method]),
+    [
+      ['a.desktop', 'proxychains'],
+      ['b.desktop', 'environment'],
+    ],
+  );
+});
