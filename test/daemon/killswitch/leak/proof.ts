@@ -41,6 +41,11 @@ async function main(): Promise<boolean> {
     const rig = await createRig(ground);
     for (const scenario of chosen) {
       const started = performance.now();
+      const lacking = scenario.missing?.();
+      if (lacking) {
+        process.stderr.write(`skipped: ${scenario.name} ${lacking}\n`);
+        continue;
+      }
       if (!values.json) process.stderr.write(`${scenario.title} …\n`);
       const outcome = await scenario
         .run({ ground, rig, quick })
@@ -58,6 +63,7 @@ async function main(): Promise<boolean> {
     attempts: sum(proofs.map(({ attempts }) => attempts ?? 0)),
     injections: sum(proofs.map(({ injections }) => injections ?? 0)),
     leaked: sum(proofs.map(({ leaked }) => leaked ?? 0)),
+    mended: sum(proofs.map(({ mended }) => mended ?? 0)),
     drops: sum(done.map(({ outcome }) => outcome.drops ?? 0)),
   };
   const short =
@@ -75,6 +81,7 @@ async function main(): Promise<boolean> {
       `\nProofs: ${total.transitions} transitions, ${total.attempts} send attempts, ${total.injections} forced failures; ` +
         `${total.leaked} packets leaked, ${total.drops} frames lost by the captures.`,
     );
+    if (total.mended) console.log(`Between foreign flushes and their answer ${total.mended} packets left.`);
     console.log(ok ? 'Passed.' : `Failed: ${[...failed, ...short].join(', ')}`);
   }
   return ok;

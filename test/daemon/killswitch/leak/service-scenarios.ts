@@ -7,11 +7,16 @@ import { attach, inject, type Point, planFor, pointsOf, spread, traced } from '.
 import { until } from './machine.ts';
 import { has } from './missing.ts';
 import { createHost, type Host, type Service } from './service.ts';
-import { control, enable, prove, remove, type Scenario, type Stage } from './stage.ts';
+import { control, enable, type Outcome, prove, remove, type Scenario, type Stage } from './stage.ts';
 import { type TableWatch, watchTable } from './table.ts';
 
 /** A moment without the table that lasts longer is no answer to a foreign flush. */
 const MENDED_MS = 50;
+/** In the short form, while other tests keep both cores busy. */
+const MENDED_BESIDE_OTHERS_MS = 500;
+/** One that lets a table be owned and outlive its owner, where this machine's does not: ./culvert-tool leaktest fetches it. */
+const OWNING_NFT = process.env.CULVERT_TEST_NFT;
+const missingOwner: string | false = OWNING_NFT ? false : 'needs an nft with "persist", in CULVERT_TEST_NFT';
 
 export const missingForService: string | false = (() => {
   const lacking = ['gjs', 'dbus-daemon', 'busctl', 'strace'].filter(program => !has(program));
@@ -76,37 +81,13 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
     name: 'service-killed',
     title: 'the service, killed at any system call of an apply, leaves the rules standing and takes them up again',
     quick: true,
-    run: stage =>
-      blocked(stage, async table => {
-        const host = await createHost(stage);
-        let service = await host.start();
-        await service.call('Enable', false, ENDPOINTS);
-        const outcome = await prove(stage, { tunnel: false }, async () => {
-          await table.report();
-          const points = await pointsOfEnable(stage, service);
-          const plan = spread(points, stage.quick ? 6 : 220);
-          let [hit, unmended] = [0, 0];
-          for (const [i, point] of plan.entries()) {
-            if (await killAt(stage, service, point, i % 2 ? ENDPOINTS : SHORTER)) hit++;
-            await service.kill();
-            service = await host.start();
-            const report = await service.call('Status');
-            if (!report?.enabled || !report.active) unmended++;
-          }
-          const { looks, gaps } = await table.report();
-          const faults = gaps.length ? [`${gaps.length} moments without a table`] : [];
-          if (unmended) faults.push(`${unmended} starts after a kill that do not report blocking`);
-          if (hit < plan.length / 2) faults.push(`only ${hit} of ${plan.length} kills could be injected`);
-          return {
-            transitions: plan.length,
-            injections: hit,
-            faults,
-            notes: { 'system calls': points.length, looks, 'without a table': gaps.length },
-          };
-        });
-        await service.kill();
-        return outcome;
-      }),
+    run: stage => serviceKilled(stage, stage.quick ? 6 : 220),
+  },
+  {
+    name: 'service-killed-owner',
+    title: 'the same where the service owns its table',
+    missing: () => missingOwner,
+    run: stage => serviceKilled(stage, 60, OWNING_NFT),
   },
   {
     name: 'torn',
@@ -137,6 +118,7 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
           }
           return { transitions: damages.length, faults, notes: { looks } };
         });
+        await host.close(service);
         return outcome;
       }),
   },
@@ -159,51 +141,101 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'flush',
-    title: 'a foreign flush of all rules has no effect, or is mended within 50 ms',
+    title: 'a foreign flush of all rules is mended by the watchdog within 50 ms',
     quick: true,
-    run: stage =>
-      blocked(stage, async table => {
-        const host = await createHost(stage);
-        const service = await host.start();
-        const report = await service.call('Enable', false, ENDPOINTS);
-        const transitions = stage.quick ? 5 : 60;
-        const gaps: number[] = [];
-        const outcome = await prove(stage, { tunnel: false }, async watch => {
-          await until('its watchdog', async () => (await service.call('Status'))?.protection !== 'none');
-          await table.report();
-          for (let i = 0; i < transitions; i++) {
-            await flush(stage);
-            await watch.round(); // long enough for a flush that nobody answers to show
-            await until(
-              'the table',
-              async () => (await stage.rig.client.attempt(['nft', 'list', 'table', 'inet', 'culvert'])).code === 0,
-            );
-            gaps.push(...(await table.report()).gaps);
-          }
-          return { transitions };
-        });
-        await service.kill();
-        gaps.sort((a, b) => a - b);
-        const worst = gaps.at(-1) ?? 0;
-        // what left in the moment before the answer is told, and is no leak of a proof: that is the control's
-        const window = outcome.leaked ?? 0;
-        outcome.faults = outcome.faults.filter(fault => !/leaked \d+ packets$/.test(fault));
-        if (worst > MENDED_MS) outcome.faults.push(`mended only after ${worst.toFixed(1)} ms`);
-        if (gaps.length > transitions) outcome.faults.push(`${gaps.length} gaps after ${transitions} flushes`);
-        return {
-          ...outcome,
-          leaked: 0,
-          leaks: {},
-          notes: {
-            [`protection: ${report?.protection}`]: '',
-            'ms without a table, median': gaps.length ? gaps[gaps.length >> 1]!.toFixed(1) : 0,
-            'ms at most': worst.toFixed(1),
-            'packets in those moments': window,
-          },
-        };
-      }),
+    run: stage => flushed(stage),
+  },
+  {
+    name: 'flush-owner',
+    title: 'a foreign flush of all rules has no effect where the service owns its table',
+    missing: () => missingOwner,
+    async run(stage) {
+      const outcome = await flushed(stage, OWNING_NFT);
+      if (outcome.mended) outcome.faults.push(`${outcome.mended} packets left after a flush`);
+      return outcome;
+    },
   },
 ];
+
+function serviceKilled(stage: Stage, kills: number, nft?: string): Promise<Outcome> {
+  return blocked(stage, async table => {
+    const host = await createHost(stage, nft);
+    let service = await host.start();
+    await service.call('Enable', false, ENDPOINTS);
+    const outcome = await prove(stage, { tunnel: false }, async () => {
+      await table.report();
+      const points = await pointsOfEnable(stage, service);
+      const plan = spread(points, kills);
+      let [hit, unmended] = [0, 0];
+      for (const [i, point] of plan.entries()) {
+        if (await killAt(stage, service, point, i % 2 ? ENDPOINTS : SHORTER)) hit++;
+        await service.kill();
+        service = await host.start();
+        const report = await service.call('Status');
+        if (!report?.enabled || !report.active) unmended++;
+      }
+      const { looks, gaps } = await table.report();
+      const faults = gaps.length ? [`${gaps.length} moments without a table`] : [];
+      if (unmended) faults.push(`${unmended} starts after a kill that do not report blocking`);
+      if (hit < plan.length / 2) faults.push(`only ${hit} of ${plan.length} kills could be injected`);
+      const { protection } = (await service.call('Status'))!;
+      return {
+        transitions: plan.length,
+        injections: hit,
+        faults,
+        notes: { 'system calls': points.length, looks, 'without a table': gaps.length, protection },
+      };
+    });
+    await host.close(service);
+    return outcome;
+  });
+}
+
+function flushed(stage: Stage, nft?: string): Promise<Outcome> {
+  return blocked(stage, async table => {
+    const host = await createHost(stage, nft);
+    const service = await host.start();
+    await service.call('Enable', false, ENDPOINTS);
+    const transitions = stage.quick ? 5 : 60;
+    const gaps: number[] = [];
+    let protection = 'none';
+    const outcome = await prove(stage, { tunnel: false }, async watch => {
+      await until('its protection', async () => {
+        protection = (await service.call('Status'))?.protection ?? 'none';
+        return protection !== 'none';
+      });
+      await table.report();
+      for (let i = 0; i < transitions; i++) {
+        await flush(stage);
+        await watch.round(); // long enough for a flush that nobody answers to show
+        const there = ['nft', 'list', 'table', 'inet', 'culvert'];
+        await until('the table', async () => (await stage.rig.client.attempt(there)).code === 0);
+        gaps.push(...(await table.report()).gaps);
+      }
+      return { transitions };
+    });
+    await host.close(service);
+    gaps.sort((a, b) => a - b);
+    const worst = gaps.at(-1) ?? 0;
+    // the moment until the answer is what this design has; it is told apart from leaks, of which a gapless one has none
+    const mended = gaps.length ? outcome.leaked! : 0;
+    if (gaps.length) outcome.faults = outcome.faults.filter(fault => !/leaked \d+ packets$/.test(fault));
+    if (worst > (stage.quick ? MENDED_BESIDE_OTHERS_MS : MENDED_MS))
+      outcome.faults.push(`mended only after ${worst.toFixed(1)} ms`);
+    if (gaps.length > transitions) outcome.faults.push(`${gaps.length} gaps after ${transitions} flushes`);
+    return {
+      ...outcome,
+      ...(mended ? { leaked: 0, leaks: {} } : {}),
+      mended,
+      notes: {
+        protection,
+        'ms without a table, median': (gaps[gaps.length >> 1] ?? 0).toFixed(1),
+        'at most': worst.toFixed(1),
+        'packets in those moments': mended,
+      },
+    };
+  });
+}
 
 /** No table, then the boot guard, and only then a network. */
 async function reboot(stage: Stage, { state }: Host, table: TableWatch): Promise<void> {

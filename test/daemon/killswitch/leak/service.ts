@@ -23,17 +23,19 @@ export interface Service {
 export interface Host {
   /** Its directory for what is stored. */
   state: string;
-  /** Its program, as one argument vector. */
-  command: readonly string[];
-  env: Record<string, string>;
   /** Starts it and waits for its answer. */
   start(): Promise<Service>;
+  /** Ends the service, and leaves a table that anybody may replace. */
+  close(service: Service): Promise<void>;
 }
 
 let hosts = 0;
 
-/** A bus on the client, and a place for the service's files. */
-export async function createHost({ ground, rig: { client } }: Stage): Promise<Host> {
+/**
+ * A bus on the client, and a place for the service's files.
+ * @param nft the program it uses; the system's unless given
+ */
+export async function createHost({ ground, rig: { client } }: Stage, nft?: string): Promise<Host> {
   const directory = join(ground.directory, `service-${hosts++}`);
   const [state, run] = [join(directory, 'state'), join(directory, 'run')];
   for (const path of [state, run]) mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -43,7 +45,16 @@ export async function createHost({ ground, rig: { client } }: Stage): Promise<Ho
   const bus = client.start(['dbus-daemon', '--nofork', '--print-address', `--config-file=${directory}/bus.conf`]);
   await bus.line();
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
-  const command = ['gjs', '-m', join(directory, 'killswitch.js'), '--state', state, '--run', run];
+  const command = [
+    'gjs',
+    '-m',
+    join(directory, 'killswitch.js'),
+    '--state',
+    state,
+    '--run',
+    run,
+    ...(nft ? ['--nft', nft] : []),
+  ];
 
   const call = async (method: string, words: readonly string[]) => {
     const target = [BUS_NAME, OBJECT_PATH, BUS_NAME, method, ...words];
@@ -61,8 +72,17 @@ export async function createHost({ ground, rig: { client } }: Stage): Promise<Ho
   };
   return {
     state,
-    command,
-    env,
+    async close(service) {
+      await service.kill();
+      bus.child.kill();
+      await bus.ended;
+      // one that was owned takes no `add` of another kind of table, and its owner may still be dying
+      if (nft)
+        await until(
+          'the table to go',
+          async () => (await client.attempt([nft, 'destroy', 'table', 'inet', 'culvert'])).code === 0,
+        );
+    },
     async start() {
       const program = client.start(command, { env });
       let over = '';

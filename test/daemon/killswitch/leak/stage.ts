@@ -18,6 +18,8 @@ export interface Outcome extends Partial<Measured> {
   transitions: number;
   /** Failures forced on a program. */
   injections?: number;
+  /** Packets that left between a foreign flush and its answer. */
+  mended?: number;
   /** Figures of this scenario alone. */
   notes?: Record<string, string | number>;
   /** Why it counts as failed; empty: it passed. */
@@ -32,6 +34,8 @@ export interface Scenario {
   control?: boolean;
   /** Runs in the short form too. */
   quick?: boolean;
+  /** What it needs beyond the others and this machine lacks. */
+  missing?(): string | false;
   run(stage: Stage): Promise<Outcome>;
 }
 
