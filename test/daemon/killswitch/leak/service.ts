@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../../../../daemon/killswitch/report.ts';
 import type { Endpoint } from '../../../../daemon/killswitch/rules.ts';
 import { bundleGjs } from '../../../../data/bundle.mjs';
-import { type Program, until } from './machine.ts';
-import type { Stage } from './stage.ts';
+import { type Ground, type Machine, type Program, until } from './machine.ts';
 
 export interface Service {
   pid: number;
@@ -35,7 +34,10 @@ let hosts = 0;
  * A bus on the client, and a place for the service's files.
  * @param nft the program it uses; the system's unless given
  */
-export async function createHost({ ground, rig: { client } }: Stage, nft?: string): Promise<Host> {
+export async function createHost(
+  { ground, rig: { client } }: { ground: Ground; rig: { client: Machine } },
+  nft?: string,
+): Promise<Host> {
   const directory = join(ground.directory, `service-${hosts++}`);
   const [state, run] = [join(directory, 'state'), join(directory, 'run')];
   for (const path of [state, run]) mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -1,0 +1,61 @@
+// What enabling the kill switch costs: the root service's answer, against nft with the same rules and nothing else, in
+// turn. Exits 1 when a bar is not met. Needs root. Run: ./culvert-tool bench killswitch [rounds]
+import { shippedEndpoints } from '../../daemon/killswitch/endpoints.ts';
+import { render } from '../../daemon/killswitch/rules.ts';
+import { createGround } from '../daemon/killswitch/leak/machine.ts';
+import { missing } from '../daemon/killswitch/leak/missing.ts';
+import { createHost } from '../daemon/killswitch/leak/service.ts';
+import { missingForService } from '../daemon/killswitch/leak/service-scenarios.ts';
+
+const rounds = Number(process.argv[2] ?? 40);
+const BAR = 3;
+
+const lacking = missing || missingForService;
+if (lacking) {
+  console.log(`skipped: the kill switch ${lacking}`);
+  process.exit();
+}
+process.exitCode = (await measure()) ? 0 : 1;
+
+async function measure(): Promise<boolean> {
+  const ground = createGround();
+  try {
+    const client = await ground.machine();
+    const host = await createHost({ ground, rig: { client } });
+    const service = await host.start();
+    const all = shippedEndpoints();
+    const [bare, enabling]: [number[], number[]] = [[], []];
+    // the first round makes nft and the service warm; each round has other rules than the one before
+    for (let round = -1; round < rounds; round++) {
+      const endpoints = round % 2 ? all : all.slice(1);
+      const rules = render({ allowLan: false, endpoints });
+      const nft = await timed(() => client.nft(rules));
+      const enable = await timed(async () => {
+        if (!(await service.call('Enable', false, endpoints))?.active) throw new Error('the service did not enable');
+      });
+      if (round < 0) continue;
+      bare.push(nft);
+      enabling.push(enable);
+    }
+    await host.close(service);
+    const ratio = median(enabling.map((ms, i) => ms / bare[i]!));
+    const ok = ratio <= BAR;
+    console.log(`nft -f - took ${median(bare).toFixed(1)} ms, Enable on the bus ${median(enabling).toFixed(1)} ms`);
+    console.log(
+      `${ok ? '✓' : '✗'} enabling, against a bare nft -f of the same rules ${ratio.toFixed(2).padStart(9)} ×    ≤ ${BAR}`,
+    );
+    return ok;
+  } finally {
+    await ground.close();
+  }
+}
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await action();
+  return performance.now() - started;
+}
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
