@@ -43,7 +43,7 @@ const SPDX = {
 export function licencesIn(text) {
   if (!/^Format:.*copyright-format/im.test(text)) return [{ name: 'see usr/share/doc in the image' }];
   const words = [...text.matchAll(/^License:[ \t]*(\S.*)$/gim)]
-    .flatMap(([, expression]) => expression.split(/\s+(?:and\/or|and|or)\s+|\s*[,|]\s*/i))
+    .flatMap(([, expression]) => expression.split(/,?\s+(?:and\/or|and|or)\s+|\s*[,|]\s*/i))
     .map(word => word.replace(/^[(\s]+|[)\s]+$/g, ''))
     .filter(word => word);
   const names = [

@@ -1,0 +1,33 @@
+// Licences as Debian writes them, as npm packages carry them, and as they stand in what is built.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { licencesIn } from '../../data/appimage/licences.mjs';
+
+const FORMAT = 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\n';
+
+test("Debian's names become SPDX identifiers, each once, and unknown ones stay names", () => {
+  const text = `${FORMAT}Files: *\nLicense: LGPL-2.1+\n\nFiles: a\nLicense: Expat or GPL-2+\n\nFiles: b\nLicense: LGPL-2.1+, and custom\n\nLicense: LGPL-2.1+\n text\n`;
+  assert.deepEqual(licencesIn(text), [
+    { id: 'GPL-2.0-or-later' },
+    { id: 'LGPL-2.1-or-later' },
+    { id: 'MIT' },
+    { name: 'custom' },
+  ]);
+});
+
+test('a text that is not machine-readable is referred to, not guessed at', () => {
+  assert.deepEqual(licencesIn('This is GPL, or so.\nLicense: yes'), [{ name: 'see usr/share/doc in the image' }]);
+});
+
+test('a build carries the notice of every npm package in its bundles', t => {
+  const file = resolve('build/prefix/share/culvert/licences.txt');
+  if (!existsSync(file)) return t.skip('nothing is built');
+  const text = readFileSync(file, 'utf8');
+  const headings = [...text.matchAll(/^== (\S+) \S+ \(\S+\)$/gm)].map(([, name]) => name);
+  for (const name of ['koa', '@koa/router', 'zod', 'commander', 'smol-toml', 'execa'])
+    assert.ok(headings.includes(name), name);
+  assert.deepEqual([...new Set(headings)].sort(), [...headings].sort());
+  assert.doesNotMatch(text, /carries no text of its licence/);
+});
