@@ -20,14 +20,14 @@ const RELEASE_KEYS = JSON.stringify([
  * Builds `culvert-VERSION` in a directory, as `meson install -Dinstall_format=user` leaves it but for translations.
  * @returns the tree's path
  */
-export function makeTree(directory: string, version: string): string {
+export function makeTree(directory: string, version: string, format: 'user' | 'appimage' = 'user'): string {
   const tree = join(directory, `culvert-${version}`);
   const share = join(tree, 'share');
   const program = join(share, 'culvert');
   const define = {
     __VERSION__: JSON.stringify(version),
     __COMMIT__: '""',
-    __FORMAT__: '"user"',
+    __FORMAT__: JSON.stringify(format),
     __RELEASE_KEYS__: RELEASE_KEYS,
   };
   for (const name of ['daemon', 'cli'] as const) bundleProgram(name, join(program, name), define);
@@ -68,6 +68,14 @@ export function makeTree(directory: string, version: string): string {
   for (const [file, place] of Object.entries(places)) cpSync(join(generated, file), join(share, place, file));
   rmSync(generated, { recursive: true });
   return tree;
+}
+
+/**
+ * A file that starts a tree as the runtime of an AppImage does once it has mounted it: APPIMAGE names the file.
+ * @returns its content
+ */
+export function imageOf(tree: string): Buffer {
+  return Buffer.from(`#!/bin/sh\nAPPIMAGE=$(readlink -f "$0") exec ${tree}/bin/culvert "$@"\n`);
 }
 
 /** The archive of a tree, as a release has it. */

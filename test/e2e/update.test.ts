@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { request } from 'node:http';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSource, publish, type Source } from '../daemon/update/source.ts';
 import { snapshot } from '../manifest/release.ts';
 import { createHome, eventually, getJson, type Home, somePort } from './culvert.ts';
-import { fakeGjs, makeTree, pack } from './update-tree.ts';
+import { fakeGjs, imageOf, makeTree, pack } from './update-tree.ts';
 
 interface User extends Home {
   /** Runs a program to its end. */
@@ -104,6 +105,8 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
   const [pid1] = [pidOf(user)!];
   await eventually('tray and panel are there', () => shownBy(pid1).length === 2);
   assert.equal((await user.run('culvert-wrap', 'install', 'tvly')).code, 0);
+  const shim = fs.readFileSync(path.join(tools, 'tvly'), 'utf8');
+  assert.ok(shim.includes(`'${current}/share/culvert/wrap/main.cjs'`), 'the shim outlives the version');
 
   const check = await user.culvert('update', 'check');
   assert.equal(check.code, 0, check.stderr);
@@ -208,6 +211,39 @@ test('under systemd the daemon ends with the status on which its unit starts it 
   assert.equal(await ended, 75);
   assert.equal(pidOf(user), null, 'nobody else was started');
   assert.equal((await user.run(words[0]!, '--version')).stdout, 'culvert 2.0.0\n');
+});
+
+test('an AppImage replaces itself, starts again from its own file, and goes back', { timeout: 120_000 }, async t => {
+  const user = createUser(t);
+  const built = fs.mkdtempSync(path.join(user.directory, 'built-'));
+  const [one, two] = [makeTree(built, '1.0.0', 'appimage'), makeTree(built, '2.0.0', 'appimage')];
+  const source = await createSource(t);
+  publish(source, '2.0.0', { [`culvert-2.0.0-${os.machine()}.AppImage`]: imageOf(two) });
+  const file = path.join(user.directory, 'Culvert.AppImage');
+  fs.writeFileSync(file, imageOf(one), { mode: 0o755 });
+  const flags = ['--demo', '--no-tray', '--no-panel', '--port', String(somePort())];
+  const daemon = spawn(file, flags, { env: { ...user.env, CULVERT_UPDATES_SOURCE: source.url }, stdio: 'ignore' });
+  user.defer(() => daemon.kill('SIGKILL'));
+  await eventually('the daemon answers', async () => (await user.run(file, 'status')).code === 0);
+
+  const applied = await user.run(file, 'update', 'apply');
+  assert.deepEqual(
+    [applied.code, applied.stdout.slice(0, 38)],
+    [0, 'Updated from Culvert 1.0.0 to 2.0.0. B'],
+    applied.stderr,
+  );
+  const child = fs.readFileSync(`/proc/${pidOf(user)}/environ`, 'utf8');
+  assert.ok(child.split('\0').includes(`APPIMAGE=${file}`), 'it was started through the new file');
+  assert.deepEqual(fs.readFileSync(file), imageOf(two));
+
+  const back = await user.run(file, 'update', 'rollback');
+  assert.deepEqual([back.code, back.stdout], [0, 'Went back from Culvert 2.0.0 to 1.0.0.\n'], back.stderr);
+  assert.deepEqual(fs.readFileSync(file), imageOf(one));
+  assert.deepEqual(
+    fs.readdirSync(user.directory).filter(name => /AppImage/.test(name)),
+    ['Culvert.AppImage'],
+  );
+  assert.equal((await user.run(file, 'stop')).code, 0);
 });
 
 test('a path with blanks, quotes, dollar and per cent signs survives desktop entry, bus and unit', async t => {

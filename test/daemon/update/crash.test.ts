@@ -16,14 +16,14 @@ import { createSource, type Ends, publish, type Source, script, temporary } from
 const CALLS =
   'openat,write,fsync,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,chmod,fchmod,fchmodat,utimensat';
 
-let program: string;
+let programs: string;
 const ends: (() => unknown)[] = [];
 const whole: Ends = { after: end => ends.push(end) };
 before(() => {
-  program = path.join(temporary(whole), 'apply.cjs');
+  programs = temporary(whole);
   buildSync({
-    entryPoints: [path.join(import.meta.dirname, 'apply.ts')],
-    outfile: program,
+    entryPoints: ['apply.ts', 'install.ts'].map(name => path.join(import.meta.dirname, name)),
+    outdir: programs,
     bundle: true,
     platform: 'node',
     format: 'cjs',
@@ -147,6 +147,57 @@ for (const kind of kinds) {
   });
 }
 
+describe('an installation by hand', { concurrency: 2 }, () => {
+  const version = (home: string) =>
+    spawnSync(path.join(placesOf({ HOME: home }).bin, 'culvert'), ['--version'], { encoding: 'utf8' }).stdout?.trim() ??
+    null;
+  const traced = async (t: TestContext, home: string, ...words: string[]) => {
+    const log = path.join(temporary(t), 'trace');
+    const { code, stderr } = await runInstaller(home, words, ['strace', '-y', '-o', log, '-e', `trace=${CALLS}`]);
+    assert.equal(code, 0, stderr);
+    return callsIn(log, home);
+  };
+  const kill = (call: string) => ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`];
+  const installed = async (t: TestContext, tree: string) => {
+    const home = temporary(t);
+    await locked(placesOf({ HOME: home }), () => install(placesOf({ HOME: home }), tree, '1.0.0'));
+    return home;
+  };
+
+  test('killed before any of its file operations, a first one is whole or nothing, and goes through or away after', async t => {
+    if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
+    const tree = smallTree(temporary(t), '1.0.0');
+    const calls = await traced(t, temporary(t), 'install', tree, '1.0.0');
+    const seen = new Set<string | null>();
+    await each(calls, async (call, again) => {
+      const home = temporary(t);
+      await runInstaller(home, ['install', tree, '1.0.0'], kill(call));
+      const now = version(home);
+      assert.ok(now === null || now === 'culvert 1.0.0', `${call}: ${now}`);
+      seen.add(now);
+      if (again) {
+        assert.equal((await runInstaller(home, ['install', tree, '1.0.0'])).code, 0, call);
+        assert.equal(version(home), 'culvert 1.0.0', call);
+      }
+      await gone(home, call);
+    });
+    assert.deepEqual([...seen].sort(), ['culvert 1.0.0', null]);
+  });
+
+  test('a removal that is killed before any of its file operations is completed by the next', async t => {
+    if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
+    const tree = smallTree(temporary(t), '1.0.0');
+    const calls = await traced(t, await installed(t, tree), 'uninstall');
+    await each(calls, async call => {
+      const home = await installed(t, tree);
+      await runInstaller(home, ['uninstall'], kill(call));
+      const now = version(home);
+      assert.ok(now === null || now === 'culvert 1.0.0', `${call}: ${now}`);
+      await gone(home, call);
+    });
+  });
+});
+
 /** The next update goes through as if nothing had been. */
 async function goesOn(home: string, kind: Kind, source: Source, call: string): Promise<void> {
   if (kind.version(home) === '1.0.0') assert.equal((await run(home, kind, source)).code, 0, call);
@@ -179,8 +230,12 @@ async function trace(t: TestContext, kind: Kind): Promise<{ source: Source; call
     names(home).filter(name => !kind.left.test(name)),
     [],
   );
+  return { source, calls: callsIn(log, home) };
+}
+
+function callsIn(log: string, home: string): string[] {
   const counts = new Map<string, number>();
-  const calls = fs
+  return fs
     .readFileSync(log, 'utf8')
     .split('\n')
     .flatMap(line => {
@@ -189,11 +244,17 @@ async function trace(t: TestContext, kind: Kind): Promise<{ source: Source; call
       counts.set(name, (counts.get(name) ?? 0) + 1);
       return line.includes(`${home}/`) ? [`${name}:when=${counts.get(name)}`] : [];
     });
-  return { source, calls };
 }
 
 function run(home: string, { format }: Kind, source: Source, prefix: string[] = []) {
-  const argv = [...prefix, process.execPath, program, format, '1.0.0', source.url];
+  return start(home, [...prefix, process.execPath, path.join(programs, 'apply.js'), format, '1.0.0', source.url]);
+}
+
+function runInstaller(home: string, words: string[], prefix: string[] = []) {
+  return start(home, [...prefix, process.execPath, path.join(programs, 'install.js'), ...words]);
+}
+
+function start(home: string, argv: string[]) {
   const env = { PATH: process.env.PATH!, HOME: home, TEST_KEY: pem(key), APPIMAGE: image(home) };
   const child = spawn(argv[0]!, argv.slice(1), { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';
