@@ -184,7 +184,7 @@ export const SENDERS: readonly Sender[] = [
 export const FLOWS: readonly Sender[] = [
   user('flow from before, tcp4', 'flow', site4, 7701),
   user('flow from before, tcp6', 'flow', site6, 7702),
-  user('flow from before, to the resolver', 'flow', resolver4, 53),
+  user('flow from before, to the resolver', 'flow', '8.8.4.4', 53),
   root('flow from before, root, tcp4', 'flow', site4, 7703),
   container('flow from before, forwarded, tcp4', 'flow', site4, 7704),
   container('flow from before, forwarded, tcp6', 'flow', site6, 7705),
