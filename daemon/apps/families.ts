@@ -70,7 +70,7 @@ export const FAMILIES: readonly Family[] = [
     kind: 'generic',
     method: 'environment',
     names: words(`
-      curl wget wget2 aria2c axel git lynx w3m elinks links links2 newsboat newsraft yt-dlp youtube-dl gallery-dl pip
+      curl wget wget2 axel lynx w3m elinks links links2 newsboat newsraft yt-dlp youtube-dl gallery-dl pip
       pipx npm gpodder fractal newsflash com.gitlab.newsflash io.gitlab.news_flash.NewsFlash org.gnome.Fractal
       org.gpodder.gpodder`),
   },
@@ -78,9 +78,16 @@ export const FAMILIES: readonly Family[] = [
     kind: 'generic',
     method: 'environment',
     gio: true,
+    note: 'What it fetches goes through the proxy; what it does over UDP does not.',
     names: words(`
       epiphany epiphany-browser gnome-maps gnome-weather evolution geary liferea shotwell foliate com.github.johnfactotum.Foliate
       gnome-podcasts midori surf badwolf gnome-software`),
+  },
+  {
+    kind: 'generic',
+    method: 'environment',
+    names: words('git gitg git-gui'),
+    note: 'Addresses of http and https go through the proxy; those of ssh and git do not.',
   },
   {
     kind: 'generic',
