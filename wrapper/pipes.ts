@@ -1,11 +1,13 @@
 // Real pipes for the upstream's stdio. Node gives children sockets, on which opening /dev/stderr fails and which cat can't
 // reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them anew.
-import { closeSync, constants, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
 /** Descriptors that the shim sets up, by what they are used for; see `shimText`. */
 const DESCRIPTORS = { stdout: 7, stderr: 8, stdin: 9 } as const;
+/** Value of CULVERT_WRAP_SHIM that says they are there: without it these numbers may be pipes of Node's own (26 has such). */
+export const WITH_PIPES = 'pipes';
 /** The end of a shell's command that sets them up. */
 export const HERE_DOCUMENTS = '7<<E 8<<E 9<<E\nE\nE\nE\n';
 
@@ -34,12 +36,12 @@ const used = new Set<number>();
  * here-documents are files).
  */
 export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefined {
-  if (process.env.CULVERT_WRAP_SHIM !== '1') return undefined;
+  if (process.env.CULVERT_WRAP_SHIM !== WITH_PIPES) return undefined;
   const base = DESCRIPTORS[use];
   if (closed.has(base)) return undefined;
   try {
     // By the name under which it will be opened again: /proc may be missing.
-    if (!statSync(`/proc/self/fd/${base}`).isFIFO() || isClosedOnExec(base)) return undefined;
+    if (!statSync(`/proc/self/fd/${base}`).isFIFO()) return undefined;
   } catch {
     return undefined;
   }
@@ -71,14 +73,6 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
   };
   return pipe;
 }
-
-/** Descriptors that Node 26 opened for itself have these numbers where no shim did; unlike inherited ones, they end with exec. */
-function isClosedOnExec(fd: number): boolean {
-  const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1] ?? '0';
-  return (Number.parseInt(flags, 8) & O_CLOEXEC) !== 0;
-}
-/** fcntl(2) on Linux; Node does not name it. */
-const O_CLOEXEC = 0o2000000;
 
 /**
  * Writes all of `data`, also to a descriptor that somebody else made non-blocking.

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Installed } from './install.ts';
 import type { Paths } from './paths.ts';
-import { HERE_DOCUMENTS } from './pipes.ts';
+import { HERE_DOCUMENTS, WITH_PIPES } from './pipes.ts';
 import { planFile } from './plan.ts';
 
 /** The words under a CLI's auth command that are the wrapper's; every other use of it is the upstream's. */
@@ -59,7 +59,7 @@ if [ "$__cw_m" ] && [ -z "$CULVERT_WRAP_BYPASS" ]; then
       export CULVERT_WRAP_KEPT_NODE_OPTIONS="$NODE_OPTIONS"
       unset NODE_OPTIONS
     fi
-    export CULVERT_WRAP_SHIM=1
+    export CULVERT_WRAP_SHIM=${WITH_PIPES}
     exec "$__cw_n" --v8-pool-size=0 "$__cw_b" $__cw_m ${quote(cli)} "$__cw_o" "$@" ${HERE_DOCUMENTS}  fi
   echo "culvert-wrap: $__cw_b or node is missing; install culvert again, then run \\\`culvert-wrap install\\\`" >&2
   [ $__cw_m = shim ] || exit 69

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { EXIT, WrapError } from '../errors.ts';
 import { findOnPath, readInstalls } from '../install.ts';
-import { HERE_DOCUMENTS } from '../pipes.ts';
+import { HERE_DOCUMENTS, WITH_PIPES } from '../pipes.ts';
 import { claim, drop, listQueue, type Queued, reclaim } from '../queue.ts';
 import type { Context } from '../run.ts';
 import type { Programs } from '../shim.ts';
@@ -73,7 +73,7 @@ function runEntry(entry: Queued, options: Options, context: Context, programs: P
   const shim = [programs.node, programs.bundle, 'shim', entry.cli, original, ...entry.args];
   const child = spawn('/bin/sh', ['-c', `exec "$@" ${HERE_DOCUMENTS}`, 'sh', ...shim], {
     cwd: entry.cwd,
-    env: { ...context.env, CULVERT_WRAP_SHIM: '1', CULVERT_WRAP_QUEUE: 'run' },
+    env: { ...context.env, CULVERT_WRAP_SHIM: WITH_PIPES, CULVERT_WRAP_QUEUE: 'run' },
     // With --json, stdout is the report's.
     stdio: [entry.stdin === undefined ? 'ignore' : 'pipe', options.json ? 2 : 'inherit', 'inherit'],
   });
