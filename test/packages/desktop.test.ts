@@ -1,0 +1,28 @@
+// What desktops, software centres and manuals read of an installed tree, judged by their own validators.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+
+const share = resolve('build/prefix/share');
+
+/** Runs a validator over an installed file; it has to be silent, where so asked. */
+function valid(t: TestContext, file: string, command: string, args: string[], silent = true) {
+  const path = resolve(share, file);
+  if (!existsSync(path)) return t.skip('nothing is built');
+  const { error, status, stdout, stderr } = spawnSync(command, [...args, path], { encoding: 'utf8' });
+  if (error) return t.skip(`${command} is not installed`);
+  assert.equal(status, 0, stdout + stderr);
+  if (silent) assert.equal(stderr, '');
+}
+
+test('the desktop entry is valid', t =>
+  valid(t, 'applications/org.culvert.Culvert.desktop', 'desktop-file-validate', []));
+
+test('the metainfo is valid', t =>
+  valid(t, 'metainfo/org.culvert.Culvert.metainfo.xml', 'appstreamcli', ['validate', '--no-net'], false));
+
+for (const program of ['culvert', 'culvert-wrap', 'culvert-manifest'])
+  test(`the manual of ${program} is formatted without a warning`, t =>
+    valid(t, `man/man1/${program}.1`, 'groff', ['-man', '-Tutf8', '-Kutf8', '-ww', '-z']));
