@@ -31,6 +31,7 @@ run() {
     cat /tmp/log >&2
     die 'The panel complained.'
   fi
+  "$@" status >/tmp/status
   say "$(cat /tmp/status)"
   grep -q 'nothing is tunnelled' /tmp/status
   say "panel is process $panel; $("$@" --version)"
@@ -40,7 +41,7 @@ run() {
 
 pidof_panel() {
   for process in /proc/[0-9]*; do
-    if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -q 'panel\.js'; then
+    if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null | grep -q 'panel\.js'; then
       echo "${process#/proc/}"
       return 0
     fi
