@@ -86,7 +86,7 @@ export const FAMILIES: readonly Family[] = [
   {
     kind: 'generic',
     method: 'environment',
-    names: words('git gitg git-gui'),
+    names: words('git'),
     note: 'Addresses of http and https go through the proxy; those of ssh and git do not.',
   },
   {

@@ -118,7 +118,12 @@ export const TABLE: readonly Group[] = [
             summary: 'show whether it is on, and where',
             load: async () => (await import('./proxy.ts')).proxyStatus,
           },
-          { name: 'on', summary: 'switch to proxy mode', load: async () => (await import('./proxy.ts')).proxyOn },
+          {
+            name: 'on',
+            summary: 'switch to proxy mode, connect, and wait until the proxy answers',
+            details: 'Where it does not answer, mode, protocol and connection are set back to what they were.',
+            load: async () => (await import('./proxy.ts')).proxyOn,
+          },
           {
             name: 'off',
             summary: 'switch from proxy mode to mode warp',

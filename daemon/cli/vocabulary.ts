@@ -75,7 +75,7 @@ export const ACTIONS: Record<ActionName, ActionWords> = {
   disconnect: { summary: 'disconnect the tunnel' },
   setMode: { summary: "set the client's mode", value: Object.keys(MODES).join('|') },
   setProtocol: { summary: 'set the tunnel protocol', value: Object.keys(PROTOCOLS).join('|') },
-  enableLocalProxy: { summary: 'switch to local proxy mode' },
+  enableLocalProxy: { summary: 'switch to local proxy mode, connect, and wait until the proxy answers' },
   resetSplitIps: { summary: 'reset the addresses and ranges of the split tunnel' },
   acceptTerms: { summary: 'accept the terms of service' },
   register: { summary: 'register this device' },
