@@ -28,7 +28,10 @@ export async function callService(
   const where = bus === null ? '--system' : `--address=${bus}`;
   const target = [BUS_NAME, OBJECT_PATH, BUS_NAME, call.method];
   const argv = [where, '--json=short', ...options, 'call', ...target, ...argumentsOf(call)];
-  const { error, stdout, stderr } = await run(busctl, argv, (seconds + 5) * 1000);
+  let { error, stdout, stderr } = await run(busctl, argv, (seconds + 5) * 1000);
+  // it was ending, with nothing to guard, or died and is started again: every call may be made twice
+  if (error && /disconnected from message bus|without replying/.test(stderr))
+    ({ error, stdout, stderr } = await run(busctl, argv, (seconds + 5) * 1000));
   if (error) throw problemOf(error, stderr, install);
   const report = reportOf(stdout);
   if (!report) throw new Problem('killswitch-failed', 'The root service answered in words that are not understood.');

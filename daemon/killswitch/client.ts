@@ -22,6 +22,7 @@ export function createKillSwitch(ground: Ground, places: Places = usual): KillSw
 
   function publish(report: Report | null, why: string | null = null): KillSwitch {
     const installed = isInstalled(places);
+    if (report?.enabled) unmet = null; // somebody else did it
     const known = report ?? { ...NOTHING, enabled: state.snapshot().killSwitch.enabled };
     const value: KillSwitch = {
       enabled: known.enabled || (unmet !== null && settings.config.warp.killSwitch),

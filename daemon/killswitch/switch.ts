@@ -75,6 +75,8 @@ export interface Switch {
   pause(seconds: number): Promise<Report>;
   /** Measures, mends what another program changed, and tells. */
   check(): Promise<Report>;
+  /** The same where another program surely changed it: mends first, since the time until then is a leak. */
+  mend(): Promise<Report>;
   /** Whether this wish asks for an administrator. */
   loosens(next: Wanted): boolean;
   /** Nothing to guard, so that the process may end. */
@@ -89,6 +91,9 @@ type Mode =
   /** Rules in force of which nobody knows what they should be. They stay. */
   | { kind: 'held'; why: string };
 
+/** Until the next attempt, where the kernel did not take what is wanted. */
+const RETRY_SECONDS = 2;
+
 export function createSwitch(edges: Edges): Switch {
   const { kernel, files, clock, tunnelInterfaces } = edges;
   let mode: Mode = { kind: 'off' };
@@ -96,6 +101,7 @@ export function createSwitch(edges: Edges): Switch {
   let mended: number | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   let checking: Promise<Report> | null = null;
+  let harmed = false;
 
   /** One at a time: two operations never meet in the kernel or on disk. */
   function inTurn<T>(operation: () => Promise<T>): Promise<T> {
@@ -182,6 +188,12 @@ export function createSwitch(edges: Edges): Switch {
 
   /** Mends, ends a pause whose time has come, and measures. */
   async function look(): Promise<Listing | null> {
+    if (harmed && mode.kind === 'on') {
+      harmed = false;
+      mended = clock.now();
+      await block(mode.wanted);
+    }
+    harmed = false;
     const listing = await kernel.list();
     if (mode.kind === 'paused') {
       const over = mode.pause.until <= clock.uptime();
@@ -198,6 +210,11 @@ export function createSwitch(edges: Edges): Switch {
       return put(edges.fallback);
     }
     return listing;
+  }
+
+  function blockDue(): boolean {
+    if (mode.kind === 'paused') return mode.pause.until <= clock.uptime();
+    return mode.kind !== 'off';
   }
 
   function describe(active: boolean | null, protection: Protection): Report {
@@ -236,6 +253,7 @@ export function createSwitch(edges: Edges): Switch {
       const active = listing === undefined ? null : blocks(listing);
       report = describe(active, kernel.protection(listing ?? null));
     }
+    if (report.active !== true && blockDue()) edges.alarm(RETRY_SECONDS, () => void check());
     edges.publish(report);
     return report;
   }
@@ -336,6 +354,10 @@ export function createSwitch(edges: Edges): Switch {
         );
       }),
     check,
+    mend: () => {
+      harmed = true;
+      return check();
+    },
     loosens: next => loosens(mode.kind === 'off' ? null : 'wanted' in mode ? mode.wanted : edges.fallback, next),
     idle: () => mode.kind === 'off',
   };

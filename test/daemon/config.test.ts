@@ -36,7 +36,13 @@ test('without files the defaults of the specification hold, and every key has a 
   assert.deepEqual(config, {
     server: { port: 4173, bind: '127.0.0.1' },
     webui: { enabled: false, allowRemote: false },
-    warp: { cli: 'warp-cli', killSwitch: false, traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace' },
+    warp: {
+      cli: 'warp-cli',
+      killSwitch: false,
+      allowLan: false,
+      endpoints: '',
+      traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
+    },
     ui: { openBrowser: true, theme: 'system', locale: 'en' },
     updates: { channel: 'stable', checkOnStartup: true, source: 'https://culvert.example/releases' },
     tray: { autostart: false },

@@ -3,6 +3,8 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 
 export interface Child {
+  /** As a decimal number; null once it has ended. */
+  pid(): string | null;
   write(text: string): void;
   kill(): void;
 }
@@ -36,6 +38,7 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
   next();
 
   return {
+    pid: () => process.get_identifier(),
     write(text) {
       try {
         process.get_stdin_pipe()!.write_all(new TextEncoder().encode(text), null);

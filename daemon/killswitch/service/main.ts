@@ -45,7 +45,7 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
   };
   const control = createSwitch({
-    kernel: createKernel(options['--nft'], () => void control.check()),
+    kernel: createKernel(options['--nft'], foreign => void (foreign ? control.mend() : control.check())),
     files,
     clock: {
       bootId: readProc('/proc/sys/kernel/random/boot_id').trim(),
@@ -75,8 +75,12 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     idle = underWay > 0 ? null : setTimeout(leave, IDLE_MS);
   };
   const leave = () => {
-    if (!control.idle()) return;
-    if (last) write(last, { pid: null, startTime: null });
+    if (control.idle()) end();
+  };
+  /** The rules stay. Who follows the state is told that nobody measures them any more. */
+  const end = () => {
+    if (control.idle() && last) write(last, { pid: null, startTime: null });
+    else GLib.unlink(stateFile);
     loop.quit();
   };
   const server = serve(bus, control, rest);
@@ -91,7 +95,7 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     () => void control.check(),
   );
   GLib.unix_signal_add(GLib.PRIORITY_HIGH, 15, () => {
-    loop.quit(); // the rules stay
+    end();
     return GLib.SOURCE_REMOVE;
   });
 

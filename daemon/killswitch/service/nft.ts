@@ -10,6 +10,10 @@ import { type Child, startChild } from './child.ts';
 const END = { command: 'describe tcp dport', reply: 'payload expression' };
 const LIST = `list table inet ${TABLE}`;
 const REPLY_MS = 10_000;
+/** nft's last line for a transaction: `# new generation 5 by process 1234 (nft)`. */
+const GENERATION = /^# new generation \d+(?: by process (\d+))?/;
+/** Until a change is looked into of which the monitor has not said whose it is. */
+const UNCLAIMED_MS = 100;
 /** Before a child that keeps dying is started again; doubled each time. One that lived so long begins anew. */
 const BACK_OFF_MS = { first: 20, last: 10_000, lived: 30_000 };
 /** How long a table may still belong to the nft of a service that was just killed. */
@@ -17,14 +21,16 @@ const OWNED = { attempts: 40, ms: 25 };
 
 /**
  * @param nft path of the program
- * @param changed called when somebody may have changed the table, or when one of the children died
+ * @param changed called when the table may have changed, or one of the children died; `foreign` where it was somebody else
  */
-export function createKernel(nft: string, changed: () => void): Kernel {
+export function createKernel(nft: string, changed: (foreign: boolean) => void): Kernel {
   let warm: Child | null = null;
   let monitor: Child | null = null;
   let guarding = false;
   /** Whether nft and kernel know tables that survive a foreign flush and their owner's death; found out by trying. */
   let owning: boolean | null = null;
+  /** The table was changed, and the monitor has yet to say by whom. */
+  let unclaimed: ReturnType<typeof setTimeout> | null = null;
   const warmDied = createBackOff();
   const monitorDied = createBackOff();
   const waiting: { lines: string[]; done(lines: string[]): void; fail(error: Error): void }[] = [];
@@ -55,7 +61,7 @@ export function createKernel(nft: string, changed: () => void): Kernel {
     warm = null;
     const error = new Error('nft ended before it answered');
     for (const { fail } of waiting.splice(0)) fail(error);
-    if (guarding) warmDied(changed);
+    if (guarding) warmDied(() => changed(false));
   }
 
   async function transact(text: string): Promise<Listing | null> {
@@ -74,18 +80,26 @@ export function createKernel(nft: string, changed: () => void): Kernel {
       monitor?.kill();
       monitor = null;
     } else if (!monitor) {
-      const child = startChild(
-        [nft, 'monitor'],
-        line => line.includes(`inet ${TABLE}`) && changed(),
-        () => {
-          if (monitor !== child) return;
-          monitor = null;
-          monitorDied(changed);
-        },
-      );
+      const child = startChild([nft, 'monitor'], hearChange, () => {
+        if (monitor !== child) return;
+        monitor = null;
+        monitorDied(() => changed(false));
+      });
       monitor = child;
-      void delay(500).then(changed); // what happened before it listened
+      setTimeout(changed, 500, false); // what happened before it listened
     }
+  }
+
+  function hearChange(line: string): void {
+    if (line.includes(`inet ${TABLE}`)) unclaimed ??= setTimeout(settle, UNCLAIMED_MS, true);
+    const [generation, author] = GENERATION.exec(line) ?? [];
+    if (generation && unclaimed) settle(author !== warm?.pid());
+  }
+
+  function settle(foreign: boolean): void {
+    if (unclaimed) clearTimeout(unclaimed);
+    unclaimed = null;
+    if (foreign) changed(true);
   }
 
   return {

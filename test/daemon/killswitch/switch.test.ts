@@ -236,6 +236,33 @@ test('rules that the kernel does not hold as given are not called active', async
   assert.match(report.detail!, /put back/);
 });
 
+test('a block that is due and fails is tried again until it holds', async () => {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  await control.enable(NARROW);
+  await control.pause(60);
+  machine.uptime += 60;
+  machine.before = step => {
+    if (step === 'replace') throw new Error('out of memory');
+  };
+  assert.deepEqual(pick(await control.check()), { enabled: true, allowLan: false, active: false });
+  assert.match(machine.reports.at(-1)!.detail!, /out of memory/);
+  machine.before = () => {};
+  machine.ring!();
+  assert.equal((await control.check()).active, true);
+  assert.equal(machine.reports.at(-1)!.detail, null);
+
+  machine.table = null; // another program
+  machine.before = step => {
+    if (step === 'replace') throw new Error('busy');
+  };
+  assert.equal((await control.check()).active, false);
+  machine.before = () => {};
+  machine.ring!();
+  assert.equal((await control.check()).active, true);
+});
+
 test('a wish that cannot be read keeps the rules, or blocks everything where there are none, and says why', async () => {
   for (const text of [
     '',
