@@ -7,7 +7,7 @@ import { type Paths, paths as pathsOf } from '../paths.ts';
 import { prefix } from '../place.ts';
 import { linkAt } from '../update/files.ts';
 import { currentOf, InstallError, install, locked, prune, repair, uninstall } from '../update/installation.ts';
-import { type Places, placesOf } from '../update/places.ts';
+import { names, type Places, placesOf } from '../update/places.ts';
 import { findDaemon, restartDaemon, stopDaemon, systemctl } from '../update/running.ts';
 import { EXIT, Failure, usage } from './exit.ts';
 
@@ -24,7 +24,7 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
   const places = placesOf(env);
   const version = versionIn(tree);
   const before = currentOf(places);
-  if (tree.startsWith(`${places.root}/`)) throw new Failure(`${tree} is installed already.`);
+  if (names(places, `${tree}/`)) throw new Failure(`${tree} is installed already.`);
 
   const kept = await explained(() =>
     locked(places, () => {
@@ -125,11 +125,11 @@ function removeShims(places: Places, env: NodeJS.ProcessEnv, say: Say): void {
 }
 
 /** The commands whose shim starts this installation. */
-function shimsOf({ root, own }: Places): string[] {
-  const record = own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
+function shimsOf(places: Places): string[] {
+  const record = places.own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
   const installs = record === undefined ? null : (parse(record) as Record<string, { bin?: unknown }> | null);
   return Object.entries(installs ?? {})
-    .filter(([, entry]) => typeof entry?.bin === 'string' && text(entry.bin).includes(`${root}/`))
+    .filter(([, entry]) => typeof entry?.bin === 'string' && names(places, text(entry.bin)))
     .map(([cli]) => cli);
 }
 
@@ -148,13 +148,12 @@ function removeShortcuts({ current }: Places, env: NodeJS.ProcessEnv, say: Say):
 
 /** What runs from the tree, and what starts it with the session. */
 async function removeRunning(paths: Paths, places: Places, say: Say): Promise<void> {
-  const { root, data } = places;
   const daemon = findDaemon(paths, places);
-  if (text(paths.autostart).includes(`${root}/`)) setAutostart(paths, '', false);
+  if (names(places, text(paths.autostart))) setAutostart(paths, '', false);
   const config = dirname(dirname(paths.userConfig));
   const wanted = join(config, 'systemd/user/default.target.wants');
   const enabled = join(wanted, 'culvert.service');
-  if (linkAt(enabled) === join(data, 'systemd/user/culvert.service')) {
+  if (linkAt(enabled) === join(places.data, 'systemd/user/culvert.service')) {
     await systemctl('disable', 'culvert.service');
     rmSync(enabled, { force: true });
     removeIfEmpty(wanted);

@@ -1,4 +1,5 @@
 // Where a user installation lies (XDG base directories), and how it is told from the path of a running file.
+import { realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
 export interface Places {
@@ -44,6 +45,19 @@ export function placesOf(env: NodeJS.ProcessEnv): Places {
     bin: join(env.HOME, '.local/bin'),
     own: [config, state].flatMap(directory => [join(directory, 'culvert'), join(directory, 'culvert-wrap')]),
   };
+}
+
+/**
+ * Whether a text names something of an installation: by the path of the root, or by the one that links in it lead to
+ * (`/home` is a link to `/var/home` on some systems, and programs find themselves by the resolved path).
+ */
+export function names({ root }: Pick<Places, 'root'>, text: string): boolean {
+  if (text.includes(`${root}/`)) return true;
+  try {
+    return text.includes(`${realpathSync(root)}/`);
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { running, startOf } from '../instance.ts';
 import type { Paths } from '../paths.ts';
-import type { Places } from './places.ts';
+import { names, type Places } from './places.ts';
 
 const run = promisify(execFile);
 /** A daemon promises to be gone within 2 s, and answers within less. */
@@ -25,14 +25,14 @@ export interface Found {
 }
 
 /** The daemon of this user, if it runs from this installation; `'other'` for one from elsewhere. */
-export function findDaemon(paths: Paths, { root }: Places): Found | 'other' | null {
+export function findDaemon(paths: Paths, places: Places): Found | 'other' | null {
   const instance = running(paths);
   if (!instance) return null;
   const { pid } = instance;
   const words = read(`/proc/${pid}/cmdline`).split('\0').slice(0, -1);
   const program = words.findIndex(word => word.endsWith('/daemon/main.cjs'));
   // Node keeps the path as the launcher gave it: its own, resolved
-  if (program < 0 || !words[program]!.startsWith(`${root}/`)) return 'other';
+  if (program < 0 || !names(places, words[program]!)) return 'other';
   const environment = read(`/proc/${pid}/environ`).split('\0').filter(Boolean);
   const children = read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean);
   const commands = children.map(child => read(`/proc/${child}/cmdline`));

@@ -98,7 +98,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
   }
 
   const loadTarget = () => {
-    target ??= openTarget(means, ground);
+    target ??= openTarget(means, ground).catch(() => null);
     return target;
   };
 
@@ -262,7 +262,7 @@ const NOT_HERE: Record<Version['installFormat'], string> = {
   source: 'This Culvert was built from source, and is updated there.',
   deb: 'This Culvert was installed as a Debian package, and is updated as one.',
   system: 'This Culvert was installed for the whole system, and is updated by who installed it.',
-  user: '',
+  user: 'Where this installation lies is not known, because HOME is not set.',
   appimage: '',
 };
 

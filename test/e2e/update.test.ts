@@ -160,11 +160,22 @@ test('installing over a running daemon starts it again as the new version, and c
   timeout: 120_000,
 }, async t => {
   const user = createUser(t);
+  // a home behind a link, as where /home is one to /var/home: programs find themselves by another path than the user's
+  const home = path.join(user.directory, 'home');
+  fs.symlinkSync(user.directory, home);
+  user.env.HOME = home;
+  user.env.PATH = `${home}/.local/bin:${user.env.PATH}`;
+  const tools = path.join(user.directory, 'tools');
+  fs.mkdirSync(tools);
+  fs.writeFileSync(path.join(tools, 'tvly'), '#!/bin/sh\n', { mode: 0o755 });
+  user.env.PATH += `:${tools}`;
   const built = fs.mkdtempSync(path.join(user.directory, 'built-'));
   const [one, two] = [makeTree(built, '1.0.0'), makeTree(built, '2.0.0')];
   await user.run(path.join(one, 'bin/culvert'), '__install', one);
   const port = await startInstalled(user, ['--no-tray', '--no-panel']);
   assert.equal((await user.culvert('config', 'set', 'ui.theme', 'dark')).code, 0);
+  assert.equal((await user.culvert('config', 'set', 'tray.autostart', 'true')).code, 0);
+  assert.equal((await user.run('culvert-wrap', 'install', 'tvly')).code, 0);
   const first = pidOf(user);
 
   const upgraded = await user.run(path.join(two, 'bin/culvert'), '__install');
@@ -174,6 +185,9 @@ test('installing over a running daemon starts it again as the new version, and c
   assert.equal((await getJson(port, '/api/version')).version, '2.0.0');
 
   const removed = await user.culvert('__uninstall');
+  assert.match(removed.stdout, /tvly: restored/);
+  assert.equal(fs.readFileSync(path.join(tools, 'tvly'), 'utf8'), '#!/bin/sh\n');
+  assert.ok(!fs.existsSync(path.join(user.directory, '.config/autostart/org.culvert.Culvert.desktop')));
   assert.match(removed.stdout, /Configuration and state stay in .*\.config\/culvert, .*; --purge removes them\./);
   assert.match(fs.readFileSync(path.join(user.directory, '.config/culvert/config.json'), 'utf8'), /"dark"/);
   assert.ok(!fs.existsSync(path.join(user.directory, '.local/share')));
