@@ -19,10 +19,21 @@ export function socketPath(): string {
   return GLib.build_filenamev([state, 'culvert', 'run', 'api.sock']);
 }
 
-/** The `culvert` program of this prefix, else the one in PATH, else null. */
+declare const __FORMAT__: string | undefined;
+
+/** Of an AppImage its file, which stays when the mount goes; else `culvert` of this prefix, or in PATH, or null. */
 export function culvertProgram(): string | null {
+  const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? absolute('APPIMAGE') : null;
+  if (image) return image;
   const own = GLib.build_filenamev([GLib.path_get_dirname(datadir), 'bin', 'culvert']);
   return GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE) ? own : GLib.find_program_in_path('culvert');
+}
+
+/** The gjs to run the other programs with: an AppImage brings its own. */
+export function gjsProgram(): string {
+  const own = GLib.build_filenamev([GLib.path_get_dirname(datadir), 'lib', 'culvert', 'gjs']);
+  if (GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE)) return own;
+  return GLib.find_program_in_path('gjs') ?? '/usr/bin/gjs';
 }
 
 function absolute(variable: string): string | null {

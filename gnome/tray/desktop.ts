@@ -1,7 +1,7 @@
 // What the tray asks of the rest of the desktop: the panel, a notification, the end of the daemon.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { APP_ID, APP_PATH, culvertProgram, pkgdatadir } from '../place.ts';
+import { APP_ID, APP_PATH, culvertProgram, gjsProgram, pkgdatadir } from '../place.ts';
 
 /**
  * Raises the running panel, or starts the one beside this tray. Not D-Bus activation: that may start another
@@ -20,8 +20,7 @@ export async function openPanel(bus: Gio.DBusConnection, token: string | null): 
   if (raised) return;
   const launcher = new Gio.SubprocessLauncher({ flags: Gio.SubprocessFlags.NONE });
   if (token) launcher.setenv('XDG_ACTIVATION_TOKEN', token, true);
-  const gjs = GLib.find_program_in_path('gjs') ?? '/usr/bin/gjs';
-  launcher.spawnv([gjs, '-m', GLib.build_filenamev([pkgdatadir, 'panel.js'])]);
+  launcher.spawnv([gjsProgram(), '-m', GLib.build_filenamev([pkgdatadir, 'panel.js'])]);
 }
 
 /** Has the panel quit, if it runs. */
