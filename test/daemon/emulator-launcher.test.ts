@@ -21,7 +21,7 @@ describe('bin/culvert-emulator', () => {
     await copyFile(await bundled(), join(prefix, 'share/culvert/emulator/main.cjs'));
     const launcher = join(prefix, 'bin/culvert-emulator');
     const template = await readFile(resolve(import.meta.dirname, '../../data/bin/node.in'), 'utf8');
-    const text = template.replaceAll('@PROGRAM@', 'emulator');
+    const text = template.replaceAll('@PROGRAM@', 'emulator').replaceAll('@NODE@', 'node');
     await writeFile(launcher, text, { mode: 0o755 });
     await mkdir(join(home, 'elsewhere'));
     await symlink('../a prefix/bin/culvert-emulator', join(home, 'elsewhere/relative'));
