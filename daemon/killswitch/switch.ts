@@ -134,7 +134,7 @@ export function createSwitch(edges: Edges): Switch {
   async function hold(why: string): Promise<void> {
     mode = { kind: 'held', why };
     kernel.guard(true);
-    if (!(await kernel.list().catch(() => null))) await put(edges.fallback);
+    if (!blocks(await kernel.list().catch(() => null))) await put(edges.fallback);
   }
 
   function open(wanted: Wanted, pause: Pause): void {
@@ -205,7 +205,7 @@ export function createSwitch(edges: Edges): Switch {
       await block(mode.wanted);
       return kernel.list();
     }
-    if (mode.kind === 'held' && !listing) {
+    if (mode.kind === 'held' && !blocks(listing)) {
       mended = clock.now();
       return put(edges.fallback);
     }

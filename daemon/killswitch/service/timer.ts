@@ -3,7 +3,8 @@ import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { call } from './callers.ts';
 
-const RESUME_UNIT = 'culvert-killswitch-resume.service';
+/** A timer starts the service of its own name, here an instance of the installed template. */
+const TEMPLATE = 'culvert-killswitch-resume@';
 
 export function createTimer(bus: Gio.DBusConnection) {
   let armed: string | null = null;
@@ -29,13 +30,12 @@ export function createTimer(bus: Gio.DBusConnection) {
     async arm(seconds: number): Promise<void> {
       const before = armed;
       // a unit's name is free again only some time after it stopped
-      const name = `culvert-killswitch-resume-${GLib.get_monotonic_time()}.timer`;
+      const name = `${TEMPLATE}${GLib.get_monotonic_time()}.timer`;
       const properties: [string, GLib.Variant][] = [
         ['Description', new GLib.Variant('s', 'End of the pause of the kill switch of Culvert')],
-        ['TimersMonotonic', new GLib.Variant('a(st)', [['OnActiveUSec', seconds * 1_000_000]])],
+        ['TimersMonotonic', new GLib.Variant('a(st)', [['OnActiveSec', seconds * 1_000_000]])],
         ['AccuracyUSec', new GLib.Variant('t', 100_000)],
         ['RemainAfterElapse', new GLib.Variant('b', false)],
-        ['Unit', new GLib.Variant('s', RESUME_UNIT)],
       ];
       try {
         await systemd('StartTransientUnit', new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'replace', properties, []]));

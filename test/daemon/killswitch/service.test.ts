@@ -150,7 +150,7 @@ onStage('a pause ends in time though the service is dead and stays so', async st
   const died = Date.now();
   await until(async () => (await stage.table()) !== null);
   assert.ok(Date.now() - died < 4000);
-  assert.match(readFileSync(stage.path('timers'), 'utf8'), /^start culvert-killswitch-resume\.service 2000000$/m);
+  assert.match(readFileSync(stage.path('timers'), 'utf8'), /^start culvert-killswitch-resume@\d+\.timer 2000000$/m);
 });
 
 onStage('no pause begins where systemd does not take the timer, and one that ends early takes it back', async stage => {
@@ -164,7 +164,7 @@ onStage('no pause begins where systemd does not take the timer, and one that end
   await stage.call('Pause', ['u', '60']);
   assert.ok((await stage.call('Pause', ['u', '0'])).ok);
   assert.notEqual(await stage.table(), null);
-  assert.match(readFileSync(stage.path('timers'), 'utf8'), /^stop culvert-killswitch-resume-\d+\.timer$/m);
+  assert.match(readFileSync(stage.path('timers'), 'utf8'), /^stop culvert-killswitch-resume@\d+\.timer$/m);
 });
 
 onStage('polkit decides, for the very connection; what opens asks for more than what closes', async stage => {

@@ -57,8 +57,12 @@ def manage(_connection, _sender, _path, _interface, method, parameters, invocati
         return
     else:
         properties = dict(parameters.unpack()[2])
-        (_, microseconds), = properties["TimersMonotonic"]
-        note("timers", f"start {properties['Unit']} {microseconds}")
+        (base, microseconds), = properties["TimersMonotonic"]
+        # as systemd does: the property that it shows is called otherwise, and Unit can't be set
+        if base != "OnActiveSec" or "Unit" in properties:
+            invocation.return_dbus_error("org.freedesktop.DBus.Error.InvalidArgs", f"Invalid timer base: {base}")
+            return
+        note("timers", f"start {name} {microseconds}")
 
         def end():
             timers.pop(name, None)

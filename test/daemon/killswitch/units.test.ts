@@ -42,13 +42,17 @@ test('systemd takes the units, and the guard comes before any network', {
   for (const name of ['guard', 'killswitch.js'])
     writeFileSync(join(units, 'lib', name), '#!/bin/sh\n', { mode: 0o755 });
   const names = readdirSync(data)
-    .filter(name => /^culvert-killswitch.*\.service\.in$/.test(name))
+    .filter(name => /^culvert-killswitch[\w@-]*\.service\.in$/.test(name))
     .map(name => name.replace(/\.in$/, ''));
   assert.equal(names.length, 3);
   for (const name of names) writeFileSync(join(units, name), substituted(`${name}.in`, join(units, 'lib')));
-  const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...names.map(name => join(units, name))], {
-    encoding: 'utf8',
-  });
+  const { status, stderr } = spawnSync(
+    'systemd-analyze',
+    ['verify', ...names.map(name => join(units, name.replace('@', '@1')))],
+    {
+      encoding: 'utf8',
+    },
+  );
   const ours = stderr.split('\n').filter(line => line.includes('culvert') && !/man .*culvert/.test(line));
   assert.deepEqual(ours, []);
   assert.ok(status === 0 || !ours.length);
