@@ -1,5 +1,6 @@
 // The emulator: an executable that stands in for `warp-cli`, so that everything runs on a machine without it.
 import { join } from 'node:path';
+import { effectiveMode } from './connection.ts';
 import { control } from './control.ts';
 import { FaultError, parseFaults } from './faults.ts';
 import { helpPage } from './help.ts';
@@ -8,7 +9,7 @@ import { listen } from './listen.ts';
 import { parse } from './parse.ts';
 import { perform } from './perform.ts';
 import { problem } from './problems.ts';
-import { ensureProxyHost, HOST_WORD, hostProxy } from './proxyhost.ts';
+import type { Setting } from './proxyhost.ts';
 import { respond } from './respond.ts';
 import { misbehave, serviceProblem } from './service.ts';
 import type { State } from './state.ts';
@@ -26,13 +27,13 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   const eraFor = (state: State) => eraOf(env.CULVERT_EMULATOR_VERSION || state.version || NEWEST);
   const faultsFor = (state: State) => parseFaults(env.CULVERT_EMULATOR_FAULTS ?? '', state.faults);
   const setting = { file, eraFor, faultsFor };
-  if (argv[0] === HOST_WORD) {
-    hostProxy(setting, argv[1]!);
+  if (argv[0] === '--host-proxy') {
+    (await import('./proxyhost.ts')).hostProxy(setting, argv[1]!);
     return null;
   }
   if (argv[0] === '--emulate') {
     const code = control(argv.slice(1), file);
-    if (code === 0) ensureProxyHost(setting);
+    if (code === 0) await ensureProxy(setting);
     return code;
   }
 
@@ -67,7 +68,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
 
   if (options.length > 0) return respond({ kind: 'not-emulated' }, `${command} --${options[0]}`, globals, faults);
   const answer = perform({ command, args, file, era, faults, connectMs: connectMs(env) });
-  ensureProxyHost(setting);
+  await ensureProxy(setting);
   // A listener tells the status itself, first and whenever it changes.
   if (globals.listen) {
     const failed = answer.kind !== 'said' && answer.kind !== 'success';
@@ -75,6 +76,13 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
     return failed ? 1 : listen({ ...setting, json: globals.json });
   }
   return respond(answer, command, globals, faults);
+}
+
+/** Most commands of most states need no proxy, and not the time that its code takes to load. */
+async function ensureProxy(setting: Setting): Promise<void> {
+  const state = load(setting.file);
+  if (effectiveMode(state) !== 'proxy' || state.connection === null) return;
+  (await import('./proxyhost.ts')).ensureProxyHost(setting);
 }
 
 function print(stream: 1 | 2, text: string, exitCode: number): number {

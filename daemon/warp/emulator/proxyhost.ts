@@ -11,14 +11,12 @@ import type { State } from './state.ts';
 import { load, startOf, update } from './store.ts';
 import type { Era } from './version.ts';
 
-interface Setting {
+export interface Setting {
   file: string;
   eraFor(state: State): Era;
   faultsFor(state: State): Faults;
 }
 
-/** First argument of the process that hosts. */
-export const HOST_WORD = '--host-proxy';
 /** How often it looks whether its owner lives: the kernel tells parents of their children's end, not the reverse. */
 const LOOK_MS = 500;
 
@@ -37,7 +35,7 @@ export function ensureProxyHost({ file, faultsFor }: Setting): void {
     return true;
   });
   if (hosted) return;
-  const args = [...process.execArgv, process.argv[1]!, HOST_WORD, owner];
+  const args = [...process.execArgv, process.argv[1]!, '--host-proxy', owner];
   spawn(process.execPath, args, { detached: true, stdio: 'ignore', cwd: '/' }).unref();
 }
 
