@@ -15,38 +15,53 @@ same_as_before() {
   say "file lists before and after are identical ($(wc -l </tmp/before) entries)"
 }
 
-# Starts everything, waits for state and window, looks, and stops.
-run() {
-  "$@" --demo --port 4290 >/tmp/log 2>&1 &
-  starter=$!
-  tries=0
-  until "$@" status >/tmp/status 2>/dev/null && pidof_panel >/dev/null; do
-    tries=$((tries + 1))
-    [ $tries -lt 150 ] || { cat /tmp/log >&2; die "$* did not start."; }
-    sleep 0.2
-  done
-  sleep 3
-  panel=$(pidof_panel) || { cat /tmp/log >&2; die 'The panel has ended.'; }
-  if grep -q 'Failed to load icon\|JS ERROR\|CRITICAL' /tmp/log; then
-    cat /tmp/log >&2
-    die 'The panel complained.'
-  fi
-  "$@" status >/tmp/status
-  say "$(cat /tmp/status)"
-  grep -q 'nothing is tunnelled' /tmp/status
-  say "panel is process $panel; $("$@" --version)"
-  "$@" stop >/dev/null
-  wait $starter
-}
-
-pidof_panel() {
+process_of() {
   for process in /proc/[0-9]*; do
-    if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null | grep -q 'panel\.js'; then
+    if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null | grep -q "/$1\.js "; then
       echo "${process#/proc/}"
       return 0
     fi
   done
   return 1
+}
+
+until_true() {
+  tries=0
+  until "$@" >/dev/null 2>&1; do
+    tries=$((tries + 1))
+    [ $tries -lt 150 ] || { cat /tmp/log >&2; die "not so after 30 s: $*"; }
+    sleep 0.2
+  done
+}
+
+# Starts everything, closes the panel, opens it again by a second start, looks, and stops.
+run() {
+  DBUS_SESSION_BUS_ADDRESS=$(dbus-daemon --session --fork --print-address)
+  export DBUS_SESSION_BUS_ADDRESS
+  "$@" --demo --port 4290 >/tmp/log 2>&1 &
+  starter=$!
+  until_true "$@" status
+  until_true process_of tray
+  until_true process_of panel
+  sleep 2
+  first=$(process_of panel) || { cat /tmp/log >&2; die 'The panel has ended.'; }
+  kill "$first"
+  while [ -e "/proc/$first" ]; do sleep 0.1; done
+  "$@" >>/tmp/log 2>&1
+  until_true process_of panel
+  sleep 3
+  second=$(process_of panel) || { cat /tmp/log >&2; die 'The panel of the second start has ended.'; }
+  if grep -q 'Failed to load icon\|JS ERROR\|CRITICAL' /tmp/log; then
+    cat /tmp/log >&2
+    die 'Panel or tray complained.'
+  fi
+  "$@" status >/tmp/status
+  say "$("$@" --version): $(cat /tmp/status)"
+  say "tray is process $(process_of tray), panel was $first, and after a second start is $second"
+  grep -q 'nothing is tunnelled' /tmp/status
+  "$@" stop >/dev/null
+  wait $starter
+  kill "$second" 2>/dev/null || true # it waits for the next daemon
 }
 
 packages() { apt-get -qy install --no-install-recommends "$@" >/tmp/apt 2>&1 || { tail -n 20 /tmp/apt >&2; return 1; }; }
@@ -58,6 +73,19 @@ case $what in
     image=/tmp/culvert.AppImage
     cp "$dist/culvert-$version-x86_64.AppImage" $image
     for program in node gjs; do ! command -v $program || die "$program is here already, so this proves nothing."; done
+    packages dbus fuse3
+    useradd --uid 1000 --create-home someone
+    say "mounted, for a user who isn't root"
+    mknod -m 666 /tmp/fuse c 10 229
+    (
+      mount --bind /tmp/fuse /dev/fuse # some machines give the device to root alone
+      setpriv --reuid 1000 --regid 1000 --clear-groups env HOME=/home/someone $image help >/tmp/help 2>/tmp/complaints
+      umount --lazy /dev/fuse
+    )
+    [ ! -s /tmp/complaints ] || { cat /tmp/complaints >&2; die 'A user could not mount it.'; }
+    grep -q 'culvert' /tmp/help
+    while ls -d /tmp/.mount_* >/dev/null 2>&1; do sleep 0.1; done
+    touch /etc/mtab.fuselock # fusermount3 makes it where /etc can be written, whoever asks it
     listing >/tmp/before
     for way in mounted unpacked; do
       [ $way = mounted ] || mount --bind /dev/null /dev/fuse # in this mount namespace alone
@@ -77,7 +105,7 @@ case $what in
       say 'left out: the archive has no Node 20'
       exit 0
     fi
-    packages nodejs gjs gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme
+    packages nodejs gjs gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme dbus
     listing >/tmp/before
     tar -xzf "$dist/culvert-$version-user.tar.gz" -C /tmp
     "/tmp/culvert-$version/bin/culvert" __install "/tmp/culvert-$version" >/tmp/install || { cat /tmp/install >&2; die 'install failed'; }
@@ -96,7 +124,7 @@ case $what in
     fi
     # what it depends on stays when it goes, so that comes first
     # shellcheck disable=SC2046
-    packages $(dpkg-deb -f /tmp/culvert.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g') nftables
+    packages $(dpkg-deb -f /tmp/culvert.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g') nftables dbus
     rm -f /var/cache/apt/archives/*.deb
     listing >/tmp/before
     packages /tmp/culvert.deb

@@ -78,7 +78,7 @@ for suite in bookworm trixie; do
       cp /etc/resolv.conf "$root/etc/resolv.conf"
       cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
       exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DISPLAY="$DISPLAY" \
-        XDG_RUNTIME_DIR=/run/session DEBIAN_FRONTEND=noninteractive sh -eu /run/release/inside.sh "$4" "$5"
+        XDG_RUNTIME_DIR=/run/session GTK_A11Y=none DEBIAN_FRONTEND=noninteractive sh -eu /run/release/inside.sh "$4" "$5"
     ' - "$root" "$dist" "$top/data/release" "$what" "$version" || die "$what failed in $suite; the root is $root."
   done
 done
