@@ -1,6 +1,6 @@
 // The root service on the client, on a bus of its own there.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../../../../daemon/killswitch/report.ts';
 import type { Endpoint } from '../../../../daemon/killswitch/rules.ts';
 import { bundleGjs } from '../../../../data/bundle.mjs';
@@ -107,6 +107,12 @@ export async function createHost(
       };
     },
   };
+}
+
+/** As its unit starts it: what counts is how soon it answers on a busy machine. */
+function niceness(): string {
+  const unit = resolve(import.meta.dirname, '../../../../data/killswitch/culvert-killswitch.service.in');
+  return /^Nice=(-?\d+)$/m.exec(readFileSync(unit, 'utf8'))?.[1] ?? '0';
 }
 
 function tuples(endpoints: readonly Endpoint[]): string[] {
