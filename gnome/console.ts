@@ -13,8 +13,12 @@ export interface Ring {
   reset(capacity: number, entries: LogEntry[]): void;
 }
 
-/** A log of at most `capacity` entries, oldest first. */
-export function createRing(capacity: number): Ring {
+/**
+ * A log of the newest entries, oldest first.
+ * @param capacity how many the daemon keeps.
+ * @param slack how many more may gather before the oldest are dropped together.
+ */
+export function createRing(capacity: number, slack = 0): Ring {
   let kept: LogEntry[] = [];
   return {
     entries: () => kept,
@@ -24,7 +28,7 @@ export function createRing(capacity: number): Ring {
       const late = entries.filter(entry => entry.id <= newest && !kept.some(({ id }) => id === entry.id));
       const all = [...kept, ...late, ...added];
       if (late.length) all.sort((a, b) => a.id - b.id);
-      const dropped = Math.max(0, all.length - capacity);
+      const dropped = all.length > capacity + slack ? all.length - capacity : 0;
       kept = all.slice(dropped);
       return late.length ? null : { added, dropped };
     },

@@ -1,7 +1,6 @@
 // One app in the list: what it is, how it takes the proxy, and the buttons that start it and make its shortcut.
 import Gdk from 'gi://Gdk?version=4.0';
 import Gio from 'gi://Gio?version=2.0';
-import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { App } from '../../daemon/api/schema.ts';
@@ -10,20 +9,11 @@ import { _, words } from '../i18n.ts';
 import { fill } from '../words.ts';
 import { nameListItem } from './compat.ts';
 
-/** An app in a list model. */
-export class AppItem extends GObject.Object {
-  static {
-    GObject.registerClass({ GTypeName: 'CulvertAppItem' }, AppItem);
-  }
-  app!: App;
+/** An app as the list shows it. */
+export interface ListedApp {
+  app: App;
   /** A request about it is under way. */
-  busy = false;
-}
-
-export function appItem(app: App): AppItem {
-  const item = new AppItem();
-  item.app = app;
-  return item;
+  busy: boolean;
 }
 
 interface Row {
@@ -38,34 +28,36 @@ interface Row {
 export interface AppRows {
   factory: Gtk.SignalListItemFactory;
   /** Shows an item as it is now, if it is on screen. */
-  update(item: AppItem): void;
+  update(id: string): void;
 }
 
-/** Rows for a list of `AppItem`s, which are recycled as it scrolls. */
-export function appRows(asks: { launch(item: AppItem): void; shortcut(item: AppItem): void }): AppRows {
-  const rows = new WeakMap<Gtk.Widget, Row>();
-  const shown = new Map<AppItem, Gtk.ListItem>();
+export interface AppAsks {
+  find(id: string): ListedApp | undefined;
+  launch(id: string): void;
+  shortcut(id: string): void;
+}
+
+/** Rows for a `GtkStringList` of app ids, which are recycled as it scrolls. */
+export function appRows(asks: AppAsks): AppRows {
+  // not a WeakMap: the engine drops its side of a widget that nothing else here points to, and would forget the row
+  const rows = new Map<Gtk.ListItem, Row>();
   const factory = new Gtk.SignalListItemFactory();
   factory.connect('setup', (_factory, listItem: Gtk.ListItem) => {
     const row = createRow();
-    rows.set(row.box, row);
-    row.launch.connect('clicked', () => asks.launch(listItem.item as AppItem));
-    row.shortcut.connect('clicked', () => asks.shortcut(listItem.item as AppItem));
+    rows.set(listItem, row);
+    row.launch.connect('clicked', () => asks.launch(idOf(listItem)));
+    row.shortcut.connect('clicked', () => asks.shortcut(idOf(listItem)));
     listItem.child = row.box;
   });
-  const show = (listItem: Gtk.ListItem) => showApp(rows.get(listItem.child)!, listItem);
-  factory.connect('bind', (_factory, listItem: Gtk.ListItem) => {
-    shown.set(listItem.item as AppItem, listItem);
-    show(listItem);
-  });
-  factory.connect('unbind', (_factory, listItem: Gtk.ListItem) => {
-    shown.delete(listItem.item as AppItem);
-  });
+  const show = (listItem: Gtk.ListItem) => {
+    const found = asks.find(idOf(listItem));
+    if (found) showApp(rows.get(listItem)!, listItem, found);
+  };
+  factory.connect('bind', (_factory, listItem: Gtk.ListItem) => show(listItem));
   return {
     factory,
-    update(item) {
-      const listItem = shown.get(item);
-      if (listItem) show(listItem);
+    update(id) {
+      for (const listItem of rows.keys()) if (listItem.item && idOf(listItem) === id) show(listItem);
     },
   };
 }
@@ -96,8 +88,8 @@ function createRow(): Row {
   return { picture, name, subtitle, shortcut, launch, box };
 }
 
-function showApp({ picture, name, subtitle, shortcut, launch }: Row, listItem: Gtk.ListItem): void {
-  const { app, busy } = listItem.item as AppItem;
+function showApp({ picture, name, subtitle, shortcut, launch }: Row, listItem: Gtk.ListItem, listed: ListedApp): void {
+  const { app, busy } = listed;
   const able = launchable(app);
   setPicture(picture, app.icon);
   name.label = app.name;
@@ -129,4 +121,8 @@ function setPicture(picture: Gtk.Image, icon: string | null): void {
   }
   const theme = Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!);
   picture.icon_name = icon && theme.has_icon(icon) ? icon : 'application-x-executable';
+}
+
+function idOf(listItem: Gtk.ListItem): string {
+  return (listItem.item as Gtk.StringObject).string;
 }

@@ -1,14 +1,14 @@
 // The page of apps: a list to search, each started through the local proxy, and what to do while that is off.
 import './resource.ts';
 import Adw from 'gi://Adw?version=1';
-import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { appMatches, describeProxy, launchable, launchedWord, shortcutWord, sortApps } from '../apps-view.ts';
+import { collectWhenQuiet } from '../collect.ts';
 import { _, words } from '../i18n.ts';
 import { fill } from '../words.ts';
-import { type AppItem, type AppRows, appItem, appRows } from './app-row.ts';
+import { type AppRows, appRows, type ListedApp } from './app-row.ts';
 import type { Page, Shell } from './shell.ts';
 import { offerShortcuts } from './shortcut-offer.ts';
 
@@ -41,31 +41,29 @@ export class AppsPage extends Adw.Bin implements Page {
   declare readonly _none: Adw.StatusPage;
 
   readonly #shell: Shell;
-  readonly #store: Gio.ListStore;
-  readonly #shown: Gtk.FilterListModel;
+  /** By id, in the order of the list. */
+  #apps = new Map<string, ListedApp>();
+  /** Ids of the apps that the search finds. */
+  readonly #shown = new Gtk.StringList();
   readonly #rows: AppRows;
   #loaded: 'no' | 'loading' | 'yes' | { failed: string } = 'no';
 
   constructor(shell: Shell) {
     super();
     this.#shell = shell;
-    this.#store = new Gio.ListStore({ item_type: GObject.TYPE_OBJECT });
-    const filter = Gtk.CustomFilter.new(item => appMatches((item as AppItem).app, this._search.text));
-    this.#shown = new Gtk.FilterListModel({ model: this.#store, filter });
     this.#rows = appRows({
-      launch: item => void this.#launch(item),
-      shortcut: item => void this.#toggleShortcut(item),
+      find: id => this.#apps.get(id),
+      launch: id => void this.#launch(id),
+      shortcut: id => void this.#toggleShortcut(id),
     });
     this._list.model = new Gtk.NoSelection({ model: this.#shown });
     this._list.factory = this.#rows.factory;
     this._list.connect('activate', (_list, position) => {
-      const item = this.#shown.get_item(position) as AppItem;
-      if (launchable(item.app)) void this.#launch(item);
+      const id = this.#shown.get_string(position);
+      const listed = id === null ? undefined : this.#apps.get(id);
+      if (listed && launchable(listed.app)) void this.#launch(listed.app.id);
     });
-    this._search.connect('search-changed', () => {
-      filter.changed(Gtk.FilterChange.DIFFERENT);
-      this.#showFound();
-    });
+    this._search.connect('search-changed', () => this.#showFound());
     this._search.set_key_capture_widget(this._list);
     this._reload.connect('clicked', () => this.reload());
     this._again.connect('clicked', () => this.reload());
@@ -104,7 +102,7 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#loaded = 'loading';
     try {
       const { apps } = await this.#shell.model.call('GET /api/apps');
-      this.#store.splice(0, this.#store.n_items, sortApps(apps).map(appItem));
+      this.#apps = new Map(sortApps(apps).map(app => [app.id, { app, busy: false }]));
       this.#loaded = 'yes';
     } catch (error) {
       this.#loaded = { failed: (error as Error).message };
@@ -114,46 +112,52 @@ export class AppsPage extends Adw.Bin implements Page {
   }
 
   #showFound(): void {
-    this._found.visible_child_name = this.#shown.n_items ? 'some' : 'none';
-    const searched = this.#store.n_items > 0;
+    collectWhenQuiet(250);
+    const found = [...this.#apps.values()].filter(({ app }) => appMatches(app, this._search.text));
+    this.#shown.splice(
+      0,
+      this.#shown.get_n_items(),
+      found.map(({ app }) => app.id),
+    );
+    this._found.visible_child_name = this.#shown.get_n_items() ? 'some' : 'none';
+    const searched = this.#apps.size > 0;
     this._none.title = searched ? _('Nothing found') : _('No apps');
     this._none.description = searched
       ? _('No app matches the search.')
       : _('This desktop has no apps with a menu entry.');
   }
 
-  async #launch(item: AppItem): Promise<void> {
-    await this.#during(item, async () => {
-      const { id: appId, name } = item.app;
+  async #launch(id: string): Promise<void> {
+    await this.#during(id, async ({ app }) => {
       const verify = this._verify.active;
-      const body = { appId, ...(verify ? { verify } : {}) };
+      const body = { appId: id, ...(verify ? { verify } : {}) };
       const launched = await this.#shell.model.call('POST /api/apps/proxy-launcher', { body });
-      this.#shell.say(launchedWord(name, launched, words));
+      this.#shell.say(launchedWord(app.name, launched, words));
     });
   }
 
-  async #toggleShortcut(item: AppItem): Promise<void> {
-    await this.#during(item, async () => {
-      const { id: appId, name, shortcut } = item.app;
-      const present = shortcut === null;
-      const made = await this.#shell.model.call('POST /api/apps/shortcut', { body: { appId, present } });
-      item.app = { ...item.app, shortcut: made.shortcut };
-      this.#shell.say(shortcutWord(name, present, words));
+  async #toggleShortcut(id: string): Promise<void> {
+    await this.#during(id, async listed => {
+      const present = listed.app.shortcut === null;
+      const made = await this.#shell.model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
+      listed.app = { ...listed.app, shortcut: made.shortcut };
+      this.#shell.say(shortcutWord(listed.app.name, present, words));
     });
   }
 
   /** One request about an app at a time; its buttons show it. */
-  async #during(item: AppItem, work: () => Promise<void>): Promise<void> {
-    if (item.busy) return;
-    item.busy = true;
-    this.#rows.update(item);
+  async #during(id: string, work: (listed: ListedApp) => Promise<void>): Promise<void> {
+    const listed = this.#apps.get(id);
+    if (!listed || listed.busy) return;
+    listed.busy = true;
+    this.#rows.update(id);
     try {
-      await work();
+      await work(listed);
     } catch (error) {
       this.#shell.complain(error);
     } finally {
-      item.busy = false;
-      this.#rows.update(item);
+      listed.busy = false;
+      this.#rows.update(id);
     }
   }
 

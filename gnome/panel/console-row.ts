@@ -1,5 +1,4 @@
 // One command in the console: when, what, how it went; its output unfolds below.
-import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../daemon/api/schema.ts';
@@ -9,19 +8,11 @@ import { fill } from '../words.ts';
 import { nameListItem } from './compat.ts';
 import { copyButton } from './copy.ts';
 
-/** A log entry in a list model. */
-export class LogItem extends GObject.Object {
-  static {
-    GObject.registerClass({ GTypeName: 'CulvertLogItem' }, LogItem);
-  }
-  entry!: LogEntry;
-  expanded = false;
-}
-
-export function logItem(entry: LogEntry): LogItem {
-  const item = new LogItem();
-  item.entry = entry;
-  return item;
+/** What the rows show, by the ids that the list holds: a GObject with state per entry would burden the engine. */
+export interface LogSource {
+  entry(id: string): LogEntry | undefined;
+  /** Ids of entries whose output is unfolded. */
+  expanded: Set<string>;
 }
 
 interface Row {
@@ -32,24 +23,28 @@ interface Row {
   output: Gtk.Label;
 }
 
-/** @param copied is called after an entry went to the clipboard. */
-export function logRows(copied: () => void): Gtk.SignalListItemFactory {
-  const rows = new WeakMap<Gtk.Widget, Row>();
+/**
+ * Rows for a `GtkStringList` of ids.
+ * @param copied is called after an entry went to the clipboard.
+ */
+export function logRows(source: LogSource, copied: () => void): Gtk.SignalListItemFactory {
+  // not a WeakMap: the engine drops its side of a widget that nothing else here points to, and would forget the row
+  const rows = new Map<Gtk.ListItem, Row>();
   const factory = new Gtk.SignalListItemFactory();
   factory.connect('setup', (_factory, listItem: Gtk.ListItem) => {
-    const row = createRow(listItem, copied);
-    rows.set(row.expander, row);
+    const row = createRow(listItem, source, copied);
+    rows.set(listItem, row);
     listItem.child = row.expander;
     listItem.activatable = false;
     listItem.selectable = false;
     // the expander has the keyboard's focus itself
     if ('focusable' in listItem) listItem.focusable = false;
   });
-  factory.connect('bind', (_factory, listItem: Gtk.ListItem) => showEntry(rows.get(listItem.child)!, listItem));
+  factory.connect('bind', (_factory, listItem: Gtk.ListItem) => showEntry(rows.get(listItem)!, listItem, source));
   return factory;
 }
 
-function createRow(listItem: Gtk.ListItem, copied: () => void): Row {
+function createRow(listItem: Gtk.ListItem, source: LogSource, copied: () => void): Row {
   const time = new Gtk.Label({ css_classes: ['dim-label', 'numeric', 'caption'] });
   const command = new Gtk.Label({
     xalign: 0,
@@ -68,7 +63,7 @@ function createRow(listItem: Gtk.ListItem, copied: () => void): Row {
     selectable: true,
     css_classes: ['monospace', 'caption'],
   });
-  const copy = copyButton(_('Copy this command and its output'), () => asText(entryOf(listItem), words), copied);
+  const copy = copyButton(_('Copy this command and its output'), () => textOf(listItem, source), copied);
   copy.valign = Gtk.Align.START;
   const body = new Gtk.Box({ spacing: 6, css_classes: ['culvert-output'] });
   body.append(output);
@@ -76,17 +71,19 @@ function createRow(listItem: Gtk.ListItem, copied: () => void): Row {
   const expander = new Gtk.Expander({ label_widget: head, child: body });
   const row = { expander, time, command, outcome: result, output };
   expander.connect('notify::expanded', () => {
-    const item = listItem.item as LogItem | null;
-    if (!item) return;
-    item.expanded = expander.expanded;
-    showOutput(row, item);
+    const id = idOf(listItem);
+    if (id === null) return;
+    if (expander.expanded) source.expanded.add(id);
+    else source.expanded.delete(id);
+    showOutput(row, source.entry(id), expander.expanded);
   });
   return row;
 }
 
-function showEntry(row: Row, listItem: Gtk.ListItem): void {
-  const item = listItem.item as LogItem;
-  const { entry } = item;
+function showEntry(row: Row, listItem: Gtk.ListItem, source: LogSource): void {
+  const id = idOf(listItem)!;
+  const entry = source.entry(id);
+  if (!entry) return;
   const at = new Date(entry.at);
   row.time.label = at.toLocaleTimeString(undefined, {
     hour: '2-digit',
@@ -104,16 +101,21 @@ function showEntry(row: Row, listItem: Gtk.ListItem): void {
   row.expander.tooltip_text = `${at.toLocaleString()}\n${name}, ${took}`;
   row.expander.update_property([Gtk.AccessibleProperty.LABEL], [name]);
   nameListItem(listItem, name);
-  row.expander.expanded = item.expanded;
-  showOutput(row, item);
+  const expanded = source.expanded.has(id);
+  row.expander.expanded = expanded;
+  showOutput(row, entry, expanded);
 }
 
 /** Only what is unfolded is laid out: an output may be 32 KiB. */
-function showOutput({ output }: Row, { entry, expanded }: LogItem): void {
-  const text = expanded ? outputOf(entry) : null;
-  output.label = text ?? (expanded ? _('It printed nothing.') : '');
+function showOutput({ output }: Row, entry: LogEntry | undefined, expanded: boolean): void {
+  output.label = entry && expanded ? (outputOf(entry) ?? _('It printed nothing.')) : '';
 }
 
-function entryOf(listItem: Gtk.ListItem): LogEntry {
-  return (listItem.item as LogItem).entry;
+function textOf(listItem: Gtk.ListItem, source: LogSource): string {
+  const entry = source.entry(idOf(listItem) ?? '');
+  return entry ? asText(entry, words) : '';
+}
+
+function idOf(listItem: Gtk.ListItem): string | null {
+  return (listItem.item as Gtk.StringObject | null)?.string ?? null;
 }

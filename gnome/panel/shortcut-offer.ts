@@ -44,7 +44,7 @@ function choices(apps: App[]): { widget: Gtk.Widget; chosen(): App[] } {
   const list = new Gtk.ListBox({ selection_mode: Gtk.SelectionMode.NONE, css_classes: ['boxed-list'] });
   const checks = apps.map(({ name }) => {
     const check = new Gtk.CheckButton({ active: true, valign: Gtk.Align.CENTER });
-    check.update_property([Gtk.AccessibleProperty.LABEL], [name]);
+    // the row names it
     const row = new Adw.ActionRow({ title: name, use_markup: false, activatable_widget: check });
     row.add_prefix(check);
     list.append(row);

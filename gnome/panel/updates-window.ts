@@ -170,7 +170,7 @@ export async function showUpdateCommand(shell: Shell): Promise<void> {
     heading: fill(_('Culvert %s is available'), update.latest ?? ''),
     body: _('It is installed as it came, with this machine’s packages.'),
     extra: updateCommand(update.command, shell.say),
-    responses: [['ok', _('Close')]],
+    responses: [['ok', _('OK')]],
   });
 }
 

@@ -1,7 +1,8 @@
 // The tray: an icon and a menu on the daemon's state, in a process without GTK that sleeps until an event comes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { exit, gc } from 'system';
+import { exit } from 'system';
+import { collectWhenQuiet } from '../collect.ts';
 import { _, followLocale, words } from '../i18n.ts';
 import { describeKillSwitch, nextMinute } from '../killswitch-view.ts';
 import { createModel } from '../model.ts';
@@ -18,14 +19,6 @@ Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
 const loop = GLib.MainLoop.new(null, false);
 let exitCode = 0;
-
-let collection: ReturnType<typeof setTimeout> | null = null;
-
-/** A process this idle never reaches the engine's own thresholds, and would keep its garbage for hours. */
-function collectWhenQuiet(): void {
-  if (collection) clearTimeout(collection);
-  collection = setTimeout(gc, 1000);
-}
 
 /** Runs once the name is ours: a second tray would show a second icon. */
 function run(bus: Gio.DBusConnection): void {
@@ -87,7 +80,7 @@ function run(bus: Gio.DBusConnection): void {
   let countdown: ReturnType<typeof setTimeout> | null = null;
   const show = () => {
     item.show(appearance());
-    collectWhenQuiet();
+    collectWhenQuiet(1000);
     // a pause counts down by the minute; otherwise nothing runs here
     if (countdown) clearTimeout(countdown);
     const until = model.facts().snapshot?.killSwitch.pausedUntil;
@@ -98,7 +91,7 @@ function run(bus: Gio.DBusConnection): void {
     followLocale(model.facts().config);
     show();
   });
-  collectWhenQuiet();
+  collectWhenQuiet(1000);
 }
 
 Gio.bus_own_name(

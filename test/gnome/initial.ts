@@ -87,7 +87,10 @@ export function initialConfig(): ConfigResponse {
     config: {
       server: { port: 4173, bind: '127.0.0.1' },
       webui: { enabled: false, allowRemote: false },
-      warp: { cli: 'warp-cli', killSwitch: false, traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace' },
+      warp: {
+        ...{ cli: 'warp-cli', killSwitch: false, allowLan: false, endpoints: '' },
+        traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
+      },
       ui: { openBrowser: true, theme: 'system', locale: 'en' },
       updates: { channel: 'stable', checkOnStartup: true, source: 'https://culvert.example/releases' },
       tray: { autostart: false },

@@ -5,38 +5,31 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
-import { createDaemon, type FakeDaemon, problem } from './daemon.ts';
-import { type Ask, type Desktop, missing, openDesktop, type Running, startDriver, until } from './desktop.ts';
+import { type FakeDaemon, problem } from './daemon.ts';
+import { type Ask, type Desktop, missing, type Running, until } from './desktop.ts';
+import { openStage, type Stage } from './stage.ts';
 
 const SWITCH = 'WARP tunnel';
 
 describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
+  let stage: Stage;
   let desktop: Desktop;
   let daemon: FakeDaemon;
   let panel: Running;
   let ask: Ask;
-  const find = (name: string, ms?: number) => ask({ do: 'find', name, ms }) as Promise<{ sensitive: boolean }>;
-  const press = (name: string) => ask({ do: 'press', name });
-  const gone = (name: string) => ask({ do: 'gone', name });
-  const names = () => ask({ do: 'names' }) as Promise<string[]>;
-  const toggle = () => ask({ do: 'switch', name: SWITCH }) as Promise<{ checked: boolean; sensitive: boolean }>;
-  const x = (...args: string[]) => execFileSync('xdotool', args, { env: desktop.env, encoding: 'utf8' }).trim();
-  const window = () => x('search', '--onlyvisible', '--name', '^Culvert$').split('\n').at(-1)!;
-  const key = (chord: string) => {
-    x('windowfocus', '--sync', window());
-    x('key', '--clearmodifiers', chord);
-  };
-  const asked = (count: number) => until(`${count} actions`, () => daemon.actions.length === count);
+  const find = (name: string, ms?: number) => stage.find(name, ms);
+  const press = (name: string) => stage.press(name);
+  const gone = (name: string) => stage.gone(name);
+  const names = () => stage.names();
+  const toggle = () => stage.toggle(SWITCH);
+  const key = (chord: string) => stage.key(chord);
+  const asked = (count: number) => stage.acted(count);
   const block = (blocked: Blocked | null) =>
     daemon.set('status', { state: blocked ? 'unable' : 'disconnected', reason: null, blocked });
 
   before(async () => {
-    desktop = await openDesktop();
-    daemon = createDaemon(desktop.socket);
-    ask = startDriver(desktop, 'driver.py');
-    // the accessibility bus starts on first use; a window that comes up meanwhile may miss it
-    await ask({ do: 'names' });
-    panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'panel.js')]);
+    stage = await openStage();
+    ({ desktop, daemon, panel, ask } = stage);
   });
   /** A panel that has caught up with a given state, whatever was tested before. */
   const given = async (state: 'connected' | 'disconnected') => {
@@ -253,6 +246,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
 
   test('it fits a narrow window', async () => {
     await given('connected');
+    const { x, window } = stage;
     x('windowsize', '--sync', window(), '360', '640');
     await until('the width', () =>
       /Width: 360/.test(x('getwindowgeometry', window()).replace(/Geometry: (\d+)x/, 'Width: $1')),

@@ -9,18 +9,14 @@ import { describeKillSwitch } from '../../gnome/killswitch-view.ts';
 import type { Facts, Loss } from '../../gnome/model.ts';
 import { menuOf, type Shown, tooltipOf } from '../../gnome/tray/menu.ts';
 import { configWord, describe, iconName, type Look, lossWord } from '../../gnome/view.ts';
-import { fill, type Words } from '../../gnome/words.ts';
+import { fill } from '../../gnome/words.ts';
 import { createDaemon } from './daemon.ts';
+import { factsOf, words } from './words.ts';
 
 const ICONS = new URL('../../data/icons/', import.meta.url);
-const words: Words = { _: text => text, ngettext: (one, many, n) => (n === 1 ? one : many) };
 const states = ConnectionState.options;
 
-function facts(status: Partial<Snapshot['status']> = {}, more: Partial<Facts> = {}): Facts {
-  const { snapshot, config } = createDaemon('/nowhere');
-  const merged = { ...snapshot, status: { ...snapshot.status, ...status } };
-  return { snapshot: merged, loss: null, config, pending: null, killSwitchPending: false, update: null, ...more };
-}
+const facts = (status: Partial<Snapshot['status']> = {}, more: Partial<Facts> = {}) => factsOf({ status }, more);
 
 /** What the tray is given to show. */
 function shown(given: Facts, stopped = false, now = Date.now()): Shown {
