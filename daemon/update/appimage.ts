@@ -79,8 +79,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
         if (version === null) throw new InstallError('nothing-previous', 'There is no version to go back to.');
         renameSync(previousOf(place()), place());
         syncDirectory(dirname(place()));
-        remember(paths, { previous: null });
-        return version;
+        return version; // with its file gone, the memory of it counts for nothing
       }),
   };
 

@@ -65,13 +65,20 @@ export function replaceLink(path: string, target: string): void {
   syncDirectory(dirname(path));
 }
 
-/** Makes renames in a directory durable. */
+/**
+ * Makes renames in a directory durable, as far as the file system does that. What was renamed is in place already, so a
+ * failure here is none of the replacement.
+ */
 export function syncDirectory(directory: string): void {
-  const fd = openSync(directory, O_RDONLY | O_DIRECTORY);
   try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
+    const fd = openSync(directory, O_RDONLY | O_DIRECTORY);
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // the next one that succeeds writes this out as well
   }
 }
 

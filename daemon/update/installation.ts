@@ -147,7 +147,8 @@ export function isPending(places: Places): boolean {
 export function prune(places: Places, running: string): void {
   const kept = [currentOf(places), previousOf(places), basename(running)];
   for (const name of list(places.versions))
-    if (!kept.includes(name)) rmSync(join(places.versions, name), { recursive: true, force: true });
+    if (!kept.includes(name))
+      attempt(name, () => rmSync(join(places.versions, name), { recursive: true, force: true }));
 }
 
 /**
@@ -206,13 +207,15 @@ function use(places: Places, name: string, before: string | null): string[] {
 
   // the switch is made: what fails from here on is told, and tried again by the next start
   const failed = entries.flatMap(entry => attempt(entry.path, () => write(entry)));
-  for (const entry of obsolete) if (stateOf(entry) === 'ours') rmSync(entry.path, { force: true });
-  touchIconCache(places);
-  if (failed.length === 0) writeRecord(places, { pending: false, entries: entries.map(recorded), directories });
+  for (const entry of obsolete)
+    failed.push(...attempt(entry.path, () => stateOf(entry) === 'ours' && rmSync(entry.path, { force: true })));
+  attempt(places.data, () => touchIconCache(places));
+  if (failed.length === 0)
+    attempt(places.record, () => writeRecord(places, { pending: false, entries: entries.map(recorded), directories }));
   return [...kept, ...failed];
 }
 
-function attempt(path: string, work: () => void): string[] {
+function attempt(path: string, work: () => unknown): string[] {
   try {
     work();
     return [];

@@ -1,5 +1,6 @@
 // Updates: whether there is a newer release, and this installation replaced by it. What a check or an update needs is
 // loaded when there is one.
+import { existsSync, readFileSync } from 'node:fs';
 import type { releaseKeys, Verified } from '../../manifest/verify.ts';
 import { INSTALL_FORMAT, VERSION } from '../about.ts';
 import type { UpdateCheck, UpdateResponse, Version } from '../api/schema.ts';
@@ -7,7 +8,9 @@ import type { Ground, UpdatesControl } from '../features.ts';
 import { prefix } from '../place.ts';
 import { Problem } from '../problem.ts';
 import type { Limits } from './fetch.ts';
+import { placesOf } from './places.ts';
 import type { Target } from './target.ts';
+import { asProblem, describe, utc } from './tell.ts';
 
 /** What a test replaces: the clock, the trusted keys, and what this build is. */
 export interface Means {
@@ -167,7 +170,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
       setImmediate(ground.restart); // the reply is written by then
       return { ok: true, from: means.version, to };
     } catch (error) {
-      throw await asProblem(error);
+      throw asProblem(error);
     } finally {
       operation = undefined;
       progress = null;
@@ -217,9 +220,20 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
       installing: () => advance({ phase: 'installing', received: total, total }),
     });
     // only now: a release that could not be installed changes nothing
-    rememberSerial(paths, release.channel, release.serial);
-    remember(paths, { declined: null });
+    note(() => {
+      rememberSerial(paths, release.channel, release.serial);
+      remember(paths, { declined: null });
+    });
     return version;
+  }
+
+  /** What is installed by now is not undone because it can't be noted. */
+  function note(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      ground.say(`The update was made, but could not be noted: ${(error as Error).message}`);
+    }
   }
 
   return {
@@ -252,7 +266,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
       change(async replaceable => {
         const version = await replaceable.goBack();
         const { remember } = await import('./memory.ts');
-        remember(paths, { declined: means.version });
+        note(() => remember(paths, { declined: means.version }));
         return version;
       }),
   };
@@ -269,7 +283,7 @@ const NOT_HERE: Record<Version['installFormat'], string> = {
 /** What can replace this installation; null where something else does. */
 async function openTarget(means: Means, { env, paths, say }: Ground): Promise<Target | null> {
   if (means.format === 'user') {
-    const [{ userTree }, { placesOf }] = await Promise.all([import('./user-tree.ts'), import('./places.ts')]);
+    const { userTree } = await import('./user-tree.ts');
     return userTree(placesOf(env), means.prefix, env, say);
   }
   if (means.format !== 'appimage') return null;
@@ -277,49 +291,13 @@ async function openTarget(means: Means, { env, paths, say }: Ground): Promise<Ta
   return appImage({ file: env.APPIMAGE, version: means.version, machine: machine(), env, paths });
 }
 
-/** Completes what was interrupted, if anything. */
+/** Completes what was interrupted, if anything. Mostly there is nothing, and then nothing is loaded. */
 async function complete({ env, say }: Ground): Promise<void> {
   try {
-    const [{ completeInterrupted }, { placesOf }] = await Promise.all([
-      import('./user-tree.ts'),
-      import('./places.ts'),
-    ]);
-    await completeInterrupted(placesOf(env));
+    const places = placesOf(env);
+    if (!existsSync(places.record) || !readFileSync(places.record, 'utf8').includes('"pending": true')) return;
+    await (await import('./user-tree.ts')).completeInterrupted(places);
   } catch (error) {
     say(`An update that was interrupted could not be completed: ${(error as Error).message}`);
-  }
-}
-
-/** A manifest's time may have an offset, and a leap second, which Date knows nothing of. */
-function utc(time: string): string {
-  const at = new Date(time.replace(/:60(?=[.Z+-])/, ':59'));
-  return Number.isNaN(at.getTime()) ? time : at.toISOString();
-}
-
-/** A refusal as the check tells it. Anything else is a failure of this machine. */
-function describe(error: Error & { code?: string; hint?: string }): { code: string; detail: string } {
-  const refused = error.name === 'Refused' || error.name === 'Refusal';
-  if (!refused) return { code: 'failed', detail: `The check failed: ${error.message}.` };
-  return { code: error.code!, detail: error.hint ? `${error.message} ${error.hint}` : error.message };
-}
-
-async function asProblem(error: unknown): Promise<Problem> {
-  if (error instanceof Problem) return error;
-  const { name, message, code, hint } = error as Error & { code?: string; hint?: string };
-  switch (name) {
-    case 'Refused':
-    case 'Refusal':
-      return new Problem('update-refused', message, { reason: code!, ...(hint ? { hint } : {}) }, error);
-    case 'InstallError':
-      return code === 'locked'
-        ? new Problem('busy', message, {}, error)
-        : new Problem('update-not-applicable', message, { reason: code! }, error);
-    default:
-      return new Problem(
-        'update-failed',
-        `The update failed: ${message}. The installed version is as it was.`,
-        { hint: 'Check the free space and the permissions, then try again.', ...(code ? { reason: code } : {}) },
-        error,
-      );
   }
 }

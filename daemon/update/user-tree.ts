@@ -61,7 +61,7 @@ export function userTree(places: Places, prefix: string, env: NodeJS.ProcessEnv,
           if (signal.aborted) throw new Refused('stopped', 'The daemon is stopping.');
           tell(adopt(places, staged, version));
         } finally {
-          rmSync(staging, { recursive: true, force: true });
+          clear(staging);
         }
         prune(places, prefix);
       }),
@@ -75,6 +75,15 @@ export function userTree(places: Places, prefix: string, env: NodeJS.ProcessEnv,
   };
 }
 const BLOCK = 4096;
+
+/** What can't be removed now goes with the next update; whether this one was made is another matter. */
+function clear(staging: string): void {
+  try {
+    rmSync(staging, { recursive: true, force: true });
+  } catch {
+    // see above
+  }
+}
 
 /** Completes what a run that was killed left outside of the tree. */
 export async function completeInterrupted(places: Places): Promise<void> {
