@@ -166,6 +166,9 @@ export async function createRig(ground: Ground): Promise<Rig> {
         'route replace default via 192.168.60.1 metric 10',
         'route replace default via fd60::1 metric 10',
       );
+      await until('the second uplink', async () =>
+        (await client.run(['ip', '-j', 'link', 'show', 'eth1'])).includes('"operstate":"UP"'),
+      );
     },
     unplug: () => client.ip('link del eth1'),
   };
