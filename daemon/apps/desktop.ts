@@ -124,7 +124,7 @@ export function createDesktop(ground: Ground, dataHome: string | null, launcher:
 
   async function verifyTunnel(port: number): Promise<void> {
     const { traceThrough } = await import('./trace.ts');
-    const { through, seen } = await traceThrough(port, settings.config.warp.traceUrl);
+    const { through, seen } = await traceThrough(port, settings.config.warp.traceUrl, env);
     if (!through)
       throw new Problem(
         'proxy-not-verified',

@@ -1,6 +1,7 @@
 // Whether traffic of the local proxy really leaves through the tunnel: asks the vendor's own trace page through it.
 import { request as httpRequest } from 'node:http';
 import { connect, isIPv4, isIPv6, type Socket } from 'node:net';
+import { authorities } from '../authorities.ts';
 
 export interface Trace {
   /** The page's word: `warp=on` or `warp=plus`. */
@@ -14,11 +15,17 @@ const BODY_BYTES = 16 * 1024;
 
 /**
  * @param url https, or http on this machine (config `warp.traceUrl`)
+ * @param env see `authorities`
  * @param port of the proxy on 127.0.0.1, which is spoken to in SOCKS5: every release has it
  */
-export async function traceThrough(port: number, url: string, limitMs = LIMIT_MS): Promise<Trace> {
+export async function traceThrough(
+  port: number,
+  url: string,
+  env: NodeJS.ProcessEnv,
+  limitMs = LIMIT_MS,
+): Promise<Trace> {
   try {
-    const body = await get(port, new URL(url), AbortSignal.timeout(limitMs));
+    const body = await get(port, new URL(url), env, AbortSignal.timeout(limitMs));
     const warp = /^warp=(\S+)$/m.exec(body)?.[1];
     if (warp === undefined) return { through: false, seen: `${url} did not tell whether the tunnel was used` };
     return { through: warp === 'on' || warp === 'plus', seen: `${url} saw warp=${warp}` };
@@ -29,7 +36,7 @@ export async function traceThrough(port: number, url: string, limitMs = LIMIT_MS
   }
 }
 
-async function get(port: number, url: URL, signal: AbortSignal): Promise<string> {
+async function get(port: number, url: URL, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const tcp = await throughSocks(port, host, Number(url.port || (secure ? 443 : 80)), signal);
@@ -39,6 +46,8 @@ async function get(port: number, url: URL, signal: AbortSignal): Promise<string>
           socket: tcp,
           ...(isIPv4(host) || isIPv6(host) ? {} : { servername: host }),
           ALPNProtocols: ['http/1.1'],
+          ca: authorities(env),
+          rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
         })
       : tcp;
     return await new Promise<string>((resolve, reject) => {

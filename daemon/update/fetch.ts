@@ -1,7 +1,7 @@
 // Fetches from a source that may be hostile: one address, no redirects, no encodings, and an end to bytes and to time.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { authorities } from '../authorities.ts';
 import { Refused } from './refused.ts';
-import { authorities } from './trust.ts';
 
 export interface Limits {
   /** Without a byte for so long, in milliseconds, the fetch is given up. */

@@ -1,4 +1,4 @@
-// Which certificate authorities an update's source is held to: Node's, and those that this machine's owner added.
+// Which certificate authorities our own connections are held to: Node's, and those that this machine's owner added.
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 
@@ -11,7 +11,7 @@ const BUNDLES = [
 
 /**
  * Node brings Mozilla's list and reads no other. A network that inspects TLS (Cloudflare's Gateway does, behind this very
- * client) has its own authority in the system's list, so that counts too: what is fetched is signed all the same.
+ * client) has its own authority in the system's list, so that counts too: updates are signed all the same.
  * @param env SSL_CERT_FILE names another bundle, as for OpenSSL's own programs.
  */
 export function authorities(env: NodeJS.ProcessEnv): string[] {
