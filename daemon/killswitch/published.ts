@@ -26,7 +26,7 @@ export const places: Places = {
   activation: ACTIVATION,
   busctl: 'busctl',
   bus: null,
-  install: installCommand(process.env.APPIMAGE ?? programs.culvert),
+  install: installCommand(programs.culvert),
 };
 
 /**

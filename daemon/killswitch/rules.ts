@@ -56,7 +56,8 @@ ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter blocked { }
     ip6 saddr fe80::/10 udp sport 546 udp dport 547 ip6 daddr { ff02::1:2, ff05::1:3 } accept
     icmpv6 type nd-router-solicit ip6 daddr ff02::2 ip6 hoplimit 255 accept
     icmpv6 type nd-neighbor-solicit ip6 daddr { ff02::1:ff00:0/104, fe80::/10 } ip6 hoplimit 255 accept
-    icmpv6 type nd-neighbor-advert ip6 daddr fe80::/10 ip6 hoplimit 255 accept
+    # an answer goes where the question came from, which for containers and many routers is no link-local address
+    icmpv6 type nd-neighbor-advert ip6 hoplimit 255 accept
     # warp-svc runs as root; no other user gets past the tunnel on its tickets
 ${lines(to.map(match => `meta skuid 0 ${match} accept`))}    # before the local network, whose router would pass DNS on
     udp dport ${DNS} counter name blocked reject
