@@ -2,6 +2,7 @@
 # Collects the source packages of what an AppImage bundles: data/appimage/sources.sh OUT.tar WORK-DIRECTORY
 # WORK-DIRECTORY is that of the AppImage's build, whose versions are fetched. The licences ask for it; see SOURCES.md.
 set -eu
+here=$(dirname "$(readlink -f "$0")")
 out=$(readlink -m "$1") work=$(readlink -f "$2")
 [ -f "$work/tree.components.json" ] || { echo 'sources.sh: build the AppImage first: ./culvert-tool build appimage' >&2; exit 1; }
 rm -rf "$work/sources"
@@ -18,11 +19,14 @@ missing=
 for package in $(wanted inside); do
   APT_CONFIG="$work/sysroot/apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
 done
+# what the head is linked with is of the suite that it was built on
+builder=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+CULVERT_SUITE=$builder "$here/sysroot.sh" "$work/builder" base-files
 for package in $(wanted outside); do
-  apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
+  APT_CONFIG="$work/builder/apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
-  echo "sources.sh: not in the archive (any more, or without deb-src lines):$missing" >&2
+  echo "sources.sh: not in the archive any more:$missing" >&2
   echo "sources.sh: fetch them from https://snapshot.debian.org into $work/sources, and pack that directory" >&2
   exit 1
 fi
