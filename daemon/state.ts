@@ -12,6 +12,7 @@ const PARTS = {
   splitTunnel: 'splitTunnel',
   account: 'account',
   killSwitch: 'killSwitch',
+  update: 'update',
 } as const satisfies Partial<Record<keyof Snapshot, EventName>>;
 export type Part = keyof typeof PARTS;
 
@@ -56,6 +57,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
     splitTunnel: { mode: null, ips: [], hosts: [] },
     account: NO_ACCOUNT,
     killSwitch,
+    update: null,
     commands: {
       status: null,
       settings: null,

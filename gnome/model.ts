@@ -102,7 +102,7 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
     const { event, id, data } = received;
     if (id) lastEventId = id;
     if (event === 'snapshot') {
-      update({ snapshot: data, loss: null });
+      update({ snapshot: data, update: data.update, loss: null });
       void refresh('stale');
     } else if (event === 'stats') merge({ tunnel: data }, id);
     else if (event === 'config') update({ config: data });

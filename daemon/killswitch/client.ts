@@ -26,7 +26,8 @@ export function createKillSwitch(ground: Ground, places: Places = usual): KillSw
     const known = report ?? { ...NOTHING, enabled: state.snapshot().killSwitch.enabled };
     const value: KillSwitch = {
       enabled: known.enabled || (unmet !== null && settings.config.warp.killSwitch),
-      allowLan: known.allowLan,
+      // while it is off, what the next turning on would ask for
+      allowLan: known.enabled ? known.allowLan : settings.config.warp.allowLan,
       active: known.active,
       protection: known.protection,
       bootGuard: known.bootGuard,
@@ -101,7 +102,7 @@ export function createKillSwitch(ground: Ground, places: Places = usual): KillSw
 
   /** What is to hold after the next start too. A file that can't be written is no reason not to block. */
   async function remember(killSwitch: boolean, allowLan: boolean): Promise<void> {
-    const wish = { warp: killSwitch ? { killSwitch, allowLan } : { killSwitch } };
+    const wish = { warp: { killSwitch, allowLan } };
     try {
       await settings.setUser(wish);
     } catch (error) {
@@ -155,10 +156,13 @@ export function createKillSwitch(ground: Ground, places: Places = usual): KillSw
             hint: 'Start Culvert with a real warp-cli.',
           },
         );
-      const report = enabled ? await enable(allowLan, true) : await ask({ method: 'Disable' }, true);
+      const isOff = !enabled && !(await ask({ method: 'Status' }, false)).enabled;
+      const call = () => (enabled ? enable(allowLan, true) : ask({ method: 'Disable' }, true));
+      // what is off already needs no administrator to stay so
+      const report = isOff ? null : await call();
       unmet = null;
       await remember(enabled, allowLan);
-      return publish(report);
+      return report ? publish(report) : read();
     },
     pause: async seconds => publish(await ask({ method: 'Pause', seconds }, true)),
   };

@@ -146,7 +146,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
   function announce(): Promise<void> {
     const [what, shown] = [found, progress];
     telling = telling.then(async () => {
-      if (what) state.publish('update', await answer(what, shown));
+      if (what) state.set('update', await answer(what, shown));
     });
     return telling;
   }
@@ -258,7 +258,7 @@ export function createUpdates(ground: Ground, given: Partial<Means> = {}): Updat
       const young = age >= 0 && age < (found?.problem ? FAILURE_MS : ANSWER_MS);
       if (found && young && !fresh) return answer(found);
       const now = await answer(await lookQuietly());
-      state.publish('update', now);
+      state.set('update', now);
       return now;
     },
     apply: () => change(update),

@@ -23,6 +23,7 @@ export function initialSnapshot(revision: number): Snapshot {
     splitTunnel: { mode: 'exclude', ips: [], hosts: [] },
     account: { registered: true, type: 'Free', organization: null, managed: false },
     killSwitch: { ...NO_KILL_SWITCH },
+    update: null,
     commands: {
       ...{ status: null, settings: null, splitTunnelDump: null, splitTunnelIps: null, splitTunnelHosts: null },
       ...{ registration: null, tunnelStats: null },

@@ -48,6 +48,7 @@ export async function createHost(
   await bus.line();
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
   const command = [
+    ...['nice', '-n', niceness()],
     'gjs',
     '-m',
     join(directory, 'killswitch.js'),
