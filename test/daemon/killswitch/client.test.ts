@@ -78,6 +78,14 @@ onStage('turns on and off, and remembers it for the next start', async (stage, t
   assert.equal(await stage.table(), null);
 });
 
+onStage('while it is off, the choice of the local network needs nobody’s permission', async (stage, t) => {
+  await stage.serve();
+  const { control } = await createSide(t, stage);
+  const chosen = await control.set({ enabled: false, allowLan: true });
+  assert.deepEqual([chosen.enabled, chosen.allowLan, chosen.active], [false, true, false]);
+  assert.doesNotMatch(readFileSync(stage.path('calls'), 'utf8'), /Disable/);
+});
+
 onStage('hears without asking what another one changed, and that the service died', async (stage, t) => {
   await stage.serve();
   const { control, killSwitch } = await createSide(t, stage);
