@@ -63,11 +63,20 @@ async function startInstalled(user: User, flags: string[], source?: Source): Pro
   return port;
 }
 
+/** Empty for a process that has ended meanwhile. */
+function commandLine(pid: string): string {
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 /** What of the desktop a daemon has running: the scripts that its `gjs` children were given. */
 function shownBy(pid: number): string[] {
   const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
   return children
-    .map(child => /(panel|tray)\.js/.exec(fs.readFileSync(`/proc/${child}/cmdline`, 'utf8'))?.[1])
+    .map(child => /(panel|tray)\.js/.exec(commandLine(child))?.[1])
     .filter(part => part !== undefined)
     .sort();
 }
@@ -132,7 +141,7 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
     .readFileSync(`/proc/${pid2}/task/${pid2}/children`, 'utf8')
     .split(' ')
     .filter(Boolean)
-    .find(child => fs.readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('panel.js'));
+    .find(child => commandLine(child).includes('panel.js'));
   process.kill(Number(panel));
   await eventually('the panel is gone', () => shownBy(pid2).length === 1);
   const back = await user.culvert('update', 'rollback', '--json');
