@@ -25,9 +25,13 @@ test('a build carries the notice of every npm package in its bundles', t => {
   const file = resolve('build/prefix/share/culvert/licences.txt');
   if (!existsSync(file)) return t.skip('nothing is built');
   const text = readFileSync(file, 'utf8');
-  const headings = [...text.matchAll(/^== (\S+) \S+ \(\S+\)$/gm)].map(([, name]) => name);
+  const headings = [...text.matchAll(/^== ((\S+) \S+) \(\S+\)$/gm)];
   for (const name of ['koa', '@koa/router', 'zod', 'commander', 'smol-toml', 'execa'])
-    assert.ok(headings.includes(name), name);
-  assert.deepEqual([...new Set(headings)].sort(), [...headings].sort());
+    assert.ok(
+      headings.some(([, , found]) => found === name),
+      name,
+    );
+  const packages = headings.map(([, name]) => name);
+  assert.equal(new Set(packages).size, packages.length, 'each version once');
   assert.doesNotMatch(text, /carries no text of its licence/);
 });
