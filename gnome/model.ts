@@ -209,7 +209,7 @@ export function createModel(transport: Transport, pace: Partial<Pace> = {}): Mod
       }
     },
     async checkUpdate() {
-      const found = await client.call('GET /api/update/check');
+      const found = await client.call('GET /api/update/check', { query: { fresh: '1' } });
       update({ update: found });
       return found;
     },

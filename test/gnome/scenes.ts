@@ -86,7 +86,7 @@ export const SCENES: Record<string, Scene> = {
     shows: 'Install it once, in a terminal:',
     size: [440, 840],
     themes: ['dark'],
-    killSwitch: { ...NO_KILL_SWITCH, command: 'sudo culvert killswitch install' },
+    killSwitch: { ...NO_KILL_SWITCH, command: 'culvert killswitch installer | sudo sh' },
   },
   proxy: { status: CONNECTED, mode: 'proxy', shows: '127.0.0.1:40000', size: [440, 1230], themes: ['light'] },
   'apps-off': { status: CONNECTED, shows: 'Turn On the Local Proxy', page: 'Apps', themes: ['light'] },
