@@ -107,7 +107,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
       for (const name of namesIn(directory)) {
         const id = prefix + name;
         if (found.has(id)) continue;
-        const path = join(directory, name);
+        const path = `${directory}/${name}`;
         const known = files.get(path);
         const file = readKnown(path, known && lasts(known.value) ? known.version : null);
         if (!file) continue;

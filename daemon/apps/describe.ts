@@ -52,9 +52,9 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
       missing: way.method === 'none',
       app: {
         id,
-        name,
-        icon: localised(entry, 'Icon', locales) || null,
-        categories: list(entry, 'Categories'),
+        name: own(name),
+        icon: own(localised(entry, 'Icon', locales) ?? '') || null,
+        categories: list(entry, 'Categories').map(own),
         ...way,
       },
     };
@@ -140,6 +140,9 @@ function shownOn(desktops: readonly string[], entry: Entry): boolean {
   }
   return only.length === 0;
 }
+
+/** A copy: V8's parts of a string keep all of it alive, and a file of 10 KB is kept for a name of 20 bytes. */
+const own = (text: string): string => Buffer.from(text).toString();
 
 function memo<T>(f: (key: string) => T): (key: string) => T {
   const known = new Map<string, T>();
