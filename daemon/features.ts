@@ -1,4 +1,5 @@
-// What no first request needs: kill switch, apps and updates. Each is loaded when it is first asked for.
+// What no first request needs: kill switch, apps and updates. Each is loaded when it is first asked for, or has to begin.
+import { INSTALL_FORMAT } from './about.ts';
 import type {
   App,
   KillSwitch,
@@ -10,6 +11,7 @@ import type {
   UpdateCheck,
   UpdateResponse,
 } from './api/schema.ts';
+import { createApps } from './apps/apps.ts';
 import type { Settings } from './config.ts';
 import type { Paths } from './paths.ts';
 import type { State } from './state.ts';
@@ -76,19 +78,28 @@ export interface Features {
   stop(): Promise<void>;
 }
 
+/** The check at start comes later still; before it, only a user's installation may have something to complete. */
+const UPDATES_AFTER_MS = 90_000;
+
 export function createFeatures(ground: Ground): Features {
   const killSwitch = once(async () => (await import('./killswitch/client.ts')).createKillSwitch(ground));
-  const apps = once(async () => (await import('./apps/apps.ts')).createApps(ground));
+  const apps = createApps(ground);
   const updates = once(async () => (await import('./update/update.ts')).createUpdates(ground));
+  let later: NodeJS.Timeout | undefined;
   return {
     killSwitch: killSwitch.get,
-    apps: apps.get,
+    apps: async () => apps,
     updates: updates.get,
     start() {
-      for (const feature of [killSwitch, apps, updates]) void feature.get().then(loaded => loaded.start());
+      void killSwitch.get().then(loaded => loaded.start());
+      apps.start();
+      const startUpdates = () => void updates.get().then(loaded => loaded.start());
+      later = setTimeout(startUpdates, INSTALL_FORMAT === 'user' ? 0 : UPDATES_AFTER_MS);
+      later.unref();
     },
     async stop() {
-      await Promise.all([killSwitch, apps, updates].map(async feature => (await feature.loaded())?.stop()));
+      clearTimeout(later);
+      await Promise.all([(await killSwitch.loaded())?.stop(), apps.stop(), (await updates.loaded())?.stop()]);
     },
   };
 }

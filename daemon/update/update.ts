@@ -24,7 +24,7 @@ export interface Means {
   startupMs: number;
 }
 
-const MEANS: Means = { version: VERSION, format: INSTALL_FORMAT, prefix, now: Date.now, startupMs: 120_000 };
+const MEANS: Means = { version: VERSION, format: INSTALL_FORMAT, prefix, now: Date.now, startupMs: 30_000 };
 /** How long an answer serves whoever does not ask for a new one; a failure is forgotten sooner. */
 const ANSWER_MS = 15 * 60_000;
 const FAILURE_MS = 30_000;
