@@ -3,6 +3,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import type { KillSwitch, KillSwitchRequest } from '../api/schema.ts';
 import type { Ground, KillSwitchControl } from '../features.ts';
 import { Problem } from '../problem.ts';
+import { NO_KILL_SWITCH } from '../state.ts';
 import { type Call, callService } from './calls.ts';
 import { isInstalled, type Places, readPublished, places as usual } from './published.ts';
 import type { Published, Report } from './report.ts';
@@ -168,16 +169,7 @@ export function createKillSwitch(ground: Ground, places: Places = usual): KillSw
   };
 }
 
-const NOTHING: Report = {
-  enabled: false,
-  allowLan: false,
-  active: null,
-  protection: 'none',
-  bootGuard: false,
-  backend: null,
-  detail: null,
-  pausedUntil: null,
-};
+const { installed: _, command: __, ...NOTHING } = NO_KILL_SWITCH;
 
 function strip({ version: _, pid: __, startTime: ___, ...report }: Published): Report {
   return report;

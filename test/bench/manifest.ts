@@ -5,8 +5,8 @@ import { randomFillSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { buildManifest } from '../manifest/bundle.ts';
+import { quiet } from './quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const FILES = 200;
@@ -96,24 +96,6 @@ function run(argv: string[]): Promise<{ seconds: number; peak: number }> {
       else reject(new Error(`${argv.slice(0, 3).join(' ')} ended with ${code}`));
     });
   });
-}
-
-/** Waits until the machine has nothing else to do, for at most a minute. */
-async function quiet(): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  for (let before = ticks(); ; ) {
-    await delay(100);
-    const after = ticks();
-    if (after.idle - before.idle >= 0.9 * (after.all - before.all)) return;
-    if (Date.now() > deadline) throw new Error('The machine is too busy to measure on; try again later.');
-    before = after;
-  }
-}
-
-function ticks(): { idle: number; all: number } {
-  const line = fs.readFileSync('/proc/stat', 'latin1').split('\n', 1)[0]!;
-  const values = line.split(/\s+/).slice(1).map(Number);
-  return { idle: values[3]! + values[4]!, all: values.reduce((a, b) => a + b) };
 }
 
 function row(what: string, value: number, bar: number, unit: string) {
