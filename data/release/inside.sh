@@ -1,7 +1,8 @@
 #!/bin/sh
-# One proof, inside of a fresh root (see prove.sh): inside.sh appimage|user|deb VERSION
+# One proof, inside of a fresh root (see prove.sh): inside.sh appimage|user|deb VERSION NEXT SOURCE
+# SOURCE is the address of a server that offers NEXT.
 set -eu
-what=$1 version=$2
+what=$1 version=$2 next=$3 source=$4
 dist=/run/dist
 say() { printf '%s\n' "  $*"; }
 die() { say "$@" >&2; exit 1; }
@@ -17,7 +18,7 @@ same_as_before() {
 
 process_of() {
   for process in /proc/[0-9]*; do
-    if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null | grep -q "/$1\.js "; then
+    if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null | grep -q "/$1\.c\{0,1\}js "; then
       echo "${process#/proc/}"
       return 0
     fi
@@ -34,8 +35,67 @@ until_true() {
   done
 }
 
+no_complaints() {
+  if grep -q 'Failed to load icon\|JS ERROR\|CRITICAL' /tmp/log; then
+    cat /tmp/log >&2
+    die 'Panel or tray complained.'
+  fi
+}
+
+# Closes the panel, and opens it again by a second start of the program.
+reopen() {
+  closed=$(process_of panel) || { cat /tmp/log >&2; die 'The panel has ended.'; }
+  kill "$closed"
+  while [ -e "/proc/$closed" ]; do sleep 0.1; done
+  "$@" >>/tmp/log 2>&1
+  until_true process_of panel
+  sleep 3
+  panel=$(process_of panel) || { cat /tmp/log >&2; die 'The panel of the second start has ended.'; }
+  no_complaints
+}
+
+# Runs a command that has to succeed and to print this: prints EXPRESSION COMMAND…
+prints() {
+  expression=$1
+  shift
+  "$@" >/tmp/output 2>/tmp/complaints && grep -q "$expression" /tmp/output && return
+  cat /tmp/output /tmp/complaints /tmp/log >&2
+  die "$* did not print \"$expression\"."
+}
+
+# Whether daemon, tray and panel run as a version, after a restart: runs_as VERSION COMMAND…
+runs_as() {
+  now=$1
+  shift
+  prints "^culvert $now\$" "$@" --version
+  prints "^Installed  *$now\$" "$@" update check # by the daemon
+  before=$daemon
+  daemon=$(process_of daemon/main)
+  [ "$daemon" != "$before" ] || die 'The daemon did not start again.'
+  until_true process_of tray
+  reopen "$@" # one of a second start outlives the daemon, and is the old one
+  prints 'nothing is tunnelled' "$@" status
+  say "now $now: daemon is process $daemon, tray $(process_of tray), panel $panel"
+}
+
+# Updates what runs to the next version through the server, and goes back.
+update() {
+  "$@" config set updates.source "$source" >/tmp/output 2>&1
+  daemon=$(process_of daemon/main)
+  prints "^Culvert $next is out. To install it: culvert update apply\$" "$@" update check
+  prints "^Updated from Culvert $version to $next\." "$@" update apply
+  runs_as "$next" "$@"
+  prints "^Culvert $next is the newest" "$@" update check
+  prints "^Went back from Culvert $next to $version\.\$" "$@" update rollback
+  runs_as "$version" "$@"
+  prints "^Culvert $next was rolled back and is not offered again" "$@" update check
+}
+
 # Starts everything, closes the panel, opens it again by a second start, looks, and stops.
+# run yes|no COMMAND…, whether with an update in between
 run() {
+  updating=$1
+  shift
   DBUS_SESSION_BUS_ADDRESS=$(dbus-daemon --session --fork --print-address)
   export DBUS_SESSION_BUS_ADDRESS
   "$@" --demo --port 4290 >/tmp/log 2>&1 &
@@ -44,24 +104,15 @@ run() {
   until_true process_of tray
   until_true process_of panel
   sleep 2
-  first=$(process_of panel) || { cat /tmp/log >&2; die 'The panel has ended.'; }
-  kill "$first"
-  while [ -e "/proc/$first" ]; do sleep 0.1; done
-  "$@" >>/tmp/log 2>&1
-  until_true process_of panel
-  sleep 3
-  second=$(process_of panel) || { cat /tmp/log >&2; die 'The panel of the second start has ended.'; }
-  if grep -q 'Failed to load icon\|JS ERROR\|CRITICAL' /tmp/log; then
-    cat /tmp/log >&2
-    die 'Panel or tray complained.'
-  fi
+  reopen "$@"
   "$@" status >/tmp/status
   say "$("$@" --version): $(cat /tmp/status)"
-  say "tray is process $(process_of tray), panel was $first, and after a second start is $second"
+  say "tray is process $(process_of tray), panel was $closed, and after a second start is $panel"
   grep -q 'nothing is tunnelled' /tmp/status
+  [ "$updating" = no ] || update "$@"
   "$@" stop >/dev/null
   wait $starter
-  kill "$second" 2>/dev/null || true # it waits for the next daemon
+  kill "$panel" 2>/dev/null || true # it waits for the next daemon
 }
 
 packages() { apt-get -qy install --no-install-recommends "$@" >/tmp/apt 2>&1 || { tail -n 20 /tmp/apt >&2; return 1; }; }
@@ -70,8 +121,9 @@ has_node_20() { apt-cache policy nodejs | grep -q 'Candidate: \(2[0-9]\|[3-9][0-
 apt-get -q update >/dev/null 2>&1 || die 'apt-get update failed.'
 case $what in
   appimage)
-    image=/tmp/culvert.AppImage
-    cp "$dist/culvert-$version-x86_64.AppImage" $image
+    image=/opt/culvert.AppImage
+    original=$dist/culvert-$version-x86_64.AppImage
+    cp "$original" $image
     for program in node gjs; do ! command -v $program || die "$program is here already, so this proves nothing."; done
     packages dbus fuse3
     useradd --uid 1000 --create-home someone
@@ -86,19 +138,23 @@ case $what in
     grep -q 'culvert' /tmp/help
     while ls -d /tmp/.mount_* >/dev/null 2>&1; do sleep 0.1; done
     touch /etc/mtab.fuselock # fusermount3 makes it where /etc can be written, whoever asks it
+    rm $image
     listing >/tmp/before
+    cp "$original" $image
     for way in mounted unpacked; do
       [ $way = mounted ] || mount --bind /dev/null /dev/fuse # in this mount namespace alone
       say "$way"
-      run $image
+      run yes $image
+      cmp $image "$original"
       tries=0
       while ls -d /tmp/.mount_* /tmp/appimage_* >/dev/null 2>&1; do
         tries=$((tries + 1))
         [ $tries -lt 100 ] || die 'A mount point or an unpacked tree is left behind.'
         sleep 0.1
       done
+      rm -rf /root/.local /root/.config /root/.cache
     done
-    rm -rf /root/.local /root/.config /root/.cache
+    rm $image
     same_as_before ;;
   user)
     if ! has_node_20; then
@@ -110,7 +166,8 @@ case $what in
     tar -xzf "$dist/culvert-$version-user.tar.gz" -C /tmp
     "/tmp/culvert-$version/bin/culvert" __install "/tmp/culvert-$version" >/tmp/install || { cat /tmp/install >&2; die 'install failed'; }
     export PATH="$HOME/.local/bin:$PATH"
-    run culvert
+    run yes culvert
+    [ "$(culvert --version)" = "culvert $version" ]
     culvert __uninstall --purge >/tmp/uninstall || { cat /tmp/uninstall >&2; die 'uninstall failed'; }
     rm -rf /root/.cache
     rmdir /root/.local/* /root/.local /root/.config 2>/dev/null || true
@@ -128,7 +185,7 @@ case $what in
     rm -f /var/cache/apt/archives/*.deb
     listing >/tmp/before
     packages /tmp/culvert.deb
-    run culvert
+    run no culvert
     dpkg --purge culvert >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
     rm -rf /root/.local /root/.config /root/.cache
     same_as_before ;;
