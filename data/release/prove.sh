@@ -87,6 +87,7 @@ mkdir -p "$source/stable"
   manifest sign "$source/stable/release-manifest.v1.json" --key "$work/proof.key" --serial 2 --expires 90d
 ) >"$work/next.log" 2>&1 || { cat "$work/next.log" >&2; die "The next version could not be made."; }
 
+rm -f "$work/display" "$work/server"
 # a display that programs in the roots reach through the abstract socket
 Xvfb -noreset -displayfd 3 -screen 0 1000x800x24 3>"$work/display" >/dev/null 2>&1 &
 display=$!
