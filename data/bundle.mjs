@@ -40,8 +40,8 @@ const node = { platform: 'node', target: 'node20', charset: 'utf8', minifySyntax
  * those that `main` needs at once become part of it, because finding and reading a file of its own takes 0.6 ms each.
  */
 export function bundleProgram(name, directory, define = {}) {
-  // a wrapped command pays for every byte; the others keep their names for whoever reads a stack trace
-  const minifyIdentifiers = name === 'wrap';
+  // a start pays for every byte: 1 ms of the daemon's; the others keep their names for whoever reads a stack trace
+  const minifyIdentifiers = name === 'wrap' || name === 'daemon';
   const { outputFiles, metafile } = buildSync({
     ...common,
     ...node,

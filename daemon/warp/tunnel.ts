@@ -8,7 +8,6 @@ import { type Plan, planAction } from './actions.ts';
 import { childEnv } from './child.ts';
 import { createFacts } from './facts.ts';
 import { blockedBy, blockedProblem, failureIn, problemOf, wordsOf } from './failures.ts';
-import { enableLocalProxy } from './localproxy.ts';
 import { failureOf, isObject, jsonOf } from './parse.ts';
 import { parseStatusText, type StatusReading, UNKNOWN } from './parse-status.ts';
 import { createProgram, type Program } from './program.ts';
@@ -298,14 +297,16 @@ export function createTunnel(options: Options): Tunnel {
 
   /** Whoever asks meanwhile gets the same attempt. */
   function enableProxy(found: Program): Promise<CommandOutput | null> {
-    enabling ??= enableLocalProxy({
-      state,
-      can: found.can,
-      run: (action, value) => execute(action, value, planAction(action, value, found.can), found),
-      readSettings: () => reader.readLatest('settings'),
-      stopped: () => stopped,
-      limitMs: options.proxyLimitMs ?? PROXY_LIMIT_MS,
-    }).finally(() => {
+    const enable = async () =>
+      (await import('./localproxy.ts')).enableLocalProxy({
+        state,
+        can: found.can,
+        run: (action, value) => execute(action, value, planAction(action, value, found.can), found),
+        readSettings: () => reader.readLatest('settings'),
+        stopped: () => stopped,
+        limitMs: options.proxyLimitMs ?? PROXY_LIMIT_MS,
+      });
+    enabling ??= enable().finally(() => {
       enabling = undefined;
     });
     return enabling;
