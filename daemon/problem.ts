@@ -45,7 +45,6 @@ const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'update-refused': [409, 'Update refused'],
   'update-not-applicable': [409, 'Not updated from here'],
   'update-failed': [502, 'Update failed'],
-  'not-implemented': [501, 'Not in this version'],
   'internal-error': [500, 'Internal error'],
 };
 

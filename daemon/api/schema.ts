@@ -50,7 +50,6 @@ export const PROBLEM_CODES = [
   'update-refused',
   'update-not-applicable',
   'update-failed',
-  'not-implemented',
   'internal-error',
 ] as const;
 export const ProblemCode = z.enum(PROBLEM_CODES);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves a release of this commit: built twice with the same bytes, then in fresh roots installed, run, updated to a next
 # version and back where an installation does that itself, and removed.
-# As root; takes some fifteen minutes and 5 GB in build/prove, where everything is left for a look.
+# As root; takes some ten minutes, half of that the second time, and 5 GB in build/prove, where everything is left for a look.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 cd "$top"

@@ -22,7 +22,7 @@ const BODIES: Record<string, object> = {
   'POST /api/apps/shortcut': { appId: 'x', present: true },
 };
 
-test('every route answers what its schema says, or 501 where it is not part of this version', async t => {
+test('every route answers what its schema says', async t => {
   const { port, socket } = await startFront(t);
   for (const [line, endpoint] of Object.entries(endpoints) as [string, Endpoint][]) {
     if (endpoint.kind === 'stream') continue;
