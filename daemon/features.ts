@@ -86,15 +86,21 @@ export function createFeatures(ground: Ground): Features {
   const apps = createApps(ground);
   const updates = once(async () => (await import('./update/update.ts')).createUpdates(ground));
   let later: NodeJS.Timeout | undefined;
+  // a package that replaced the program's files meanwhile is no reason for the daemon to end
+  const begin = (name: string, load: () => Promise<{ start(): void }>) =>
+    void load()
+      .then(loaded => loaded.start())
+      .catch((error: Error) =>
+        ground.say(`The part for the ${name} could not be loaded: ${error.message}. Restart Culvert.`),
+      );
   return {
     killSwitch: killSwitch.get,
     apps: async () => apps,
     updates: updates.get,
     start() {
-      void killSwitch.get().then(loaded => loaded.start());
+      begin('kill switch', killSwitch.get);
       apps.start();
-      const startUpdates = () => void updates.get().then(loaded => loaded.start());
-      later = setTimeout(startUpdates, INSTALL_FORMAT === 'user' ? 0 : UPDATES_AFTER_MS);
+      later = setTimeout(() => begin('updates', updates.get), INSTALL_FORMAT === 'user' ? 0 : UPDATES_AFTER_MS);
       later.unref();
     },
     async stop() {
@@ -108,6 +114,6 @@ function once<T>(load: () => Promise<T>) {
   let loading: Promise<T> | undefined;
   return {
     get: () => (loading ??= load()),
-    loaded: () => loading ?? Promise.resolve(undefined),
+    loaded: () => Promise.resolve(loading).catch(() => undefined),
   };
 }
