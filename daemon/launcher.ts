@@ -1,11 +1,11 @@
-// What `culvert` does before and after the daemon proper: flags, which port, whose daemon, tray and panel.
+// Prepares and follows the daemon proper: flags, the choice of a port, other daemons, tray and panel.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { get } from 'node:http';
 import { parseArgs } from 'node:util';
 import type { Config, Health } from './api/schema.ts';
-import { listenerOf, readTable } from './peer.ts';
-import { programs } from './place.ts';
+import { listenerOf, readTable } from './http/peer.ts';
+import { programs } from './system/install-paths.ts';
 
 export interface Flags {
   open: boolean;
@@ -17,7 +17,7 @@ export interface Flags {
 
 export type DesktopPart = 'tray' | 'panel';
 
-/** @throws TypeError in words for the user, for what is no flag or has a wrong value. */
+/** @throws TypeError with a message for the user, for an unknown flag or a wrong value. */
 export function parseFlags(argv: readonly string[]): Flags {
   const { values } = parseArgs({
     args: [...argv],
@@ -41,14 +41,15 @@ export function parseFlags(argv: readonly string[]): Flags {
   };
 }
 
+export const LOOPBACK = ['127.0.0.1', '::1'];
+
 /**
  * The addresses to listen on, by configuration.
  * @throws Error when an address beyond loopback is asked for without the keys that allow it.
  */
 export function addressesOf({ server: { bind }, webui }: Config): { addresses: string[]; remote: boolean } {
-  const loopback = ['127.0.0.1', '::1'];
   // what the daemon says of itself, and its launcher asks, is 127.0.0.1
-  const local = loopback.includes(bind) ? loopback : [bind, ...loopback];
+  const local = LOOPBACK.includes(bind) ? LOOPBACK : [bind, ...LOOPBACK];
   const isLocal = bind === '::1' || bind.startsWith('127.');
   if (!(webui.enabled && webui.allowRemote)) {
     if (isLocal) return { addresses: local, remote: false };
@@ -57,11 +58,15 @@ export function addressesOf({ server: { bind }, webui }: Config): { addresses: s
         'Set webui.enabled and webui.allowRemote to allow that, or bind to 127.0.0.1.',
     );
   }
+  // what leads to an address of its own is a reverse proxy, which encrypts and runs here unless server.bind says otherwise
+  if (isLocal && webui.address && !webui.tlsCertificate) return { addresses: local, remote: true };
   if (isLocal || bind === '0.0.0.0' || bind === '::') return { addresses: ['0.0.0.0', '::'], remote: true };
-  return { addresses: [bind, ...loopback], remote: true };
+  return { addresses: [bind, ...LOOPBACK], remote: true };
 }
 
-export const PORTS_TRIED = 30;
+/** The tray runs all day: malloc uses one arena and returns freed memory to the system (mallopt(3); in bytes). */
+const FRUGAL = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '0' };
+const PORTS_TRIED = 30;
 
 /**
  * Takes the first free port from `first` upward, at most 30.
@@ -74,7 +79,7 @@ export async function searchPort(
   first: number,
   take: (port: number) => Promise<void>,
   uid = process.getuid!(),
-): Promise<{ taken: number } | { running: Health }> {
+): Promise<{ taken: number } | { running: OtherCulvert }> {
   const last = Math.min(first + PORTS_TRIED - 1, 65535);
   for (let port = first; port <= last; port++) {
     try {
@@ -91,8 +96,11 @@ export async function searchPort(
   throw new Error(`The ports ${first} to ${last} are all in use. Choose another with --port.`);
 }
 
+/** What the launcher needs of the health of another daemon. */
+type OtherCulvert = Pick<Health, 'pid' | 'port' | 'version'>;
+
 /** Health of the Culvert on a port of this user, or null. */
-function ask(port: number): Promise<Health | null> {
+function ask(port: number): Promise<OtherCulvert | null> {
   return new Promise(resolve => {
     const request = get({ host: '127.0.0.1', port, path: '/api/health', timeout: 1_000, agent: false }, response => {
       let text = '';
@@ -109,10 +117,12 @@ function ask(port: number): Promise<Health | null> {
   });
 }
 
-function healthIn(text: string): Health | null {
+function healthIn(text: string): OtherCulvert | null {
   try {
-    const health = JSON.parse(text) as Health;
-    return health.app === 'culvert' && Number.isInteger(health.pid) ? health : null;
+    const { app, pid, port, version } = JSON.parse(text) as { [K in keyof Health]?: unknown };
+    if (app !== 'culvert' || typeof pid !== 'number' || !Number.isInteger(pid) || typeof version !== 'string')
+      return null;
+    return { pid, port: typeof port === 'number' ? port : null, version };
   } catch {
     return null;
   }
@@ -143,8 +153,7 @@ export function startDesktop(
       const child = spawn(programs.gjs, ['-m', programs[part]], {
         detached: true,
         stdio: ['ignore', 'inherit', 'inherit'],
-        // the tray is there all day, and one arena of malloc is enough for it
-        env: part === 'tray' ? { ...env, MALLOC_ARENA_MAX: '1' } : env,
+        env: part === 'tray' ? { ...env, ...FRUGAL } : env,
       });
       child.on('error', error => {
         const packages = 'Debian: gjs gir1.2-adw-1; Fedora: gjs libadwaita; Arch: gjs libadwaita';

@@ -1,19 +1,30 @@
 // The daemon: its parts are wired here, opened, and shut down in order.
 import { chmodSync, rmSync } from 'node:fs';
-import { VERSION } from './about.ts';
-import { setAutostart } from './autostart.ts';
-import { loadConfig, type Settings } from './config.ts';
+import { loadConfig, type Settings } from './config/layers.ts';
 import { createFeatures } from './features.ts';
-import { createFront } from './front.ts';
-import type { Daemon } from './handlers.ts';
-import { acquire, type Instance, prepareRuntime, replaceFile, running, startOf } from './instance.ts';
-import { addressesOf, type DesktopPart, type Flags, parseFlags, searchPort, startDesktop } from './launcher.ts';
-import { createLog } from './log.ts';
-import { createNotifier } from './notify.ts';
-import { type Paths, paths as pathsOf } from './paths.ts';
-import { programs } from './place.ts';
-import { createState, NO_KILL_SWITCH } from './state.ts';
-import { keepStatusFile } from './statusfile.ts';
+import type { Daemon } from './http/handlers.ts';
+import { createListeners } from './http/listeners.ts';
+import {
+  addressesOf,
+  type DesktopPart,
+  type Flags,
+  LOOPBACK,
+  parseFlags,
+  searchPort,
+  startDesktop,
+} from './launcher.ts';
+import { createLog } from './state/command-log.ts';
+import { keepStatusFile } from './state/status-file.ts';
+import { createState, NO_KILL_SWITCH } from './state/store.ts';
+import { setAutostart } from './system/autostart.ts';
+import { VERSION } from './system/build-info.ts';
+import { replaceFile } from './system/files.ts';
+import { programs } from './system/install-paths.ts';
+import { type Instance, prepareRuntime, running } from './system/instance.ts';
+import { acquireLock } from './system/lock.ts';
+import { type Paths, paths as pathsOf } from './system/paths.ts';
+import { startTime } from './system/process.ts';
+import { createNotifier } from './system/systemd.ts';
 import { createTunnel } from './warp/tunnel.ts';
 
 const LOG_CAPACITY = 500;
@@ -25,7 +36,7 @@ const say = (line: string) => console.error(`culvert: ${line}`);
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077);
   const flags = parseFlags(argv); // a TypeError here is a usage error
-  const paths = pathsOf(env);
+  const paths = pathsOf(env, flags.demo);
   const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {
     ...(flags.port === undefined ? {} : { 'server.port': flags.port }),
   });
@@ -36,9 +47,13 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     );
 
   prepareRuntime(paths);
-  const lock = acquire(paths);
-  if ('heldBy' in lock) return joinRunning(running(paths), lock.heldBy, flags, env);
-  const stop = await start(flags, settings, paths, env, () => end(true));
+  const lock = acquireLock(paths.lock);
+  if ('heldBy' in lock) {
+    const instance = running(paths);
+    if (instance?.port) openPage(flags, settings, instance.port, env);
+    return joinRunning(instance, lock.heldBy, flags, env);
+  }
+  const stop = await start({ flags, settings, paths, env }, () => end(true));
   const { release } = lock;
   if (!stop) return release();
 
@@ -48,20 +63,25 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     ending = true;
     const shown = await stop!();
     release();
-    process.exit(restarting ? (await import('./restart.ts')).startAgain(argv, flags, shown, env, say) : 0);
+    process.exit(restarting ? (await import('./restart.ts')).startAgain(argv, flags, shown, { env, say }) : 0);
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(false));
 }
 
+interface Launch {
+  flags: Flags;
+  settings: Settings;
+  paths: Paths;
+  env: NodeJS.ProcessEnv;
+}
+
 /**
- * Opens everything. Returns what shuts it down, and tells what of the desktop was there until then; or null when another
- * Culvert of this user is used instead.
+ * Opens everything.
+ * @returns what shuts it down and resolves with the parts of the desktop that were there until then; null when another
+ * Culvert of this user is used instead
  */
 async function start(
-  flags: Flags,
-  settings: Settings,
-  paths: Paths,
-  env: NodeJS.ProcessEnv,
+  { flags, settings, paths, env }: Launch,
   restart: () => void,
 ): Promise<(() => Promise<DesktopPart[]>) | null> {
   const { config } = settings;
@@ -78,51 +98,70 @@ async function start(
     acceptedTerms: paths.acceptedTerms,
     state,
     log,
-    watched: () => front.streams.count() > 0,
+    watched: () => listeners.streams.count() > 0,
   });
   let port: number | null = null;
-  const features = createFeatures({ env, paths, state, settings, tunnel, say, restart });
+  const features = createFeatures({ env, paths, state, settings, tunnel, say, restart }, () =>
+    listeners.streams.count(),
+  );
   const startedAt = new Date().toISOString();
-  const daemon: Daemon = { state, tunnel, settings, log, features, startedAt, port: () => port };
-  const front = createFront(daemon);
+  const { webui } = programs;
+  const daemon: Daemon = {
+    env,
+    state,
+    tunnel,
+    settings,
+    log,
+    features,
+    startedAt,
+    webui,
+    pairing: null,
+    port: () => port,
+  };
+  const listeners = createListeners(daemon);
   const notifier = createNotifier(env);
 
   const { addresses, remote } = addressesOf(config);
-  const admits = remote ? await remoteCheck(paths.token) : null;
+  const closeConnections = () => listeners.closeRemote();
+  const access = remote
+    ? await (await import('./http/remote-access.ts')).openRemoteAccess({ paths, state, config, say, closeConnections })
+    : null;
+  daemon.pairing = access?.pairing ?? null;
   const found = await searchPort(config.server.port, async candidate => {
     port = candidate;
-    await front.listenTcp(candidate, addresses, admits);
+    await listeners.listenTcp(candidate, remote && !access ? LOOPBACK : addresses, access);
   });
   if ('running' in found) {
     joinRunning({ ...found.running, started: '' }, found.running.pid, flags, env);
     return null;
   }
   rmSync(paths.socket, { force: true });
-  await front.listenUnix(paths.socket);
+  await listeners.listenUnix(paths.socket);
   chmodSync(paths.socket, 0o600);
-  const record: Instance = { pid: process.pid, port, version: VERSION, started: startOf(process.pid)! };
-  replaceFile(paths.record, `${JSON.stringify(record)}\n`);
+  const record: Instance = { pid: process.pid, port, version: VERSION, started: startTime(process.pid)! };
+  replaceFile(paths.record, `${JSON.stringify(record)}\n`, { durable: false });
   keepStatusFile(paths.statusFile, state, () => port);
   const watching = settings.watch(response => {
     state.publish('config', response);
-    autostart(paths, response.config.tray.autostart);
+    autostart(paths, response.config.tray);
   });
   state.subscribe(({ event }) => {
     if (event === 'status' && state.snapshot().status.blocked === 'cli-missing')
       say(`${cli} is not installed. Install Cloudflare WARP, or try Culvert without it: culvert --demo`);
   });
-  // who waits for the port is answered before children are started, which takes longer than all else together
+  // answer the port before spawning children: spawning dominates the start
   const startingTunnel = setTimeout(() => {
     tunnel.start();
     features.start();
-    autostart(paths, config.tray.autostart);
+    autostart(paths, config.tray);
   }, TUNNEL_DELAY_MS);
 
   if (port !== config.server.port) say(`Port ${config.server.port} is in use; took ${port} instead.`);
   say(`version ${VERSION} answers on http://127.0.0.1:${port}/api/ and ${paths.socket}`);
-  if (flags.demo) say('Demo: the embedded emulator stands in for warp-cli, and nothing is tunnelled.');
+  if (flags.demo) say('Demo: the embedded emulator stands in for warp-cli, and nothing is tunneled.');
   notifier.ready(`Answering on port ${port}`);
   const desktop = startDesktop(flags, env, say);
+  openPage(flags, settings, port!, env);
 
   return async () => {
     notifier.stopping();
@@ -130,24 +169,27 @@ async function start(
     watching.close();
     const shown = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
     for (const { child } of shown) child.kill();
-    await Promise.all([front.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
+    await Promise.all([listeners.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
     for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
     return shown.map(({ part }) => part);
   };
 }
 
-/** The check of the token that requests from other addresses need; the token is made where there is none. */
-async function remoteCheck(path: string) {
-  const { readToken, tokenCheck } = await import('./token.ts');
-  return tokenCheck(await readToken(path, { create: true }));
-}
-
-function autostart(paths: Paths, wanted: boolean) {
+function autostart(paths: Paths, { autostart: wanted, startHidden }: { autostart: boolean; startHidden: boolean }) {
   try {
-    setAutostart(paths, programs.culvert, wanted);
+    setAutostart(paths, programs.culvert, wanted, startHidden);
   } catch (error) {
     say(`The autostart entry could not be changed: ${(error as Error).message}`);
   }
+}
+
+/** Opens the browser page where it is on and wanted. */
+function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: number, env: NodeJS.ProcessEnv): void {
+  if (!open || !webui.enabled || !ui.openBrowser) return;
+  const address = `http://127.0.0.1:${port}/`;
+  void import('./system/browser.ts')
+    .then(({ openInBrowser }) => openInBrowser(address, env))
+    .then(obstacle => obstacle && say(`The browser page is at ${address}; it was not opened, because ${obstacle}.`));
 }
 
 /** Another daemon of this user runs: say so, and show its panel. */
@@ -158,7 +200,7 @@ function joinRunning(instance: Instance | null, pid: number, flags: Flags, env: 
   startDesktop(flags, env, say);
 }
 
-// a terminal or pipe that goes away is no reason to end
+// a terminal or pipe that goes away must not end the daemon
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, error => {

@@ -1,9 +1,17 @@
 // Every refusal and failure that the API can answer: its status and title, in one place.
 import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';
+import type { Message } from './api/values.ts';
+import { wordMessage } from './view/message.ts';
+import { english } from './view/translator.ts';
 
 const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'peer-not-allowed': [403, 'Another user'],
   'token-required': [401, 'Token required'],
+  'device-read-only': [403, 'Read only'],
+  'local-only': [403, 'Only on this machine'],
+  'pairing-code-wrong': [403, 'Wrong code'],
+  'device-not-found': [404, 'Unknown device'],
+  'remote-access-off': [409, 'Remote access is off'],
   'host-not-allowed': [421, 'Host not allowed'],
   'origin-not-allowed': [403, 'Origin not allowed'],
   'fetch-site-not-allowed': [403, 'Cross-site request'],
@@ -45,23 +53,44 @@ const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'update-refused': [409, 'Update refused'],
   'update-not-applicable': [409, 'Not updated from here'],
   'update-failed': [502, 'Update failed'],
+  'fix-needs-administrator': [403, 'Administrator needed'],
+  'fix-failed': [409, 'Fix failed'],
+  'document-invalid': [422, 'Invalid document'],
+  'routes-failed': [502, 'Routes not set'],
+  'nothing-to-undo': [409, 'Nothing to undo'],
+  'nothing-pending': [404, 'No such change'],
+  'previous-unknown': [409, 'Previous value unknown'],
+  'state-not-writable': [500, 'State not writable'],
+  'wrapper-refused': [409, 'Accounts not changed'],
+  'wrapper-failed': [502, 'Accounts program failed'],
   'internal-error': [500, 'Internal error'],
 };
 
 type Extras = Partial<Pick<ProblemDocument, 'hint' | 'errors' | 'exitCode' | 'stderr' | 'reason'>>;
 
-/** An expected failure on its way to a client. `detail` is a sentence a person can act on. */
+/**
+ * An expected failure on its way to a client. `detail` is a sentence a person can act on; given as a message, clients
+ * put it into the reader's language.
+ */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
   readonly extras: Extras;
+  /** The sentence as it was given. */
+  readonly said: string | Message;
 
-  constructor(code: ProblemCode, detail: string, extras: Extras = {}, cause?: unknown) {
-    super(detail, { cause });
+  constructor(code: ProblemCode, detail: string | Message, extras: Extras = {}, cause?: unknown) {
+    super(typeof detail === 'string' ? detail : wordMessage(detail, english), { cause });
+    this.said = detail;
     this.name = 'Problem';
     this.code = code;
     this.status = KINDS[code][0];
     this.extras = extras;
+  }
+
+  /** `detail` to be translated; null where only its code is. */
+  get wording(): Message[] | null {
+    return typeof this.said === 'string' ? null : [this.said];
   }
 
   get title(): string {
@@ -87,6 +116,7 @@ export class Problem extends Error {
       status: this.status,
       detail: this.message,
       code: this.code,
+      ...(this.wording ? { wording: this.wording } : {}),
       ...this.extras,
     };
   }

@@ -1,7 +1,7 @@
-// How the daemon is started again as what is installed by then, when an update or a rollback has replaced it.
+// Starts the daemon again as the installed version, after an update or a rollback replaced it.
 import { spawn } from 'node:child_process';
 import type { DesktopPart, Flags } from './launcher.ts';
-import { programs } from './place.ts';
+import { programs } from './system/install-paths.ts';
 
 /** Exit status on which the user unit starts the daemon again (RestartForceExitStatus= in data/culvert.service.in). */
 export const RESTART = 75;
@@ -10,15 +10,14 @@ export const RESTART = 75;
  * Starts the daemon that is installed now with the flags of this one, unless systemd does. To be called when the ports
  * and the lock are free again.
  * @param argv this daemon's arguments
- * @param shown what of the desktop was there until now; what the user has closed stays closed
+ * @param shown the parts of the desktop that were there until now; what the user has closed stays closed
  * @returns the exit status to end with
  */
 export function startAgain(
   argv: readonly string[],
   flags: Flags,
   shown: readonly DesktopPart[],
-  env: NodeJS.ProcessEnv,
-  say: (line: string) => void,
+  { env, say }: { env: NodeJS.ProcessEnv; say: (line: string) => void },
 ): number {
   if (isUnit(env)) return RESTART;
   const closed = (['tray', 'panel'] as const).filter(part => flags[part] && !shown.includes(part));

@@ -2,6 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { type Transport, Unreachable } from '../daemon/api/client.ts';
+import { deadlineOf } from '../daemon/api/deadlines.ts';
 
 Gio._promisify(Gio.SocketClient.prototype, 'connect_async', 'connect_finish');
 Gio._promisify(Gio.OutputStream.prototype, 'write_bytes_async', 'write_bytes_finish');
@@ -9,23 +10,15 @@ Gio._promisify(Gio.InputStream.prototype, 'read_bytes_async', 'read_bytes_finish
 Gio._promisify(Gio.DataInputStream.prototype, 'read_line_async', 'read_line_finish_utf8');
 
 /** A daemon that accepts a stream and then says nothing is hung. */
-const OPENING_MS = 10_000;
+const STREAM_OPEN_TIMEOUT_MS = 10_000;
 const BLOCK = 65_536;
-/** What waits for a password to be typed, a whole download, or a desktop under load. */
-const PATIENCE_MS: Record<string, number> = {
-  '/api/killswitch': 300_000,
-  '/api/killswitch/pause': 300_000,
-  '/api/update/apply': 3_600_000,
-  '/api/update/rollback': 300_000,
-};
-
 /**
  * Requests and event streams over the daemon's socket. Every failure of the connection is an `Unreachable`.
  * It speaks HTTP/1.0 (RFC 1945), one connection each: a body then ends with its connection, without chunks.
  * @param socket path of the daemon's Unix socket.
- * @param deadlineMs after which a request without an answer is given up; open streams have none.
+ * @param deadlineMs in place of the usual deadline of a request; open streams have none.
  */
-export function createTransport(socket: string, deadlineMs = 60_000): Transport {
+export function createTransport(socket: string, deadlineMs?: number): Transport {
   const address = Gio.UnixSocketAddress.new(socket);
   const client = new Gio.SocketClient({ enable_proxy: false });
 
@@ -42,7 +35,7 @@ export function createTransport(socket: string, deadlineMs = 60_000): Transport 
   return {
     async request(method, path, headers, body) {
       const cancel = new Gio.Cancellable();
-      return within(PATIENCE_MS[path] ?? deadlineMs, cancel, async () => {
+      return within(deadlineOf(path, deadlineMs), cancel, async () => {
         const { connection, input, status, fields } = await exchange(cancel, `${method} ${path}`, headers, body);
         const bytes = await readAll(input, cancel);
         connection.close(null);
@@ -54,7 +47,7 @@ export function createTransport(socket: string, deadlineMs = 60_000): Transport 
 
     async stream(path, headers) {
       const cancel = new Gio.Cancellable();
-      return within(OPENING_MS, cancel, async () => {
+      return within(STREAM_OPEN_TIMEOUT_MS, cancel, async () => {
         const { connection, input, status } = await exchange(cancel, `GET ${path}`, headers);
         return { status, chunks: lines(connection, input, cancel), close: () => cancel.cancel() };
       });

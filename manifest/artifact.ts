@@ -1,11 +1,11 @@
-// One artifact on disk: opened without following links, its size compared before a byte is hashed, read as a stream.
+// Reads and hashes one artifact: links are not followed, and the size is compared before a byte is hashed.
 import { createHash } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { errno, type RefusalCode, reason } from './refusals.ts';
+import { errno, type RefusalCode, reason } from './errors.ts';
 import type { Artifact } from './schema.ts';
 
-export type ArtifactFault = Extract<RefusalCode, `artifact-${string}`>;
+type ArtifactFault = Extract<RefusalCode, `artifact-${string}`>;
 
 /** What is wrong with an artifact: a code and the rest of a sentence that begins with its name. */
 export interface Fault {
@@ -15,11 +15,11 @@ export interface Fault {
 
 export type Outcome = { readonly sha256: string } | Fault;
 
-/** The size at which reading is fastest, measured: smaller costs calls, larger costs cache. */
+/** Bytes per read. Measured to be the fastest: smaller reads cost calls, larger ones cost cache. */
 export const CHUNK = 256 * 1024;
 
 /**
- * What a path's name alone tells: the size, or that there is no regular file. Nothing is opened.
+ * Checks a path without opening it.
  * @returns the size in bytes, or a fault
  */
 export function sizeOf(path: string): number | Fault {
@@ -38,7 +38,7 @@ export function sizeFault(found: number, expected: number): Fault {
 
 /**
  * Hashes a file, yielding the bytes read after each chunk, so that a caller can count or let others run.
- * @param path opened without following a symbolic link at its end, and without waiting for a pipe's other end
+ * @param path opened without following a symbolic link at its end, and without blocking on a pipe
  * @param size the expected size in bytes; never more than this is read
  * @param buffer where chunks are read into
  */
@@ -103,13 +103,13 @@ function irregular(stat: BigIntStats): Fault | undefined {
     isSocket: 'a socket',
   };
   const kind = Object.entries(kinds).find(([is]) => stat[is as keyof typeof kinds]())?.[1] ?? 'a device';
-  return { code: 'artifact-not-regular', detail: `is ${kind}, not a file` };
+  return { code: 'artifact-not-regular', detail: `is ${kind}, not a regular file` };
 }
 
 function unopened(error: unknown): Fault {
   const code = errno(error);
   if (code === 'ENOENT') return { code: 'artifact-missing', detail: 'is missing' };
-  if (code === 'ELOOP') return { code: 'artifact-not-regular', detail: 'is a symbolic link, not a file' };
-  if (code === 'ENXIO') return { code: 'artifact-not-regular', detail: 'is a socket or a device, not a file' };
+  if (code === 'ELOOP') return { code: 'artifact-not-regular', detail: 'is a symbolic link, not a regular file' };
+  if (code === 'ENXIO') return { code: 'artifact-not-regular', detail: 'is a socket or a device, not a regular file' };
   return { code: 'artifact-unreadable', detail: `can't be read: ${reason(error)}` };
 }

@@ -1,21 +1,21 @@
-// Makes a manifest from files: the same files and time give the same bytes, in whatever order they are named.
+// Creates a manifest from files; the same files and time give the same bytes, in any order of the arguments.
 import { basename } from 'node:path';
 import { type Fault, type Outcome, sizeOf } from './artifact.ts';
 import { dateTime } from './date.ts';
+import { printable, Refusal, UsageError } from './errors.ts';
 import { hashFiles } from './hash.ts';
-import { checkNames, MANIFEST_LIMIT } from './read.ts';
-import { printable, Refusal, UsageError } from './refusals.ts';
+import { checkNames, MANIFEST_LIMIT } from './parse-manifest.ts';
 import { Artifact, type Manifest, PROJECT, SCHEMA_URL } from './schema.ts';
 
 export interface CreateOptions {
-  /** Paths; an artifact is called by the last part of its path. */
+  /** Paths; the last part of a path becomes the artifact's name. */
   files: readonly string[];
   tag?: string | undefined;
-  /** Milliseconds since 1970, as {@link buildTime} tells. */
+  /** Milliseconds since 1970, as {@link buildTime} returns it. */
   time: number;
   /** The program to hash with (see `hashFiles`). */
   worker: string;
-  /** Told bytes so far, and bytes to be hashed. */
+  /** Called with the bytes so far, and the bytes to be hashed. */
   progress: (bytes: number, total: number) => void;
 }
 
@@ -48,7 +48,7 @@ export async function createManifest(options: CreateOptions): Promise<{ manifest
     project: PROJECT,
     ...(tag === undefined ? {} : { tag }),
     generated_at: dateTime(time),
-    // by code unit, not by any language's rules: these differ between machines
+    // by code unit: the collation of a locale differs between machines
     artifacts: artifacts.sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
   const bytes = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
@@ -63,9 +63,9 @@ export async function createManifest(options: CreateOptions): Promise<{ manifest
 }
 
 /**
- * The time a build claims: `SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else now.
+ * The build's time: `SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else now.
  * @returns milliseconds since 1970
- * @throws UsageError on a value that is no such number
+ * @throws UsageError when the variable is not such a number
  */
 export function buildTime(env: NodeJS.ProcessEnv, now: number): number {
   const text = env.SOURCE_DATE_EPOCH;

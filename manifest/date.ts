@@ -1,4 +1,4 @@
-// Dates as the manifest and its sidecar carry them: RFC 3339 date-time, which JSON Schema's format "date-time" names.
+// Parses and formats the dates of manifest and sidecar: RFC 3339 date-time, as in JSON Schema's format "date-time".
 
 const FORM = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 

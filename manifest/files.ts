@@ -1,8 +1,8 @@
-// Small files in and out: read whole under a cap, written whole or not at all.
+// Reads small files under a size limit, and writes files whole or not at all.
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { errno, Refusal, type RefusalCode, reason } from './refusals.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import { errno, Refusal, type RefusalCode, reason } from './errors.ts';
 
 const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY } = fs.constants;
 
@@ -14,11 +14,11 @@ const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY
  * @throws Refusal `input-unreadable` (with its `cause`), `input-not-regular`, `tooLarge`
  */
 export function readSmall(path: string, what: string, limit: number, tooLarge: RefusalCode): Buffer {
-  return openForReading(path, what, fd => readUpTo(fd, path, what, limit, tooLarge));
+  return openForReading(path, what, fd => readUpTo(fd, limit, tooLarge, `${what} ${path}`));
 }
 
 /**
- * Reads a private key's file, which nobody but its owner may be able to read.
+ * Reads a private key's file, which only its owner may be able to read.
  * @throws Refusal `key-exposed`, `key-invalid` (too large), and those of {@link readSmall}
  */
 export function readSecret(path: string): Buffer {
@@ -27,10 +27,10 @@ export function readSecret(path: string): Buffer {
       const rights = (mode & 0o777).toString(8).padStart(3, '0');
       throw new Refusal(
         'key-exposed',
-        `Others than its owner have rights on the private key ${path} (mode ${rights}).`,
+        `Other users than its owner can access the private key ${path} (mode ${rights}).`,
       );
     }
-    return readUpTo(fd, path, 'private key', KEY_LIMIT, 'key-invalid');
+    return readUpTo(fd, KEY_LIMIT, 'key-invalid', `private key ${path}`);
   });
 }
 
@@ -49,7 +49,7 @@ export interface WriteOptions {
 
 /**
  * Writes a file so that, whenever the process or the machine stops, the old content or the new one is there. (Written
- * here and not with write-file-atomic, which can't refuse to overwrite, and does not make the rename durable.)
+ * here and not with write-file-atomic, which cannot refuse to overwrite, and does not make the rename durable.)
  * @throws Refusal `output-failed`, `output-exists`
  */
 export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: WriteOptions): void {
@@ -58,7 +58,7 @@ export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: W
   try {
     // a rename would replace the link, the pipe or the device itself
     if (replace && fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() === false)
-      throw new Error('it is no regular file');
+      throw new Error('it is not a regular file');
     removeLeftovers(directory, basename(path));
     temporary = join(directory, `.${basename(path)}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`);
     const fd = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
@@ -75,18 +75,25 @@ export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: W
     if (errno(cause) === 'EEXIST' && !replace) throw new Refusal('output-exists', `${path} exists already.`, { cause });
     throw new Refusal('output-failed', `${path} can't be written: ${reason(cause)}.`, { cause });
   } finally {
-    // after a rename there is none
+    // after a rename there is none left
     if (temporary) fs.rmSync(temporary, { force: true });
   }
 }
 
-/** What a killed run left beside the file; told from a run that is still at work by its process. */
+/** Removes the temporary files of runs that were killed; the pid in the name shows whether a run is still at work. */
 function removeLeftovers(directory: string, name: string): void {
   for (const entry of fs.readdirSync(directory)) {
     if (!entry.startsWith(`.${name}.`)) continue;
     const pid = /^(\d+)\.[0-9a-f]{12}\.tmp$/.exec(entry.slice(name.length + 2))?.[1];
     if (pid && !fs.existsSync(`/proc/${pid}`)) fs.rmSync(join(directory, entry), { force: true });
   }
+}
+
+/** Whether two paths lead to one file. */
+export function sameFile(a: string, b: string): boolean {
+  if (resolve(a) === resolve(b)) return true;
+  const [x, y] = [a, b].map(path => fs.statSync(path, { throwIfNoEntry: false }));
+  return x !== undefined && y !== undefined && x.ino === y.ino && x.dev === y.dev;
 }
 
 function syncDirectory(directory: string): void {
@@ -101,7 +108,7 @@ function syncDirectory(directory: string): void {
 function openForReading<T>(path: string, what: string, read: (fd: number, stat: fs.Stats) => T): T {
   let fd: number | undefined;
   try {
-    // a pipe without a writer must not be waited for
+    // O_NONBLOCK: opening a pipe that has no writer must not hang
     fd = fs.openSync(path, O_RDONLY | O_NONBLOCK);
     const stat = fs.fstatSync(fd);
     if (!stat.isFile()) throw new Refusal('input-not-regular', `The ${what} ${path} is not a regular file.`);
@@ -114,8 +121,8 @@ function openForReading<T>(path: string, what: string, read: (fd: number, stat: 
   }
 }
 
-/** Stops one byte after the limit, whatever size the file claims. */
-function readUpTo(fd: number, path: string, what: string, limit: number, tooLarge: RefusalCode): Buffer {
+/** Reads to the end, but at most one byte beyond the limit: the size that a file reports can be wrong. */
+function readUpTo(fd: number, limit: number, tooLarge: RefusalCode, what: string): Buffer {
   const buffer = Buffer.alloc(limit + 1);
   let length = 0;
   while (length < buffer.length) {
@@ -123,5 +130,5 @@ function readUpTo(fd: number, path: string, what: string, limit: number, tooLarg
     if (read === 0) return buffer.subarray(0, length);
     length += read;
   }
-  throw new Refusal(tooLarge, `The ${what} ${path} has more than ${limit} bytes.`);
+  throw new Refusal(tooLarge, `The ${what} has more than ${limit} bytes.`);
 }

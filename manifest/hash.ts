@@ -1,4 +1,4 @@
-// Hashes many files on two cores: two threads that each take the largest file left, since a file keeps one core busy.
+// Hashes many files with two threads; each takes the largest file left, because one file keeps one core busy.
 import { parentPort, Worker } from 'node:worker_threads';
 import { CHUNK, digest, type Outcome } from './artifact.ts';
 
@@ -22,7 +22,7 @@ interface Shared {
 const WORTH_A_THREAD = 32 * 1024 * 1024;
 
 /**
- * Hashes files, on this thread and a second one: this one begins while the other starts.
+ * Hashes files, on this thread and a second one: this thread begins while the other one starts.
  * @param worker the program file to run as a thread, which must end up in {@link serveHashing}
  * @returns one outcome for each job, in the same order
  */
@@ -46,18 +46,18 @@ export async function hashFiles(jobs: readonly Job[], worker: string, progress: 
   const total = jobs.reduce((sum, { size }) => sum + size, 0);
   const thread = jobs.length > 1 && total > WORTH_A_THREAD ? runThread(worker, shared, take) : undefined;
   hashRemaining(shared, take, report);
-  // the other one may still be at its last file
+  // the other thread may still be hashing its last file
   const timer = setInterval(report, 100);
   await thread;
   clearInterval(timer);
-  // a thread that could not start, or died (limits on processes and memory exist), costs time only
+  // when the thread could not start or died (limits on processes and memory), its files are hashed here
   const buffer = Buffer.allocUnsafeSlow(CHUNK);
   for (const index of order) outcomes[index] ??= hashOne(jobs[index]!, buffer, report);
   progress(total);
   return outcomes;
 }
 
-/** A thread's whole life: hashes until no job is left. */
+/** Runs in the second thread: hashes until no job is left. */
 export function serveHashing(shared: unknown): void {
   const port = parentPort!;
   hashRemaining(shared as Shared, (index, outcome) => port.postMessage([index, outcome]));
@@ -85,7 +85,7 @@ function hashOne({ path, size }: Job, buffer: Buffer, chunk: (read: number) => v
   return step.value;
 }
 
-/** Resolves when the thread is gone, for whatever reason. */
+/** Resolves when the thread has ended, also when it failed. */
 function runThread(file: string, shared: Shared, done: (index: number, outcome: Outcome) => void): Promise<void> {
   return new Promise(resolve => {
     const thread = new Worker(file, { workerData: shared });

@@ -1,5 +1,5 @@
-// Entry of `culvert-manifest`, and of its own threads: a thread runs this file again. What each needs is
-// loaded by each, since a thread with the command line in it would cost twice the memory.
+// Starts `culvert-manifest`, and its hashing thread, which runs this file again. Each loads only what it needs: a thread
+// that also loaded the command line would take twice the memory.
 import { isMainThread, workerData } from 'node:worker_threads';
 
 declare const __VERSION__: string | undefined;
@@ -11,7 +11,7 @@ async function main(): Promise<void> {
     const { serveHashing } = await import('./hash.ts');
     return serveHashing(workerData);
   }
-  const { run } = await import('./program.ts');
+  const { run } = await import('./cli/program.ts');
   await run(process.argv.slice(2), {
     env: process.env,
     now: Date.now,

@@ -1,10 +1,11 @@
-// The release manifest's one definition: types, validation and the published JSON Schema all derive from it.
+// Defines the release manifest; types, validation and the published JSON Schema derive from it.
 import * as z from 'zod/mini';
+import project from '../data/project.json' with { type: 'json' };
 import { isDateTime } from './date.ts';
 
 export const PROJECT = 'culvert';
-/** The schema's address, and so the constant that every manifest names. No site stands there yet. */
-export const SCHEMA_URL = 'https://culvert.example/schemas/release-manifest.v1.json';
+/** The schema's address, which every manifest names. There is no site at it yet. */
+export const SCHEMA_URL = `${project.schemas}/release-manifest.v1.json`;
 export const MANIFEST_NAME = 'release-manifest.v1.json';
 export const SIDECAR_NAME = `${MANIFEST_NAME}.sig`;
 

@@ -1,86 +1,93 @@
-// The only way to a release that may be applied: the signature over bytes first, then the schema, then age and channel.
-import { verify as verifySignature } from 'node:crypto';
+// Verifies a release that may be applied: first the signatures over its bytes, then the schema, then age and channel.
 import lt from 'semver/functions/lt.js';
 import valid from 'semver/functions/valid.js';
 import { instant } from './date.ts';
-import { parseJson } from './json.ts';
-import { pinnedKeys, type VerifyKey } from './keys.ts';
-import { MANIFEST_LIMIT, readManifest } from './read.ts';
-import { printable, Refusal, reason } from './refusals.ts';
-import { RELEASE_KEYS } from './release-keys.ts';
+import { printable, Refusal, reason } from './errors.ts';
+import { MANIFEST_LIMIT, readManifest } from './parse-manifest.ts';
 import { type Manifest, violations } from './schema.ts';
-import { type Channel, SIDECAR_LIMIT, Statement, signedBytes, splitSidecar } from './sidecar.ts';
+import { pinnedKeys } from './signing/keys.ts';
+import { RELEASE_KEYS, RELEASE_THRESHOLD } from './signing/release-keys.ts';
+import { type Channel, Statement } from './signing/sidecar.ts';
+import { checkSignatures, newlyRevoked, type Trust } from './signing/signatures.ts';
+import { parseJson } from './strict-json.ts';
 
-export { type ArtifactFault, checkArtifact } from './artifact.ts';
-export { MANIFEST_LIMIT } from './read.ts';
-export { Refusal } from './refusals.ts';
-export { type Channel, SIDECAR_LIMIT } from './sidecar.ts';
+export { checkArtifact } from './artifact.ts';
+export { Refusal } from './errors.ts';
+export { MANIFEST_LIMIT } from './parse-manifest.ts';
+export { type Channel, SIDECAR_LIMIT } from './signing/sidecar.ts';
+export type { Trust } from './signing/signatures.ts';
 
 declare const verified: unique symbol;
 
-/** A release whose signature, schema, serial, expiry and channel have been checked. Only `verifySidecar` makes one. */
+/** A release whose signatures, schema, serial, expiry and channel have been checked. Only `verifySidecar` makes one. */
 export interface Verified {
   readonly [verified]: true;
   readonly manifest: Readonly<Manifest>;
   /** The release's version: the manifest's tag without a leading v. */
   readonly version: string;
-  /** To be remembered, once this release is installed, as the `lastSerial` of the next check. */
+  /** To be recorded as the `lastSerial` of the next check. */
   readonly serial: number;
   readonly expiresAt: string;
   readonly channel: Channel;
   readonly minimumVersion: string;
-  readonly signer: { readonly id: string; readonly name: string };
+  readonly signers: readonly { readonly id: string; readonly name: string }[];
+  /** Ids of the trusted keys that this release revokes for the first time: to be recorded, and `serial` with them. */
+  readonly revoked: readonly string[];
 }
 
-/** What a release is held against. What is left out is not checked; an updater leaves nothing out. */
-export interface Expectations {
-  keys: readonly VerifyKey[];
+/** What a release is compared with. What is left out is not checked; an updater leaves nothing out. */
+export interface Expectations extends Trust {
   /** Milliseconds since 1970. */
   now: number;
-  /** The serial of the last release that was accepted. The same again is fine, a lower one is a rollback. */
+  /** The highest serial that was accepted. The same again is fine, a lower one is a rollback. */
   lastSerial?: number | undefined;
   channels?: readonly Channel[] | undefined;
   /** The version that is installed. */
   installed?: string | undefined;
 }
 
-/** No release is valid for longer, so that a slip of the pen can't make one valid for ever. */
-export const LONGEST_LIFE_DAYS = 400;
+/** No release is valid for longer, so that a typing error cannot make one valid forever. */
+const LONGEST_LIFE_DAYS = 400;
 const DAY = 86_400_000;
-/** Clocks differ; what claims to be made later than this is not from here, or the clock was turned back. */
+/** How far the clocks of the signer and of this machine may differ. */
 const CLOCK_TOLERANCE = DAY;
 
-/** The keys that this build trusts to sign a release. */
-export function releaseKeys(): VerifyKey[] {
-  return pinnedKeys(RELEASE_KEYS);
+/** The keys that this build trusts to sign a release, and how many of them have to. */
+export function releaseTrust(): Trust {
+  return { keys: pinnedKeys(RELEASE_KEYS), threshold: RELEASE_THRESHOLD };
 }
 
 /**
- * Verifies a release: the signature over the exact bytes before anything is parsed, then everything it says.
+ * Verifies a release: the signatures over the exact bytes before anything is parsed, then everything it says.
  * @param manifest the bytes of `release-manifest.v1.json`
  * @param sidecar the bytes of `release-manifest.v1.json.sig`; `undefined` when there is none
- * @throws Refusal `unsigned`, `sidecar-too-large`, `sidecar-malformed`, `key-unknown`, `signature-invalid`,
- *   `sidecar-invalid`, `expired`, `not-yet-valid`, `serial-older`, `channel-other`, `tag-not-version`, `version-older`,
- *   `version-unreachable`, and those of `readManifest`
+ * @throws Refusal `unsigned`, `sidecar-too-large`, `sidecar-malformed`, `key-unknown`, `key-revoked`,
+ *   `signature-invalid`, `signatures-missing`, `sidecar-invalid`, `expired`, `not-yet-valid`, `serial-future`,
+ *   `serial-older`, `channel-other`, `tag-not-version`, `version-older`, `version-unreachable`, and those of
+ *   `readManifest`
  */
 export function verifySidecar(manifest: Uint8Array, sidecar: Uint8Array | undefined, expected: Expectations): Verified {
   if (!sidecar) throw new Refusal('unsigned', 'The manifest has no signature.');
   if (manifest.length > MANIFEST_LIMIT) readManifest(manifest); // refuses
-  const { signer, statementBytes } = checkSignature(manifest, sidecar, expected.keys);
-  const statement = readStatement(statementBytes);
+  const { signers, statement: bytes } = checkSignatures(manifest, sidecar, expected);
+  const statement = readStatement(bytes);
   const parsed = readManifest(manifest);
   const version = checkStatement(statement, parsed);
-  checkAge(statement, parsed, expected);
+  const revoked = newlyRevoked(statement, signers, expected);
+  checkAge(statement, parsed, expected.now);
+  checkSerial(statement, revoked.length > 0, expected);
   checkFit(statement, version, expected);
-  return Object.freeze({
+  const release: Omit<Verified, typeof verified> = {
     manifest: parsed,
     version,
     serial: statement.serial,
     expiresAt: statement.expires_at,
     channel: statement.channel,
     minimumVersion: statement.minimum_version,
-    signer: { id: signer.id, name: signer.name },
-  }) as Verified;
+    signers: signers.map(({ id, name }) => ({ id, name })),
+    revoked,
+  };
+  return Object.freeze(release) as Verified;
 }
 
 /**
@@ -107,25 +114,6 @@ export function checkStatement(statement: Statement, manifest: Manifest): string
   return version;
 }
 
-function checkSignature(manifest: Uint8Array, bytes: Uint8Array, keys: readonly VerifyKey[]) {
-  if (bytes.length > SIDECAR_LIMIT) {
-    throw new Refusal('sidecar-too-large', `The sidecar has ${bytes.length} bytes; the limit is ${SIDECAR_LIMIT}.`);
-  }
-  const sidecar = splitSidecar(bytes);
-  if (!sidecar) throw new Refusal('sidecar-malformed', 'The sidecar does not begin with a line of signature.');
-  const { keyId, signature, statement } = sidecar;
-  const signer = keys.find(({ id }) => id === keyId);
-  if (!signer) {
-    const known = keys.length === 0 ? 'this build pins no release key yet' : `known: ${keys.map(k => k.id).join(', ')}`;
-    throw new Refusal('key-unknown', `The release is signed with the key ${keyId}, which is not trusted (${known}).`);
-  }
-  if (!verifySignature(null, signedBytes(keyId, statement, manifest), signer.key, signature)) {
-    const both = 'manifest or sidecar have been changed, or do not belong together';
-    throw new Refusal('signature-invalid', `The signature does not fit: ${both}.`);
-  }
-  return { signer, statementBytes: statement };
-}
-
 function readStatement(bytes: Uint8Array): Statement {
   let value: unknown;
   try {
@@ -139,18 +127,25 @@ function readStatement(bytes: Uint8Array): Statement {
   throw new Refusal('sidecar-invalid', `The signed statement breaks its schema: ${what}.`);
 }
 
-function checkAge(statement: Statement, manifest: Manifest, { now, lastSerial }: Expectations): void {
+function checkAge(statement: Statement, manifest: Manifest, now: number): void {
   if (instant(manifest.generated_at) > now + CLOCK_TOLERANCE) {
     throw new Refusal('not-yet-valid', `The release was made in the future, at ${manifest.generated_at}.`);
   }
   if (instant(statement.expires_at) <= now) {
     throw new Refusal('expired', `The release expired at ${statement.expires_at}.`);
   }
-  if (lastSerial !== undefined && statement.serial < lastSerial) {
-    throw new Refusal(
-      'serial-older',
-      `The release has serial ${statement.serial}; serial ${lastSerial} was seen before.`,
-    );
+}
+
+/**
+ * A serial is at most the time in seconds, so that no signer can use up the numbers and lock out later releases.
+ * A release that revokes a key starts the count again, because the stolen key may have raised it (TUF, section 5.3.11).
+ */
+function checkSerial({ serial }: Statement, revokes: boolean, { now, lastSerial }: Expectations): void {
+  if (serial * 1000 > now + CLOCK_TOLERANCE) {
+    throw new Refusal('serial-future', `The release has serial ${serial}, which is later than the time in seconds.`);
+  }
+  if (lastSerial !== undefined && serial < lastSerial && !revokes) {
+    throw new Refusal('serial-older', `The release has serial ${serial}; serial ${lastSerial} was seen before.`);
   }
 }
 

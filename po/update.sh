@@ -4,11 +4,17 @@
 cd "$(dirname "$0")/.."
 pot=po/culvert.pot
 out=$pot
-[ "$1" != --check ] || { out=$(mktemp); trap 'rm -f "$out"' EXIT; }
+[ "$1" != --check ] || { out=$(mktemp); }
 options="--from-code=UTF-8 --package-name=culvert --add-comments=Translators --no-wrap --sort-by-file --add-location=file -o $out"
 rm -f "$out"
-grep '\.ts$' po/POTFILES | xgettext -f - -L JavaScript -k -k_ -kngettext:1,2 $options
-grep -v '\.ts$' po/POTFILES | xgettext -f - -j $options
+# xgettext loses its place in JSX, so these files are read as the JavaScript that they become
+plain=$(mktemp -d)
+trap 'rm -rf "$plain"; [ "$out" = "$pot" ] || rm -f "$out"' EXIT
+# shellcheck disable=SC2046
+node_modules/.bin/esbuild $(grep '\.tsx$' po/POTFILES) --outdir="$plain" --outbase=. --out-extension:.js=.tsx \
+  --jsx=transform --charset=utf8 --log-level=error
+grep '\.tsx\?$' po/POTFILES | xgettext -f - -D "$plain" -D . -L JavaScript -k -k_ -kN_ -kmessage -kngettext:1,2 $options
+grep -v '\.tsx\?$' po/POTFILES | GETTEXTDATADIRS="$PWD/po" xgettext -f - -j $options
 # the date would make every run a change
 sed -i '/^"POT-Creation-Date:/d' "$out"
 if [ "$1" = --check ]; then

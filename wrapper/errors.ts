@@ -1,4 +1,5 @@
-// One error type for everything a user can act on; it is printed and turned into an exit status in main.ts only.
+// Defines the one error type for what a user can act on, and how the wrapper writes to stderr.
+import { writeSync } from 'node:fs';
 
 /** Exit statuses of the wrapper's own (never an upstream's): 2 for usage, the rest as in sysexits.h. */
 export const EXIT = {
@@ -43,4 +44,13 @@ export function errno(error: unknown): string | undefined {
 /** What went wrong as text, for a sentence that needs a cause. */
 export function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Writes one line to stderr. Never fails, whatever stderr is. */
+export function say(line: string): void {
+  try {
+    writeSync(2, `culvert-wrap: ${line}\n`);
+  } catch {
+    // Nobody reads stderr.
+  }
 }

@@ -1,10 +1,13 @@
-// Entry of both faces: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
+// Starts the program: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { EXIT, WrapError } from './errors.ts';
-import { pathsFor } from './paths.ts';
-import { type Context, run, say } from './run.ts';
-import { endAs, signalForwarding } from './signals.ts';
+import type { Context } from './context.ts';
+import { EXIT, say, WrapError } from './errors.ts';
+import { run } from './run/run.ts';
+import { isTerminal } from './run/upstream/descriptors.ts';
+import { exitLike, signalForwarding } from './run/upstream/signals.ts';
+import { notStored } from './store/files.ts';
+import { pathsFor } from './store/paths.ts';
 
 declare const __VERSION__: string | undefined;
 declare const __FORMAT__: string | undefined;
@@ -20,6 +23,8 @@ const context: Context = {
   catalog: join(dirname(program), 'providers.toml'),
   now: Date.now,
   signals: signalForwarding(),
+  load: () => import('./manage/lazy.ts'),
+  loadPool: () => import('./pool/pooled-run.ts'),
 };
 
 main(process.argv.slice(2)).catch(fail);
@@ -29,12 +34,14 @@ async function main(argv: string[]): Promise<void> {
   const fromShim = calledByShim && cli !== undefined && original !== undefined;
   if (fromShim && mode === 'shim') {
     const end = await run(cli, original, argv.slice(3), context);
-    endAs(end.exit, end.signal);
+    exitLike(end.exit, end.signal);
   }
-  // of an AppImage only the file stays; its AppRun takes a shim's words for what they are
+  // Inside an AppImage only the file path is stable; AppRun forwards shim arguments
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
-  const { runCommands, runAuth } = await import('./manage.ts');
+  // A credential may be typed at once, before the command that asks for it is loaded.
+  if (fromShim && mode === 'auth' && argv[4] === 'add' && isTerminal(0)) process.stdin.setRawMode(true);
+  const { runCommands, runAuth } = await import('./commands/main.ts');
   if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }
@@ -44,7 +51,9 @@ function stable(file: string): string {
   return file.replace(/\/culvert\/versions\/[^/]+(?=\/share\/culvert\/wrap\/[^/]+$)/, '/culvert/current');
 }
 
-function fail(error: unknown): void {
+function fail(thrown: unknown): void {
+  const path = thrown instanceof Error && 'path' in thrown ? String(thrown.path) : 'a file';
+  const error = notStored(path, thrown);
   const known = error instanceof WrapError;
   const message = known ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
   // Behind a shim every argument is the upstream's, so `--json` there is no wish for our errors as JSON.

@@ -1,5 +1,6 @@
 // A typed client of the contract over any transport: Node's sockets, Gio's in GJS, fetch in a browser.
-import type { BodyOf, EventData, EventName, QueryOf, RequestLine, ResponseOf } from './contract.ts';
+import type { BodyOf, Endpoints, EventData, EventName, QueryOf, RequestLine, ResponseOf } from './contract.ts';
+import { splitRequestLine } from './request-line.ts';
 import type { Problem } from './schema.ts';
 
 /** What carries requests. Both methods reject with `Unreachable` when no daemon answers. */
@@ -8,7 +9,7 @@ export interface Transport {
   /** Opens an event stream; decoded text arrives in pieces of any size. */
   stream(path: string, headers: Record<string, string>): Promise<Stream>;
 }
-export interface Reply {
+interface Reply {
   /** HTTP status. */
   status: number;
   etag: string | null;
@@ -31,11 +32,14 @@ export class ApiError extends Error {
   }
 }
 
-/** No daemon answers at the other end. */
+/** No answer came: no daemon runs (`absent`), or one runs and did not answer, or ended the connection (`silent`). */
 export class Unreachable extends Error {
-  constructor(message: string, cause?: unknown) {
+  readonly daemon: 'absent' | 'silent';
+
+  constructor(message: string, cause?: unknown, daemon: Unreachable['daemon'] = 'absent') {
     super(message, { cause });
     this.name = 'Unreachable';
+    this.daemon = daemon;
   }
 }
 
@@ -45,17 +49,23 @@ type Arguments<L extends RequestLine> = (BodyOf<L> extends undefined ? object : 
   (QueryOf<L> extends undefined ? object : { query?: QueryOf<L> }) & { ifMatch?: string };
 type Optional<A> = object extends A ? [args?: A] : [args: A];
 
+/** Endpoints that do not answer JSON. */
+type TextLine = { [L in RequestLine]: Endpoints[L] extends { kind: 'metrics' } ? L : never }[RequestLine];
+
 export interface Client {
   /**
    * Calls an endpoint by its request line: `call('POST /api/action', {body: {action: 'connect'}})`.
    * @throws ApiError for a problem document, Unreachable when no daemon answers.
    */
   call<L extends RequestLine>(line: L, ...args: Optional<Arguments<L>>): Promise<ResponseOf<L>>;
+  /** Calls an endpoint whose answer is text, and returns it as it is. @throws as `call` */
+  text(line: TextLine): Promise<string>;
   /**
    * Opens the event stream. It ends when the server does, and throws Unreachable when the connection breaks.
+   * @param only the events that are wanted; the stream then starts with their present values instead of a snapshot.
    * @param lastEventId id of the last event seen, to have what was missed replayed instead of a snapshot.
    */
-  events(lastEventId?: string): Promise<{ events: AsyncIterable<Event>; close(): void }>;
+  events(lastEventId?: string, only?: readonly EventName[]): Promise<{ events: AsyncIterable<Event>; close(): void }>;
 }
 
 /** A client over `transport`; stateless, share it freely. */
@@ -67,7 +77,7 @@ export function createClient(transport: Transport): Client {
         query?: Record<string, string>;
         ifMatch?: string;
       };
-      const [method, path] = line.split(' ') as [string, string];
+      const { method, path } = splitRequestLine(line);
       const headers: Record<string, string> = { accept: 'application/json' };
       if (body !== undefined) headers['content-type'] = 'application/json';
       if (ifMatch) headers['if-match'] = ifMatch;
@@ -80,8 +90,14 @@ export function createClient(transport: Transport): Client {
       if (reply.status >= 400) throw failure(reply.status, reply.body);
       return JSON.parse(reply.body) as never;
     },
-    async events(lastEventId) {
-      const stream = await transport.stream('/api/events', {
+    async text(line) {
+      const { method, path } = splitRequestLine(line);
+      const reply = await transport.request(method, path, {});
+      if (reply.status >= 400) throw failure(reply.status, reply.body);
+      return reply.body;
+    },
+    async events(lastEventId, only) {
+      const stream = await transport.stream(`/api/events${queryString(only && { only: only.join(',') })}`, {
         accept: 'text/event-stream',
         ...(lastEventId ? { 'last-event-id': lastEventId } : {}),
       });

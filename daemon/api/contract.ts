@@ -1,5 +1,7 @@
 // The contract: every endpoint by its request line, and every event. Server, clients and OpenAPI derive from it.
 import * as z from 'zod/mini';
+import * as d from './doctor.ts';
+import * as p from './pairing.ts';
 import * as s from './schema.ts';
 
 export interface Endpoint {
@@ -11,12 +13,16 @@ export interface Endpoint {
   problems?: readonly s.ProblemCode[];
   /** Answers carry an ETag. */
   etag?: true;
-  /** `stream`: server-sent events; `response` is then the first event's data. */
-  kind?: 'stream';
+  /**
+   * `stream`: server-sent events; `response` is then the first event's data. `metrics`: OpenMetrics text, which `response`
+   * is.
+   */
+  kind?: 'stream' | 'metrics';
 }
 
 const Digits = z.string().check(z.regex(/^\d{1,15}$/));
 const Flag = z.enum(['0', '1']);
+const CheckIds = z.string().check(z.regex(/^[a-z0-9-]{1,64}(,[a-z0-9-]{1,64}){0,63}$/));
 
 /** A mutation of the tunnel: what a blocked state, a failing or a hanging tunnel CLI answers. */
 const tunnelProblems = [
@@ -35,6 +41,16 @@ const tunnelProblems = [
   'busy',
 ] as const satisfies readonly s.ProblemCode[];
 
+/** A change that is taken back unless it is confirmed. */
+const changeProblems = ['previous-unknown', 'state-not-writable'] as const satisfies readonly s.ProblemCode[];
+const routesProblems = [
+  'document-invalid',
+  'routes-failed',
+  'precondition-failed',
+  ...changeProblems,
+  ...tunnelProblems,
+] as const satisfies readonly s.ProblemCode[];
+
 const killSwitchProblems = [
   'killswitch-not-installed',
   'killswitch-denied',
@@ -47,28 +63,90 @@ const updateProblems = [
   'busy',
 ] as const satisfies readonly s.ProblemCode[];
 
+/** Data of each event of `GET /api/events`; `id:` is the revision. */
+export const events = {
+  snapshot: s.Snapshot,
+  status: s.Status,
+  settings: s.Settings,
+  tunnel: s.Tunnel,
+  splitTunnel: s.SplitTunnel,
+  account: s.AccountSummary,
+  tunnelCli: s.TunnelCli,
+  killSwitch: s.KillSwitch,
+  config: s.ConfigResponse,
+  log: s.LogEntry,
+  update: s.UpdateCheck,
+  doctor: d.DoctorProgress,
+  options: s.Options,
+  diagnosis: z.nullable(d.Diagnosis),
+  remoteAccess: z.nullable(s.RemoteAccess),
+  changes: z.array(s.Change),
+  reminder: s.Snapshot.shape.reminder,
+  routes: s.RoutesProgress,
+  accounts: s.ToolAccounts,
+  history: s.HistoryCleared,
+  gap: z.object({ revision: z.int() }),
+  bye: z.object({ reason: z.string() }),
+} as const;
+export type EventName = keyof typeof events;
+export type EventData<N extends EventName> = z.infer<(typeof events)[N]>;
+/** Names of events, separated by commas. */
+const EventNames = z.string().check(z.regex(namesOf(Object.keys(events))));
+
 export const endpoints = {
   'GET /api/health': { summary: 'Whether the daemon answers, and on what it stands', response: s.Health },
   'GET /api/version': { summary: 'Versions of the daemon, its API, Node and the tunnel CLI', response: s.Version },
+  'GET /api/session': { summary: 'What the sender of this request may do', response: p.Session },
+  'POST /api/pair/code': {
+    summary:
+      'Make a one-time code that pairs a device on another machine, valid for five minutes; only on this machine',
+    body: p.PairCodeRequest,
+    response: p.PairCodeResponse,
+    problems: ['local-only', 'remote-access-off'],
+  },
+  'POST /api/pair': {
+    summary: 'Pair the sending device with a code; the response sets the cookie that the device is known by',
+    body: p.PairRequest,
+    response: p.PairResponse,
+    problems: ['pairing-code-wrong', 'remote-access-off'],
+  },
+  'GET /api/devices': {
+    summary: 'The paired devices; only on this machine',
+    response: p.PairedDevices,
+    problems: ['local-only', 'remote-access-off'],
+  },
+  'POST /api/devices/revoke': {
+    summary: 'Revoke a paired device, and close what it has open; only on this machine',
+    body: p.RevokeRequest,
+    response: p.PairedDevices,
+    problems: ['local-only', 'device-not-found', 'remote-access-off'],
+  },
   'GET /api/snapshot': {
     summary: 'Everything a client shows; what went stale is read again first, everything with `fresh=1`',
     query: z.strictObject({ fresh: z.optional(Flag) }),
     response: s.Snapshot,
     etag: true,
   },
-  'GET /api/account': { summary: 'The registration of this device', response: s.Account },
+  'GET /api/account': {
+    summary: 'The registration of this device',
+    response: s.Account,
+    problems: ['cli-missing', 'service-stopped', 'terms-not-accepted', 'not-authorized', 'tunnel-cli-failed'],
+  },
   'POST /api/action': {
-    summary: 'Perform an action; the reply says that the tunnel CLI accepted, the new state arrives as an event',
+    summary:
+      'Perform an action; the reply says that the tunnel CLI accepted, the new state arrives as an event. ' +
+      'With `confirmWithin` (seconds) the previous value returns unless the change is confirmed, with `forSeconds` it returns in any case',
     body: s.ActionRequest,
     response: s.ActionResponse,
-    problems: tunnelProblems,
+    problems: [...tunnelProblems, ...changeProblems],
   },
   'GET /api/killswitch': { summary: 'State of the kill switch, measured', response: s.KillSwitchResponse },
   'POST /api/killswitch': {
-    summary: 'Set the kill switch; the reply is the state measured afterwards',
+    summary:
+      'Set the kill switch; the reply is the state measured afterwards. With `confirmWithin` (seconds) the root service sets the previous value again unless the change is confirmed',
     body: s.KillSwitchRequest,
     response: s.KillSwitchResponse,
-    problems: killSwitchProblems,
+    problems: [...killSwitchProblems, 'unsupported-by-cli'],
   },
   'POST /api/killswitch/pause': {
     summary: 'Lift the block for some seconds, timed by the root service; 0 ends the pause',
@@ -99,13 +177,14 @@ export const endpoints = {
     summary: 'The redacted log of commands given to the tunnel CLI',
     query: z.strictObject({ since: z.optional(Digits), limit: z.optional(Digits) }),
     response: s.Logs,
-    problems: ['invalid-query'],
   },
   'GET /api/events': {
-    summary: 'Live events; starts with the whole snapshot, or replays after `Last-Event-ID`',
+    summary:
+      'Live events; starts with the whole snapshot and the configuration, or replays after `Last-Event-ID`. ' +
+      'With `only`, the named events alone; it then starts with the present value of each named part. With `brief=1`, snapshots and log entries of reads come without what the tunnel CLI printed',
+    query: z.strictObject({ only: z.optional(EventNames), brief: z.optional(Flag) }),
     response: s.Snapshot,
     kind: 'stream',
-    problems: ['busy'],
   },
   'GET /api/apps': { summary: 'Apps of this desktop, and how each takes the local proxy', response: s.Apps },
   'POST /api/apps/proxy-launcher': {
@@ -119,6 +198,7 @@ export const endpoints = {
       'proxy-not-enabled',
       'proxy-not-answering',
       'proxy-not-verified',
+      'config-not-writable',
     ],
   },
   'POST /api/apps/shortcut': {
@@ -145,6 +225,141 @@ export const endpoints = {
     response: s.UpdateResponse,
     problems: updateProblems,
   },
+  'GET /api/why': {
+    summary:
+      'Whether an address, a host or a URL would go through the tunnel, what decides that, and what the kernel says',
+    query: z.strictObject({ target: z.string().check(z.minLength(1), z.maxLength(2048)) }),
+    response: s.Why,
+  },
+  'GET /api/routes': {
+    summary: 'The split tunnel as a document, with the origin of each entry',
+    response: s.Routes,
+    problems: ['routes-failed', ...tunnelProblems],
+  },
+  'POST /api/routes/preview': {
+    summary: 'What a document would change, its mistakes, and what to be warned of; nothing is changed',
+    body: s.RoutesPreviewRequest,
+    response: s.RoutesPreview,
+    problems: ['routes-failed', ...tunnelProblems],
+  },
+  'POST /api/routes': {
+    summary:
+      'Set the split tunnel to a document, or leave it as it is. Progress comes as `routes` events; the reply comes when the list is set, which takes minutes for thousands of entries',
+    body: s.RoutesRequest,
+    response: s.RoutesResponse,
+    problems: routesProblems,
+  },
+  'POST /api/routes/undo': {
+    summary: 'Go back to the document before; again, to the one before that',
+    body: s.RoutesUndoRequest,
+    response: s.RoutesResponse,
+    problems: [...routesProblems, 'nothing-to-undo'],
+  },
+  'GET /api/routes/history': {
+    summary: 'The last 20 documents, newest first; with `id`, this one with its text',
+    query: z.strictObject({ id: z.optional(Digits) }),
+    response: s.RoutesHistory,
+    problems: ['not-found'],
+  },
+  'GET /api/routes/presets': {
+    summary: 'Entries for the networks of this machine: its links, containers, virtual machines, Tailscale',
+    response: s.RoutesPresets,
+  },
+  'GET /api/settings/export': {
+    summary: "The tunnel's settings, routes and Culvert's own configuration as TOML, without secrets",
+    response: s.SettingsExport,
+  },
+  'POST /api/settings/diff': {
+    summary: 'What a file of settings would change, and what this machine or version lacks; nothing is changed',
+    body: s.SettingsDiffRequest,
+    response: s.SettingsDiff,
+    problems: ['routes-failed', ...tunnelProblems],
+  },
+  'POST /api/settings/apply': {
+    summary: 'Set what a file of settings has, or change nothing; what this machine or version lacks is left out',
+    body: s.SettingsApplyRequest,
+    response: s.SettingsDiff,
+    problems: ['key-not-settable', 'config-broken', ...routesProblems],
+  },
+  'POST /api/settings/undo': {
+    summary: 'Set what was set before the last file of settings',
+    body: s.SettingsUndoRequest,
+    response: s.SettingsDiff,
+    problems: ['nothing-to-undo', 'key-not-settable', 'config-broken', ...routesProblems],
+  },
+  'GET /api/accounts': {
+    summary:
+      'The accounts that culvert-wrap holds for command-line tools, without credentials. For two minutes after each request, changes come as `accounts` events; also while a stream with `only=accounts` is open',
+    response: s.ToolAccounts,
+  },
+  'POST /api/accounts': {
+    summary:
+      'Have culvert-wrap change accounts or shims, or ask the providers what is left; the reply is the state afterwards',
+    body: s.ToolAccountsChange,
+    response: s.ToolAccounts,
+    problems: ['wrapper-refused', 'wrapper-failed'],
+  },
+  'GET /api/history': {
+    summary:
+      'Changes of the state, samples of the figures and totals. `since` and `until` take a duration back from now (`2d`) or a time; `next` is the `cursor` of the next page',
+    query: s.HistoryQuery,
+    response: s.History,
+  },
+  'POST /api/history/clear': {
+    summary: 'Delete the history; a `history` event tells every client',
+    body: s.Empty,
+    response: s.HistoryClearResponse,
+    problems: ['state-not-writable'],
+  },
+  'GET /api/metrics': {
+    summary:
+      'Metrics of the tunnel, the kill switch, the checks, the API and the accounts of tools, as OpenMetrics text; only with `metrics.enabled`. Counters begin with the first request',
+    response: z.string(),
+    problems: ['not-found'],
+    kind: 'metrics',
+  },
+  'POST /api/changes/confirm': {
+    summary: 'Keep a change that would be taken back; without a subject, every unconfirmed one',
+    body: s.ChangeRequest,
+    response: s.Changes,
+    problems: ['nothing-pending', 'state-not-writable', ...killSwitchProblems],
+  },
+  'POST /api/changes/revert': {
+    summary: 'Take a change back now that would be taken back later; without a subject, every one',
+    body: s.ChangeRequest,
+    response: s.Changes,
+    problems: ['nothing-pending', 'routes-failed', ...changeProblems, ...killSwitchProblems, ...tunnelProblems],
+  },
+  'POST /api/changes/extend': {
+    summary: 'Let a change that holds for a while end later, or earlier',
+    body: s.ExtendRequest,
+    response: s.Changes,
+    problems: ['nothing-pending', 'state-not-writable'],
+  },
+  'GET /api/doctor': {
+    summary:
+      'Run the checks; each result also comes as a `doctor` event. `only` takes identifiers separated by commas; nothing leaves this machine without `online=1`',
+    query: z.strictObject({ only: z.optional(CheckIds), online: z.optional(Flag) }),
+    response: d.DoctorReport,
+    problems: ['not-found'],
+  },
+  'POST /api/doctor/fix': {
+    summary: 'Apply the fix of a check as it was shown; the reply has the result of the check afterwards',
+    body: d.DoctorFixRequest,
+    response: d.DoctorFixResponse,
+    problems: ['not-found', 'precondition-failed', 'fix-needs-administrator', 'fix-failed', ...tunnelProblems],
+  },
+  'POST /api/doctor/undo': {
+    summary: 'Take back the last fix',
+    body: s.Empty,
+    response: d.DoctorFixResponse,
+    problems: ['fix-failed', ...tunnelProblems],
+  },
+  'GET /api/doctor/bundle': {
+    summary:
+      'A report to share: results of the checks, versions, state, configuration and command log, redacted. Nothing is sent anywhere',
+    response: d.DoctorBundle,
+  },
   'GET /api/openapi.json': { summary: 'This contract as OpenAPI 3.1', response: z.record(z.string(), z.unknown()) },
 } as const satisfies Record<`${'GET' | 'POST'} /api/${string}`, Endpoint>;
 
@@ -154,26 +369,13 @@ type Get<E, K extends PropertyKey> = E extends { [P in K]: infer T extends z.Zod
 /** The JSON body that a request line takes, or undefined. */
 export type BodyOf<L extends RequestLine> = L extends `POST /api/config/${string}`
   ? s.ConfigPatch
-  : Get<Endpoints[L], 'body'>;
+  : L extends 'POST /api/action'
+    ? s.ActionRequest
+    : Get<Endpoints[L], 'body'>;
 export type QueryOf<L extends RequestLine> = Get<Endpoints[L], 'query'>;
 export type ResponseOf<L extends RequestLine> = Get<Endpoints[L], 'response'>;
 
-/** Data of each event of `GET /api/events`; `id:` is the revision. */
-export const events = {
-  snapshot: s.Snapshot,
-  status: s.Status,
-  settings: s.Settings,
-  stats: s.Tunnel,
-  splitTunnel: s.SplitTunnel,
-  account: s.AccountSummary,
-  tunnelCli: s.TunnelCli,
-  killSwitch: s.KillSwitch,
-  config: s.ConfigResponse,
-  log: s.LogEntry,
-  accounts: z.record(z.string(), z.unknown()),
-  update: s.UpdateCheck,
-  gap: z.object({ revision: z.int() }),
-  bye: z.object({ reason: z.string() }),
-} as const;
-export type EventName = keyof typeof events;
-export type EventData<N extends EventName> = z.infer<(typeof events)[N]>;
+function namesOf(names: string[]): RegExp {
+  const one = `(${names.join('|')})`;
+  return new RegExp(`^${one}(,${one}){0,${names.length - 1}}$`);
+}

@@ -1,12 +1,17 @@
 // The contract as an OpenAPI 3.1 document, derived: nothing about a route is said twice.
 import * as z from 'zod/mini';
-import { type Endpoint, endpoints, events } from './contract.ts';
+import { ACTION_NAMES, ACTIONS, argumentOf } from './actions.ts';
+import { type Endpoint, endpoints, events, type RequestLine } from './contract.ts';
+import { METRICS_TYPE } from './metrics.ts';
+import { splitRequestLine } from './request-line.ts';
 import * as schemas from './schema.ts';
+import { SUBJECT_OF } from './subjects.ts';
 
-/** What every request can be answered, by the guard. */
+/** What every request can be answered, whatever its route. */
 const ALWAYS = [
   'peer-not-allowed',
   'token-required',
+  'device-read-only',
   'host-not-allowed',
   'origin-not-allowed',
   'fetch-site-not-allowed',
@@ -14,6 +19,7 @@ const ALWAYS = [
   'uri-too-long',
   'headers-too-large',
   'request-timeout',
+  'invalid-query',
   'busy',
   'internal-error',
 ] as const satisfies readonly schemas.ProblemCode[];
@@ -23,6 +29,11 @@ const WITH_BODY = [
   'malformed-json',
   'invalid-body',
 ] as const satisfies readonly schemas.ProblemCode[];
+
+const POLICY =
+  'Requests are closed: an unknown key or query parameter is refused. Responses, problems and events are open: fields ' +
+  'may be added, and clients ignore what they do not know. `apiVersion` changes only when something is removed or ' +
+  'changes its meaning. `x-problem-codes` of each route lists every code that it can answer.';
 
 /**
  * The OpenAPI 3.1 document.
@@ -37,8 +48,8 @@ export function openapi(version: string): Record<string, unknown> {
     return name ? { $ref: `#/components/schemas/${name}` } : jsonSchema(schema);
   };
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const [line, endpoint] of Object.entries(endpoints) as [string, Endpoint][]) {
-    const [method, path] = line.split(' ') as [string, string];
+  for (const [line, endpoint] of Object.entries(endpoints) as [RequestLine, Endpoint][]) {
+    const { method, path } = splitRequestLine(line);
     paths[path] ??= {};
     paths[path][method.toLowerCase()] = operation(line, endpoint, reference);
   }
@@ -48,12 +59,16 @@ export function openapi(version: string): Record<string, unknown> {
       title: 'Culvert',
       version,
       summary: 'Local control of an installed Cloudflare WARP client (unofficial)',
+      description: POLICY,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: 'http://127.0.0.1:4173' }],
     paths,
     components: {
-      schemas: Object.fromEntries([...named].map(([schema, name]) => [name, jsonSchema(schema as z.ZodMiniType)])),
+      schemas: {
+        ...Object.fromEntries([...named].map(([schema, name]) => [name, jsonSchema(schema as z.ZodMiniType)])),
+        ActionRequest: actionRequests(),
+      },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'Only for requests from another address.' },
       },
@@ -63,9 +78,9 @@ export function openapi(version: string): Record<string, unknown> {
   };
 }
 
-function operation(line: string, endpoint: Endpoint, reference: (s: z.ZodMiniType) => unknown) {
-  const [method, path] = line.split(' ') as [string, string];
-  const codes = [...ALWAYS, ...(endpoint.body ? WITH_BODY : []), ...(endpoint.query ? ['invalid-query'] : [])];
+function operation(line: RequestLine, endpoint: Endpoint, reference: (s: z.ZodMiniType) => unknown) {
+  const { method, path } = splitRequestLine(line);
+  const codes = [...ALWAYS, ...(endpoint.body ? WITH_BODY : [])];
   const parameters = [
     ...queryParameters(endpoint),
     ...(endpoint.etag ? [header(method === 'POST' ? 'If-Match' : 'If-None-Match')] : []),
@@ -80,7 +95,9 @@ function operation(line: string, endpoint: Endpoint, reference: (s: z.ZodMiniTyp
       : {
           description: 'Success',
           ...(endpoint.etag ? { headers: { ETag: { schema: { type: 'string' } } } } : {}),
-          content: { 'application/json': { schema: reference(endpoint.response) } },
+          content: {
+            [endpoint.kind === 'metrics' ? METRICS_TYPE : 'application/json']: { schema: reference(endpoint.response) },
+          },
         };
   return {
     operationId: `${method.toLowerCase()}${path.replace(/^\/api/, '').replace(/[/.-](\w)/g, (_, c) => c.toUpperCase())}`,
@@ -99,6 +116,28 @@ function operation(line: string, endpoint: Endpoint, reference: (s: z.ZodMiniTyp
     },
     'x-problem-codes': [...new Set([...codes, ...(endpoint.problems ?? [])])],
   };
+}
+
+/** One shape per action, so that generated clients know which action takes what. */
+function actionRequests() {
+  return {
+    oneOf: ACTION_NAMES.map(action => {
+      const argument = argumentOf(action);
+      const name = { type: 'string', const: action };
+      if (!argument) return shape(action, { action: name });
+      const { values, expected } = argument;
+      const value = values ? { type: 'string', enum: values } : { type: 'string', description: expected };
+      return shape(action, { action: name, value });
+    }),
+  };
+
+  function shape(action: (typeof ACTION_NAMES)[number], argument: object) {
+    const required = Object.keys(argument);
+    const { confirmWithin, forSeconds } = schemas.ActionRequest.shape;
+    const options = { confirmWithin: jsonSchema(confirmWithin), forSeconds: jsonSchema(forSeconds) };
+    const properties = SUBJECT_OF[action] ? { ...argument, ...options } : argument;
+    return { type: 'object', title: ACTIONS[action].summary, properties, required, additionalProperties: false };
+  }
 }
 
 function queryParameters({ query }: Endpoint) {
@@ -120,6 +159,7 @@ function isSchema(value: unknown): boolean {
 /** JSON Schema 2020-12, the dialect of OpenAPI 3.1; the long date-time pattern says no more than its format does. */
 function jsonSchema(schema: z.ZodMiniType): unknown {
   const { $schema, ...json } = z.toJSONSchema(schema, {
+    io: 'input', // leaves objects open that are not declared strict
     override: ({ jsonSchema: json }) => {
       if (json.format === 'date-time') delete json.pattern;
     },

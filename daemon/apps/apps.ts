@@ -1,17 +1,15 @@
-// The door to the apps: what stands behind it is loaded by the first who asks, or by a shortcut that may need renewing.
+// Lazy facade: loads the apps on first use, or at start when there are shortcuts that may need renewing.
 import { readdirSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
-import type { AppsControl, Ground } from '../features.ts';
-import { programs } from '../place.ts';
-
-/** What the files of shortcuts begin with, in `$XDG_DATA_HOME/applications`. */
-export const SHORTCUT_PREFIX = 'org.culvert.Culvert.proxy.';
+import { join } from 'node:path';
+import type { AppsControl, FeatureContext } from '../controls.ts';
+import { programs } from '../system/install-paths.ts';
+import { SHORTCUT_PREFIX, userData } from './data-home.ts';
 
 /** @param launcher absolute path of `culvert`, which shortcuts start */
-export function createApps(ground: Ground, launcher = programs.culvert): AppsControl {
-  const dataHome = userData(ground.env);
+export function createApps(context: FeatureContext, launcher = programs.culvert): AppsControl {
+  const dataHome = userData(context.env);
   let desktop: ReturnType<typeof open> | undefined;
-  const open = async () => (await import('./desktop.ts')).createDesktop(ground, dataHome, launcher);
+  const open = async () => (await import('./app-service.ts')).createDesktop(context, dataHome, launcher);
   const load = () => (desktop ??= open());
   return {
     start() {
@@ -34,10 +32,4 @@ export function createApps(ground: Ground, launcher = programs.culvert): AppsCon
       return false; // no such directory
     }
   }
-}
-
-/** `$XDG_DATA_HOME`, or null where there is no home. */
-export function userData(env: NodeJS.ProcessEnv): string | null {
-  if (env.XDG_DATA_HOME && isAbsolute(env.XDG_DATA_HOME)) return env.XDG_DATA_HOME;
-  return env.HOME && isAbsolute(env.HOME) ? join(env.HOME, '.local/share') : null;
 }

@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { userData } from './apps.ts';
-import { type Entry, parseEntry } from './entry.ts';
+import { userData } from './data-home.ts';
+import { type Entry, parseEntry } from './desktop-entry.ts';
 
 /** A desktop file as found. */
 export interface Found<T> {
@@ -68,7 +68,7 @@ interface Options<T> {
   lasts: (value: T) => boolean;
 }
 
-/** A catalogue that has read nothing yet. While it holds anything it watches the directories; nothing is polled. */
+/** A catalog that has read nothing yet. While it holds anything it watches the directories; nothing is polled. */
 export function createCatalog<T>({ directories, programs, locales, describer, lasts }: Options<T>): Catalog<T> {
   /** By path; an entry that has not changed is not read again. */
   let files = new Map<string, { version: string; value: T }>();
@@ -180,7 +180,7 @@ function namesIn(directory: string): string[] {
 }
 
 /**
- * A file's text as bytes in a string (see `parseEntry`), or null for what is no readable file. Links are followed, as
+ * A file's text as bytes in a string (see `parseEntry`), or null for an unreadable file. Links are followed, as
  * Flatpak's entries are links; but nothing is opened that could hold the reader up or fill the memory.
  */
 export function readFileSafely(path: string): string | null {

@@ -1,9 +1,12 @@
-// What the API tells of a desktop entry, and how its app is made to use the proxy.
+// Describes a desktop entry for the API, and decides how its app is made to use the proxy.
 import type { App } from '../api/schema.ts';
-import { type Entry, flag, list, localised, text } from './entry.ts';
-import { ExecError, expandFields, locateProgram, splitExec } from './exec.ts';
-import { type Family, familyOf } from './families.ts';
-import { findProgram, gioResolver, isElectron, takesPreload } from './programs.ts';
+import type { Message } from '../api/values.ts';
+import { message, wordMessage } from '../view/message.ts';
+import { english, N_ } from '../view/translator.ts';
+import { type Entry, flag, list, localised, text } from './desktop-entry.ts';
+import { findProgram, gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
+import { type Family, familyOf } from './known-apps.ts';
+import { ExecError, expandFields, locateProgram, splitExec } from './launch/exec-key.ts';
 
 /** Key of Culvert's own shortcuts: the id of the app that they start. */
 export const SHORTCUT_KEY = 'X-Culvert-App';
@@ -64,40 +67,45 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
     entry: Entry,
     file: string,
     name: string,
-  ): Pick<Described, 'kind' | 'packaging' | 'method' | 'note' | 'family'> {
+  ): Pick<Described, 'kind' | 'packaging' | 'method' | 'note' | 'wording' | 'family'> {
     const line = text(entry, 'Exec');
-    const none = (note: string, packaging: App['packaging'] = 'native') => ({
+    const none = (note: string | Message, packaging: App['packaging'] = 'native') => ({
       kind: 'generic' as const,
       packaging,
       method: 'none' as const,
-      note,
+      ...(typeof note === 'string' ? { note } : { note: wordMessage(note, english), wording: note }),
       family: null,
     });
-    if (!line) return none('It is started by the session’s message bus, which hands no proxy on.');
+    if (!line) return none(N_('It is started by the session’s message bus, which hands no proxy on.'));
     let args: string[];
     try {
       args = expandFields(splitExec(line), { name, icon: null, file });
     } catch (error) {
-      if (error instanceof ExecError) return none(error.message);
+      if (error instanceof ExecError) return none(error.wording[0]!);
       throw error;
     }
     const { at, packaging, program } = locateProgram(args);
     const binary = packaging === 'native' ? present(args[at]!) : null;
-    if (packaging === 'native' && !binary) return none(`Its program ${args[at]} is not there.`);
+    if (packaging === 'native' && !binary) return none(message('Its program %s is not there.', args[at]!));
     const family =
       (program === null ? undefined : familyOf(text(entry, 'X-SnapInstanceName') ?? program)) ??
       (binary && program !== null && electron(binary) ? ELECTRON : undefined);
     if (family) return known(family, args, packaging);
     if (packaging !== 'native')
-      return none(`How it takes a proxy is not known, and nothing can be put before it inside its sandbox.`, packaging);
-    if (!preloads(binary!)) return none('How it takes a proxy is not known, and proxychains4 can’t reach into it.');
+      return none(
+        N_('How it takes a proxy is not known, and nothing can be put before it inside its sandbox.'),
+        packaging,
+      );
+    if (!preloads(binary!)) return none(N_('How it takes a proxy is not known, and proxychains4 can’t reach into it.'));
     chains ??= present('proxychains4') !== null;
-    if (!chains) return none('How it takes a proxy is not known. With proxychains4 installed it can be tried.');
+    if (!chains) return none(N_('How it takes a proxy is not known. With proxychains4 installed it can be tried.'));
     return {
       kind: 'generic',
       packaging,
       method: 'proxychains',
-      note: 'How it takes a proxy is not known. proxychains4 catches its TCP connections, but neither UDP nor what it has other programs do.',
+      note: N_(
+        'How it takes a proxy is not known. proxychains4 catches its TCP connections, but neither UDP nor what it has other programs do.',
+      ),
       family: null,
     };
   }
@@ -105,14 +113,18 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
   function known(family: Family, args: readonly string[], packaging: App['packaging']) {
     const way = { kind: family.kind, packaging, method: family.method, note: family.note ?? null, family };
     if (family.kind === 'chromium' && args.some(arg => /^--app(-id)?=/.test(arg)))
-      return { ...way, method: 'none' as const, note: 'It belongs to a browser’s profile, which this can’t borrow.' };
+      return {
+        ...way,
+        method: 'none' as const,
+        note: N_('It belongs to a browser’s profile, which this can’t borrow.'),
+      };
     if (family.kind === 'electron' && way.note === null) way.note = ELECTRON_NOTE;
     if (!family.gio) return way;
     if (packaging !== 'native')
       return {
         ...way,
         method: 'none' as const,
-        note: 'Inside its sandbox it asks the desktop for the proxy, which is not changed.',
+        note: N_('Inside its sandbox it asks the desktop for the proxy, which is not changed.'),
       };
     if (resolver === undefined) resolver = gioResolver();
     return resolver
@@ -120,7 +132,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
       : {
           ...way,
           method: 'none' as const,
-          note: 'It asks Gio for the proxy. Install glib-networking, so that Gio reads it from the variables.',
+          note: N_('It asks Gio for the proxy. Install glib-networking, so that Gio reads it from the variables.'),
         };
   }
 }
@@ -128,8 +140,9 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
 const HIDDEN: Kind = { kind: 'hidden', missing: false };
 
 const ELECTRON: Family = { kind: 'electron', method: 'arguments', names: [] };
-const ELECTRON_NOTE =
-  'Starts with data of its own. Its windows use the proxy; what it does outside of them is its own affair.';
+const ELECTRON_NOTE = N_(
+  'Starts with data of its own. Its windows use the proxy; what it does outside of them is its own affair.',
+);
 
 /** OnlyShowIn and NotShowIn: the first of the session's desktops that is named decides. */
 function shownOn(desktops: readonly string[], entry: Entry): boolean {

@@ -1,16 +1,16 @@
 // Culvert's own desktop entries, each of which starts one app through the proxy: made, renewed, removed.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../instance.ts';
-import { SHORTCUT_PREFIX } from './apps.ts';
+import { replaceFile } from '../system/files.ts';
 import { readFileSafely } from './catalog.ts';
+import { SHORTCUT_PREFIX } from './data-home.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
-import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './entry.ts';
-import { joinExec } from './exec.ts';
-import { fileNameOf } from './recipe.ts';
+import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './desktop-entry.ts';
+import { joinExec } from './launch/exec-key.ts';
+import { fileNameOf } from './launch/proxy-launch.ts';
 
 /** The directory that shortcuts lie in, below `$XDG_DATA_HOME`. */
-export function shortcutDirectory(dataHome: string): string {
+function shortcutDirectory(dataHome: string): string {
   return join(dataHome, 'applications');
 }
 
@@ -75,7 +75,7 @@ export function removeAllShortcuts(dataHome: string): string[] {
 }
 
 /** The text of a shortcut: a desktop entry with the original's look. Pure. */
-export function shortcutText({ id, path, entry }: Original, launcher: string): string {
+function shortcutText({ id, path, entry }: Original, launcher: string): string {
   const copied = [...entry].flatMap(([key, value]) => {
     const [, base = '', locale] = /^([A-Za-z0-9-]+)(?:\[([^\]]+)\])?$/.exec(key) ?? [];
     const clean = escapeValue(unescapeValue(value));

@@ -1,7 +1,7 @@
-// What a control command is given, so that none of them reaches for a global.
+// Defines what a control command is given, so that no command reads a global.
 import type { Client } from '../api/client.ts';
-import type { Paths } from '../paths.ts';
-import type { Style } from './terminal.ts';
+import type { Paths } from '../system/paths.ts';
+import type { Style } from '../system/terminal.ts';
 
 export interface Context {
   client: Client;
@@ -14,11 +14,11 @@ export interface Context {
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
-  /** Colours for stdout. */
+  /** Colors for stdout. */
   style: Style;
   /** Writes a line of data to stdout. */
   print(text: string): void;
-  /** Writes a line for the person to stderr; with `--json` nobody reads it, so nothing is written. */
+  /** Writes a line for people to stderr; nothing with `--json`. */
   say(text: string): void;
 }
 
@@ -27,7 +27,11 @@ export type Options = { readonly [name: string]: string | boolean | undefined };
 /** A command: resolves to the exit code (nothing is 0), throws Failure, ApiError or Unreachable. */
 export type Run = (context: Context, args: string[], options: Options) => Promise<number | undefined>;
 
-/** Prints an object of the API: as JSON, or as `text` shows it to a person. */
-export function show<T>(context: Context, data: T, text: (data: T) => string): void {
-  context.print(context.json ? JSON.stringify(data, null, 2) : text(data));
+/** Prints an object, which is no list: with `--json` as one line of JSON, with `ok` first, otherwise as `text` shows it to a person. */
+export function show<T extends object>(
+  context: Context,
+  data: T extends readonly unknown[] ? never : T,
+  text: (data: T) => string,
+): void {
+  context.print(context.json ? JSON.stringify({ ok: true, ...data }) : text(data));
 }

@@ -1,21 +1,24 @@
 // The control commands: one process, one command, one exit code. bin/culvert starts it for
 // subcommands and --help.
 import { createClient } from '../api/client.ts';
-import { paths } from '../paths.ts';
+import { running } from '../system/instance.ts';
+import { type Paths, paths } from '../system/paths.ts';
+import { printable } from '../system/printable.ts';
+import { isSuspended } from '../system/process.ts';
+import { createStyle, wantsColor } from '../system/terminal.ts';
+import { parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
-import { EXIT, judge, usage } from './exit.ts';
-import { parse } from './program.ts';
-import { createStyle, printable, wantsColour } from './terminal.ts';
+import { EXIT, Failure, toExitReport, usage } from './errors.ts';
 import { createTransport } from './transport.ts';
 
 const { argv, env, stdin, stdout, stderr } = process;
 const ended = new AbortController();
-/** Known before parsing, so that a parsing failure is told as asked for. */
+/** Known before parsing, so that a parsing failure is printed in the requested form. */
 const json = argv.includes('--json');
-const GRACE_MS = 500;
-const err = createStyle(wantsColour(stderr, env));
+const GRACE_MS = 2_000;
+const err = createStyle(wantsColor(stderr, env));
 
-// a reader that went away has had enough: `culvert status --watch | head -1` is no failure
+// a closed pipe is not a failure: `culvert status --watch | head -1`
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') complain(error);
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure);
@@ -40,21 +43,21 @@ main(argv.slice(2)).then(
 
 async function main(words: string[]): Promise<number> {
   if (words[0] === '__generate') {
-    const { generate } = await import('./generate.ts');
+    const { generate } = await import('./commands/culvert/generate.ts');
     if (!words[1]) throw usage('__generate takes the directory to write to.');
     await generate(words[1]);
     return EXIT.ok;
   }
   if (words[0] === '__install' || words[0] === '__uninstall') {
-    const { installCommand, uninstallCommand } = await import('./install.ts');
+    const { installCommand, uninstallCommand } = await import('./commands/culvert/install.ts');
     const command = words[0] === '__install' ? installCommand : uninstallCommand;
     return command(words.slice(1), env, line => void stdout.write(`${line}\n`));
   }
-  const style = createStyle(wantsColour(stdout, env));
+  const style = createStyle(wantsColor(stdout, env));
   const { run, args, options } = await parse(words.length ? words : ['--help'], style);
   const where = paths(env);
   const context: Context = {
-    client: createClient(createTransport(where.socket)),
+    client: createClient(createTransport(where.socket, {}, isLong => sayWaiting(where, context, isLong))),
     paths: where,
     env,
     json: options.json === true,
@@ -69,18 +72,33 @@ async function main(words: string[]): Promise<number> {
   return (await run(context, args, options)) ?? EXIT.ok;
 }
 
-/** Tells a failure on stderr; returns the exit code. */
+/** The daemon has not answered for a while: says so, once, or why it can't. @throws Failure */
+function sayWaiting(where: Paths, { say }: Context, isLong: boolean): void {
+  const daemon = running(where);
+  if (daemon && isSuspended(daemon.pid))
+    throw new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
+      hint: `Let it go on with: kill -CONT ${daemon.pid}`,
+    });
+  const text = isLong
+    ? 'This can take minutes. Ctrl+C ends the wait, and the daemon goes on.'
+    : 'The Culvert daemon has not answered yet; still waiting. Ctrl+C ends the wait.';
+  if (!waiting) say(text);
+  waiting = true;
+}
+let waiting = false;
+
+/** Prints a failure on stderr; returns the exit code. */
 function complain(error: unknown): number {
   if (isCommander(error)) {
     if (error.exitCode === 0) return EXIT.ok; // help was asked for
     if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
     const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
-    return complain(usage(`${message}.`, hint || `See: culvert help ${argv[2]}`));
+    return complain(usage(`${message}.`, hint || `See: culvert help${argv[2]?.startsWith('-') ? '' : ` ${argv[2]}`}`));
   }
-  const { exitCode, report } = judge(error);
+  const { exitCode, report } = toExitReport(error);
   if (json) {
-    stderr.write(`${JSON.stringify(report, null, 2)}\n`);
+    stderr.write(`${JSON.stringify({ ok: false, ...report })}\n`);
     return exitCode;
   }
   const lines = [`${err.red('culvert:')} ${printable(report.detail)}`];

@@ -1,6 +1,7 @@
 // Shows on stderr what is being waited for: a moving line on a terminal, one line for each phase elsewhere.
+
+import { createStyle, wantsColor } from '../system/terminal.ts';
 import type { Context } from './context.ts';
-import { createStyle, wantsColour } from './terminal.ts';
 
 export interface Progress {
   /** The phase that has begun; the same one again is not repeated. */
@@ -23,7 +24,7 @@ export function createProgress({ stderr, env, json, say }: Context): Progress {
       end() {},
     };
   }
-  const style = createStyle(wantsColour(stderr, env));
+  const style = createStyle(wantsColor(stderr, env));
   let frame = 0;
   const draw = () => {
     if (!phase) return;

@@ -1,26 +1,48 @@
 // Carries the contract over the daemon's Unix socket with nothing but node:http.
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { type Transport, Unreachable } from '../api/client.ts';
+import { errno, reason } from '../system/errno.ts';
+import { Failure } from './errors.ts';
 
 export interface Limits {
   /** For a GET to be answered, in milliseconds. */
   readMs: number;
-  /** For a POST: registering with an organisation takes its time. */
+  /** For a POST: registering with an organization takes its time. */
   writeMs: number;
-  /** For silence on an event stream, which carries a heartbeat every 15 s. */
+  /** For a list of routes to be set: thousands of entries, with a process each. */
+  routesMs: number;
+  /** Without data on an event stream, which carries a heartbeat every 15 s. */
   silenceMs: number;
 }
-const LIMITS: Limits = { readMs: 30_000, writeMs: 180_000, silenceMs: 45_000 };
+const SETS_ROUTES = /^\/api\/(routes(\/undo)?|changes\/revert|settings\/(apply|undo))$/;
+/** When a person begins to wonder. */
+const SLOW_MS = 5_000;
+const LIMITS: Limits = { readMs: 30_000, writeMs: 180_000, routesMs: 1_800_000, silenceMs: 45_000 };
+
+interface Outgoing {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  /** How long the head of the response may take. */
+  limitMs: number;
+  body?: string | undefined;
+}
 
 /**
  * A transport over the Unix socket at `socketPath`; each request has a connection of its own.
  * Both methods reject with Unreachable: nothing listens there, no answer in time, or the connection broke.
+ * @param onSlow is called when a request has no answer after 5 s, with whether it is one that can take minutes; what it
+ *   throws ends the request.
  */
-export function createTransport(socketPath: string, limits: Partial<Limits> = {}): Transport {
-  const { readMs, writeMs, silenceMs } = { ...LIMITS, ...limits };
+export function createTransport(
+  socketPath: string,
+  limits: Partial<Limits> = {},
+  onSlow: (isLong: boolean) => void = () => {},
+): Transport {
+  const { readMs, writeMs, routesMs, silenceMs } = { ...LIMITS, ...limits };
 
   /** Resolves with the response once its head has arrived. */
-  function send(method: string, path: string, headers: Record<string, string>, limitMs: number, body?: string) {
+  function send({ method, path, headers, limitMs, body }: Outgoing) {
     return new Promise<{ call: ClientRequest; response: IncomingMessage; done(): void }>((resolve, reject) => {
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
       const call = request({
@@ -30,9 +52,22 @@ export function createTransport(socketPath: string, limits: Partial<Limits> = {}
         headers: { host: 'localhost', ...headers, ...length },
         agent: false,
       });
-      const timer = setTimeout(() => call.destroy(new Silence(limitMs)), limitMs);
-      const done = () => clearTimeout(timer);
-      call.on('response', response => resolve({ call, response, done }));
+      const timer = setTimeout(() => call.destroy(new NoAnswer(limitMs)), limitMs);
+      const slow = setTimeout(() => {
+        try {
+          onSlow(SETS_ROUTES.test(path));
+        } catch (error) {
+          call.destroy(error as Error);
+        }
+      }, SLOW_MS);
+      const done = () => {
+        clearTimeout(timer);
+        clearTimeout(slow);
+      };
+      call.on('response', response => {
+        clearTimeout(slow);
+        resolve({ call, response, done });
+      });
       call.on('error', error => {
         done();
         reject(unreachable(error, socketPath));
@@ -43,7 +78,8 @@ export function createTransport(socketPath: string, limits: Partial<Limits> = {}
 
   return {
     async request(method, path, headers, body) {
-      const { response, done } = await send(method, path, headers, method === 'GET' ? readMs : writeMs, body);
+      const limitMs = method === 'GET' ? readMs : SETS_ROUTES.test(path) ? routesMs : writeMs;
+      const { response, done } = await send({ method, path, headers, limitMs, body });
       try {
         response.setEncoding('utf8');
         let text = '';
@@ -57,9 +93,9 @@ export function createTransport(socketPath: string, limits: Partial<Limits> = {}
     },
 
     async stream(path, headers) {
-      const { call, response, done } = await send('GET', path, headers, readMs);
+      const { call, response, done } = await send({ method: 'GET', path, headers, limitMs: readMs });
       done();
-      call.setTimeout(silenceMs, () => call.destroy(new Silence(silenceMs)));
+      call.setTimeout(silenceMs, () => call.destroy(new NoAnswer(silenceMs)));
       let closed = false;
       return {
         status: response.statusCode ?? 0,
@@ -73,7 +109,7 @@ export function createTransport(socketPath: string, limits: Partial<Limits> = {}
   };
 }
 
-class Silence extends Error {
+class NoAnswer extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms / 1000} s`);
   }
@@ -88,9 +124,9 @@ async function* chunks(response: IncomingMessage, socketPath: string, closed: ()
   }
 }
 
-function unreachable(error: unknown, socketPath: string): Unreachable {
-  const { code, message } = error as NodeJS.ErrnoException;
-  switch (code) {
+function unreachable(error: unknown, socketPath: string): Error {
+  if (error instanceof Failure) return error;
+  switch (errno(error)) {
     case 'ENOENT':
     case 'ECONNREFUSED':
       return new Unreachable('The Culvert daemon is not running.', error);
@@ -99,8 +135,10 @@ function unreachable(error: unknown, socketPath: string): Unreachable {
       return new Unreachable(`No permission to use ${socketPath}: it belongs to another user's Culvert.`, error);
     case 'ECONNRESET':
     case 'EPIPE':
-      return new Unreachable('The Culvert daemon ended the connection before it had answered.', error);
+      return new Unreachable('The Culvert daemon ended the connection before it answered.', error, 'silent');
     default:
-      return new Unreachable(`The Culvert daemon can't be reached at ${socketPath}: ${message}.`, error);
+      return error instanceof NoAnswer
+        ? new Unreachable(`The Culvert daemon gave ${error.message}.`, error, 'silent')
+        : new Unreachable(`The Culvert daemon can't be reached at ${socketPath}: ${reason(error)}.`, error);
   }
 }

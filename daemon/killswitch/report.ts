@@ -1,10 +1,14 @@
-// What the root service publishes for everyone to read; the daemon's side reads it back with the same words.
+// The published state of the root service: its type, and the parser for its readers.
+import { type Message, N_ } from './wording.ts';
 
 export const BUS_NAME = 'org.culvert.KillSwitch1';
 export const OBJECT_PATH = '/org/culvert/KillSwitch1';
 /** Directory of the published state, and the file in it. */
 export const RUN_DIRECTORY = '/run/culvert-killswitch';
 export const STATE_FILE = 'state.json';
+
+// the boot guard publishes it where nothing else runs yet (data/killswitch/guard.in)
+N_('The kill switch is on, but the packet filter took no rules at boot: NOTHING IS BLOCKED. Is nftables installed?');
 
 export type Protection = 'owner-persist' | 'watchdog' | 'none';
 
@@ -18,7 +22,22 @@ export interface Report {
   bootGuard: boolean;
   backend: string | null;
   detail: string | null;
+  /** `detail` to be translated; none without one, and from an older service. */
+  wording: Message[];
   pausedUntil: string | null;
+  /** When another program's change of the rules was last mended, since the kill switch was set. */
+  repairedAt: string | null;
+  /** The service can take a change back unless it is confirmed; an older one can't. */
+  confirmable: boolean;
+  /** The present value was not confirmed yet; null where it stays. */
+  unconfirmed: Unconfirmed | null;
+}
+
+export interface Unconfirmed {
+  setAt: string;
+  /** Unless it is confirmed by then, `previous` returns. */
+  confirmBy: string;
+  previous: { enabled: boolean; allowLan: boolean };
 }
 
 /** A report with who made it; a report of a process that no longer lives says nothing about now. */
@@ -33,18 +52,69 @@ export interface Published extends Report {
 /** @returns null for anything but a published state. */
 export function parsePublished(text: string): Published | null {
   try {
-    const value = JSON.parse(text) as Partial<Published> | null;
-    const texts = [value?.backend, value?.detail, value?.pausedUntil, value?.startTime];
-    const right =
-      value?.version === 1 &&
-      [value.enabled, value.allowLan, value.bootGuard].every(item => typeof item === 'boolean') &&
-      (value.active === null || typeof value.active === 'boolean') &&
-      (value.pid === null || Number.isInteger(value.pid)) &&
-      ['owner-persist', 'watchdog', 'none'].includes(value.protection as string) &&
-      texts.every(item => item === null || typeof item === 'string') &&
-      (value.pausedUntil == null || !Number.isNaN(Date.parse(value.pausedUntil)));
-    return right ? (value as Published) : null;
+    const value: unknown = JSON.parse(text);
+    const report = parseReport(value);
+    const { version, pid, startTime } = value as Partial<Published>;
+    if (!report || version !== 1) return null;
+    const known = (pid === null || Number.isInteger(pid)) && isTextOrNull(startTime);
+    return known ? { ...report, version, pid: pid!, startTime } : null;
   } catch {
     return null;
   }
+}
+
+/** The parts of a report, whatever else the value has; null where one is missing or of another kind. */
+export function parseReport(value: unknown): Report | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { enabled, allowLan, active, protection, bootGuard, backend, detail, pausedUntil } = value as {
+    [K in keyof Report]?: unknown;
+  };
+  if (typeof enabled !== 'boolean' || typeof allowLan !== 'boolean' || typeof bootGuard !== 'boolean') return null;
+  if ((active !== null && typeof active !== 'boolean') || !isProtection(protection)) return null;
+  if (!isTextOrNull(backend) || !isTextOrNull(detail) || !isTextOrNull(pausedUntil)) return null;
+  if (pausedUntil !== null && Number.isNaN(Date.parse(pausedUntil))) return null;
+  // an older service has none of these
+  const wording = parseWording((value as { wording?: unknown }).wording);
+  const repairedAt = (value as { repairedAt?: unknown }).repairedAt;
+  const confirmable = (value as { confirmable?: unknown }).confirmable === true;
+  const unconfirmed = parseUnconfirmed((value as { unconfirmed?: unknown }).unconfirmed ?? null);
+  if (unconfirmed === undefined) return null;
+  const known = { enabled, allowLan, active, protection, bootGuard, backend, detail, wording };
+  return { ...known, pausedUntil, repairedAt: isTime(repairedAt) ? repairedAt : null, confirmable, unconfirmed };
+}
+
+/** @returns none where the value is anything else: the English sentence is there as well */
+function parseWording(value: unknown): Message[] {
+  return Array.isArray(value) && value.every(isMessage) ? value : [];
+}
+
+function isMessage(value: unknown): value is Message {
+  const { text, values } = (value ?? {}) as { text?: unknown; values?: unknown };
+  return typeof text === 'string' && Array.isArray(values) && values.every(isMessageValue);
+}
+
+function isMessageValue(value: unknown): boolean {
+  return typeof value === 'string' || Number.isSafeInteger(value) || isTime((value as { time?: unknown } | null)?.time);
+}
+
+/** @returns undefined for anything else */
+function parseUnconfirmed(value: unknown): Unconfirmed | null | undefined {
+  if (value === null) return null;
+  const { setAt, confirmBy, previous } = value as { [K in keyof Unconfirmed]?: unknown };
+  const { enabled, allowLan } = (previous ?? {}) as { enabled?: unknown; allowLan?: unknown };
+  if (!isTime(setAt) || !isTime(confirmBy)) return undefined;
+  if (typeof enabled !== 'boolean' || typeof allowLan !== 'boolean') return undefined;
+  return { setAt, confirmBy, previous: { enabled, allowLan } };
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}
+
+function isProtection(value: unknown): value is Protection {
+  return value === 'owner-persist' || value === 'watchdog' || value === 'none';
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string';
 }

@@ -1,62 +1,27 @@
-// The kill switch itself: what is wanted, stored, in the kernel and published, kept in step through every failure.
-// Knows no bus, files or processes: those come in, so that the tests can fail each of them at each step.
-import { blocks, type Listing, lacks } from './listing.ts';
-import type { Protection, Report } from './report.ts';
-import { LONGEST_PAUSE, loosens, type Wanted } from './request.ts';
-import { type RuleOptions, render } from './rules.ts';
-import { formatPause, formatRules, type Pause, parsePause, parseRules, type Stored } from './stored.ts';
-
-export interface Kernel {
-  /** What enforces the rules: `nftables 1.0.6`. */
-  readonly backend: string | null;
-  /** Replaces the table in one transaction and lists it. @throws Error with nft's words; nothing has changed then */
-  replace(options: RuleOptions): Promise<Listing | null>;
-  /** @throws Error with nft's words */
-  remove(): Promise<void>;
-  /** The table as it is, null where there is none. @throws Error when the kernel can't be asked */
-  list(): Promise<Listing | null>;
-  /** What answers a foreign change, given what was listed. */
-  protection(listing: Listing | null): Protection;
-  /** Begins or ends to tell of foreign changes. */
-  guard(on: boolean): void;
-}
-
-export interface Files {
-  /** @returns null where there is no such file. @throws Error when it can't be read */
-  read(name: FileName): string | null;
-  /** Atomic and durable. @throws Error */
-  write(name: FileName, text: string): void;
-  /** No file is fine. @throws Error */
-  remove(name: FileName): void;
-}
-export type FileName = 'rules.nft' | 'pause.json';
-
-export interface Edges {
-  kernel: Kernel;
-  files: Files;
-  clock: {
-    bootId: string;
-    /** Seconds since boot, suspend included. */
-    uptime(): number;
-    /** Milliseconds since the epoch. */
-    now(): number;
-  };
-  /** Calls back after some seconds; replaces the alarm before. null: no alarm. */
-  alarm(seconds: number | null, ring: () => void): void;
-  /** Has the rules file loaded after some seconds by somebody who outlives this process. @throws Error */
-  arm(seconds: number): Promise<void>;
-  disarm(): Promise<void>;
-  /** Whether the boot guard is installed and not masked. */
-  bootGuard(): boolean;
-  publish(report: Report): void;
-  /** What to block with where the stored rules can't be read. */
-  fallback: RuleOptions;
-  tunnelInterfaces?: readonly string[];
-}
+// The kill switch: keeps what is wanted, stored, in the kernel and published in step. It knows no bus, files or processes;
+// they come in as `Edges`.
+import { describeState } from './describe-state.ts';
+import type { Edges } from './edges.ts';
+import { createEffects, messageOf, readPause, readStored, readTrial, tolerant } from './effects.ts';
+import { type Action, requiredAction } from './permission.ts';
+import type { Report } from './report.ts';
+import type { Wanted } from './request.ts';
+import type { Trial } from './rules/persisted-rules.ts';
+import type { Endpoint } from './rules/rules.ts';
+import { isBlocking, type Listing } from './rules/ruleset-diff.ts';
+import { type Event, inForce, type Mode, reconcile, transition, undo } from './transition.ts';
+import { type Message, N_, wordingOf } from './wording.ts';
 
 /** A refusal or failure with the name it has on the bus. */
 export class SwitchError extends Error {
-  readonly code: 'Denied' | 'InvalidArgument' | 'LimitsExceeded' | 'NotEnabled' | 'Failed';
+  readonly code:
+    | 'Denied'
+    | 'InvalidArgument'
+    | 'LimitsExceeded'
+    | 'NotEnabled'
+    | 'NothingPending'
+    | 'Unconfirmed'
+    | 'Failed';
   constructor(code: SwitchError['code'], message: string, cause?: unknown) {
     super(message, { cause });
     this.name = 'SwitchError';
@@ -64,317 +29,316 @@ export class SwitchError extends Error {
   }
 }
 
+/** Who changes something, and what that user may do. */
+export interface Caller {
+  uid: number;
+  granted: readonly Action[];
+}
+
 export interface Switch {
   /** Brings the kernel to what is stored. Never throws: what went wrong is in the report. */
   start(): Promise<Report>;
-  /** @throws SwitchError Failed; what held before holds then */
-  enable(wanted: Wanted): Promise<Report>;
+  /**
+   * @param granted what the caller may do. What the change needs is decided on the state that it changes.
+   * @throws SwitchError Denied; Failed, with everything as it was before
+   */
+  enable(wanted: Wanted, granted: readonly Action[]): Promise<Report>;
   /** @throws SwitchError Failed */
   disable(): Promise<Report>;
-  /** @param seconds 0 ends a pause. @throws SwitchError NotEnabled, Failed */
+  /**
+   * Sets a value whose previous one returns after some seconds, unless it is confirmed.
+   * @param wanted null: off
+   * @throws SwitchError Denied; Unconfirmed in a pause, or while what is wanted can't be known; Failed
+   */
+  try(wanted: Wanted | null, seconds: number, caller: Caller): Promise<Report>;
+  /** Keeps the unconfirmed value. @throws SwitchError NothingPending, Denied, Failed */
+  confirm(caller: Caller): Promise<Report>;
+  /** Brings the previous value back now. @throws SwitchError as `confirm` */
+  revert(caller: Caller): Promise<Report>;
+  /** Replaces the endpoints of what is on, confirmed or not. @throws SwitchError NotEnabled, Denied, Failed */
+  setEndpoints(endpoints: readonly Endpoint[], granted: readonly Action[]): Promise<Report>;
+  /** @param seconds 0 ends a pause. @throws SwitchError NotEnabled, Unconfirmed, Failed */
   pause(seconds: number): Promise<Report>;
-  /** Measures, mends what another program changed, and tells. */
+  /** Measures, repairs what another program changed, and publishes. */
   check(): Promise<Report>;
-  /** The same where another program surely changed it: mends first, since the time until then is a leak. */
-  mend(): Promise<Report>;
-  /** Whether this wish asks for an administrator. */
-  loosens(next: Wanted): boolean;
+  /** The same where another program surely changed the table: repairs first, since packets leave until then. */
+  repair(): Promise<Report>;
+  /** What enabling needs at the moment. */
+  permissionFor(wanted: Wanted): Action;
+  /** What confirming or reverting needs; null for who made the change, and while there is none. */
+  permissionToDecide(uid: number): Action | null;
+  /** What replacing the endpoints needs. */
+  permissionForEndpoints(endpoints: readonly Endpoint[]): Action;
   /** Nothing to guard, so that the process may end. */
   idle(): boolean;
 }
 
-type Mode =
-  | { kind: 'off' }
-  | { kind: 'on'; wanted: Wanted; fingerprint: string | null }
-  /** `ends`: milliseconds since the epoch, for people. */
-  | { kind: 'paused'; wanted: Wanted; pause: Pause; ends: number }
-  /** Rules in force of which nobody knows what they should be. They stay. */
-  | { kind: 'held'; why: string };
-
 /** Until the next attempt, where the kernel did not take what is wanted. */
 const RETRY_SECONDS = 2;
 
-export function createSwitch(edges: Edges): Switch {
-  const { kernel, files, clock, tunnelInterfaces } = edges;
+/** Keeps kernel, files and report in step with the mode. Its calls must not overlap. */
+function createKeeper(edges: Edges, ring: () => void) {
+  const { kernel, files, clock } = edges;
   let mode: Mode = { kind: 'off' };
-  let trouble: string | null = null;
-  let mended: number | null = null;
-  let queue: Promise<unknown> = Promise.resolve();
-  let checking: Promise<Report> | null = null;
-  let harmed = false;
+  let trouble: Message[] | null = null;
+  let repairedAt: number | null = null;
+  let damaged = false;
+  let shown: { until: number; ends: number } | null = null;
+  const effects = createEffects(edges, ring);
 
-  /** One at a time: two operations never meet in the kernel or on disk. */
-  function inTurn<T>(operation: () => Promise<T>): Promise<T> {
-    const result = queue.then(operation);
-    queue = result.catch(() => {});
-    return result;
+  /** Runs what an event calls for; the mode follows once all of it is done, or first. @throws Error */
+  async function run({ mode: next, effects: list }: ReturnType<typeof transition>, order: 'first' | 'after' = 'after') {
+    if (order === 'first') mode = next;
+    for (const effect of list) await effects.run(effect);
+    mode = 'fingerprint' in next && inForce(next) ? { ...next, fingerprint: effects.fingerprint() } : next;
   }
 
-  const options = ({ allowLan, endpoints }: Wanted): RuleOptions => ({
-    allowLan,
-    endpoints,
-    ...(tunnelInterfaces ? { tunnelInterfaces } : {}),
-  });
-
-  /** @throws Error unless the kernel then holds just these rules. */
-  async function put(rules: RuleOptions): Promise<Listing> {
-    const listing = await kernel.replace(rules);
-    const missing = lacks(listing, render(rules));
-    if (missing) throw new Error(`nft took the rules, but ${missing}`);
-    return listing!;
-  }
-
-  async function block(wanted: Wanted): Promise<void> {
-    kernel.guard(true);
-    const { fingerprint } = await put(options(wanted));
-    mode = { kind: 'on', wanted, fingerprint };
-    edges.alarm(null, () => {});
-  }
-
-  async function hold(why: string): Promise<void> {
-    mode = { kind: 'held', why };
-    kernel.guard(true);
-    if (!blocks(await kernel.list().catch(() => null))) await put(edges.fallback);
-  }
-
-  function open(wanted: Wanted, pause: Pause): void {
-    const left = Math.max(0, pause.until - clock.uptime());
-    mode = { kind: 'paused', wanted, pause, ends: clock.now() + left * 1000 };
-    edges.alarm(left, () => void check());
-  }
-
-  /** Blocks again, whatever becomes of the pause's file and timer: both only ever end a pause. */
-  async function resume(wanted: Wanted): Promise<void> {
-    tolerant(() => files.remove('pause.json'));
-    await block(wanted);
-    await edges.disarm().catch(() => {});
-  }
-
-  function readStored(): Stored {
-    try {
-      const text = files.read('rules.nft');
-      return text === null ? { kind: 'absent' } : parseRules(text);
-    } catch (error) {
-      return { kind: 'broken', why: messageOf(error) };
-    }
-  }
-
-  function readPause(): Pause | null {
-    try {
-      return parsePause(files.read('pause.json') ?? '', clock.bootId, clock.uptime(), LONGEST_PAUSE);
-    } catch {
-      return null;
-    }
-  }
-
-  async function begin(): Promise<void> {
-    const stored = readStored();
-    if (stored.kind === 'broken') return hold(`The stored settings can't be read: ${stored.why}.`);
-    if (stored.kind === 'absent') {
-      if (await kernel.list()) await hold('Nothing is stored, but rules of an earlier run are in force.');
-      return;
-    }
-    const { wanted } = stored;
-    const pause = readPause();
-    mode = { kind: 'on', wanted, fingerprint: null };
-    if (pause) {
-      await kernel.remove();
-      return open(wanted, pause);
-    }
-    await resume(wanted);
-    const text = formatRules(wanted);
-    if (files.read('rules.nft') !== text) files.write('rules.nft', text); // rendered by an earlier version
-  }
-
-  /** Mends, ends a pause whose time has come, and measures. */
-  async function look(): Promise<Listing | null> {
-    if (harmed && mode.kind === 'on') {
-      harmed = false;
-      mended = clock.now();
-      await block(mode.wanted);
-    }
-    harmed = false;
+  /** Repairs, ends a pause whose time has come, and lists. */
+  async function settle(): Promise<Listing | null> {
+    if (damaged && inForce(mode)) await repairDamage();
+    damaged = false;
     const listing = await kernel.list();
-    if (mode.kind === 'paused') {
-      const over = mode.pause.until <= clock.uptime();
-      if (over || listing) await resume(mode.wanted); // a table in a pause: the timer that outlives us was first
-      return over || listing ? kernel.list() : null;
-    }
-    if (mode.kind === 'on' && (!listing || listing.fingerprint !== mode.fingerprint)) {
-      if (mode.fingerprint !== null) mended = clock.now();
-      await block(mode.wanted);
-      return kernel.list();
-    }
-    if (mode.kind === 'held' && !blocks(listing)) {
-      mended = clock.now();
-      return put(edges.fallback);
-    }
-    return listing;
+    const seen = { fingerprint: listing?.fingerprint ?? null, blocks: isBlocking(listing) };
+    const event = reconcile(mode, seen, clock.uptime());
+    if (!event) return listing;
+    if (event.kind === 'damaged') await repairDamage();
+    else await run(transition(mode, event));
+    return kernel.list();
   }
 
-  function blockDue(): boolean {
-    if (mode.kind === 'paused') return mode.pause.until <= clock.uptime();
-    return mode.kind !== 'off';
+  async function repairDamage(): Promise<void> {
+    damaged = false;
+    if (!('fingerprint' in mode) || mode.fingerprint !== null) repairedAt = clock.now();
+    await run(transition(mode, { kind: 'damaged' }));
   }
 
-  function describe(active: boolean | null, protection: Protection): Report {
-    const wanted = mode.kind === 'on' || mode.kind === 'paused' ? mode.wanted : null;
-    return {
-      enabled: mode.kind !== 'off',
-      allowLan: wanted?.allowLan ?? false,
-      active,
-      protection,
-      bootGuard: mode.kind !== 'off' && edges.bootGuard(),
-      backend: kernel.backend,
-      detail: detail(active),
-      pausedUntil: mode.kind === 'paused' ? toIso(mode.ends) : null,
-    };
-  }
-
-  function detail(active: boolean | null): string | null {
-    if (trouble) return trouble;
-    if (mode.kind === 'held')
-      return `${mode.why} Everything outside the tunnel stays blocked until the kill switch is turned on or off again.`;
-    if (mode.kind === 'paused') return 'Paused.';
-    if (mode.kind === 'off' && active) return 'Rules are in force that nobody asked for; turning it off removes them.';
-    if (mended !== null) return `Another program changed the rules at ${toIso(mended)}; they were put back.`;
-    return null;
+  /** By the clock of the wall as it was when the trial began: a report must not change with each measurement. */
+  function trialEnds({ until }: Trial): number {
+    if (shown?.until !== until) shown = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
+    return shown.ends;
   }
 
   async function measure(): Promise<Report> {
-    let report: Report;
+    let listing: Listing | null | undefined;
     try {
-      const listing = await look();
-      if (mode.kind !== 'held') trouble = null;
-      report = describe(blocks(listing), kernel.protection(listing));
+      listing = await settle();
+      if (mode.kind !== 'fail-closed') trouble = null;
     } catch (error) {
-      trouble = messageOf(error);
-      const listing = await kernel.list().catch(() => undefined);
-      const active = listing === undefined ? null : blocks(listing);
-      report = describe(active, kernel.protection(listing ?? null));
+      trouble = wordingOf(error);
+      listing = await kernel.list().catch(() => undefined);
     }
-    if (report.active !== true && blockDue()) edges.alarm(RETRY_SECONDS, () => void check());
+    const active = listing === undefined ? null : isBlocking(listing);
+    const report = describeState(mode, {
+      active,
+      protection: kernel.protection(listing ?? null),
+      bootGuard: edges.bootGuard(),
+      backend: kernel.backend,
+      trouble,
+      repairedAt,
+      ends: mode.kind === 'trying' ? trialEnds(mode.trial) : effects.pauseEnds(),
+    });
+    const seconds = nextLook(mode, active, clock.uptime());
+    if (seconds !== null) edges.alarm(seconds, ring);
     edges.publish(report);
     return report;
   }
 
-  /** Runs a change; where it fails, `undo` brings back what held before. @throws SwitchError Failed */
-  async function change(what: string, steps: () => Promise<void>, undo: () => Promise<void>): Promise<Report> {
+  /** Runs a change, or brings back what was before. @throws SwitchError Failed */
+  async function change(event: Event, failure: string): Promise<Report> {
+    const before = mode;
+    const stored = {
+      rules: tolerant(() => files.read('rules.nft')),
+      trial: tolerant(() => files.read('trial.json')),
+    };
     try {
-      await steps();
-      trouble = mended = null;
+      await run(transition(mode, event));
+      trouble = repairedAt = null;
     } catch (error) {
-      await undo().catch(() => {});
+      await run(undo(before, event, stored)).catch(() => {});
       await measure();
-      throw error instanceof SwitchError ? error : new SwitchError('Failed', `${what}: ${messageOf(error)}`, error);
+      throw new SwitchError('Failed', `${failure}: ${messageOf(error)}`, error);
     }
     return measure();
   }
 
-  /** Whoever asks while one waits for its turn is answered by that one. */
+  async function start(): Promise<Report> {
+    try {
+      const stored = readStored(files);
+      const event: Event = {
+        kind: 'started',
+        stored,
+        pause: readPause(edges),
+        trial: readTrial(edges),
+        inForce: stored.kind === 'absent' && (await kernel.list()) !== null,
+      };
+      await run(transition(mode, event), 'first');
+    } catch (error) {
+      trouble = wordingOf(error);
+    }
+    return measure();
+  }
+
+  return {
+    ...{ start, change, measure },
+    mode: () => mode,
+    /** The next measurement repairs before it looks. */
+    markDamaged() {
+      damaged = true;
+    },
+  };
+}
+
+/** Seconds until something has to be done; null: nothing that time alone calls for, or an effect has set the alarm. */
+function nextLook(mode: Mode, active: boolean | null, uptime: number): number | null {
+  if (mode.kind === 'trying') {
+    const left = mode.trial.until - uptime;
+    const retry = active !== true && mode.trial.wanted !== null;
+    return retry || left <= 0 ? Math.min(RETRY_SECONDS, left > 0 ? left : RETRY_SECONDS) : left;
+  }
+  const due = mode.kind === 'paused' ? mode.pause.until <= uptime : mode.kind !== 'off';
+  return active !== true && due ? RETRY_SECONDS : null;
+}
+
+export function createSwitch(edges: Edges): Switch {
+  const { clock } = edges;
+  const keeper = createKeeper(edges, () => void check());
+  const inTurn = createQueue();
+  let checking: Promise<Report> | null = null;
+
+  /** Callers that ask while a check waits for its turn share that check. */
   function check(): Promise<Report> {
     checking ??= inTurn(() => {
       checking = null;
-      return measure();
+      return keeper.measure();
     });
     return checking;
   }
 
+  async function pause(seconds: number): Promise<Report> {
+    const { kind } = keeper.mode();
+    if (kind === 'trying')
+      throw new SwitchError(
+        'Unconfirmed',
+        N_('The kill switch was changed, and that is not confirmed yet. Decide first.'),
+      );
+    if (kind !== 'on' && kind !== 'paused')
+      throw new SwitchError('NotEnabled', N_('There is nothing to pause: the kill switch is not on.'));
+    if (seconds === 0) return keeper.change({ kind: 'resume' }, 'The pause could not be ended');
+    const pause = { bootId: clock.bootId, until: clock.uptime() + seconds };
+    return keeper.change({ kind: 'pause', pause, seconds }, 'The kill switch was not paused');
+  }
+
+  function permissionFor(wanted: Wanted): Action {
+    return permissionToEnable(keeper.mode(), edges.fallback, wanted);
+  }
+
+  async function enable(wanted: Wanted, granted: readonly Action[]): Promise<Report> {
+    if (!granted.includes(permissionFor(wanted))) throw changedMeanwhile();
+    return keeper.change({ kind: 'enable', wanted }, 'The rules could not be put in force');
+  }
+
+  async function tryValue(wanted: Wanted | null, seconds: number, { uid, granted }: Caller): Promise<Report> {
+    if (!granted.includes(wanted ? permissionFor(wanted) : 'org.culvert.killswitch.disable')) throw changedMeanwhile();
+    const { kind } = keeper.mode();
+    if (kind === 'paused' || kind === 'fail-closed')
+      throw new SwitchError(
+        'Unconfirmed',
+        kind === 'paused'
+          ? N_('A change that is to be confirmed can not begin in a pause. End the pause first.')
+          : N_('What is stored can not be read, so it could not return. Make the change without a time to confirm it.'),
+      );
+    const { bootId } = clock;
+    const trial = { bootId, until: clock.uptime() + seconds, by: uid, setAt: clock.now(), wanted };
+    return keeper.change({ kind: 'try', trial, seconds }, 'The kill switch was not changed');
+  }
+
+  /** @throws SwitchError NothingPending, Denied */
+  function checkDecision(kind: 'confirm' | 'revert', { uid, granted }: Caller): void {
+    const mode = keeper.mode();
+    // a return that failed and is tried again is no second chance to confirm
+    if (mode.kind !== 'trying' || (kind === 'confirm' && mode.trial.until <= clock.uptime()))
+      throw new SwitchError(
+        'NothingPending',
+        N_('There is no such change, or the previous value has returned already.'),
+      );
+    const action = permissionToDecide(mode, uid);
+    if (action && !granted.includes(action)) throw changedMeanwhile();
+  }
+
+  async function decide(kind: 'confirm' | 'revert', caller: Caller): Promise<Report> {
+    // a timer may be late, above all in a machine that slept
+    await keeper.measure();
+    checkDecision(kind, caller);
+    return keeper.change({ kind }, kind === 'confirm' ? 'The change was not kept' : 'The change was not taken back');
+  }
+
+  function permissionForEndpoints(endpoints: readonly Endpoint[]): Action {
+    const now = inForce(keeper.mode());
+    return requiredAction(now, { allowLan: now?.allowLan ?? false, endpoints });
+  }
+
+  async function setEndpoints(endpoints: readonly Endpoint[], granted: readonly Action[]): Promise<Report> {
+    const mode = keeper.mode();
+    if (mode.kind !== 'on' && (mode.kind !== 'trying' || !mode.trial.wanted))
+      throw new SwitchError('NotEnabled', N_('There are no rules to change: the kill switch is not on.'));
+    if (!granted.includes(permissionForEndpoints(endpoints))) throw changedMeanwhile();
+    const wanted = { allowLan: inForce(mode)!.allowLan, endpoints };
+    const event: Event =
+      mode.kind === 'on'
+        ? { kind: 'enable', wanted }
+        : { kind: 'try', trial: { ...mode.trial, wanted }, seconds: mode.trial.until - clock.uptime() };
+    return keeper.change(event, 'The rules could not be put in force');
+  }
+
   return {
-    start: () =>
-      inTurn(async () => {
-        try {
-          await begin();
-        } catch (error) {
-          trouble = messageOf(error);
-        }
-        return measure();
-      }),
-    enable: wanted =>
-      inTurn(() => {
-        const [before, text] = [mode, tolerant(() => files.read('rules.nft'))];
-        return change(
-          'The rules could not be put in force',
-          async () => {
-            files.write('rules.nft', formatRules(wanted)); // first the wish, so that a crash from here on ends blocked
-            files.remove('pause.json');
-            await block(wanted);
-            await edges.disarm().catch(() => {});
-          },
-          async () => {
-            if (text === null && before.kind === 'off') files.remove('rules.nft');
-            else if (text !== null) files.write('rules.nft', text);
-            mode = before;
-            if (before.kind === 'off') {
-              kernel.guard(false);
-              await kernel.remove();
-            }
-          },
-        );
-      }),
-    disable: () =>
-      inTurn(() => {
-        const [before, text] = [mode, tolerant(() => files.read('rules.nft'))];
-        return change(
-          'The rules could not be removed',
-          async () => {
-            files.remove('rules.nft'); // a crash from here on leaves rules that nobody wants, never the other way round
-            files.remove('pause.json');
-            mode = { kind: 'off' };
-            edges.alarm(null, () => {});
-            kernel.guard(false);
-            await kernel.remove();
-            await edges.disarm().catch(() => {});
-          },
-          async () => {
-            mode = before;
-            if (text !== null) files.write('rules.nft', text);
-            if (before.kind !== 'off') kernel.guard(true);
-          },
-        );
-      }),
-    pause: seconds =>
-      inTurn(async () => {
-        if (mode.kind !== 'on' && mode.kind !== 'paused')
-          throw new SwitchError('NotEnabled', 'There is nothing to pause: the kill switch is not on.');
-        const { wanted } = mode;
-        const back = () => resume(wanted);
-        if (seconds === 0) return change('The pause could not be ended', back, back);
-        const pause = { bootId: clock.bootId, until: clock.uptime() + seconds };
-        return change(
-          'The kill switch was not paused',
-          async () => {
-            await edges.arm(seconds); // nobody lifts the block before somebody else is sure to bring it back
-            files.write('pause.json', formatPause(pause));
-            kernel.guard(true);
-            open(wanted, pause);
-            await kernel.remove();
-          },
-          back,
-        );
-      }),
+    start: () => inTurn(keeper.start),
+    enable: (wanted, granted) => inTurn(() => enable(wanted, granted)),
+    disable: () => inTurn(() => keeper.change({ kind: 'disable' }, 'The rules could not be removed')),
+    try: (wanted, seconds, caller) => inTurn(() => tryValue(wanted, seconds, caller)),
+    confirm: caller => inTurn(() => decide('confirm', caller)),
+    revert: caller => inTurn(() => decide('revert', caller)),
+    setEndpoints: (endpoints, granted) => inTurn(() => setEndpoints(endpoints, granted)),
+    pause: seconds => inTurn(() => pause(seconds)),
     check,
-    mend: () => {
-      harmed = true;
+    repair() {
+      keeper.markDamaged();
       return check();
     },
-    loosens: next => loosens(mode.kind === 'off' ? null : 'wanted' in mode ? mode.wanted : edges.fallback, next),
-    idle: () => mode.kind === 'off',
+    permissionFor,
+    permissionToDecide(uid) {
+      const mode = keeper.mode();
+      return mode.kind === 'trying' ? permissionToDecide(mode, uid) : null;
+    },
+    permissionForEndpoints,
+    idle: () => keeper.mode().kind === 'off',
   };
 }
 
-function tolerant<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
+/** @param fallback what is in force where what is wanted can't be known */
+function permissionToEnable(mode: Mode, fallback: Wanted, next: Wanted): Action {
+  if (mode.kind !== 'trying')
+    return requiredAction(mode.kind === 'off' ? null : mode.kind === 'fail-closed' ? fallback : mode.wanted, next);
+  // a change of another user is neither confirmed nor undone by what would need less without it
+  const values = mode.trial.wanted ? [mode.trial.wanted, mode.previous] : [mode.previous];
+  const needed = values.map(value => requiredAction(value, next));
+  return needed.find(action => action !== 'org.culvert.killswitch.enable') ?? 'org.culvert.killswitch.enable';
 }
 
-function toIso(ms: number): string {
-  return new Date(ms).toISOString();
+/** Who made a change had the permission to make it for good. For the change of another user an administrator decides. */
+function permissionToDecide({ trial }: Extract<Mode, { kind: 'trying' }>, uid: number): Action | null {
+  return trial.by === uid ? null : 'org.culvert.killswitch.disable';
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function changedMeanwhile(): SwitchError {
+  return new SwitchError('Denied', N_('The kill switch was changed while permission was asked for. Try again.'));
+}
+
+/** One operation at a time: two of them never meet in the kernel or on disk. */
+function createQueue() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(operation: () => Promise<T>): Promise<T> => {
+    const result = last.then(operation);
+    last = result.catch(() => {});
+    return result;
+  };
 }

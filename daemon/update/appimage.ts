@@ -1,4 +1,4 @@
-// Updates of an AppImage: the new file is made beside the old one and takes its name; the old one is kept, hidden.
+// Updates an AppImage: the new file is made beside the old one and takes its name; the old one is kept under a hidden name.
 import {
   accessSync,
   chmodSync,
@@ -16,18 +16,18 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { acquire } from '../instance.ts';
-import type { Paths } from '../paths.ts';
-import { sweepLocks, syncDirectory, temporaryOf } from './files.ts';
-import { InstallError } from './installation.ts';
-import { recall, remember } from './memory.ts';
-import { tryProgram } from './program.ts';
-import { Refused } from './refused.ts';
-import { requireSpace } from './space.ts';
+import { syncDirectory, temporaryName } from '../system/files.ts';
+import { acquireLock, sweepLock } from '../system/lock.ts';
+import type { Paths } from '../system/paths.ts';
+import { requireSpace } from './disk-space.ts';
+import { UpdateRefused } from './errors.ts';
+import { smokeTest } from './smoke-test.ts';
 import type { Target } from './target.ts';
+import { loadUpdateState, saveUpdateState } from './update-state.ts';
+import { InstallError } from './user/errors.ts';
 
 export interface AppImage {
-  /** `$APPIMAGE`, which its runtime sets; where it is missing, nothing can be replaced. */
+  /** `$APPIMAGE`, which its runtime sets; without it, the file to replace is unknown. */
   file: string | undefined;
   /** The version that runs. */
   version: string;
@@ -38,14 +38,14 @@ export interface AppImage {
 }
 
 export function appImage({ file, version: running, machine, env, paths }: AppImage): Target {
-  const place = () => realpathSync(file!);
+  const resolved = () => realpathSync(file!);
 
   return {
-    artifactOf: version => `culvert-${version}-${machine}.AppImage`,
-    obstacle() {
+    artifactName: version => `culvert-${version}-${machine}.AppImage`,
+    notApplicableReason() {
       if (!file?.startsWith('/')) return 'APPIMAGE is not set, so the file to replace is not known.';
       try {
-        accessSync(dirname(place()), constants.W_OK);
+        accessSync(dirname(resolved()), constants.W_OK);
         return null;
       } catch (error) {
         return `${file} can't be replaced: ${(error as Error).message}.`;
@@ -53,52 +53,51 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
     },
     previous: keptVersion,
     replace: ({ version, artifact, signal, fetch, installing }) =>
-      alone(paths, async () => {
-        const old = place();
+      withStateLock(paths, async () => {
+        const old = resolved();
         requireSpace(dirname(old), artifact.size);
-        const fresh = temporaryOf(old);
+        const fresh = temporaryName(old);
         try {
           await fetch(fresh);
           installing();
-          // an executable that is still open for writing can't be run, and nothing here is
-          await tryProgram(fresh, version, outside(env), signal);
+          await smokeTest(fresh, version, outside(env), signal);
           chmodSync(fresh, (statSync(old).mode & 0o777) | 0o100);
           sync(fresh);
-          if (signal.aborted) throw new Refused('stopped', 'The daemon is stopping.');
+          if (signal.aborted) throw new UpdateRefused('stopped', 'The daemon is stopping.');
           keep(old);
-          remember(paths, { previous: { version: running, file: previousOf(old) } });
+          saveUpdateState(paths, { previous: { version: running, file: previousOf(old) } });
           renameSync(fresh, old);
           syncDirectory(dirname(old));
         } finally {
           rmSync(fresh, { force: true });
         }
       }),
-    goBack: () =>
-      alone(paths, async () => {
+    rollBack: () =>
+      withStateLock(paths, async () => {
         const version = keptVersion();
         if (version === null) throw new InstallError('nothing-previous', 'There is no version to go back to.');
-        renameSync(previousOf(place()), place());
-        syncDirectory(dirname(place()));
-        return version; // with its file gone, the memory of it counts for nothing
+        renameSync(previousOf(resolved()), resolved());
+        syncDirectory(dirname(resolved()));
+        return version; // the recorded version no longer counts, because its file is gone
       }),
   };
 
   function keptVersion(): string | null {
-    const { previous } = recall(paths);
+    const { previous } = loadUpdateState(paths);
     const there = previous !== null && lstatSync(previous.file, { throwIfNoEntry: false })?.isFile() === true;
-    return there && previous.version !== running && previous.file === previousOf(place()) ? previous.version : null;
+    return there && previous.version !== running && previous.file === previousOf(resolved()) ? previous.version : null;
   }
 }
 
-/** Where the version before is kept: hidden, so that nobody starts it by mistake. */
+/** Where the previous version is kept: hidden, so that it is not started by mistake. */
 function previousOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.previous`);
 }
 
-/** A second name for the old file, or a copy where there are no hard links. */
+/** Keeps the old file under a second name, or as a copy where the file system has no hard links. */
 function keep(file: string): void {
   const kept = previousOf(file);
-  const temporary = temporaryOf(kept);
+  const temporary = temporaryName(kept);
   rmSync(temporary, { force: true });
   try {
     try {
@@ -114,20 +113,20 @@ function keep(file: string): void {
   }
 }
 
-/** The environment without what the running AppImage's own runtime set, which would lead the new one astray. */
+/** The environment without the variables that the runtime of the running AppImage set; the new one sets its own. */
 function outside(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { APPIMAGE: _, APPDIR, ARGV0: __, OWD: ___, ...rest } = env;
-  // not mounted, so this machine can't mount one
+  // it runs unpacked, so this machine can't mount AppImages
   return APPDIR === undefined || APPDIR.includes('.mount_') ? rest : { ...rest, APPIMAGE_EXTRACT_AND_RUN: '1' };
 }
 
-async function alone<T>({ state }: Pick<Paths, 'state'>, work: () => Promise<T>): Promise<T> {
+async function withStateLock<T>({ state }: Pick<Paths, 'state'>, work: () => Promise<T>): Promise<T> {
   mkdirSync(state, { recursive: true, mode: 0o700 });
-  const lock = acquire({ runtime: state });
+  const lock = acquireLock(join(state, 'lock'));
   if ('heldBy' in lock)
     throw new InstallError('locked', `Process ${lock.heldBy} is updating this AppImage. Wait for it.`);
   try {
-    sweepLocks(state);
+    sweepLock(join(state, 'lock'));
     return await work();
   } finally {
     lock.release();

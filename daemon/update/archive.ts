@@ -1,95 +1,105 @@
-// Unpacks the tree of a release. Its signature is verified by then; what it may contain is checked all the same.
-import { execFile } from 'node:child_process';
+// Unpacks the archive of a release. Its signature is verified before that; the members are checked all the same.
+import { createReadStream } from 'node:fs';
 import { posix } from 'node:path';
-import { promisify } from 'node:util';
-import { Refused } from './refused.ts';
-
-const run = promisify(execFile);
-const LISTING_BYTES = 16 << 20;
-const PATIENCE_MS = 120_000;
+import { pipeline } from 'node:stream/promises';
+import { extract, list, type ReadEntry } from 'tar';
+import { errno, reason } from '../system/errno.ts';
+import { UpdateRefused } from './errors.ts';
 
 export interface Member {
   kind: 'file' | 'directory' | 'link';
   name: string;
-  /** Bytes that it takes on disk, at least. */
+  /** In bytes; 0 for directories and links. */
   size: number;
-  /** Where a symbolic link leads. */
+  /** Target of a symbolic link. */
   target: string | null;
 }
 
 /**
- * Lists a gzip-compressed tar archive with the system's tar (GNU, BSD or BusyBox).
- * @throws Refused archive-broken, archive-unsafe, tar-missing
+ * Lists the members of a gzip-compressed tar archive.
+ * @throws UpdateRefused `archive-broken`, `archive-unsafe`, `stopped`
  */
 export async function listArchive(file: string, signal: AbortSignal): Promise<Member[]> {
-  const { stdout } = await tar(['-tvzf', file], signal);
-  return stdout.split('\n').filter(Boolean).map(parseMember);
+  const members: Member[] = [];
+  let refusal: UpdateRefused | undefined;
+  const onReadEntry = (entry: ReadEntry) => {
+    try {
+      members.push(toMember(entry));
+    } catch (error) {
+      refusal ??= error as UpdateRefused;
+    }
+    entry.resume();
+  };
+  await unpack(file, list({ strict: true, onReadEntry }), signal);
+  if (refusal) throw refusal;
+  return members;
 }
 
 /**
- * Refuses members that could be written outside of the top directory, or that no installed tree has: other types,
- * hard links, set-user-id, names that stand twice, what lies below a symbolic link. Pure.
- * @param top the one directory that everything lies in
- * @throws Refused archive-unsafe
+ * Refuses members that could be written outside of the top directory, or that no installed tree has: strange names,
+ * duplicates, and files below a symbolic link. Pure.
+ * @param top the one directory that every member has to be in
+ * @throws UpdateRefused `archive-unsafe`, `archive-broken`
  */
 export function checkMembers(members: readonly Member[], top: string): void {
   const links = new Set(members.filter(({ kind }) => kind === 'link').map(({ name }) => name));
   const seen = new Set<string>();
   for (const { name, kind, target } of members) {
     const parts = name.split('/');
-    if (parts[0] !== top) throw unsafe(name, `does not lie in ${top}/`);
-    if (parts.some(part => !PART.test(part) || part === '.' || part === '..')) throw unsafe(name, 'is no name for it');
-    if (seen.has(name)) throw unsafe(name, 'stands there twice');
+    if (parts[0] !== top) throw unsafe(name, `is not in ${top}/`);
+    if (parts.some(part => !PART.test(part) || part === '.' || part === '..'))
+      throw unsafe(name, 'has a name that is not allowed');
+    if (seen.has(name)) throw unsafe(name, 'occurs twice');
     seen.add(name);
     for (let at = posix.dirname(name); at !== '.'; at = posix.dirname(at))
-      if (links.has(at)) throw unsafe(name, 'lies below a symbolic link');
+      if (links.has(at)) throw unsafe(name, 'is below a symbolic link');
     if (kind !== 'link') continue;
     const end = posix.normalize(posix.join(posix.dirname(name), target!));
-    if (target!.startsWith('/') || !end.startsWith(`${top}/`)) throw unsafe(name, 'leads out of it');
+    if (target!.startsWith('/') || !end.startsWith(`${top}/`)) throw unsafe(name, 'leads out of that directory');
   }
-  if (seen.size === 0) throw new Refused('archive-broken', 'The archive is empty.');
+  if (seen.size === 0) throw new UpdateRefused('archive-broken', 'The archive is empty.');
 }
 
-/** @throws Refused archive-broken, tar-missing */
+/**
+ * Unpacks an archive whose members were checked.
+ * @throws UpdateRefused `archive-broken`, `disk-full`, `stopped`
+ */
 export async function extractArchive(file: string, directory: string, signal: AbortSignal): Promise<void> {
-  await tar(['-xzof', file, '-C', directory], signal);
+  await unpack(file, extract({ cwd: directory, strict: true }), signal);
 }
 
 const PART = /^[\w@.+:,=~-]+$/;
-/** `-rw-r--r-- root/root 12 2026-11-21 05:40 name` (GNU, BusyBox), `-rw-r--r--  0 root root 12 Nov 21 05:40 name` (BSD). */
-const LINE =
-  /^([-dl])(?:[r-][w-][x-]){3}\S? +(?:\S+\/\S+|\d+ +\S+ +\S+) +(\d+) (?:\d{4}-\d\d-\d\d [\d:]{5,8}|\w{3} +\d+ +[\d:]+) (\S+)(?: -> (\S+))?$/;
-const KINDS = { '-': 'file', d: 'directory', l: 'link' } as const;
+const KINDS: Partial<Record<string, Member['kind']>> = {
+  File: 'file',
+  OldFile: 'file',
+  Directory: 'directory',
+  SymbolicLink: 'link',
+};
+/** Set-user-id, set-group-id and the sticky bit. */
+const SPECIAL_BITS = 0o7000;
 
-function parseMember(line: string): Member {
-  const match = LINE.exec(line);
-  const kind = KINDS[match?.[1] as keyof typeof KINDS];
-  if (!match || (kind === 'link') !== (match[4] !== undefined)) throw unsafe(line, 'is not expected in it');
-  const name = match[3]!.replace(/^\.\//, '').replace(/\/$/, '');
-  return { kind, name, size: Number(match[2]), target: match[4] ?? null };
+function toMember({ type, path, size, mode = 0, linkpath }: ReadEntry): Member {
+  const kind = KINDS[type];
+  if (!kind) throw unsafe(path, `is of the type ${type}, which is not expected`);
+  if ((mode & SPECIAL_BITS) !== 0) throw unsafe(path, `has the mode ${mode.toString(8)}`);
+  const name = path.replace(/^\.\//, '').replace(/\/$/, '');
+  return { kind, name, size: kind === 'file' ? size : 0, target: kind === 'link' ? (linkpath ?? '') : null };
 }
 
-async function tar(args: string[], signal: AbortSignal) {
+async function unpack(file: string, into: ReturnType<typeof list> | ReturnType<typeof extract>, signal: AbortSignal) {
   try {
-    return await run('tar', args, {
-      signal,
-      timeout: PATIENCE_MS,
-      maxBuffer: LISTING_BYTES,
-      env: { PATH: process.env.PATH, LC_ALL: 'C' },
-    });
+    await pipeline(createReadStream(file), into as unknown as NodeJS.WritableStream, { signal });
   } catch (error) {
-    const { code, stderr, message } = error as NodeJS.ErrnoException & { stderr?: string };
-    if (signal.aborted) throw new Refused('stopped', 'The daemon is stopping.', error);
-    if (code === 'ENOENT')
-      throw new Refused('tar-missing', 'tar is not installed, and the release is an archive.', error);
-    const why = (stderr || message).trim().split('\n')[0]!.slice(0, 300);
-    if (/No space left/.test(stderr ?? '')) throw new Refused('disk-full', `The disk became full: ${why}`, error);
-    throw new Refused('archive-broken', `The archive can't be unpacked: ${why}`, error);
+    if (signal.aborted) throw new UpdateRefused('stopped', 'The daemon is stopping.', error);
+    const why = reason(error).slice(0, 300);
+    if (errno(error) === 'ENOSPC' || errno(error) === 'EDQUOT')
+      throw new UpdateRefused('disk-full', `No space left on disk to unpack the archive: ${why}`, error);
+    throw new UpdateRefused('archive-broken', `The archive can't be unpacked: ${why}`, error);
   }
 }
 
-function unsafe(name: string, what: string): Refused {
-  return new Refused(
+function unsafe(name: string, what: string): UpdateRefused {
+  return new UpdateRefused(
     'archive-unsafe',
     `The archive has "${name.replace(/\p{C}/gu, ' ').slice(0, 200)}", which ${what}.`,
   );

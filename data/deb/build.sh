@@ -8,14 +8,19 @@ mkdir -p "$work"
 tar -xzf "$source" -C "$work"
 cd "$work"/culvert-*
 version=$(node -p 'require("./package.json").version')
+project() { node -p "require('./data/project.json').$1"; }
+contact=$(project contact) homepage=$(project homepage)
 mkdir debian
-for file in control rules copyright prerm postinst postrm culvert.lintian-overrides; do cp -p "data/deb/$file" debian/; done
+for file in control rules copyright prerm postinst postrm culvert.lintian-overrides; do
+  sed "s|@CONTACT@|$contact|; s|@HOMEPAGE@|$homepage|" "data/deb/$file" >"debian/$file"
+  chmod --reference="data/deb/$file" "debian/$file"
+done
 cat >debian/changelog <<EOF
 culvert ($version) unstable; urgency=medium
 
-  * Release $version. What changed stands in /usr/share/doc/culvert/changelog.gz.
+  * Release $version. See /usr/share/doc/culvert/changelog.gz for the changes.
 
- -- The Culvert contributors <culvert@culvert.example>  $(date -u -R -d "@${SOURCE_DATE_EPOCH:?}")
+ -- The Culvert contributors <$contact>  $(date -u -R -d "@${SOURCE_DATE_EPOCH:?}")
 EOF
 cp CHANGELOG.md debian/NEWS.md
 mkdir debian/source

@@ -1,8 +1,8 @@
 #!/bin/sh
-# One proof, inside of a fresh root (see prove.sh): inside.sh appimage|user|deb VERSION NEXT SOURCE
-# SOURCE is the address of a server that offers NEXT.
+# Runs one proof inside of a fresh root (see enter.sh): inside.sh appimage|user|deb VERSION NEXT SOURCE, or
+# rpm|arch VERSION [NEXT]. NEXT is offered by the release pages whose address is built in, and by a web server, SOURCE.
 set -eu
-what=$1 version=$2 next=$3 source=$4
+what=$1 version=$2 next=${3-} source=${4-}
 dist=/run/dist
 say() { printf '%s\n' "  $*"; }
 die() { say "$@" >&2; exit 1; }
@@ -74,27 +74,50 @@ runs_as() {
   [ "$daemon" != "$before" ] || die 'The daemon did not start again.'
   until_true process_of tray
   reopen "$@" # one of a second start outlives the daemon, and is the old one
-  prints 'nothing is tunnelled' "$@" status
+  prints 'nothing is tunneled' "$@" status
   say "now $now: daemon is process $daemon, tray $(process_of tray), panel $panel"
 }
 
-# Updates what runs to the next version through the server, and goes back.
-update() {
-  "$@" config set updates.source "$source" >/tmp/output 2>&1
-  daemon=$(process_of daemon/main)
-  prints "^Culvert $next is out. To install it: culvert update apply\$" "$@" update check
+# Updates what runs to the next version, and goes back.
+there_and_back() {
   prints "^Updated from Culvert $version to $next\." "$@" update apply
   runs_as "$next" "$@"
   prints "^Culvert $next is the newest" "$@" update check
   prints "^Went back from Culvert $next to $version\.\$" "$@" update rollback
   runs_as "$version" "$@"
+}
+
+# Does so through the release pages whose address is built in, and through a web server.
+update() {
+  daemon=$(process_of daemon/main)
+  prints "^Culvert $next is out. To install it: culvert update apply\$" "$@" update check
+  there_and_back "$@"
+  "$@" config set updates.source "$source" >/tmp/output 2>&1
   prints "^Culvert $next was rolled back and is not offered again" "$@" update check
+  there_and_back "$@"
+}
+
+# Updates a package by the command that an update names, through the release pages.
+upgrade() {
+  prints "^Culvert $next is out. To install it: cd " "$@" update check
+  command=$(sed -n "s/^Culvert $next is out. To install it: //p" /tmp/output)
+  PATH=/tmp/shims:$PATH sh -euc "$command" </dev/null >/tmp/upgrade 2>&1 || { cat /tmp/upgrade >&2; die "The command failed: $command"; }
+  prints "^culvert $next\$" "$@" --version
+  [ "$what" = deb ] || [ "$(cat /usr/share/culvert/install-format)" = "$what" ] || die 'It does not know what package it is.'
+  say "updated to $next by: $command"
+}
+
+# A command that stands in for one that has no place in a root: shim NAME SCRIPT
+shim() {
+  mkdir -p /tmp/shims
+  printf '#!/bin/sh\nset -eu\n%s\n' "$2" >"/tmp/shims/$1"
+  chmod 755 "/tmp/shims/$1"
 }
 
 # Starts everything, closes the panel, opens it again by a second start, looks, and stops.
-# run yes|no COMMAND…, whether with an update in between
+# run update|upgrade|: COMMAND…, with what in between
 run() {
-  updating=$1
+  between=$1
   shift
   DBUS_SESSION_BUS_ADDRESS=$(dbus-daemon --session --fork --print-address)
   export DBUS_SESSION_BUS_ADDRESS
@@ -108,8 +131,8 @@ run() {
   "$@" status >/tmp/status
   say "$("$@" --version): $(cat /tmp/status)"
   say "tray is process $(process_of tray), panel was $closed, and after a second start is $panel"
-  grep -q 'nothing is tunnelled' /tmp/status
-  [ "$updating" = no ] || update "$@"
+  grep -q 'nothing is tunneled' /tmp/status
+  "$between" "$@"
   "$@" stop >/dev/null
   wait $starter
   kill "$panel" 2>/dev/null || true # it waits for the next daemon
@@ -137,14 +160,14 @@ case $what in
     [ ! -s /tmp/complaints ] || { cat /tmp/complaints >&2; die 'A user could not mount it.'; }
     grep -q 'culvert' /tmp/help
     while ls -d /tmp/.mount_* >/dev/null 2>&1; do sleep 0.1; done
-    touch /etc/mtab.fuselock # fusermount3 makes it where /etc can be written, whoever asks it
+    touch /etc/mtab.fuselock # fusermount3 creates it wherever /etc is writable
     rm $image
     listing >/tmp/before
     cp "$original" $image
     for way in mounted unpacked; do
       [ $way = mounted ] || mount --bind /dev/null /dev/fuse # in this mount namespace alone
       say "$way"
-      run yes $image
+      run update $image
       cmp $image "$original"
       tries=0
       while ls -d /tmp/.mount_* /tmp/appimage_* >/dev/null 2>&1; do
@@ -166,7 +189,7 @@ case $what in
     tar -xzf "$dist/culvert-$version-user.tar.gz" -C /tmp
     "/tmp/culvert-$version/bin/culvert" __install "/tmp/culvert-$version" >/tmp/install || { cat /tmp/install >&2; die 'install failed'; }
     export PATH="$HOME/.local/bin:$PATH"
-    run yes culvert
+    run update culvert
     [ "$(culvert --version)" = "culvert $version" ]
     culvert __uninstall --purge >/tmp/uninstall || { cat /tmp/uninstall >&2; die 'uninstall failed'; }
     rm -rf /root/.cache
@@ -181,12 +204,53 @@ case $what in
     fi
     # what it depends on stays when it goes, so that comes first
     # shellcheck disable=SC2046
-    packages $(dpkg-deb -f /tmp/culvert.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g') nftables dbus
+    packages $(dpkg-deb -f /tmp/culvert.deb Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/,/ /g') nftables dbus curl
     rm -f /var/cache/apt/archives/*.deb
+    shim sudo 'exec "$@"'
     listing >/tmp/before
     packages /tmp/culvert.deb
-    run no culvert
+    run upgrade culvert
     dpkg --purge culvert >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
+    rm -rf /root/.local /root/.config /root/.cache
+    same_as_before ;;
+  rpm | arch)
+    # what the package depends on has other names here, so that comes from Debian, and the package alone is installed
+    packages nodejs gjs gir1.2-adw-1 gir1.2-gtk-4.0 librsvg2-common adwaita-icon-theme nftables dbus
+    # what the command of an update builds the package with
+    [ -z "$next" ] || packages curl meson ninja-build gettext libglib2.0-dev-bin libxml2-utils librsvg2-bin desktop-file-utils
+    if [ "$what" = rpm ]; then
+      packages rpm
+      shim sudo 'command=$1; shift; exec "$command" --nodeps "$@"'
+      rpm --initdb
+      install() { rpm -i --nodeps "$dist/culvert-$version-1.noarch.rpm"; }
+      remove() { rpm -e culvert; }
+      owned='rpm -qf'
+    else
+      packages pacman-package-manager libarchive-tools
+      mkdir -p /var/lib/pacman
+      printf '[options]\nArchitecture = x86_64\nSigLevel = Optional\n' >/tmp/pacman.conf
+      pacman() { command pacman --config /tmp/pacman.conf --noconfirm "$@"; }
+      install() { pacman -U -dd "$dist/culvert-$version-1-any.pkg.tar.zst"; }
+      remove() { pacman -R -dd culvert; }
+      # as "makepkg -si" of somebody who has what the package depends on; makepkg refuses to run as root
+      packages makepkg zstd
+      # shellcheck disable=SC2016 # for the shim
+      shim makepkg '[ "$*" = -si ] && chown -R nobody . && chmod 755 .. && setpriv --reuid nobody --clear-groups \
+        env HOME="$PWD" PKGEXT=.pkg.tar.zst /usr/bin/makepkg --nodeps --noconfirm
+        exec pacman --config /tmp/pacman.conf --noconfirm -U -dd culvert-*.pkg.tar.zst'
+      owned='command pacman --config /tmp/pacman.conf -Qo'
+    fi
+    rm -f /var/cache/apt/archives/*.deb
+    # the databases of both change whenever they are used
+    install >/tmp/install 2>&1 || { cat /tmp/install >&2; die 'install failed'; }
+    remove >/tmp/remove 2>&1 || { cat /tmp/remove >&2; die 'remove failed'; }
+    listing >/tmp/before
+    install >/tmp/install 2>&1 || { cat /tmp/install >&2; die 'install failed'; }
+    $owned /usr/bin/culvert /usr/lib/systemd/system-preset/90-culvert-killswitch.preset >/tmp/owned 2>&1 || { cat /tmp/owned >&2; die 'Files belong to no package.'; }
+    [ "$(culvert --version)" = "culvert $version" ] || die 'It is another version.'
+    [ "$(cat /usr/share/culvert/install-format)" = "$what" ] || die 'It does not know what package it is.'
+    if [ -n "$next" ]; then run upgrade culvert; else run : culvert; fi
+    remove >/tmp/remove 2>&1 || { cat /tmp/remove >&2; die 'remove failed'; }
     rm -rf /root/.local /root/.config /root/.cache
     same_as_before ;;
 esac

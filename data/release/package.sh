@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds one package of this version into dist/, from the tree as it is: data/release/package.sh appimage|deb|sources
+# Builds one package of this version into dist/, from the tree as it is: data/release/package.sh appimage|deb|rpm|arch|recipes|sources
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 cd "$top"
@@ -8,18 +8,37 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y package.js
 export SOURCE_DATE_EPOCH
 mkdir -p dist
 work=$top/build/release
+source=$work/culvert-$version-source.tar.gz
+make_source() {
+  # meson packs what is committed
+  [ -z "$(git status --porcelain)" ] || echo 'package.sh: what is not committed is not in the package' >&2
+  data/release/source.sh "$source" "$work/source"
+}
 case $1 in
   appimage)
     out=dist/culvert-$version-x86_64.AppImage
     data/appimage/build.sh "$out" "$work/appimage" ;;
   deb)
     out=dist/culvert-$version.deb
-    # meson packs what is committed
-    [ -z "$(git status --porcelain)" ] || echo 'package.sh: what is not committed is not in the package' >&2
-    data/release/source.sh "$work/culvert-$version-source.tar.gz" "$work/source"
-    data/deb/build.sh "$work/culvert-$version-source.tar.gz" "$out" "$work/deb" ;;
+    make_source
+    data/deb/build.sh "$source" "$out" "$work/deb" ;;
+  rpm)
+    out=dist/culvert-$version-1.noarch.rpm
+    make_source
+    data/rpm/build.sh "$source" "$out" "$work/rpm" ;;
+  arch)
+    out=dist/culvert-$version-1-any.pkg.tar.zst
+    make_source
+    data/arch/build.sh "$source" "$out" "$work/arch" ;;
+  recipes)
+    out=dist/culvert-$version-recipes.tar.gz
+    make_source
+    rm -rf "$work/recipes"
+    data/release/recipes.sh "$source" "$work/recipes/culvert-$version-recipes"
+    data/release/pack.sh "$work/recipes" "$out" ;;
   sources)
     out=dist/culvert-$version-appimage-sources.tar
+    [ ! -d "dist/$version" ] || out=dist/$version/${out#dist/}
     data/appimage/sources.sh "$out" "$work/appimage" ;;
 esac
 echo "$out: $(stat -c %s "$out") bytes"

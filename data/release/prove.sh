@@ -1,7 +1,7 @@
 #!/bin/sh
-# Proves a release of this commit: built twice with the same bytes, then in fresh roots installed, run, updated to a next
-# version and back where an installation does that itself, and removed.
-# As root; takes some ten minutes, half of that the second time, and 5 GB in build/prove, where everything is left for a look.
+# Proves a release of this commit: built twice with the same bytes, the second time by another user and a day later; then in
+# fresh roots installed, run, updated to a next version and back where an installation does that itself, and removed.
+# As root; needs 5 GB in build/prove, where everything is left for a look.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 cd "$top"
@@ -19,7 +19,6 @@ mkdir -p "$work"
   mv "$made"/* "$work/"
   rmdir "$made"
 }
-public=$(openssl pkey -pubin -in "$work/proof.pub" -outform DER | tail -c 32 | base64 -w0)
 
 # A commit on top, the same in each clone of the same commit: commit DIRECTORY MESSAGE
 commit() {
@@ -28,108 +27,112 @@ commit() {
     git -C "$1" -c user.name=proof -c user.email=proof@culvert.example -c commit.gpgsign=false commit -qam "$2"
 }
 
-# What a maintainer does with a new key. The builds of a proof trust this one, and no build beside them ever does.
-pin() {
-  keys=$1/manifest/release-keys.ts
-  sed -i "s|^\(const PINNED: readonly PinnedKey\[\] = \[\)|\1{ name: 'proof', key: '$public' }, |" "$keys"
-  grep -qF "$public" "$keys" || die "The key could not be pinned in $keys."
-  commit "$1" 'Pin the key of a proof'
+# What a maintainer does before a release. The builds of a proof trust this key, and no build beside them ever does.
+prepare() {
+  (
+    cd "$1"
+    node data/release/project.mjs https://github.com/culvert-proof/culvert >/dev/null
+    data/release/key.sh --public proof "$work/proof.pub" >/dev/null
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) node data/release/version.mjs "$version"
+  )
+  commit "$1" 'Set the address, pin the key of a proof, and date the version'
 }
 
-# a clean clone each time, in directories of different length; what was downloaded is kept
-for copy in one another; do
-  rm -rf "$work/$copy/culvert"
-  mkdir -p "$work/$copy"
-  git clone -q . "$work/$copy/culvert"
-  pin "$work/$copy/culvert"
-  cp -a node_modules "$work/$copy/culvert/"
+# the same in both releases, so that the sidecars can be compared as well
+expires=$(date -u -d '90 days' +%FT%TZ)
+
+# A clean clone each time, in directories of different length. The second one belongs to another user, whose clock is a day
+# ahead, and its files are closed to others. What was downloaded is kept.
+another=$(mktemp -d /var/tmp/culvert-prove.XXXXXX)
+chmod 755 "$another"
+rm -rf "$work/one/culvert"
+mkdir -p "$work/one"
+(umask 022 && git clone -q . "$work/one/culvert")
+(umask 077 && git clone -q . "$another/culvert")
+for clone in "$work/one/culvert" "$another/culvert"; do
+  prepare "$clone"
+  cp -a node_modules "$clone/"
+  mkdir -p "$clone/build/release"
 done
-mkdir -p "$work/one/culvert/build/release"
+say 'tests with an address and a key'
+(cd "$work/one/culvert" && node --import tsx --test test/manifest/cli.test.ts test/daemon/config/layers.test.ts \
+  test/packages/release.test.ts test/packages/publishing.test.ts) >"$work/tests.log" 2>&1 || { cat "$work/tests.log" >&2; die 'Tests failed.'; }
 [ ! -d "$work/kept" ] || cp -a "$work/kept" "$work/one/culvert/build/release/appimage"
-for copy in one another; do
-  say "release, $copy time"
-  (cd "$work/$copy/culvert" && data/release/release.sh "$version" --key "$work/proof.key" --serial 1 --expires 90d) 2>"$work/$copy/log" ||
-    { cat "$work/$copy/log" >&2; die 'The release failed.'; }
-  [ $copy = another ] || {
-    rm -rf "$work/kept"
-    mkdir -p "$work/kept/sysroot/apt" "$work/another/culvert/build/release/appimage/sysroot"
-    cp -a "$work/one/culvert/build/release/appimage/node" "$work/kept/"
-    cp -a "$work/one/culvert/build/release/appimage/sysroot/apt/cache" "$work/kept/sysroot/apt/"
-    cp -a "$work/kept/." "$work/another/culvert/build/release/appimage/"
-  }
-done
-dist=$work/one/culvert/dist
+signing="--serial 1 --expires $expires"
+say 'release'
+# shellcheck disable=SC2086
+(cd "$work/one/culvert" && data/release/release.sh "$version" --key "$work/proof.key" $signing) 2>"$work/log" ||
+  { cat "$work/log" >&2; die 'The release failed.'; }
+rm -rf "$work/kept"
+mkdir -p "$work/kept/sysroot"
+cp -a "$work/one/culvert/build/release/appimage/node" "$work/kept/"
+cp -a "$work/one/culvert/build/release/appimage/sysroot/cache" "$work/kept/sysroot/"
+cp -a "$work/kept" "$another/culvert/build/release/appimage"
+say 'release, by another user, a day later'
+cp "$work/proof.key" "$another/"
+mkdir "$another/home"
+chown -R nobody:nogroup "$another"
+# shellcheck disable=SC2086
+(cd "$another/culvert" && setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$another/home" \
+  faketime --exclude-monotonic -f +1d data/release/release.sh "$version" --key "$another/proof.key" $signing) 2>"$work/another.log" ||
+  { cat "$work/another.log" >&2; die "The release failed in $another."; }
+dist=$work/one/culvert/dist/$version
 for file in "$dist"/*; do
-  cmp "$file" "$work/another/culvert/dist/${file##*/}" || die "${file##*/} differs from one build to the next."
+  cmp "$file" "$another/culvert/dist/$version/${file##*/}" || die "${file##*/} differs from one build to the next; see $another."
 done
+rm -rf "$another"
 say "$(find "$dist" -type f | wc -l) files, the same bytes both times:"
 (cd "$dist" && stat -c '%10s %n' -- *)
 node build/meson/manifest/main.cjs verify "$dist/release-manifest.v1.json" --key "$work/proof.pub"
 lintian --fail-on error "$dist/culvert-$version.deb" || die 'lintian found errors.'
 
-# the next version: of what updates itself, with a manifest signed by the same key, where an installation looks for it
+# the next version, where an installation looks for it
 say "next version, $next"
-source=$work/source
-rm -rf "$source"
-mkdir -p "$source/stable"
 (
-  cd "$work/another/culvert"
-  sed -i "s/^  \"version\": \"$version\"/  \"version\": \"$next\"/" package.json
+  cd "$work/one/culvert"
+  sed -i '0,/^## /s//## Unreleased\n\n- The version of a proof\n\n&/' CHANGELOG.md
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) node data/release/version.mjs "$next"
   commit . "Raise the version to $next"
-  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-  export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C.UTF-8
-  umask 022
-  name=$source/stable/culvert-$next
-  data/release/user.sh "$name-user.tar.gz" "$PWD/build/release/user"
-  data/appimage/build.sh "$name-x86_64.AppImage" "$PWD/build/release/appimage"
-  manifest() { node build/release/user/meson/manifest/main.cjs "$@"; }
-  manifest create --out "$source/stable/release-manifest.v1.json" --tag "v$next" "$name"[-.]*
-  manifest sign "$source/stable/release-manifest.v1.json" --key "$work/proof.key" --serial 2 --expires 90d
+  data/release/release.sh "$next" --key "$work/proof.key" --serial 2 --expires 90d
 ) >"$work/next.log" 2>&1 || { cat "$work/next.log" >&2; die "The next version could not be made."; }
 
-rm -f "$work/display" "$work/server"
+rm -f "$work/display" "$work/requests"
 # a display that programs in the roots reach through the abstract socket
 Xvfb -noreset -displayfd 3 -screen 0 1000x800x24 3>"$work/display" >/dev/null 2>&1 &
 display=$!
-# roots have the network of this machine, so its loopback is theirs
-python3 -u -m http.server --bind 127.0.0.1 --directory "$source" 0 >"$work/server" 2>"$work/requests" &
-trap 'kill $display $!' EXIT
-while [ ! -s "$work/display" ] || [ ! -s "$work/server" ]; do sleep 0.1; done
+trap 'kill $display' EXIT
+# roots have the network of this machine, so its loopback is theirs; release pages at an address that nobody else takes
+PROOF_PAGES=127.43.18.1 PROOF_CERTIFICATE=$work/server.pem
+export PROOF_PAGES PROOF_CERTIFICATE
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '/CN=Culvert proof' -keyout "$work/server.key" \
+  -addext 'subjectAltName=DNS:github.com,DNS:release-assets.githubusercontent.com' -out "$PROOF_CERTIFICATE" 2>"$work/openssl.log"
+node data/release/serve.mjs "$work/one/culvert/dist/$next" "$PROOF_CERTIFICATE" "$work/server.key" $PROOF_PAGES >"$work/requests" &
+server=$!
+trap 'kill $display $server' EXIT
+while [ ! -s "$work/display" ] || [ ! -s "$work/requests" ]; do
+  kill -0 $server 2>/dev/null || die "No release pages on $PROOF_PAGES, port 443."
+  sleep 0.1
+done
 DISPLAY=:$(cat "$work/display")
 export DISPLAY
-address=http://127.0.0.1:$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$work/server")
+address=http://127.0.0.1:$(head -n 1 "$work/requests")
 
 for suite in bookworm trixie; do
   root=$work/$suite
   if [ ! -f "$root.tar" ]; then
     say "debootstrap $suite"
     rm -rf "$root"
-    debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" http://deb.debian.org/debian >"$root.log" 2>&1 ||
+    debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$(data/release/mirror.sh)" >"$root.log" 2>&1 ||
       { tail "$root.log" >&2; die "debootstrap $suite failed."; }
     tar -C "$root" -cf "$root.tar" .
   fi
   for what in appimage user deb; do
-    rm -rf "$root"
-    mkdir "$root"
-    tar -C "$root" -xf "$root.tar"
     say "$suite: $what"
-    # a mount namespace of its own: nothing stays mounted, whatever happens
-    unshare --mount --pid --fork --kill-child sh -eu -c '
-      root=$1
-      mount --rbind /dev "$root/dev"
-      mount -t proc proc "$root/proc"
-      mount -t tmpfs tmpfs "$root/run"
-      mount -t tmpfs -o mode=1777,exec tmpfs "$root/tmp"
-      mkdir "$root/run/dist" "$root/run/release" "$root/run/session"
-      mount --bind "$2" "$root/run/dist"
-      mount --bind "$3" "$root/run/release"
-      cp /etc/resolv.conf "$root/etc/resolv.conf"
-      cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
-      exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DISPLAY="$DISPLAY" \
-        XDG_RUNTIME_DIR=/run/session GTK_A11Y=none DEBIAN_FRONTEND=noninteractive sh -eu /run/release/inside.sh "$4" "$5" "$6" "$7"
-    ' - "$root" "$dist" "$top/data/release" "$what" "$version" "$next" "$address" || die "$what failed in $suite; the root is $root."
+    data/release/enter.sh "$root.tar" "$root" "$dist" "$what" "$version" "$next" "$address" ||
+      die "$what failed in $suite; the root is $root."
   done
 done
-say "downloads of the next version, from $address:"
-sed -n 's|.*"GET /stable/\(culvert-[^ ]*\) .*" \([0-9]*\) .*|\2 \1|p' "$work/requests" | sort | uniq -c
+data/release/prove-recipes.sh "$next" "$dist/culvert-$version-source.tar.gz"
+say 'requests for the next version, by host:'
+sed -n '/ culvert-/p' "$work/requests" | sort | uniq -c
 say 'all proven'

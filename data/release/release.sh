@@ -1,6 +1,8 @@
 #!/bin/sh
-# Makes a release in dist/, from a clean tree: data/release/release.sh VERSION [--key FILE] [option of `culvert-manifest sign`…]
-# Everything appears at once at the end, or nothing does.
+# Makes a release in dist/VERSION/, from a clean tree: data/release/release.sh VERSION [--sources] [--key FILE] [OPTION…]
+# The options are those of `culvert-manifest sign`; --passphrase-file FILE opens an encrypted key without a question.
+# --sources: with the sources of what the AppImage bundles, which its licenses want to be published beside it.
+# The directory appears at the end, whole, and can be uploaded as it is; see RELEASING.md.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 cd "$top"
@@ -9,17 +11,35 @@ die() { say "$@"; exit 1; }
 
 version=${1:?}
 shift
-signing=no
-for option in "$@"; do
-  case $option in --key | --key=*) signing=yes ;; esac
+key='' signer=no sources=no passphrase='' count=$#
+while [ "$count" -gt 0 ]; do
+  option=$1
+  shift
+  count=$((count - 1))
+  case $option in
+    --key=*) key=${option#*=} ;;
+    --key | --passphrase-file)
+      [ "$count" -gt 0 ] || die "$option needs a file."
+      if [ "$option" = --key ]; then key=$1; else passphrase="-passin file:$1"; fi
+      shift
+      count=$((count - 1)) ;;
+    --sources) sources=yes ;;
+    --signer | --signer=*) signer=yes; set -- "$@" "$option" ;;
+    *) set -- "$@" "$option" ;;
+  esac
 done
-[ $# -eq 0 ] || [ $signing = yes ] || die "$* is for signing, which needs --key FILE."
+[ $# -eq 0 ] || [ -n "$key" ] || die "$* is for signing, which needs --key FILE."
+[ -z "$key" ] || [ -r "$key" ] || die "The key $key can't be read."
 
 wanted=$(node -p 'require("./package.json").version')
-[ "$version" = "$wanted" ] || die "package.json says $wanted, not $version. Change it there, and commit."
+[ "$version" = "$wanted" ] || die "package.json says $wanted, not $version. Run: ./culvert-tool version $version"
+if [ -f package-lock.json ]; then
+  locked=$(node -p 'const { version, packages } = require("./package-lock.json"); version === packages[""].version ? version : "two versions"')
+  [ "$locked" = "$version" ] || die "package-lock.json says $locked, not $version. Run: ./culvert-tool version $version"
+fi
 [ -z "$(git status --porcelain)" ] || die 'The tree is not clean; a release is a commit. Commit or remove: ' "$(git status --porcelain | head -n 5)"
-grep -q "^## $version\b" CHANGELOG.md || die "CHANGELOG.md says nothing of $version."
-for file in dist/culvert-"$version"[-.]*; do
+node data/release/version.mjs "$version" --check || die "Run: ./culvert-tool version $version, which dates the changes and commits."
+for file in "dist/$version" dist/culvert-"$version"[-.]*; do
   [ ! -e "$file" ] || die "$file exists: a release is made once. Remove it if it was never published."
 done
 
@@ -38,25 +58,48 @@ say 'tree for a user'
 data/release/user.sh "$name-user.tar.gz" "$work/user"
 say 'Debian package'
 data/deb/build.sh "$name-source.tar.gz" "$name.deb" "$work/deb"
+data/release/builder.sh "$work/deb" >"$name.builder.txt"
 say 'AppImage'
 data/appimage/build.sh "$name-x86_64.AppImage" "$work/appimage"
 say 'list of what is inside'
 node data/release/sbom.mjs "$work/appimage/meson/licences.txt" "$work/appimage/tree.components.json" "$name.cdx.json"
 
 manifest() { node "$work/user/meson/manifest/main.cjs" "$@"; }
+say 'recipes for other distributions'
+rm -rf "$work/recipes"
+data/release/recipes.sh "$name-source.tar.gz" "$work/recipes/culvert-$version-recipes"
+data/release/pack.sh "$work/recipes" "$name-recipes.tar.gz"
 say 'manifest'
 manifest create --out "$new/release-manifest.v1.json" --tag "v$version" "$name"[-.]*
-if [ $signing = yes ]; then
-  manifest sign "$new/release-manifest.v1.json" "$@"
+# serial and expiry count from now, not from the commit
+sign() { env -u SOURCE_DATE_EPOCH node "$work/user/meson/manifest/main.cjs" sign "$new/release-manifest.v1.json" "$@"; }
+if [ -z "$key" ]; then
+  :
+elif [ $signer = no ] && grep -q ENCRYPTED "$key"; then
+  tries=1
+  # a mistyped passphrase is no reason to build everything again
+  # shellcheck disable=SC2086
+  until openssl pkey -in "$key" $passphrase | sign --key - "$@"; do
+    { [ -z "$passphrase" ] && [ -t 2 ] && [ $tries -lt 3 ]; } || exit 1
+    tries=$((tries + 1))
+    say 'Once more:'
+  done
+else
+  sign --key "$key" "$@"
 fi
 manifest verify --no-signature "$new/release-manifest.v1.json" >/dev/null
 [ -z "$(git status --porcelain)" ] || die 'The build has changed the tree; nothing was released.'
 
 mkdir -p dist
-rm -f dist/release-manifest.v1.json dist/release-manifest.v1.json.sig
-mv "$new"/* dist/
-say "dist/ holds version $version."
-if [ $signing = no ]; then
+mv "$new" "dist/$version"
+say "dist/$version holds the release; RELEASING.md says how to publish it."
+if [ -z "$key" ]; then
   say 'It is not signed, and no installation updates to it. To sign:'
-  say "  $top/build/prefix/bin/culvert-manifest sign dist/release-manifest.v1.json --key FILE --serial N --expires 90d"
+  say "  $top/build/prefix/bin/culvert-manifest sign dist/$version/release-manifest.v1.json --key FILE"
+fi
+if [ $sources = yes ]; then
+  say 'sources of what the AppImage bundles'
+  data/appimage/sources.sh "dist/$version/culvert-$version-appimage-sources.tar" "$work/appimage" ||
+    die 'The release is whole, but these sources are missing, which have to be published beside the AppImage. Try again with:' \
+      './culvert-tool build sources'
 fi

@@ -102,7 +102,7 @@ const bom = {
   ],
 };
 const text = JSON.stringify(bom);
-// a name of its own for every content, as the format asks, and the same for the same
+// the format wants a unique serial number for each content; the same content gets the same one
 const digest = createHash('sha256').update(text).digest('hex');
 const variant = ((Number.parseInt(digest[16], 16) & 3) | 8).toString(16);
 const uuid = [

@@ -1,37 +1,162 @@
-// The header bar: the tabs while there is room for them, else a bar below; and the menu.
+// The header bar and the switcher of the primary pages: one switcher, above where there is room and below where not.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
-import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import type { PageName } from '../../daemon/view/forms/form.ts';
 import { _ } from '../i18n.ts';
+import { PRIMARY } from './shell.ts';
+import { mendTree, setName } from './widgets/accessible.ts';
 
-/** The bar above, and the one below that shows itself where the window is narrow. */
-export function createHeader(stack: Adw.ViewStack): { header: Gtk.Widget; below: Gtk.Widget } {
-  // deprecated in 1.4, whose breakpoints 1.2 lacks
-  const title = new Adw.ViewSwitcherTitle({ stack, title: 'Culvert' });
-  const below = new Adw.ViewSwitcherBar({ stack });
-  title.bind_property('title-visible', below, 'reveal', GObject.BindingFlags.SYNC_CREATE);
-  const header = new Adw.HeaderBar({ title_widget: title });
-  header.pack_end(menuButton());
-  return { header, below };
+/** From this width on the switcher is in the header bar. */
+const WIDE = 600;
+
+export interface Header {
+  above: Gtk.Widget;
+  below: Gtk.Widget;
+  /** Shows where the window is: a primary page, or another one with the way back. */
+  show(page: PageName, title: string): void;
+  /** Puts the switcher where this width has room for it. */
+  resized(width: number): void;
+}
+
+interface Asks {
+  goTo(page: PageName): void;
+  back(): void;
+}
+
+export function createHeader({ goTo, back }: Asks): Header {
+  const title = new Adw.WindowTitle({ title: 'Culvert' });
+  const above = new Adw.HeaderBar({ title_widget: title });
+  // before anything is in it: a role does not change once it was asked for
+  mendTree(above, 'Culvert');
+  const below = new Adw.Bin({ css_classes: ['culvert-bottom'] });
+  const backButton = new Gtk.Button({ icon_name: 'go-previous-symbolic', tooltip_text: _('Back'), visible: false });
+  setName(backButton, _('Back'));
+  backButton.connect('clicked', back);
+  above.pack_start(backButton);
+  above.pack_end(menuButton());
+  const switcher = createSwitcher(goTo);
+  // a switcher that needs its width would keep the window from becoming narrow again
+  const yielding = new Gtk.ScrolledWindow({
+    ...{ hscrollbar_policy: Gtk.PolicyType.EXTERNAL, vscrollbar_policy: Gtk.PolicyType.NEVER },
+    ...{ propagate_natural_width: true, focusable: false },
+  });
+  let wide: boolean | null = null;
+  let primary = true;
+
+  const place = () => {
+    const here = primary && wide === true;
+    if (below.child && (here || !primary)) below.child = null as never;
+    if (yielding.child && !here) yielding.child = null as never;
+    if (here && !yielding.child) yielding.child = switcher.widget;
+    if (primary && !wide && !below.child) below.child = switcher.widget;
+    const middle = here ? yielding : title;
+    if (above.title_widget !== middle) above.title_widget = middle;
+    below.visible = primary && !wide;
+    switcher.spread(here);
+  };
+  return {
+    above,
+    below,
+    show(page, name) {
+      primary = (PRIMARY as readonly string[]).includes(page);
+      title.title = primary ? 'Culvert' : name;
+      backButton.visible = !primary;
+      switcher.show(page);
+      place();
+    },
+    resized(width) {
+      if (wide === width >= WIDE) return;
+      wide = width >= WIDE;
+      place();
+    },
+  };
+}
+
+/**
+ * Our own tabs: AdwViewSwitcherTitle keeps three copies in the accessibility tree, and none exposes which is selected.
+ */
+function createSwitcher(goTo: (page: PageName) => void) {
+  const words = {
+    connection: [_('Connection'), 'org.culvert.Culvert-symbolic'],
+    apps: [_('Apps'), 'culvert-apps-symbolic'],
+    settings: [_('Settings'), 'culvert-settings-symbolic'],
+  } as const;
+  const widget = new Gtk.Box({
+    accessible_role: Gtk.AccessibleRole.TAB_LIST,
+    homogeneous: true,
+    halign: Gtk.Align.CENTER,
+    spacing: 3,
+  });
+  setName(widget, _('Pages'));
+  let setting = false;
+  const tabs = PRIMARY.map(page => {
+    const [label, icon] = words[page];
+    const text = new Gtk.Label({ label });
+    const picture = new Gtk.Image({ icon_name: icon, accessible_role: Gtk.AccessibleRole.PRESENTATION });
+    const box = new Gtk.Box({ spacing: 3, halign: Gtk.Align.CENTER });
+    box.append(picture);
+    box.append(text);
+    const button = new Gtk.ToggleButton({
+      ...{ child: box, accessible_role: Gtk.AccessibleRole.TAB, css_classes: ['flat', 'culvert-tab'] },
+    });
+    setName(button, label);
+    button.connect('toggled', () => {
+      if (setting) return;
+      setting = true;
+      button.active = true;
+      setting = false;
+      goTo(page);
+    });
+    widget.append(button);
+    return { page, button, box };
+  });
+  return {
+    widget,
+    show(page: PageName) {
+      setting = true;
+      for (const tab of tabs) {
+        const active = tab.page === page;
+        tab.button.active = active;
+        tab.button.update_state([Gtk.AccessibleState.SELECTED], [Number(active)]);
+      }
+      setting = false;
+    },
+    /** Icon next to the word, or above it. */
+    spread(beside: boolean) {
+      for (const { box } of tabs) box.orientation = beside ? Gtk.Orientation.HORIZONTAL : Gtk.Orientation.VERTICAL;
+    },
+  };
 }
 
 function menuButton(): Gtk.Widget {
-  const pages = new Gio.Menu();
-  pages.append(_('Updates'), 'win.updates');
-  const about = new Gio.Menu();
-  about.append(_('Keyboard Shortcuts'), 'app.shortcuts');
-  about.append(_('About Culvert'), 'app.about');
-  about.append(_('Quit'), 'app.quit');
+  const section = (...lines: [label: string, action: string][]) => {
+    const part = new Gio.Menu();
+    for (const [label, action] of lines) part.append(label, action);
+    return part;
+  };
   const menu = new Gio.Menu();
-  menu.append_section(null, pages);
-  menu.append_section(null, about);
+  menu.append_section(
+    null,
+    section([_('Checks'), 'win.page::checks'], [_('Log'), 'win.page::log'], [_('Updates'), 'win.page::updates']),
+  );
+  menu.append_section(
+    null,
+    section(
+      [_('Preferences'), 'win.page::preferences'],
+      [_('Keyboard Shortcuts'), 'app.shortcuts'],
+      [_('Report a Problem…'), 'win.report'],
+      [_('About Culvert'), 'app.about'],
+      [_('Close Window'), 'window.close'],
+      [_('Quit Culvert'), 'app.quit'],
+    ),
+  );
   const button = new Gtk.MenuButton({
     icon_name: 'open-menu-symbolic',
     menu_model: menu,
     primary: true,
     tooltip_text: _('Main Menu'),
   });
-  button.update_property([Gtk.AccessibleProperty.LABEL], [_('Main Menu')]);
+  setName(button, _('Main Menu'));
   return button;
 }

@@ -6,74 +6,131 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import System, { exit } from 'system';
-import { _, followLocale } from '../i18n.ts';
-import { createModel, type Model } from '../model.ts';
-import { APP_ID, icondir, socketPath } from '../place.ts';
+import { createModel, type Model } from '../../daemon/view/client/model.ts';
+import { isRightToLeft } from '../../daemon/view/format.ts';
+import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
+import { chosenLanguage } from '../../daemon/view/translator.ts';
+import { _, followLocale, tr } from '../i18n.ts';
+import { APP_ID, BRAND, icondir, RESOURCES, socketPath } from '../install-paths.ts';
+import { readLastLook } from '../last-look.ts';
 import { createTransport } from '../transport.ts';
-import { showAbout, showShortcuts } from './compat.ts';
-import { PAGES } from './shell.ts';
+import { PRIMARY } from './shell.ts';
+import { showAbout, showShortcuts } from './widgets/compat.ts';
+import { copyText } from './widgets/copy.ts';
 import { Window } from './window.ts';
+import { savedSize, saveSize } from './window-size.ts';
 
 declare const __VERSION__: string;
+
+/** Alt and Ctrl with a digit turn to the primary pages. */
+const ACCELERATORS: Record<string, string[]> = {
+  'app.shortcuts': ['<primary>question', 'F1'],
+  'window.close': ['<primary>w', '<primary>q'],
+  'win.toggle': ['<primary>t'],
+  'win.refresh': ['<primary>r', 'F5'],
+  'win.search': ['<primary>f'],
+  'win.back': ['<alt>Left', 'Escape'],
+  'win.page::preferences': ['<primary>comma'],
+  'win.page::log': ['<primary>l'],
+};
 
 class Application extends Adw.Application {
   static {
     GObject.registerClass({ GTypeName: 'CulvertApplication' }, Application);
   }
-  #model!: Model;
+  /** Also for tests, which wait for its revision. */
+  declare model: Model;
+  #desktopDirection = Gtk.TextDirection.LTR;
 
   override vfunc_startup(): void {
     super.vfunc_startup();
-    this.#model = createModel(createTransport(socketPath()));
-    this.#model.subscribe(() => {
-      if (followLocale(this.#model.facts().config)) this.#rebuild();
+    this.#desktopDirection = Gtk.Widget.get_default_direction();
+    this.model = createModel(createTransport(socketPath()), {}, undefined, readLastLook());
+    this.model.subscribe(() => {
+      if (!followLocale(this.model.state().config)) return;
+      this.#setDirection();
+      this.#rebuild();
     });
     Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).add_search_path(icondir);
-    Gtk.Window.set_default_icon_name(APP_ID);
-    this.#action('quit', ['<primary>q'], () => this.quit());
-    this.#action('about', [], () => this.#about());
-    this.#action('shortcuts', ['<primary>question'], () => this.#shortcuts());
-    this.set_accels_for_action('window.close', ['<primary>w']);
-    this.set_accels_for_action('win.toggle', ['<primary>t']);
-    this.set_accels_for_action('win.refresh', ['<primary>r', 'F5']);
-    this.set_accels_for_action('win.search', ['<primary>f']);
-    PAGES.forEach((page, i) => {
+    Gtk.Window.set_default_icon_name(BRAND);
+    // of the tray, which ends everything
+    this.#action('quit', () => this.quit());
+    this.#action('about', () => this.#about());
+    this.#action('shortcuts', () => this.#shortcuts());
+    this.#action('copy-proxy', () => {
+      this.activate();
+      const window = this.#window();
+      const port = this.model.state().snapshot?.tunnel.proxyPort;
+      if (window && port) copyText(window, `127.0.0.1:${port}`);
+    });
+    this.#action('report', () => {
+      this.activate();
+      this.#window()?.activate_action('report', null);
+    });
+    // for the tray and the desktop entry
+    for (const page of PAGE_NAMES)
+      this.#action(page, () => {
+        this.activate();
+        this.#window()?.goTo(page);
+      });
+    for (const [action, keys] of Object.entries(ACCELERATORS)) this.set_accels_for_action(action, keys);
+    PRIMARY.forEach((page, i) => {
       this.set_accels_for_action(`win.page::${page}`, [`<primary>${i + 1}`, `<alt>${i + 1}`]);
     });
   }
 
   override vfunc_activate(): void {
-    (this.get_active_window() ?? new Window(this, this.#model)).present();
+    (this.#window() ?? this.#open('connection')).present();
   }
 
   override vfunc_shutdown(): void {
-    this.#model.close();
+    this.model.close();
     // as in compat.ts, for a dialog that is still open
     for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) window.set_transient_for(null);
     super.vfunc_shutdown();
   }
 
+  /** GTK takes the desktop's direction once; a language that is chosen here brings its own. */
+  #setDirection(): void {
+    const { LTR, RTL } = Gtk.TextDirection;
+    const chosen = isRightToLeft(tr) ? RTL : LTR;
+    Gtk.Widget.set_default_direction(chosenLanguage(this.model.state().config) ? chosen : this.#desktopDirection);
+  }
+
+  #window(): Window | undefined {
+    return this.get_windows().find((window): window is Window => window instanceof Window);
+  }
+
+  #open(page: PageName): Window {
+    const window = new Window(this, this.model, savedSize(), page);
+    window.connect('close-request', () => {
+      saveSize(window);
+      return false;
+    });
+    return window;
+  }
+
   /** Widgets keep the words they were built with. */
   #rebuild(): void {
-    const old = this.get_windows().find(window => window instanceof Window);
+    const old = this.#window();
     if (!old) return;
-    const window = new Window(this, this.#model, old.page);
-    window.set_default_size(old.get_width(), old.get_height());
+    const size: [number, number] = [old.get_width(), old.get_height()];
+    const window = this.#open(old.page);
+    if (size[0] > 0) window.set_default_size(...size);
     window.present();
     old.destroy();
   }
 
-  #action(name: string, accelerators: string[], activate: () => void): void {
+  #action(name: string, activate: () => void): void {
     const action = new Gio.SimpleAction({ name });
     action.connect('activate', activate);
     this.add_action(action);
-    this.set_accels_for_action(`app.${name}`, accelerators);
   }
 
   #about(): void {
     showAbout(this.get_active_window()!, {
       application_name: 'Culvert',
-      application_icon: APP_ID,
+      application_icon: BRAND,
       version: __VERSION__,
       comments: _('Unofficial client for Cloudflare WARP. Not made or endorsed by Cloudflare.'),
       developer_name: _('The Culvert contributors'),
@@ -90,7 +147,7 @@ class Application extends Adw.Application {
         _('Tunnel'),
         [
           [_('Connect or disconnect'), '<Primary>t'],
-          [_('Read everything again'), '<Primary>r'],
+          [_('Refresh'), '<Primary>r'],
         ],
       ],
       [
@@ -98,7 +155,10 @@ class Application extends Adw.Application {
         [
           [_('Connection'), '<Primary>1'],
           [_('Apps'), '<Primary>2'],
-          [_('Console'), '<Primary>3'],
+          [_('Settings'), '<Primary>3'],
+          [_('Preferences'), '<Primary>comma'],
+          [_('Log'), '<Primary>l'],
+          [_('Back'), '<Alt>Left'],
           [_('Search'), '<Primary>f'],
         ],
       ],
@@ -108,7 +168,6 @@ class Application extends Adw.Application {
           [_('Main menu'), 'F10'],
           [_('Keyboard shortcuts'), '<Primary>question'],
           [_('Close the window'), '<Primary>w'],
-          [_('Quit'), '<Primary>q'],
         ],
       ],
     ]);
@@ -117,6 +176,10 @@ class Application extends Adw.Application {
 
 GLib.set_prgname(APP_ID); // window class and Wayland app id: how a shell finds the desktop entry
 GLib.set_application_name('Culvert');
-const application = new Application({ application_id: APP_ID, flags: Gio.ApplicationFlags.DEFAULT_FLAGS });
+const application = new Application({
+  application_id: APP_ID,
+  resource_base_path: RESOURCES,
+  flags: Gio.ApplicationFlags.DEFAULT_FLAGS,
+});
 // not runAsync, which GJS 1.74 lacks; so nothing before this line may await
 exit(application.run([System.programInvocationName, ...ARGV]));

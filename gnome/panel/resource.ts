@@ -1,6 +1,6 @@
 // Registers the compiled data; imported before any class, since a template is read when its class is registered.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { pkgdatadir } from '../place.ts';
+import { pkgdatadir } from '../install-paths.ts';
 
 Gio.Resource.load(GLib.build_filenamev([pkgdatadir, 'panel.gresource']))._register();

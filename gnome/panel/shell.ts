@@ -1,35 +1,46 @@
-// What the window offers to its pages, so that none of them knows the window itself.
+// Defines what the window offers to its pages, so that no page knows the window itself.
 import type Gtk from 'gi://Gtk?version=4.0';
-import type { ActionName } from '../../daemon/api/schema.ts';
-import type { Model } from '../model.ts';
-import type { Question } from './compat.ts';
+import type { ActionRequest } from '../../daemon/api/schema.ts';
+import type { Model } from '../../daemon/view/client/model.ts';
+import type { Command, PageName } from '../../daemon/view/forms/form.ts';
+import type { View } from '../../daemon/view/view.ts';
+import type { Question } from './widgets/compat.ts';
 
-export const PAGES = ['connection', 'apps', 'console'] as const;
-export type PageName = (typeof PAGES)[number];
+/** The pages of the switcher; every other page is reached from these, the menu, a search or a button. */
+export const PRIMARY = ['connection', 'apps', 'settings'] as const satisfies readonly PageName[];
 
 export interface Shell {
   model: Model;
-  /** A short word on what has been done. */
-  say(text: string): void;
+  /** The state in words, computed once per event. */
+  view(): View;
+  /** A short word on what has been done; with a way to take it back. */
+  toast(text: string, undo?: () => void): void;
   /** What failed, and what else there is to know behind a button. */
-  complain(error: unknown): void;
+  showError(error: unknown): void;
   /** Resolves with the id of the chosen response. */
   ask(question: Question): Promise<string>;
   /** Opens an address in the browser. */
   open(uri: string): void;
   goTo(page: PageName): void;
-  /** Performs an action and tells what it came to. Resolves with whether it succeeded; never rejects. */
-  perform(action: ActionName, value?: string): Promise<boolean>;
+  /** Asks what must be asked, does it, and reports what it came to. Resolves with whether it was done; never rejects. */
+  run(command: Command): Promise<boolean>;
+  /** Performs an action; as `run`. */
+  perform(request: ActionRequest): Promise<boolean>;
+  /** The window, for dialogs. */
+  window(): Gtk.Window;
 }
 
-/** A page behind one of the tabs. */
 export interface Page extends Gtk.Widget {
-  /** Called after every change of the model's facts. */
-  refreshState(): void;
+  /** Called after every change of the state. */
+  refresh(view: View): void;
+  /** Moves what only time moves; called each second while the page can be seen. */
+  tick?(): void;
   /** Puts the keyboard into its search, where it has one. */
   focusSearch?(): void;
-  /** Reads again what no event tells. */
+  /** Reads again what no event reports. */
   reload?(): void;
+  /** Another page is turned to. */
+  leave?(): void;
   /** The window goes away. */
   close?(): void;
 }

@@ -1,25 +1,46 @@
-// The window: tabs, banners over them, and what its pages may ask of it.
+// The window: header, banners, the page that is turned to, and what its pages may ask of it.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
-import type { ActionName } from '../../daemon/api/schema.ts';
-import { _, words } from '../i18n.ts';
-import type { Model } from '../model.ts';
-import { startDaemon } from '../start.ts';
-import { describe, doneWord, type Look } from '../view.ts';
-import { AppsPage } from './apps-page.ts';
-import { createBanners } from './banners.ts';
-import { ask, isSeen, onSeenChanged, openUri, toolbarView } from './compat.ts';
-import { ConsolePage } from './console-page.ts';
-import { createHeader } from './header.ts';
-import { PAGES, type Page, type PageName, type Shell } from './shell.ts';
-import { createToasts } from './toasts.ts';
-import { TunnelPage } from './tunnel-page.ts';
-import { showUpdateCommand, UpdatesWindow } from './updates-window.ts';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { Model } from '../../daemon/view/client/model.ts';
+import { type ClientTask, PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
+import { applySettings, exportSettings, type SettingsHands, undoSettings } from '../../daemon/view/settings-file.ts';
+import { BANNERS } from '../../daemon/view/states/banners.ts';
+import type { Look } from '../../daemon/view/states/labels.ts';
+import { describe, type View } from '../../daemon/view/view.ts';
+import { tr } from '../i18n.ts';
+import { DEVELOPMENT } from '../install-paths.ts';
+import { startDaemon } from '../start-daemon.ts';
+import { answered, createRunner } from './commands.ts';
+import { installKillSwitch, manageWarp, openNetworkSettings } from './desktop.ts';
+import { createHeader, type Header } from './header.ts';
+import { gatherHistory, type History } from './history.ts';
+import { createPages, type Pages } from './page-list.ts';
+import { ConnectionPage } from './pages/connection-page.ts';
+import { showReport } from './report.ts';
+import type { Shell } from './shell.ts';
+import { mendTree } from './widgets/accessible.ts';
+import { showUpdateCommand } from './widgets/command-box.ts';
+import { ask, createBanner, isSeen, onSeenChanged, openUri, toolbarView } from './widgets/compat.ts';
+import { createConfirmBar } from './widgets/confirm-bar.ts';
+import { copyText } from './widgets/copy.ts';
+import { openText, saveText } from './widgets/files.ts';
+import { turnTo } from './widgets/stack.ts';
+import { createToasts } from './widgets/toasts.ts';
+
+declare const __VERSION__: string;
 
 /** How often figures are asked for while someone may look at them. */
 const REFRESH_MS = 5000;
+/** Pages that show what the daemon reads only on request. */
+const LIVE: readonly PageName[] = ['connection', 'graph', 'history'];
+const SCHEMES = {
+  light: Adw.ColorScheme.FORCE_LIGHT,
+  dark: Adw.ColorScheme.FORCE_DARK,
+  system: Adw.ColorScheme.DEFAULT,
+};
 
 export class Window extends Adw.ApplicationWindow {
   static {
@@ -27,73 +48,124 @@ export class Window extends Adw.ApplicationWindow {
   }
   readonly #model: Model;
   readonly #shell: Shell;
-  readonly #stack = new Adw.ViewStack();
-  readonly #tunnel: TunnelPage;
-  readonly #built = new Map<PageName, Page>();
-  readonly #banners: ReturnType<typeof createBanners>;
+  readonly #stack = new Gtk.Stack({ vexpand: true });
+  readonly #pages: Pages;
+  readonly #history: History;
+  readonly #header: Header;
+  readonly #confirmBar = createConfirmBar(command => this.#shell.run(command));
+  readonly #banners = BANNERS.map(name => ({ name, ...createBanner() }));
   readonly #toggleAction = new Gio.SimpleAction({ name: 'toggle' });
-  #updates: UpdatesWindow | null = null;
+  #view: View;
+  #page: PageName = 'connection';
+  /** The way back from a page that is not a primary one. */
+  #before: PageName[] = [];
   #paced: Look | null = null;
   #tick: ReturnType<typeof setInterval> | null = null;
   #poll: ReturnType<typeof setInterval> | null = null;
 
-  /** @param page what is shown first. */
-  constructor(application: Adw.Application, model: Model, page: PageName = 'connection') {
+  /** @param size width and height, as the window was left. */
+  constructor(
+    application: Adw.Application,
+    model: Model,
+    size: readonly [number, number],
+    page: PageName = 'connection',
+  ) {
     super({
-      application,
-      title: 'Culvert',
-      default_width: 440,
-      default_height: 760,
-      width_request: 340,
-      height_request: 360,
+      ...{ application, title: 'Culvert', default_width: size[0], default_height: size[1] },
+      ...{ width_request: 340, height_request: 360 },
     });
+    if (DEVELOPMENT) this.add_css_class('devel'); // libadwaita's stripes on the header bar
     this.#model = model;
+    this.#view = describe(model.state(), __VERSION__, tr);
+    this.#history = gatherHistory(model);
     const toasts = createToasts(this);
-    this.#shell = {
-      model,
-      say: toasts.say,
-      complain: toasts.complain,
-      ask: question => ask(this, question),
-      open: uri => openUri(this, uri, toasts.complain),
-      goTo: name => {
-        this.#stack.visible_child_name = name;
-      },
-      perform: (action, value) => this.#perform(action, value),
-    };
-    this.#tunnel = new TunnelPage(this.#shell);
-    this.#built.set('connection', this.#tunnel);
-    const titles = { connection: _('Connection'), apps: _('Apps'), console: _('Console') };
-    const icons = { connection: 'org.culvert.Culvert', apps: 'culvert-apps', console: 'culvert-console' };
-    for (const name of PAGES) {
-      const child = name === 'connection' ? this.#tunnel : new Adw.Bin();
-      this.#stack.add_titled(child, name, titles[name]).icon_name = `${icons[name]}-symbolic`;
-    }
-    this.#stack.connect('notify::visible-child-name', () => this.#turned());
+    this.#shell = this.#createShell(toasts);
+    this.#pages = createPages(this.#shell, this.#history);
     toasts.overlay.set_child(this.#stack);
-    this.#banners = createBanners(this.#shell, {
-      startDaemon: () => this.#start(),
-      // its progress is shown where it can be followed
-      applyUpdate: () => void this.#showUpdates().apply(),
-      showUpdateCommand: () => void showUpdateCommand(this.#shell),
-    });
-    const { header, below } = createHeader(this.#stack);
-    this.set_content(toolbarView([header, ...this.#banners.widgets], toasts.overlay, [below]));
+    this.#header = createHeader({ goTo: name => this.goTo(name), back: () => this.#back() });
+    const bars = [this.#header.above, this.#confirmBar.widget, ...this.#banners.map(({ widget }) => widget)];
+    this.set_content(toolbarView(bars, toasts.overlay, [this.#header.below]));
+    mendTree(this, 'Culvert');
     this.#addActions();
+    this.#resized(size[0]);
+    // not from within the layout, which must not be changed by what it finds
+    this.connect('realize', () => {
+      this.get_surface()!.connect('layout', (_surface, width) => {
+        void Promise.resolve().then(() => this.#resized(width));
+      });
+    });
 
     const unsubscribe = model.subscribe(() => this.#show());
     this.connect('destroy', () => {
       unsubscribe();
-      for (const built of this.#built.values()) built.close?.();
+      this.#history.close();
+      for (const built of this.#pages.made()) built.close?.();
       if (this.#tick) clearInterval(this.#tick);
       if (this.#poll) clearInterval(this.#poll);
     });
     onSeenChanged(this, () => this.#pace());
-    this.#stack.visible_child_name = page;
+    this.goTo(page);
     this.#show();
+    const first = this.#pages.get('connection');
+    if (first instanceof ConnectionPage) this.set_focus(first.first);
   }
 
   get page(): PageName {
-    return this.#stack.visible_child_name as PageName;
+    return this.#page;
+  }
+
+  #resized(width: number): void {
+    this.#header.resized(width);
+    this.#confirmBar.resized(width);
+  }
+
+  /** Turns to a page, and puts the keyboard onto it. */
+  goTo(name: PageName): void {
+    if (name !== this.#page) this.#before = [...this.#before.filter(page => page !== name), this.#page];
+    this.#turn(name);
+  }
+
+  #back(): void {
+    this.#turn(this.#before.pop() ?? 'connection');
+  }
+
+  #turn(name: PageName): void {
+    if (name !== this.#page) this.#pages.get(this.#page).leave?.();
+    this.#page = name;
+    const page = this.#pages.get(name);
+    const fresh = page.parent === null;
+    page.refresh(this.#view);
+    if (fresh) {
+      // first, since a role does not change any more once the page is in the window
+      mendTree(page, this.#pages.title(name));
+      this.#stack.add_named(page, name);
+    } else page.reload?.();
+    turnTo(this.#stack, name, this.#pages.title(name));
+    this.#header.show(name, this.#pages.title(name));
+    if (name === 'checks' && fresh) void this.#pages.checks().run();
+    if (name === 'updates' && fresh && !this.#view.client.update && !this.#view.client.offline)
+      void this.#pages.updates().check().catch(this.#shell.showError);
+    if (this.get_mapped()) page.child_focus(Gtk.DirectionType.TAB_FORWARD);
+    this.#pace();
+  }
+
+  #createShell(toasts: ReturnType<typeof createToasts>): Shell {
+    const hands = {
+      ...{ model: this.#model, toast: toasts.toast, showError: toasts.showError },
+      ask: (question: Parameters<Shell['ask']>[0]) => ask(this, question),
+      open: (uri: string) => openUri(this, uri, toasts.showError),
+      goTo: (name: PageName) => this.goTo(name),
+      copy: (text: string) => copyText(this, text),
+      task: (task: ClientTask) => this.#task(task),
+    };
+    const run = createRunner(hands);
+    return {
+      ...hands,
+      run,
+      view: () => this.#view,
+      perform: request => run({ ask: { kind: 'action', request } }),
+      window: () => this,
+    };
   }
 
   #addActions(): void {
@@ -103,89 +175,131 @@ export class Window extends Adw.ApplicationWindow {
       this.add_action(added);
     };
     this.#toggleAction.connect('activate', () => {
-      const { action: wanted } = describe(this.#model.facts(), words).toggle;
-      if (wanted) void this.#perform(wanted);
+      const { action: wanted } = this.#view.tunnel.toggle;
+      if (wanted) void this.#shell.perform({ action: wanted });
     });
     this.add_action(this.#toggleAction);
     action('refresh', () => {
       this.#model.retry();
       void this.#model.refresh('all');
-      this.#built.get(this.page)?.reload?.();
+      this.#pages.get(this.#page).reload?.();
     });
-    action('search', () => this.#built.get(this.page)?.focusSearch?.());
-    action('updates', () => this.#showUpdates());
+    action('search', () => {
+      const page = this.#pages.get(this.#page);
+      if (page.focusSearch) page.focusSearch();
+      else {
+        this.goTo('settings');
+        this.#pages.get('settings').focusSearch?.();
+      }
+    });
+    action('back', () => {
+      if (this.#before.length) this.#back();
+    });
+    action('report', () => void showReport(this.#shell).catch(this.#shell.showError));
     const turn = new Gio.SimpleAction({ name: 'page', parameter_type: GLib.VariantType.new('s') });
-    turn.connect('activate', (_action, name) => this.#shell.goTo(name!.unpack() as PageName));
+    turn.connect('activate', (_action, name) => {
+      const wanted = name!.unpack() as string;
+      const page = PAGE_NAMES.find(known => known === wanted);
+      if (page) this.goTo(page);
+    });
     this.add_action(turn);
   }
 
-  /** A page is built when it is first turned to. */
-  #turned(): void {
-    const name = this.page;
-    if (!this.#built.has(name)) {
-      const page = name === 'apps' ? new AppsPage(this.#shell) : new ConsolePage(this.#shell);
-      this.#built.set(name, page);
-      (this.#stack.visible_child as Adw.Bin).child = page;
-      page.refreshState();
-    }
-    this.#pace();
-  }
-
   #show(): void {
-    const facts = this.#model.facts();
-    this.#banners.refreshState();
-    this.#toggleAction.enabled = describe(facts, words).toggle.sensitive;
-    for (const page of this.#built.values()) page.refreshState();
-    this.#updates?.refreshState();
+    this.#view = describe(this.#model.state(), __VERSION__, tr);
+    const { tunnel, banners, client } = this.#view;
+    for (const { name, show } of this.#banners) {
+      const banner = banners[name];
+      show(
+        banner?.title ?? null,
+        banner?.button && { label: banner.button.label, activate: () => void this.#shell.run(banner.button!.command) },
+        banner?.caution ?? false,
+      );
+    }
+    this.#confirmBar.show(this.#view.unconfirmed);
+    this.#toggleAction.enabled = tunnel.toggle.sensitive;
+    // a page that is not shown is renewed when it is turned to
+    this.#pages.get(this.#page).refresh(this.#view);
     Adw.StyleManager.get_default().color_scheme =
-      { light: Adw.ColorScheme.FORCE_LIGHT, dark: Adw.ColorScheme.FORCE_DARK, system: Adw.ColorScheme.DEFAULT }[
-        facts.config?.config.ui.theme ?? 'system'
-      ] ?? Adw.ColorScheme.DEFAULT;
+      SCHEMES[client.config?.config.ui.theme ?? 'system'] ?? Adw.ColorScheme.DEFAULT;
     this.#pace();
   }
 
   /** Timers run only while someone can see what they change. */
   #pace(): void {
-    const { look } = describe(this.#model.facts(), words);
-    const seen = isSeen(this) && this.page === 'connection';
+    const { look } = this.#view.tunnel;
+    const page = this.#pages.get(this.#page);
+    const visible = isSeen(this);
+    const live = visible && LIVE.includes(this.#page);
     // what a state shows first should not wait for the next turn of the clock
-    if (seen && look !== this.#paced) void this.#model.refresh('stale');
+    if (live && look !== this.#paced) void this.#model.refresh('stale');
     this.#paced = look;
-    if (seen && look !== 'unavailable') this.#tick ??= setInterval(() => this.#tunnel.tick(), 1000);
+    const moves = (page.tick && look !== 'unavailable') || this.#view.unconfirmed;
+    if (visible && moves) this.#tick ??= setInterval(() => this.#beat(), 1000);
     else if (this.#tick) this.#tick = stop(this.#tick);
-    if (seen) this.#poll ??= setInterval(() => void this.#model.refresh('stale'), REFRESH_MS);
+    if (live) this.#poll ??= setInterval(() => void this.#model.refresh('stale'), REFRESH_MS);
     else if (this.#poll) this.#poll = stop(this.#poll);
   }
 
-  async #perform(action: ActionName, value?: string): Promise<boolean> {
-    try {
-      await this.#model.perform(action, value);
-      const title = doneWord(action, words);
-      if (title) this.#shell.say(title);
-      return true;
-    } catch (error) {
-      this.#shell.complain(error);
-      return false;
-    }
+  #beat(): void {
+    this.#confirmBar.tick();
+    this.#pages.get(this.#page).tick?.();
   }
 
-  #showUpdates(): UpdatesWindow {
-    if (this.#updates) {
-      this.#updates.present();
-      return this.#updates;
-    }
-    const updates = new UpdatesWindow(this, this.#model);
-    this.#updates = updates;
-    updates.connect('close-request', () => {
-      this.#updates = null;
-      return false;
-    });
-    return updates;
+  #settingsHands(): SettingsHands {
+    return {
+      ...{ model: this.#model, toast: this.#shell.toast },
+      open: () => openText(this),
+      save: (name, text) => saveText(this, name, text),
+      ask: async question => (await answered(this.#shell, question)) !== null,
+    };
   }
 
-  #start(): void {
-    startDaemon(error => this.#shell.complain(error));
-    this.#model.retry();
+  async #task(task: ClientTask): Promise<boolean> {
+    switch (task) {
+      case 'start-daemon':
+        startDaemon(error => this.#shell.showError(error));
+        this.#model.retry();
+        return true;
+      case 'start-service':
+      case 'restart-service':
+        await manageWarp(task === 'start-service' ? 'StartUnit' : 'RestartUnit');
+        void this.#model.refresh('all');
+        return true;
+      case 'install-killswitch':
+        await installKillSwitch();
+        void this.#model.refresh('all');
+        return true;
+      case 'network-settings':
+        openNetworkSettings();
+        return true;
+      case 'check-update':
+        await this.#pages.updates().check();
+        return true;
+      case 'apply-update':
+        // its progress is shown where it can be followed
+        this.goTo('updates');
+        await this.#pages.updates().apply();
+        return true;
+      case 'roll-back':
+        await this.#pages.updates().rollBack();
+        return true;
+      case 'update-command':
+        await showUpdateCommand(this.#shell);
+        return true;
+      case 'run-checks':
+        await this.#pages.checks().run();
+        return true;
+      case 'report':
+        await showReport(this.#shell);
+        return true;
+      case 'export-settings':
+        return exportSettings(this.#settingsHands(), tr);
+      case 'apply-settings':
+        return applySettings(this.#settingsHands(), tr);
+      case 'undo-settings':
+        return undoSettings(this.#settingsHands(), tr);
+    }
   }
 }
 

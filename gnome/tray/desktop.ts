@@ -1,26 +1,45 @@
-// What the tray asks of the rest of the desktop: the panel, a notification, the end of the daemon.
+// Asks the rest of the desktop for the tray: opens the panel, shows notifications, ends the daemon.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { APP_ID, APP_PATH, culvertProgram, gjsProgram, pkgdatadir } from '../place.ts';
+import { APP_ID, APP_PATH, BRAND, culvertProgram, gjsProgram, pkgdatadir } from '../install-paths.ts';
+import type { PanelAction } from './menu.ts';
+
+/** As long as a panel may take to start. */
+const START_MS = 30_000;
 
 /**
  * Raises the running panel, or starts the one beside this tray. Not D-Bus activation: that may start another
  * version, and in an AppImage it starts none.
  * @param token of the host, so that the window may take the focus.
+ * @param action what the panel does once it is there.
  * @throws GLib.Error when it can't be started.
  */
-export async function openPanel(bus: Gio.DBusConnection, token: string | null): Promise<void> {
+export async function openPanel(bus: Gio.DBusConnection, token: string | null, action?: PanelAction): Promise<void> {
   const platform: Record<string, GLib.Variant> = token ? { 'activation-token': new GLib.Variant('s', token) } : {};
-  const raised = await callPanel(
-    bus,
-    'org.freedesktop.Application',
-    'Activate',
-    new GLib.Variant('(a{sv})', [platform]),
-  );
-  if (raised) return;
+  const open = () =>
+    action
+      ? callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', [action, [], platform]))
+      : callPanel(bus, 'org.freedesktop.Application', 'Activate', new GLib.Variant('(a{sv})', [platform]));
+  if (await open()) return;
   const launcher = new Gio.SubprocessLauncher({ flags: Gio.SubprocessFlags.NONE });
   if (token) launcher.setenv('XDG_ACTIVATION_TOKEN', token, true);
   launcher.spawnv([gjsProgram(), '-m', GLib.build_filenamev([pkgdatadir, 'panel.js'])]);
+  if (!action) return;
+  await appearance(bus);
+  await open();
+}
+
+/** Resolves once the panel owns its name, or after `START_MS`. */
+function appearance(bus: Gio.DBusConnection): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer);
+      Gio.bus_unwatch_name(watch);
+      resolve();
+    };
+    const timer = setTimeout(done, START_MS);
+    const watch = Gio.bus_watch_name_on_connection(bus, APP_ID, Gio.BusNameWatcherFlags.NONE, done, () => {});
+  });
 }
 
 /** Has the panel quit, if it runs. */
@@ -34,16 +53,54 @@ export function stopDaemon(): void {
   if (program) Gio.Subprocess.new([program, 'stop'], Gio.SubprocessFlags.STDOUT_SILENCE);
 }
 
-/** Shows a notification, or without anything that shows them writes to stderr. */
-export async function notify(bus: Gio.DBusConnection, summary: string, body: string): Promise<void> {
-  const hints = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
-  const args = new GLib.Variant('(susssasa{sv}i)', ['Culvert', 0, APP_ID, summary, body, [], hints, -1]);
-  const name = 'org.freedesktop.Notifications';
-  try {
-    await bus.call(name, '/org/freedesktop/Notifications', name, 'Notify', args, null, 0, -1, null);
-  } catch {
-    printerr(`culvert tray: ${summary}: ${body}`);
-  }
+/** A notification with at most one button. */
+export interface Shown {
+  summary: string;
+  body: string;
+  action: { label: string; activate(): void } | null;
+}
+
+const NOTIFICATIONS = 'org.freedesktop.Notifications';
+const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
+
+/**
+ * Notifications of kinds: a new one replaces the last of its kind, and can be withdrawn.
+ * Without a service that shows them they go to stderr. Desktop Notifications Specification 1.2.
+ */
+export function createNotifier(bus: Gio.DBusConnection) {
+  const shown = new Map<string, { id: number; activate: (() => void) | null }>();
+  const call = (method: string, args: GLib.Variant) =>
+    bus.call(NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, method, args, null, 0, -1, null);
+  bus.signal_subscribe(
+    ...([NOTIFICATIONS, NOTIFICATIONS, 'ActionInvoked', NOTIFICATIONS_PATH, null, Gio.DBusSignalFlags.NONE] as const),
+    (_bus, _sender, _path, _iface, _signal, parameters) => {
+      const [id, key] = parameters.recursiveUnpack<[number, string]>();
+      const found = [...shown.values()].find(known => known.id === id);
+      if (found && (key === 'act' || key === 'default')) found.activate?.();
+    },
+  );
+  return {
+    async show(kind: string, { summary, body, action }: Shown): Promise<void> {
+      const hints = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
+      const buttons = action ? ['act', action.label, 'default', action.label] : [];
+      const replaced = shown.get(kind)?.id ?? 0;
+      const args = new GLib.Variant('(susssasa{sv}i)', ['Culvert', replaced, BRAND, summary, body, buttons, hints, -1]);
+      try {
+        const reply = await call('Notify', args);
+        shown.set(kind, { id: reply.recursiveUnpack<[number]>()[0], activate: action?.activate ?? null });
+      } catch {
+        printerr(`culvert tray: ${summary}: ${body}`);
+      }
+    },
+    withdraw(kind: string): void {
+      const known = shown.get(kind);
+      if (!known) return;
+      shown.delete(kind);
+      call('CloseNotification', new GLib.Variant('(u)', [known.id])).catch(() => {
+        // it is gone already
+      });
+    },
+  };
 }
 
 /** Calls the panel without starting it. Resolves with whether it runs. */

@@ -1,25 +1,29 @@
 // The tray's pictures as a host wants them: ARGB, from the alpha channels that the build rendered.
 import GLib from 'gi://GLib?version=2.0';
-import { pkgdatadir } from '../place.ts';
-import type { Look, Tone } from '../view.ts';
+import type { Look } from '../../daemon/view/states/labels.ts';
+import type { Tone } from '../../daemon/view/states/tunnel.ts';
+import { pkgdatadir } from '../install-paths.ts';
 
 /** `a(iiay)`: width, height, ARGB32 in network byte order. */
 export type Pixmaps = [width: number, height: number, argb: Uint8Array][];
 
-/** What data/icons/render.js writes: per look, per size in pixels, the alpha channel in base64. */
+/** What data/build/render-icons.js writes: per look, per size in pixels, the alpha channel in base64. */
 type Rendered = Record<Look, Record<string, string>>;
 
-/** Middle tones, readable on a light and on a dark panel: a pixmap cannot follow the panel's colour. */
-const COLOURS: Record<Tone, [red: number, green: number, blue: number]> = {
+/**
+ * Light tones for a dark panel; the dark outline of `colored` gives them 3:1 on a light one (WCAG 2.1, 1.4.11).
+ * A pixmap cannot follow the panel's color.
+ */
+const COLORS: Record<Tone, [red: number, green: number, blue: number]> = {
   success: [0x2e, 0xc2, 0x7e],
-  accent: [0x35, 0x84, 0xe4],
-  warning: [0xe5, 0xa5, 0x0a],
-  error: [0xe0, 0x1b, 0x24],
-  neutral: [0x9a, 0x99, 0x96],
+  accent: [0x62, 0xa0, 0xea],
+  warning: [0xf5, 0xc2, 0x11],
+  error: [0xff, 0x6b, 0x5e],
+  neutral: [0xc0, 0xbf, 0xbc],
 };
 
 /**
- * Loads the rendered pictures and returns what colours one.
+ * Loads the rendered pictures and returns what colors one.
  * Pixmaps and not icon names: a name that the host's theme lacks is a blank, and not every host looks at IconThemePath.
  * @throws GLib.Error when the file beside the program is missing.
  */
@@ -30,14 +34,28 @@ export function loadIcons(): (look: Look, tone: Tone) => Pixmaps {
     Object.entries(rendered[look]).map(([size, alpha]) => [
       Number(size),
       Number(size),
-      coloured(GLib.base64_decode(alpha), COLOURS[tone]),
+      colored(GLib.base64_decode(alpha), Number(size), COLORS[tone]),
     ]);
 }
 
-function coloured(alpha: Uint8Array, colour: [number, number, number]): Uint8Array {
+/** How dark the outline is: at least 3:1 against a white panel, and unseen on a dark one. */
+const OUTLINE = 0.7;
+
+/** The glyph in its color with a dark outline of one pixel. */
+function colored(alpha: Uint8Array, size: number, color: [number, number, number]): Uint8Array {
   const argb = new Uint8Array(alpha.length * 4);
-  alpha.forEach((a, i) => {
-    argb.set([a, ...colour], i * 4);
-  });
+  const alphaAt = (x: number, y: number) => (x < 0 || y < 0 || x >= size || y >= size ? 0 : alpha[y * size + x]!);
+  for (let y = 0; y < size; y++)
+    for (let x = 0; x < size; x++) {
+      const own = alphaAt(x, y) / 255;
+      const around = Math.max(alphaAt(x - 1, y), alphaAt(x + 1, y), alphaAt(x, y - 1), alphaAt(x, y + 1)) / 255;
+      const outline = Math.max(around - own, 0) * OUTLINE;
+      const total = own + outline * (1 - own);
+      const share = total === 0 ? 0 : own / total;
+      const at = (y * size + x) * 4;
+      // one by one: an array for each pixel would be a megabyte of garbage at each change of the icon
+      argb[at] = Math.round(total * 255);
+      for (let i = 0; i < 3; i++) argb[at + 1 + i] = Math.round(color[i]! * share);
+    }
   return argb;
 }

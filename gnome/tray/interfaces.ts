@@ -12,6 +12,8 @@ export const ITEM_XML = `<node><interface name="org.kde.StatusNotifierItem">
 <property name="IconPixmap" type="a(iiay)" access="read"/>
 <property name="OverlayIconName" type="s" access="read"/>
 <property name="OverlayIconPixmap" type="a(iiay)" access="read"/>
+<property name="IconAccessibleDesc" type="s" access="read"/>
+<property name="AttentionAccessibleDesc" type="s" access="read"/>
 <property name="AttentionIconName" type="s" access="read"/>
 <property name="AttentionIconPixmap" type="a(iiay)" access="read"/>
 <property name="AttentionMovieName" type="s" access="read"/>

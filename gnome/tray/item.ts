@@ -8,6 +8,7 @@ import type { Entry } from './menu.ts';
 const WATCHER = 'org.kde.StatusNotifierWatcher';
 const ITEM_PATH = '/StatusNotifierItem';
 const MENU_PATH = '/MenuBar';
+const HOST_GRACE_MS = 5000;
 
 export interface Appearance {
   icon: Pixmaps;
@@ -21,6 +22,8 @@ export interface Handlers {
   /** Middle click. */
   secondary(): void;
   chosen(entry: Entry): void;
+  /** The menu is about to be shown. */
+  opened(): void;
   /** There is nothing that would show the item; called once. */
   hostless(): void;
 }
@@ -31,9 +34,8 @@ export interface Handlers {
  */
 export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers: Handlers) {
   let shown = first;
-  let revision = 1;
   let token: string | null = null;
-  let toldHostless = false;
+  let reported = false;
 
   const item = Gio.DBusExportedObject.wrapJSObject(ITEM_XML, {
     Category: 'SystemServices',
@@ -45,6 +47,7 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
     IconThemePath: '',
     OverlayIconName: '',
     AttentionIconName: '',
+    AttentionAccessibleDesc: '',
     AttentionMovieName: '',
     OverlayIconPixmap: [],
     AttentionIconPixmap: [],
@@ -52,6 +55,9 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
     Menu: MENU_PATH,
     get IconPixmap() {
       return shown.icon;
+    },
+    get IconAccessibleDesc() {
+      return `Culvert: ${shown.tooltip.title}`;
     },
     get ToolTip() {
       return ['', shown.icon, shown.tooltip.title, GLib.markup_escape_text(shown.tooltip.text, -1)];
@@ -69,47 +75,32 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
   });
   item.export(bus, ITEM_PATH);
 
-  const find = (id: number) => flat(shown.entries).find(entry => entry.id === id);
-  const chosen = (id: number, event: string) => {
-    const entry = find(id);
-    if (event === 'clicked' && entry?.enabled) handlers.chosen(entry);
-  };
-  const known = (id: number) => id === 0 || find(id) !== undefined;
-  const propertiesOf = (id: number) => (id === 0 ? { 'children-display': text('submenu') } : properties(find(id)!));
-  const menu = Gio.DBusExportedObject.wrapJSObject(MENU_XML, {
-    Version: 3,
-    TextDirection: 'ltr',
-    Status: 'normal',
-    IconThemePath: [],
-    GetLayout(parent: number, depth: number) {
-      const entries = parent === 0 ? shown.entries : (find(parent)?.children ?? []);
-      return [revision, [parent, known(parent) ? propertiesOf(parent) : {}, layouts(entries, depth)]];
-    },
-    GetGroupProperties(ids: number[]) {
-      const asked = ids.length ? ids.filter(known) : [0, ...flat(shown.entries).map(entry => entry.id)];
-      return asked.map(id => [id, propertiesOf(id)]);
-    },
-    GetProperty: (id: number, name: string) => (known(id) ? propertiesOf(id)[name] : undefined) ?? text(''),
-    Event: (id: number, event: string) => chosen(id, event),
-    EventGroup(events: [number, string, unknown, number][]) {
-      for (const [id, event] of events) chosen(id, event);
-      return events.map(([id]) => id).filter(id => !known(id));
-    },
-    AboutToShow: () => false,
-    AboutToShowGroup: (ids: number[]) => [[], ids.filter(id => !known(id))],
-  });
+  let revision = 1;
+  const menu = menuObject({ entries: () => shown.entries, revision: () => revision, handlers });
   menu.export(bus, MENU_PATH);
 
-  const tellHostless = () => {
-    if (!toldHostless) handlers.hostless();
-    toldHostless = true;
+  /** A host that restarts is back within seconds; only a lasting absence is worth a word. */
+  let absent: ReturnType<typeof setTimeout> | null = null;
+  const appeared = () => {
+    if (absent) clearTimeout(absent);
+    absent = null;
+  };
+  const vanished = () => {
+    if (reported || absent) return;
+    absent = setTimeout(() => {
+      reported = true;
+      handlers.hostless();
+    }, HOST_GRACE_MS);
   };
   Gio.bus_watch_name_on_connection(
     bus,
     WATCHER,
     Gio.BusNameWatcherFlags.NONE,
-    () => void register(bus, tellHostless),
-    tellHostless,
+    () => {
+      appeared();
+      void register(bus, vanished);
+    },
+    vanished,
   );
 
   return {
@@ -133,6 +124,49 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
       menu.emit_signal('ItemsPropertiesUpdated', variant('(a(ia{sv})a(ias))', [updates, []]));
     },
   };
+}
+
+interface MenuSource {
+  entries(): Entry[];
+  /** Of the layout. */
+  revision(): number;
+  handlers: Pick<Handlers, 'chosen' | 'opened'>;
+}
+
+/** The object that hosts ask for the menu, com.canonical.dbusmenu. */
+function menuObject({ entries, revision, handlers }: MenuSource) {
+  const find = (id: number) => flat(entries()).find(entry => entry.id === id);
+  const chosen = (id: number, event: string) => {
+    const entry = find(id);
+    if (event === 'clicked' && entry?.enabled) handlers.chosen(entry);
+  };
+  const known = (id: number) => id === 0 || find(id) !== undefined;
+  const propertiesOf = (id: number) => (id === 0 ? { 'children-display': text('submenu') } : properties(find(id)!));
+  return Gio.DBusExportedObject.wrapJSObject(MENU_XML, {
+    Version: 3,
+    TextDirection: 'ltr',
+    Status: 'normal',
+    IconThemePath: [],
+    GetLayout(parent: number, depth: number) {
+      const inside = parent === 0 ? entries() : (find(parent)?.children ?? []);
+      return [revision(), [parent, known(parent) ? propertiesOf(parent) : {}, layouts(inside, depth)]];
+    },
+    GetGroupProperties(ids: number[]) {
+      const asked = ids.length ? ids.filter(known) : [0, ...flat(entries()).map(entry => entry.id)];
+      return asked.map(id => [id, propertiesOf(id)]);
+    },
+    GetProperty: (id: number, name: string) => (known(id) ? propertiesOf(id)[name] : undefined) ?? text(''),
+    Event: (id: number, event: string) => chosen(id, event),
+    EventGroup(events: [number, string, unknown, number][]) {
+      for (const [id, event] of events) chosen(id, event);
+      return events.map(([id]) => id).filter(id => !known(id));
+    },
+    AboutToShow(id: number) {
+      if (id === 0) handlers.opened();
+      return false;
+    },
+    AboutToShowGroup: (ids: number[]) => [[], ids.filter(id => !known(id))],
+  });
 }
 
 /** By unique name, which every host in use accepts and which needs no name of the item's own. */
@@ -159,7 +193,10 @@ function properties(entry: Entry): Record<string, GLib.Variant> {
     enabled: new GLib.Variant('b', entry.enabled),
     ...(entry.checked === undefined
       ? {}
-      : { 'toggle-type': text('checkmark'), 'toggle-state': new GLib.Variant('i', Number(entry.checked)) }),
+      : {
+          'toggle-type': text(entry.radio ? 'radio' : 'checkmark'),
+          'toggle-state': new GLib.Variant('i', Number(entry.checked)),
+        }),
     ...(entry.children ? { 'children-display': text('submenu') } : {}),
   };
 }

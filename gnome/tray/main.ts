@@ -1,77 +1,101 @@
-// The tray: an icon and a menu on the daemon's state, in a process without GTK that sleeps until an event comes.
+// The tray: an icon and a menu that show the daemon's state, in a process without GTK that sleeps until an event comes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
-import { collectWhenQuiet } from '../collect.ts';
-import { _, followLocale, words } from '../i18n.ts';
-import { describeKillSwitch, nextMinute } from '../killswitch-view.ts';
-import { createModel } from '../model.ts';
-import { socketPath, TRAY_NAME } from '../place.ts';
-import { startDaemon } from '../start.ts';
+import type { ClientState } from '../../daemon/view/client/client-state.ts';
+import { createModel } from '../../daemon/view/client/model.ts';
+import { describeTimed } from '../../daemon/view/forms/timed.ts';
+import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/changes.ts';
+import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
+import { keepNotification, type Notification, notificationOf } from '../../daemon/view/states/notify.ts';
+import { errorText } from '../../daemon/view/states/problems.ts';
+import { describeRemoteAccess } from '../../daemon/view/states/remote-access.ts';
+import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
+import { collectWhenQuiet } from '../gc.ts';
+import { _, followLocale, tr } from '../i18n.ts';
+import { socketPath, TRAY_NAME } from '../install-paths.ts';
+import { recentApps } from '../recent-apps.ts';
 import { createTransport } from '../transport.ts';
-import { describe } from '../view.ts';
-import { notify, openPanel, quitPanel, stopDaemon } from './desktop.ts';
+import { createActions } from './actions.ts';
+import { createNotifier, openPanel } from './desktop.ts';
 import { loadIcons, type Pixmaps } from './icons.ts';
 import { type Appearance, createItem } from './item.ts';
-import { type Command, menuOf, type Shown, tooltipOf } from './menu.ts';
+import { menuOf, type Shown, tooltipOf } from './menu.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
+
+/** All that the tray shows; the figures of the tunnel, which come every few seconds, are not among it. */
+const EVENTS = [
+  'snapshot',
+  'gap',
+  'status',
+  'settings',
+  'options',
+  'account',
+  'tunnelCli',
+  'killSwitch',
+  'config',
+  'update',
+  'diagnosis',
+  'remoteAccess',
+  'changes',
+  'reminder',
+] as const;
 
 const loop = GLib.MainLoop.new(null, false);
 let exitCode = 0;
 
 /** Runs once the name is ours: a second tray would show a second icon. */
 function run(bus: Gio.DBusConnection): void {
-  const model = createModel(createTransport(socketPath()));
+  const model = createModel(createTransport(socketPath()), {}, EVENTS);
   const icon = loadIcons();
+  const notifier = createNotifier(bus);
   let drawn: { key: string; pixmaps: Pixmaps } | null = null;
+  let recent = recentApps();
 
+  const shownOf = (client: ClientState): Shown => {
+    const tunnel = describeTunnel(client, tr);
+    const { offline, snapshot, update } = client;
+    const port = snapshot?.settings.Mode === 'proxy' ? snapshot.tunnel.proxyPort : null;
+    return {
+      ...{ tunnel, killSwitch: describeKillSwitch(client, tr), recent, now: Date.now() },
+      ...{ timed: describeTimed(client, tr), unconfirmed: describeUnconfirmed(client, tr) },
+      proxy: offline || port === null ? null : `127.0.0.1:${port}`,
+      update: update?.updateAvailable ? update.latest : null,
+      remote: offline ? null : (describeRemoteAccess(snapshot?.remoteAccess ?? null, tr)?.title ?? null),
+      stopped: offline?.code === 'not-running' || offline?.code === 'stopped',
+    };
+  };
   const appearance = (): Appearance => {
-    const facts = model.facts();
-    const view = describe(facts, words);
-    const key = `${view.look} ${view.tone}`;
-    if (drawn?.key !== key) drawn = { key, pixmaps: icon(view.look, view.tone) };
-    const stopped = facts.loss?.code === 'not-running' || facts.loss?.code === 'stopped';
-    const shown: Shown = { view, killSwitch: describeKillSwitch(facts, words), stopped, now: Date.now() };
-    return { icon: drawn.pixmaps, tooltip: tooltipOf(shown, words), entries: menuOf(shown, words) };
+    const shown = shownOf(model.state());
+    const { look, tone } = shown.tunnel;
+    const key = `${look} ${tone}`;
+    if (drawn?.key !== key) drawn = { key, pixmaps: icon(look, tone) };
+    return { icon: drawn.pixmaps, tooltip: tooltipOf(shown, tr), entries: menuOf(shown, tr) };
   };
-  const complain = (error: unknown) =>
-    notify(bus, _('That did not work'), error instanceof Error ? error.message : String(error));
-  const act = (command: Command) => {
-    if (typeof command === 'object') {
-      const { allowLan = false } = model.facts().snapshot?.killSwitch ?? {};
-      const change = 'pause' in command ? { seconds: command.pause } : { enabled: command.killSwitch, allowLan };
-      model.changeKillSwitch(change).catch(complain);
-      return;
-    }
-    switch (command) {
-      case 'connect':
-      case 'disconnect':
-        model.perform(command).catch(complain);
-        break;
-      case 'start':
-        startDaemon(complain);
-        model.retry();
-        break;
-      case 'open':
-        void openPanel(bus, null).catch(complain);
-        break;
-      case 'quit':
-        model.close();
-        void quitPanel(bus)
-          .then(stopDaemon)
-          .catch(complain)
-          .finally(() => loop.quit());
-    }
+  const showError = (error: unknown) => {
+    const problem = { summary: _('That did not work'), body: errorText(error, tr), action: null };
+    void notifier.show('error', problem);
   };
+  const notify = (kind: string, { action, ...news }: Omit<Notification, 'kind'>) =>
+    void notifier.show(kind, {
+      ...news,
+      action: action && { label: action.label, activate: () => actions.perform(action.command) },
+    });
+  const askToKeep = (change: Unconfirmed) => notify('keep', keepNotification(change, tr));
+  const actions = createActions({ bus, model, showError, askToKeep, quit: () => loop.quit() });
 
   const item = createItem(bus, appearance(), {
-    activate: token => void openPanel(bus, token).catch(complain),
+    activate: token => void openPanel(bus, token).catch(showError),
     secondary() {
-      const { toggle } = describe(model.facts(), words);
-      if (toggle.sensitive && toggle.action) act(toggle.action);
+      const { toggle } = describeTunnel(model.state(), tr);
+      if (toggle.sensitive && toggle.action) actions.act(toggle.action);
     },
-    chosen: entry => entry.command && act(entry.command),
+    chosen: entry => entry.command && actions.act(entry.command),
+    opened() {
+      recent = recentApps();
+      show();
+    },
     hostless: () =>
       printerr(
         `culvert tray: ${_('This desktop shows no tray icons (GNOME needs the AppIndicator extension). Use the window.')}`,
@@ -80,18 +104,29 @@ function run(bus: Gio.DBusConnection): void {
   let countdown: ReturnType<typeof setTimeout> | null = null;
   const show = () => {
     item.show(appearance());
-    collectWhenQuiet(1000);
+    collectWhenQuiet();
     // a pause counts down by the minute; otherwise nothing runs here
     if (countdown) clearTimeout(countdown);
-    const until = model.facts().snapshot?.killSwitch.pausedUntil;
+    const until = model.state().snapshot?.killSwitch.pausedUntil;
     const wait = until ? nextMinute(Date.parse(until), Date.now()) : null;
     countdown = wait === null ? null : setTimeout(show, wait);
   };
+  let before: ClientState | null = null;
   model.subscribe(() => {
-    followLocale(model.facts().config);
+    const after = model.state();
+    followLocale(after.config);
+    const news = notificationOf(before, after, actions.wanted(), tr);
+    if (news) notify(news.kind, news);
+    if (!describeUnconfirmed(after, tr)) notifier.withdraw('keep');
+    if (after.snapshot?.status.state === 'connected') {
+      actions.forgetWanted();
+      notifier.withdraw('connection');
+      notifier.withdraw('signIn');
+    }
+    if (after.snapshot && !after.offline) before = after;
     show();
   });
-  collectWhenQuiet(1000);
+  collectWhenQuiet();
 }
 
 Gio.bus_own_name(

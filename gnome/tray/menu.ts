@@ -1,7 +1,18 @@
 // Pure: what is known of tunnel and kill switch -> the tray's menu and tooltip.
-import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../killswitch-view.ts';
-import { modeName, type View } from '../view.ts';
-import { fill, type Words } from '../words.ts';
+
+import type { Mode } from '../../daemon/api/schema.ts';
+import { formatCount } from '../../daemon/view/format.ts';
+import type { PageName, Command as ViewCommand } from '../../daemon/view/forms/form.ts';
+import { MAIN_MODES } from '../../daemon/view/forms/modes.ts';
+import { offCommands, type Timed } from '../../daemon/view/forms/timed.ts';
+import type { Unconfirmed } from '../../daemon/view/states/changes.ts';
+import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
+import { modeName } from '../../daemon/view/states/labels.ts';
+import type { TunnelView } from '../../daemon/view/states/tunnel.ts';
+import { fill, type Translator } from '../../daemon/view/translator.ts';
+
+/** An action of the panel's application: to show a page, or to copy the address of the proxy. */
+export type PanelAction = PageName | 'copy-proxy';
 
 export type Command =
   | 'connect'
@@ -9,6 +20,12 @@ export type Command =
   | 'start'
   | 'open'
   | 'quit'
+  /** A page of the panel, or what its application can do. */
+  | { panel: PanelAction }
+  /** Such as what helps against the cause of a failure. */
+  | { ask: ViewCommand }
+  | { mode: Mode }
+  | { launch: string }
   | { killSwitch: boolean }
   /** Seconds; 0 resumes. */
   | { pause: number };
@@ -20,87 +37,145 @@ export interface Entry {
   label: string | null;
   enabled: boolean;
   command: Command | null;
-  /** Of a check mark; absent where there is none. */
+  /** Whether a check or radio entry is on; absent for other entries. */
   checked?: boolean;
+  radio?: true;
   /** A submenu. */
   children?: Entry[];
 }
 
 export interface Shown {
-  view: View;
+  tunnel: TunnelView;
   killSwitch: KillSwitchView;
+  /** States that end by themselves. */
+  timed: Timed[];
+  /** Changes that revert unless they are confirmed. */
+  unconfirmed: Unconfirmed | null;
+  /** Of the local proxy, while it is on. */
+  proxy: string | null;
+  /** Apps that were started through the tunnel lately, the newest first. */
+  recent: { id: string; name: string }[];
+  /** Version that can be installed. */
+  update: string | null;
+  /** That other machines are let in; null while none is. */
+  remote: string | null;
   /** No daemon runs, and one may be started. */
   stopped: boolean;
   /** ms since the epoch. */
   now: number;
 }
 
-/** Entries of the menu, the toggle first. */
-export function menuOf({ view, killSwitch, stopped, now }: Shown, words: Words): Entry[] {
-  const { _ } = words;
-  const line = (id: number, label: string): Entry => ({ id, label, enabled: false, command: null });
-  const entry = (id: number, label: string, command: Command | null, enabled = true): Entry => ({
-    id,
-    label,
-    enabled,
-    command,
-  });
-  const separator = (id: number): Entry => ({ id, label: null, enabled: true, command: null });
-  const either = view.look === 'unknown' && view.settable;
+type Make = (id: number, label: string, command: Command | null, enabled?: boolean) => Entry;
+const entry: Make = (id, label, command, enabled = true) => ({ id, label, enabled, command });
+const separator = (id: number): Entry => ({ id, label: null, enabled: true, command: null });
+
+/** Entries of the menu, the toggle first. Ids above 100 are those of the modes and apps. */
+export function menuOf(shown: Shown, tr: Translator): Entry[] {
+  const { tunnel, stopped, update, remote } = shown;
+  const { _ } = tr;
+  const either = tunnel.look === 'unknown' && tunnel.settable;
+  const known = tunnel.look !== 'unavailable';
   return [
     ...(either
       ? [entry(1, _('Connect'), 'connect'), entry(2, _('Disconnect'), 'disconnect')]
-      : [entry(1, view.toggle.label, view.toggle.action, view.toggle.sensitive)]),
-    line(3, stateLine(view, words)),
-    ...(view.mode !== null && view.look !== 'unavailable'
-      ? [line(4, fill(_('Mode: %s'), modeName(view.mode, words).title))]
-      : []),
-    ...killSwitchEntries(killSwitch, now, words, entry, separator),
+      : [entry(1, tunnel.toggle.label, tunnel.toggle.action, tunnel.toggle.sensitive)]),
+    entry(3, stateLine(tunnel, tr), null, false),
+    ...(tunnel.remedy && known ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
+    ...changeEntries(shown, tr),
+    ...(remote ? [entry(23, remote, { panel: 'preferences' })] : []),
+    ...(tunnel.mode !== null && known ? [modeEntry(tunnel, tr)] : []),
+    ...killSwitchEntries(shown, tr),
+    ...(known ? appEntries(shown, tr) : []),
     separator(5),
     ...(stopped ? [entry(6, _('Start Culvert'), 'start')] : []),
+    // Translators: %s is a version
+    ...(update ? [entry(20, fill(_('Culvert %s is available…'), update), { panel: 'updates' } as const)] : []),
     entry(7, _('Open Culvert'), 'open'),
-    entry(8, _('Quit'), 'quit'),
+    entry(21, _('Preferences'), { panel: 'preferences' }),
+    entry(8, _('Quit Culvert'), 'quit'),
   ];
 }
 
-function killSwitchEntries(
-  killSwitch: KillSwitchView,
-  now: number,
-  words: Words,
-  entry: (id: number, label: string, command: Command | null, enabled?: boolean) => Entry,
-  separator: (id: number) => Entry,
-): Entry[] {
-  const { _ } = words;
+/** Keeping a change, extending or ending a state, and turning the tunnel off for a while. */
+function changeEntries({ tunnel, timed, unconfirmed }: Shown, tr: Translator): Entry[] {
+  const { _ } = tr;
+  const { toggle, settable } = tunnel;
+  const off = offCommands(tr).map(({ title, command }, i) => entry(25 + i, title, { ask: command }));
+  return [
+    ...(unconfirmed
+      ? [
+          entry(28, unconfirmed.text.replaceAll('\n', ' · '), null, false),
+          entry(29, _('Keep'), { ask: unconfirmed.keep }),
+          entry(30, _('Revert Now'), { ask: unconfirmed.revert }),
+        ]
+      : []),
+    ...timed.flatMap(({ text, extend, end }, i) => [
+      entry(31 + 3 * i, text, null, false),
+      ...(extend ? [entry(32 + 3 * i, extend.label, { ask: extend.command })] : []),
+      entry(33 + 3 * i, end.label, { ask: end.command }),
+    ]),
+    ...(toggle.action === 'disconnect' && tunnel.look !== 'unavailable'
+      ? [{ ...entry(24, _('Turn Off for a While'), null, settable && toggle.sensitive), children: off }]
+      : []),
+  ];
+}
+
+function modeEntry({ mode, modeTitle, settable, lock }: TunnelView, tr: Translator): Entry {
+  const other = MAIN_MODES.includes(mode as Mode) ? [] : [mode as Mode];
+  const children = [...MAIN_MODES, ...other].map((name, i): Entry => {
+    const label = modeName(name, tr).title;
+    return { ...entry(101 + i, label, { mode: name }, settable && lock === null), checked: name === mode, radio: true };
+  });
+  // Translators: %s is a mode such as Everything
+  return { ...entry(4, fill(tr._('Mode: %s'), modeTitle), null), children };
+}
+
+function killSwitchEntries({ killSwitch, now }: Shown, tr: Translator): Entry[] {
+  const { _ } = tr;
   const { look, on, sensitive, pausable, pausedUntil } = killSwitch;
-  if (look === 'unavailable' || look === 'not-installed') return [];
+  if (look === 'unavailable') return [];
+  if (look === 'not-installed')
+    return [separator(9), entry(10, _('Kill Switch: install it in Culvert…'), { panel: 'preferences' })];
   const check = { ...entry(10, _('Kill Switch'), { killSwitch: !on }, sensitive), checked: on };
   if (pausedUntil !== null) {
     const minutes = pauseMinutes(pausedUntil, now);
     // Translators: %d is a number of minutes
-    const label = fill(words.ngettext('Resume (%d minute left)', 'Resume (%d minutes left)', minutes), minutes);
+    const label = fill(
+      tr.ngettext('Resume (%d minute left)', 'Resume (%d minutes left)', minutes),
+      formatCount(minutes, tr),
+    );
     return [separator(9), check, entry(15, label, { pause: 0 }, sensitive)];
   }
   if (!on) return [separator(9), check];
-  const children = PAUSES.map((minutes, i) => entry(12 + i, pauseName(minutes, words), { pause: minutes * 60 }));
+  const children = PAUSES.map((minutes, i) => entry(12 + i, pauseName(minutes, tr), { pause: minutes * 60 }));
   return [separator(9), check, { ...entry(11, _('Pause Kill Switch'), null, pausable), children }];
 }
 
+function appEntries({ recent, proxy }: Shown, { _ }: Translator): Entry[] {
+  const apps = recent.map(({ id, name }, i) => entry(201 + i, name, { launch: id }));
+  return [
+    ...(apps.length || proxy ? [separator(16)] : []),
+    ...(apps.length ? [{ ...entry(17, _('Start in the Tunnel'), null), children: apps }] : []),
+    // Translators: %s is an address such as 127.0.0.1:40000
+    ...(proxy ? [entry(18, fill(_('Copy Proxy Address %s'), proxy), { panel: 'copy-proxy' } as const)] : []),
+  ];
+}
+
 /** Title and text of the tooltip: the state in words, why, and what the kill switch does where it is not off. */
-export function tooltipOf({ view, killSwitch, now }: Shown, words: Words): { title: string; text: string } {
-  const { _ } = words;
-  const lines = [view.sentence, view.reason];
+export function tooltipOf({ tunnel, killSwitch, timed, now }: Shown, tr: Translator): { title: string; text: string } {
+  const lines = [tunnel.sentence, ...timed.map(({ text }) => text)];
   if (killSwitch.pausedUntil !== null) {
     const minutes = pauseMinutes(killSwitch.pausedUntil, now);
     // Translators: %d is a number of minutes
-    const left = words.ngettext('Kill switch paused, %d minute left', 'Kill switch paused, %d minutes left', minutes);
-    lines.push(fill(left, minutes));
+    const left = tr.ngettext('Kill switch paused, %d minute left', 'Kill switch paused, %d minutes left', minutes);
+    lines.push(fill(left, formatCount(minutes, tr)));
   } else if (!['unavailable', 'not-installed', 'off'].includes(killSwitch.look))
     // Translators: %s is a sentence on the kill switch
-    lines.push(fill(_('Kill switch · %s'), killSwitch.sentence));
-  return { title: stateLine(view, words), text: lines.filter(Boolean).join('\n') };
+    lines.push(fill(tr._('Kill switch · %s'), killSwitch.sentence));
+  return { title: stateLine(tunnel, tr), text: lines.filter(Boolean).join('\n') };
 }
 
-function stateLine(view: View, { _ }: Words): string {
+function stateLine(tunnel: TunnelView, { _ }: Translator): string {
   // Translators: %s is a state such as Connected
-  return view.emulated ? fill(_('Demo: %s'), view.label) : view.label;
+  return tunnel.emulated ? fill(_('Demo: %s'), tunnel.label) : tunnel.label;
 }

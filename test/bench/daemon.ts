@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ACTIONS } from '../../daemon/api/schema.ts';
+import { ACTION_NAMES } from '../../daemon/api/actions.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const prefix = resolve('build/prefix');
@@ -128,6 +128,30 @@ async function throughput() {
   await culvert.end();
 }
 
+/** The text of the metrics, against health while nothing is counted. */
+async function metrics() {
+  const culvert = await launch('culvert');
+  const turn = (enabled: boolean) =>
+    fetch(`http://127.0.0.1:${culvert.port}/api/config/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ metrics: { enabled } }),
+    }).then(response => response.text());
+  await turn(false); // loads the router, which health does not need
+  const before = culvert.rssMb();
+  const ratios: number[] = [];
+  for (let i = 0; i < Math.max(5, rounds / 4); i++) {
+    await turn(false);
+    const health = requestsPerSecond(culvert.port, '/api/health');
+    await turn(true);
+    await fetch(`http://127.0.0.1:${culvert.port}/api/metrics`).then(response => response.text());
+    ratios.push(health / requestsPerSecond(culvert.port, '/api/metrics'));
+  }
+  report('GET /api/metrics after the first, against /api/health', median(ratios), 2, '×');
+  console.log(`  (memory: ${before.toFixed(1)} MB before, ${culvert.rssMb().toFixed(1)} MB after)`);
+  await culvert.end();
+}
+
 /** `execve` calls of the daemon's tree, counted by strace. */
 async function processesPerAction() {
   const culvert = await launch('culvert');
@@ -169,10 +193,10 @@ async function processesPerAction() {
     setTrustedEthernet: 'enable',
     setOverrideCode: '1234567',
     setVirtualNetwork: '00000000-0000-0000-0000-000000000000',
-    setEnvironment: 'normal',
+    setEnvironment: 'Normal',
   };
   let [worst, worstName] = [0, ''];
-  for (const action of ACTIONS) {
+  for (const action of ACTION_NAMES) {
     const before = await logged();
     await call({ action, ...(values[action] ? { value: values[action] } : {}) });
     await wait(400); // what it makes stale is read again in the background
@@ -332,7 +356,7 @@ async function streams() {
   await once(server, 'exit');
 }
 
-const parts = { startAndMemory, throughput, processesPerAction, eventLatency, statusCommand, streams };
+const parts = { startAndMemory, throughput, metrics, processesPerAction, eventLatency, statusCommand, streams };
 const wanted = process.argv[3]
   ? [process.argv[3] as keyof typeof parts]
   : (Object.keys(parts) as (keyof typeof parts)[]);

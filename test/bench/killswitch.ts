@@ -1,11 +1,11 @@
 // What enabling the kill switch costs: the root service's answer, against nft with the same rules and nothing else, in
 // turn. Exits 1 when a bar is not met. Needs root. Run: ./culvert-tool bench killswitch [rounds]
-import { shippedEndpoints } from '../../daemon/killswitch/endpoints.ts';
-import { render } from '../../daemon/killswitch/rules.ts';
-import { createGround } from '../daemon/killswitch/leak/machine.ts';
-import { missing } from '../daemon/killswitch/leak/missing.ts';
-import { createHost } from '../daemon/killswitch/leak/service.ts';
-import { missingForService } from '../daemon/killswitch/leak/service-scenarios.ts';
+import { shippedEndpoints } from '../../daemon/killswitch/rules/endpoints.ts';
+import { render } from '../../daemon/killswitch/rules/rules.ts';
+import { createGround } from '../leak/machine.ts';
+import { missing } from '../leak/missing.ts';
+import { missingForService } from '../leak/scenarios/service-scenarios.ts';
+import { createHost } from '../leak/service.ts';
 import { quiet } from './quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 40);

@@ -5,7 +5,7 @@ import { randomFillSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { buildManifest } from '../manifest/bundle.ts';
+import { buildManifest } from '../support/manifest/bundle.ts';
 import { quiet } from './quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 20);

@@ -1,29 +1,41 @@
-// The real front with the limits on streams and connections raised, for the benchmark of ten thousand streams.
+// The real listeners with the limits on streams and connections raised, for the benchmark of ten thousand streams.
 // Arguments: socket path. A line on stdin publishes one event of that many bytes; answers go to stdout.
 import { createInterface } from 'node:readline';
-import { loadConfig } from '../../daemon/config.ts';
-import type { Features } from '../../daemon/features.ts';
-import { createFront } from '../../daemon/front.ts';
-import { LIMITS } from '../../daemon/guard.ts';
-import { createLog } from '../../daemon/log.ts';
-import { createState } from '../../daemon/state.ts';
+import { loadConfig } from '../../daemon/config/layers.ts';
+import type { Features } from '../../daemon/controls.ts';
+import { LIMITS } from '../../daemon/http/guard.ts';
+import { createListeners } from '../../daemon/http/listeners.ts';
+import { createLog } from '../../daemon/state/command-log.ts';
+import { createState } from '../../daemon/state/store.ts';
 import type { Tunnel } from '../../daemon/warp/tunnel.ts';
 
 const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '1', emulated: false });
 const tunnel = { start() {}, async stop() {}, async refresh() {}, isFresh: () => true } as unknown as Tunnel;
 const settings = await loadConfig({ system: '/nonexistent', user: '/nonexistent' }, {});
 const log = createLog({ capacity: 10, onEntry() {} });
-const features = {} as Features; // no request here asks for one
-const daemon = { state, tunnel, settings, log, features, startedAt: new Date().toISOString(), port: () => null };
-const front = createFront(daemon, { ...LIMITS, streams: 100_000, connections: 100_000 });
-await front.listenUnix(process.argv[2]!);
+// no request here asks for another
+const features = { metrics: { count() {}, ready: () => null } } as unknown as Features;
+const daemon = {
+  state,
+  tunnel,
+  settings,
+  log,
+  features,
+  env: {},
+  startedAt: new Date().toISOString(),
+  webui: '',
+  pairing: null,
+  port: () => null,
+};
+const listeners = createListeners(daemon, { ...LIMITS, streams: 100_000, connections: 100_000 });
+await listeners.listenUnix(process.argv[2]!);
 console.log('ready');
 
 let count = 0;
 for await (const line of createInterface({ input: process.stdin })) {
   if (line === 'stat') {
     const { rss } = process.memoryUsage();
-    console.log(JSON.stringify({ streams: front.streams.count(), rssMb: rss / 1e6 }));
+    console.log(JSON.stringify({ streams: listeners.streams.count(), rssMb: rss / 1e6 }));
     continue;
   }
   const text = `${++count} `.padEnd(Number(line), 'x');

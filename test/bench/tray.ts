@@ -24,7 +24,8 @@ const env = {
   XDG_RUNTIME_DIR: join(home, 'session'),
   DBUS_SESSION_BUS_ADDRESS: process.env.DBUS_SESSION_BUS_ADDRESS!,
   LANG: 'C.UTF-8',
-  MALLOC_ARENA_MAX: '1', // as the launcher starts the tray; the bare gjs gets the same
+  // as the launcher starts the tray; the bare gjs gets the same
+  ...{ MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '0' },
 };
 const wait = (ms: number) => new Promise<void>(done => setTimeout(done, ms));
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;

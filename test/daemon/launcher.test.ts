@@ -1,9 +1,9 @@
-// What happens before the daemon proper: which port it takes, and whom it believes to be another Culvert.
+// The launcher before the daemon proper: the choice of a port, and which daemons count as another Culvert.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { DEFAULTS } from '../../daemon/configkeys.ts';
+import { DEFAULTS } from '../../daemon/config/keys.ts';
 import { addressesOf, parseFlags, searchPort } from '../../daemon/launcher.ts';
 
 async function busyPort(t: { after(end: () => void): unknown }): Promise<number> {
@@ -37,6 +37,21 @@ test('another loopback address is listened on beside the two by which the daemon
   const bound = (bind: string) => addressesOf({ ...DEFAULTS, server: { port: 4173, bind } });
   assert.deepEqual(bound('127.0.0.2'), { addresses: ['127.0.0.2', '127.0.0.1', '::1'], remote: false });
   assert.deepEqual(bound('::1'), { addresses: ['127.0.0.1', '::1'], remote: false });
+});
+
+test('remote access listens everywhere, and behind a reverse proxy on loopback alone unless it is told more', () => {
+  const bound = (webui: object, bind = '127.0.0.1') =>
+    addressesOf({
+      ...DEFAULTS,
+      server: { port: 4173, bind },
+      webui: { ...DEFAULTS.webui, enabled: true, allowRemote: true, ...webui },
+    });
+  const everywhere = { addresses: ['0.0.0.0', '::'], remote: true };
+  const address = 'https://culvert.example.org';
+  assert.deepEqual(bound({}), everywhere);
+  assert.deepEqual(bound({ address }), { addresses: ['127.0.0.1', '::1'], remote: true });
+  assert.deepEqual(bound({ address, tlsCertificate: '/c.pem', tlsKey: '/k.pem' }), everywhere);
+  assert.deepEqual(bound({ address }, '0.0.0.0'), everywhere);
 });
 
 test('a port on the command line is a decimal number from 1 to 65535', () => {

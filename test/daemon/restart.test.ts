@@ -1,4 +1,4 @@
-// Whether systemd starts the daemon again, or the daemon has to itself.
+// The restart by systemd, or by the daemon itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isUnit } from '../../daemon/restart.ts';

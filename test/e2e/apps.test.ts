@@ -2,24 +2,20 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createHome, culvert, eventually, type Home, prefix, program, somePort } from './culvert.ts';
+import { createHome, culvert, type Home, prefix, program, somePort } from '../support/e2e/culvert.ts';
+import { bundleScript } from '../support/script.ts';
+import { until } from '../support/until.ts';
 
 /** Where the page is, and where the emulator's proxy calls from: who else calls went around. */
 const PAGE = '203.0.113.9';
-const NAME_SERVER = '203.0.113.53';
 const PROXY_SIDE = '127.0.0.77';
-
-/** By absolute paths: entering a namespace changes the directory. */
-const PAGE_SERVER = [
-  process.execPath,
-  '--import',
-  import.meta.resolve('tsx'),
-  join(import.meta.dirname, 'apps-page.ts'),
-];
+const NAME_SERVER = '203.0.113.53';
+/** Of the emulator's proxy. Nobody is there. */
+const OTHER_NAME_SERVER = '203.0.113.54';
 
 const has = (name: string) => (process.env.PATH ?? '').split(':').some(directory => existsSync(join(directory, name)));
 const missing = ['unshare', 'nsenter', 'ip', 'Xvfb'].filter(name => !has(name));
@@ -47,6 +43,49 @@ interface Arrival {
   text?: string;
 }
 
+const FENCE = 'fence-';
+const isFence = ({ text = '', path = '' }: Arrival) => (text + path).includes(FENCE);
+
+/** Kills every process with this variable in its environment, and those that they start meanwhile. */
+function killAll(variable: string): Promise<boolean> {
+  return until(() => {
+    const left = processesWith(variable);
+    for (const pid of left) signal(pid, 'SIGKILL');
+    return left.length === 0;
+  }, `no process has ${variable}`);
+}
+
+/**
+ * Kills a process and its descendants. Chromium writes the titles of its processes over their environment, so the tree
+ * is what tells them.
+ */
+async function killTree(root: number): Promise<void> {
+  const tree = new Set<number>();
+  for (let found = [root]; found.length > 0; found = descendants(root).filter(pid => !tree.has(pid)))
+    for (const pid of found) {
+      tree.add(pid);
+      signal(pid, 'SIGSTOP'); // so that it starts no more
+    }
+  for (const pid of tree) signal(pid, 'SIGKILL');
+  await until(() => [...tree].every(pid => programOf(pid) === ''), 'the processes have ended');
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // it has ended
+  }
+}
+
+function descendants(root: number): number[] {
+  const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  const processes = lines.map(line => line.trim().split(/\s+/).map(Number) as [number, number]);
+  const below = (of: number): number[] =>
+    processes.filter(([, parent]) => parent === of).flatMap(([pid]) => [pid, ...below(pid)]);
+  return below(root);
+}
+
 /** A namespace with nothing but loopback addresses, in it a page, a name server, a display and the demo daemon. */
 async function createWorld(t: TestContext) {
   const home = createHome(t);
@@ -64,8 +103,26 @@ async function createWorld(t: TestContext) {
   await once(holder.stdout!, 'data');
   const enter = ['-t', String(holder.pid), '-n', '-m', '--'];
 
+  // The emulator's proxy asks another name server, so that a question that reaches ours was not asked by the proxy.
+  // Any run of the emulator may start the proxy, so each of them enters the namespace where that server counts.
+  const other = join(home.directory, 'other-resolv.conf');
+  writeFileSync(other, `nameserver ${OTHER_NAME_SERVER}\noptions timeout:1 attempts:1\n`);
+  const elsewhere = spawn(
+    'nsenter',
+    [...enter, 'unshare', '--mount', 'sh', '-c', `mount --bind ${other} /etc/resolv.conf && echo up && exec sleep 600`],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  stop(elsewhere);
+  await once(elsewhere.stdout!, 'data');
+  const emulator = join(prefix, 'bin/culvert-emulator');
+  const detour = join(home.directory, 'culvert-emulator');
+  const command = `#!/bin/sh\nexec nsenter --mount=/proc/${elsewhere.pid}/ns/mnt -- ${emulator} "$@"\n`;
+  writeFileSync(detour, command, { mode: 0o755 });
+  execFileSync('nsenter', [...enter, 'mount', '--bind', detour, emulator]);
+
   const arrivals: Arrival[] = [];
-  const page = spawn('nsenter', [...enter, ...PAGE_SERVER, PAGE, NAME_SERVER, PROXY_SIDE], {
+  const server = bundleScript(join(import.meta.dirname, '../support/e2e/apps-page.ts'), home.directory);
+  const page = spawn('nsenter', [...enter, process.execPath, server, PAGE, NAME_SERVER, PROXY_SIDE], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   stop(page);
@@ -75,7 +132,7 @@ async function createWorld(t: TestContext) {
     rest = lines.pop()!;
     arrivals.push(...lines.map(line => JSON.parse(line)));
   });
-  await eventually('the page serves', () => arrivals.some(({ kind }) => kind === 'ready'));
+  await until(() => arrivals.some(({ kind }) => kind === 'ready'), 'the page serves');
 
   const display = spawn('Xvfb', ['-displayfd', '3', '-screen', '0', '1024x768x24', '-nolisten', 'tcp'], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
@@ -84,9 +141,7 @@ async function createWorld(t: TestContext) {
   const [number] = await once(display.stdio[3] as NodeJS.ReadableStream, 'data');
 
   // everything that the daemon starts, and nothing else, has this home in its environment
-  home.defer(() => {
-    for (const pid of processesOf(home.directory)) process.kill(pid, 'SIGKILL');
-  });
+  home.defer(async () => void (await killAll(`HOME=${home.directory}`)));
   const env = {
     ...home.env,
     DISPLAY: `:${String(number).trim()}`,
@@ -99,7 +154,7 @@ async function createWorld(t: TestContext) {
   stop(daemon);
   let said = '';
   daemon.stderr!.setEncoding('utf8').on('data', (piece: string) => (said += piece));
-  await eventually('the daemon answers', () => /answers on/.test(said));
+  await until(() => /answers on/.test(said), 'the daemon answers');
   await culvert(home, 'action', 'acceptTerms');
   execFileSync(join(prefix, 'bin/culvert-emulator'), ['--emulate', `proxyFrom=${PROXY_SIDE}`], { env: home.env });
 
@@ -124,19 +179,9 @@ async function createWorld(t: TestContext) {
     },
     launch: (appId: string, more: object = {}) =>
       post(home, '/api/apps/proxy-launcher', { appId: `${appId}.desktop`, ...more }),
-    /**
-     * Has the emulator connect in proxy mode from where another name server counts, so that a question that reaches ours
-     * was not asked by the proxy. Its process ends with the shell that started it.
-     */
     async proxyOn() {
-      const other = join(home.directory, 'other-resolv.conf');
-      writeFileSync(other, 'nameserver 203.0.113.54\noptions timeout:1 attempts:1\n');
-      const commands = ['mode proxy', 'connect'].map(words => `"$0" ${words}`).join(' && ');
-      const script = `mount --bind ${other} /etc/resolv.conf && ${commands} && exec sleep 600`;
-      const emulator = join(prefix, 'bin/culvert-emulator');
-      stop(spawn('nsenter', [...enter, 'unshare', '--mount', 'sh', '-c', script, emulator], { env, stdio: 'ignore' }));
-      await eventually('proxy mode', async () => (await culvert(home, 'mode')).stdout === 'proxy\n');
-      assert.equal((await culvert(home, 'proxy', 'on')).code, 0);
+      for (const words of [['mode', 'proxy'], ['connect'], ['proxy', 'on']])
+        assert.equal((await culvert(home, ...words)).code, 0, words.join(' '));
     },
     /** Runs a program in the namespace, without the proxy. */
     direct(...argv: string[]) {
@@ -144,14 +189,35 @@ async function createWorld(t: TestContext) {
       stop(child);
       return child;
     },
+    /** Resolves once everything that was sent so far is among the arrivals, and returns their number. */
+    async settled() {
+      const name = `${FENCE}${arrivals.length}`;
+      const packets = [`${NAME_SERVER}/53`, `${PAGE}/443`, `${PAGE}/3478`].map(
+        to => `printf '%012d${name}' 0 > /dev/udp/${to}`,
+      );
+      const request = `exec 3<>/dev/tcp/${PAGE}/80; printf 'GET /${name} HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`;
+      execFileSync('nsenter', [...enter, 'bash', '-c', [...packets, request].join('\n')], { stdio: 'ignore' });
+      const arrived = () => arrivals.filter(({ text = '', path = '' }) => (text + path).endsWith(name));
+      await until(() => arrived().length === packets.length + 1, 'the fence arrives');
+      return arrivals.length;
+    },
   };
 }
 
-function processesOf(home: string): number[] {
+function programOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return ''; // it has ended
+  }
+}
+
+/** Processes with this variable in their environment. */
+function processesWith(variable: string): number[] {
   const pids = execFileSync('ps', ['-e', '-o', 'pid='], { encoding: 'utf8' }).trim().split(/\s+/).map(Number);
   return pids.filter(pid => {
     try {
-      return pid !== process.pid && readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`HOME=${home}\0`);
+      return pid !== process.pid && `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${variable}\0`);
     } catch {
       return false;
     }
@@ -202,52 +268,46 @@ for (const [name, browser] of Object.entries(BROWSERS))
   test(`${name} sees the page from the proxy’s side alone, also beside one that runs, and nothing once the proxy is gone`, {
     skip: without(name),
   }, async t => {
-    const { home, entry, launch, at, direct, arrivals, proxyOn } = await createWorld(t);
+    const { home, entry, launch, at, direct, arrivals, proxyOn, settled } = await createWorld(t);
     entry('browser', `Exec=${browser.exec('/through')}`);
     entry('again', `Exec=${browser.exec('/late')}`);
     assert.deepEqual((await launch('browser')).body.code, 'proxy-not-enabled');
 
     // an ordinary browser of the same user, with the profile that the program takes by itself
-    direct(...browser.direct('/direct', join(home.directory, '.config/chromium')));
-    await eventually('the ordinary browser shows its page', () => at('/direct/tick').length > 2, 60_000);
+    const ordinary = direct(...browser.direct('/direct', join(home.directory, '.config/chromium')));
+    await until(() => at('/direct/tick').length > 2, 'the ordinary browser shows its page');
     assert.notEqual(at('/direct')[0]!.from, PROXY_SIDE);
 
     await proxyOn();
     const started = await launch('browser', { verify: true });
     assert.deepEqual([started.status, started.body.ok], [200, true], JSON.stringify(started.body));
     assert.deepEqual(started.body.proxy, { host: '127.0.0.1', port: 40000 });
-    await eventually('the page runs through the proxy', () => at('/through/tick').length > 10, 60_000);
+    await until(() => at('/through/tick').length > 10, 'the page runs through the proxy');
     assert.deepEqual([...new Set(at('/through').map(({ from }) => from))], [PROXY_SIDE]);
     const ofDirect = arrivals.filter(({ kind, text = '' }) => kind === 'dns' && text.includes('-direct'));
     assert.ok(ofDirect.length > 0, 'the capture sees names that are asked for directly');
-    await eventually('the capture sees UDP of the ordinary browser', () => arrivals.some(({ kind }) => kind === 'udp'));
+    await until(() => arrivals.some(({ kind }) => kind === 'udp'), 'the capture sees UDP of the ordinary browser');
     assert.deepEqual(
       arrivals.filter(({ text = '' }) => text.includes('-through')),
       [],
     );
 
     // only the one through the proxy is left: from here on every packet counts
-    for (const pid of processesOf(home.directory))
-      if (readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('/direct')) process.kill(pid, 'SIGKILL');
-    await eventually('the ordinary browser is gone', async () => {
-      const before = at('/direct').length;
-      await new Promise(resolve => setTimeout(resolve, 500));
-      return at('/direct').length === before;
-    });
-    const mark = arrivals.length;
+    await killTree(ordinary.pid!);
+    const mark = await settled();
     const ticking = at('/through/tick').length;
-    await eventually('the page goes on', () => at('/through/tick').length > ticking + 25, 30_000);
+    await until(() => at('/through/tick').length > ticking + 25, 'the page goes on');
     await culvert(home, 'disconnect');
-    await eventually('the proxy is gone', async () => {
+    await until(async () => {
       const before = at('/through').length;
       await new Promise(resolve => setTimeout(resolve, 1000));
       return at('/through').length === before;
-    });
-    const ticks = arrivals.length;
+    }, 'the proxy is gone');
+    const ticks = await settled();
     await new Promise(resolve => setTimeout(resolve, 3000));
     assert.deepEqual(arrivals.slice(ticks), [], 'nothing at all arrives without the proxy');
     assert.deepEqual(
-      arrivals.slice(mark).filter(({ kind, from }) => kind !== 'http' || from !== PROXY_SIDE),
+      arrivals.slice(mark, ticks).filter(each => !isFence(each) && (each.kind !== 'http' || each.from !== PROXY_SIDE)),
       [],
     );
     assert.deepEqual((await launch('again')).body.code, 'proxy-not-enabled');
@@ -288,21 +348,21 @@ urllib.request.urlopen('http://${PAGE}/unknown').read()
 
   // as a shortcut does it: the proxy is switched on for it. curl fails at the name, which is what it tells
   await culvert(home, 'apps', 'launch', 'curl.desktop');
-  await eventually('curl’s request', () => at('/curl').length === 1);
+  await until(() => at('/curl').length === 1, 'curl’s request');
   if (method('gtk') === 'none') t.diagnostic('glib-networking is not installed, so Gio takes no proxy');
   else {
     assert.equal((await launch('gtk')).status, 200);
-    await eventually('the GTK program’s request', () => at('/gtk').length === 1);
+    await until(() => at('/gtk').length === 1, 'the GTK program’s request');
   }
   const answer = await launch('unknown');
   if (method('unknown') === 'proxychains') {
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    await eventually('the unknown program’s request', () => at('/unknown').length === 1);
+    await until(() => at('/unknown').length === 1, 'the unknown program’s request');
   } else assert.equal(answer.body.code, 'app-not-launchable');
   assert.deepEqual(leaks(), []);
 
   await culvert(home, 'disconnect');
-  await eventually('the proxy is gone', async () => (await launch('curl')).body.code === 'proxy-not-enabled');
+  await until(async () => (await launch('curl')).body.code === 'proxy-not-enabled', 'the proxy is gone');
   assert.deepEqual([at('/curl').length, leaks()], [1, []]);
 });
 
@@ -314,22 +374,20 @@ test('a launch that is to be verified is refused where the trace page does not s
   assert.equal((await culvert(home, 'proxy', 'on')).code, 0);
   const emulator = join(realpathSync(prefix), 'bin/culvert-emulator');
   execFileSync(emulator, ['--emulate', 'proxyFrom=null'], { env: home.env });
-  await eventually('the proxy calls from elsewhere', async () => {
+  await until(async () => {
     const { status, body } = await launch('curl', { verify: true });
     return status === 409 && body.code === 'proxy-not-verified' && /warp=off/.test(String(body.detail));
-  });
+  }, 'the proxy calls from elsewhere');
   assert.deepEqual(at('/curl'), []);
   execFileSync(emulator, ['--emulate', `proxyFrom=${PROXY_SIDE}`], { env: home.env });
-  await eventually('the page sees the tunnel', async () => (await launch('curl', { verify: true })).status === 200);
-  await eventually('curl’s request', () => at('/curl').length > 0);
+  await until(async () => (await launch('curl', { verify: true })).status === 200, 'the page sees the tunnel');
+  await until(() => at('/curl').length > 0, 'curl’s request');
   assert.equal(at('/curl')[0]!.from, PROXY_SIDE);
 });
 
-test('what a shortcut runs starts the daemon and the proxy when needed, and tells the desktop what it does or why not', async t => {
+test('what a shortcut runs starts the daemon and the proxy when needed, and notifies the desktop of what it does or why not', async t => {
   const home = createHome(t);
-  home.defer(() => {
-    for (const pid of processesOf(home.directory)) process.kill(pid, 'SIGKILL');
-  });
+  home.defer(async () => void (await killAll(`HOME=${home.directory}`)));
   const bin = join(home.directory, 'bin');
   const script = (name: string, body: string) => {
     mkdirSync(bin, { recursive: true });
@@ -367,7 +425,7 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and tell
     first.stderr,
     /Starting the Culvert daemon\.\nSwitching the local proxy on, and waiting until it answers\./,
   );
-  await eventually('the program ran', () => existsSync(join(home.directory, 'out')));
+  await until(() => existsSync(join(home.directory, 'out')), 'the program ran');
   assert.equal(readFileSync(join(home.directory, 'out'), 'utf8'), `http://127.0.0.1:${port}\n`);
   assert.match(notified(), /Switching the local proxy on/);
 
@@ -377,16 +435,16 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and tell
   assert.equal((await culvert(home, 'stop')).code, 0);
   rmSync(join(home.directory, 'out'));
   execFileSync(exec![1]!, ['apps', 'launch', 'get.desktop'], { env: home.env, stdio: 'ignore' });
-  await eventually('the program ran again', () => existsSync(join(home.directory, 'out')));
+  await until(() => existsSync(join(home.directory, 'out')), 'the program ran again');
 
   // with the original gone, its shortcut goes, and says so until then
   rmSync(original);
   const gone = await culvert(home, 'apps', 'launch', 'get.desktop');
   assert.deepEqual([gone.code, /There is no app "get\.desktop"/.test(gone.stderr)], [1, true]);
-  await eventually('the shortcut is removed', async () => {
+  await until(async () => {
     await culvert(home, 'apps');
     return !existsSync(shortcut);
-  });
+  }, 'the shortcut is removed');
   assert.equal((await culvert(home, 'stop')).code, 0);
   writeFileSync(original, '[Desktop Entry]\nType=Application\nName=Get\nExec=wget\n');
   await culvert(home, 'apps', 'launch', 'get.desktop', '--shortcut');

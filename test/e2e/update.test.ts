@@ -6,10 +6,11 @@ import { request } from 'node:http';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createSource, publish, type Source } from '../daemon/update/source.ts';
-import { snapshot } from '../manifest/release.ts';
-import { createHome, eventually, getJson, type Home, somePort } from './culvert.ts';
-import { fakeGjs, imageOf, makeTree, pack } from './update-tree.ts';
+import { createHome, getJson, type Home, somePort } from '../support/e2e/culvert.ts';
+import { fakeGjs, imageOf, makeTree, pack } from '../support/e2e/update-tree.ts';
+import { snapshot } from '../support/manifest/release.ts';
+import { until } from '../support/until.ts';
+import { createSource, publish, type Source } from '../support/update/source.ts';
 
 interface User extends Home {
   /** Runs a program to its end. */
@@ -31,7 +32,7 @@ function createUser(t: TestContext, env: Record<string, string> = {}): User {
         resolve({ code: error ? ((error.code as unknown as number) ?? -1) : 0, stdout, stderr });
       });
     });
-  // what an update started is no child of the test
+  // the daemon that an update starts is not a child of the test
   home.defer(() => {
     const pid = pidOf(home);
     if (pid !== null) process.kill(pid, 'SIGKILL');
@@ -59,11 +60,11 @@ async function startInstalled(user: User, flags: string[], source?: Source): Pro
   const env = { ...user.env, ...(source ? { CULVERT_UPDATES_SOURCE: source.url } : {}) };
   const child = spawn('culvert', ['--demo', '--no-open', '--port', String(port), ...flags], { env, stdio: 'ignore' });
   user.defer(() => child.kill('SIGKILL'));
-  await eventually('the daemon answers', async () => (await user.culvert('status')).code === 0);
+  await until(async () => (await user.culvert('status')).code === 0, 'the daemon answers');
   return port;
 }
 
-/** Empty for a process that has ended meanwhile. */
+/** Empty for a process that has ended. */
 function commandLine(pid: string): string {
   try {
     return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -112,7 +113,7 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
 
   const port = await startInstalled(user, [], source);
   const [pid1] = [pidOf(user)!];
-  await eventually('tray and panel are there', () => shownBy(pid1).length === 2);
+  await until(() => shownBy(pid1).length === 2, 'tray and panel are there');
   assert.equal((await user.run('culvert-wrap', 'install', 'tvly')).code, 0);
   const shim = fs.readFileSync(path.join(tools, 'tvly'), 'utf8');
   assert.ok(shim.includes(`'${current}/share/culvert/wrap/main.cjs'`), 'the shim outlives the version');
@@ -129,7 +130,7 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
   assert.equal((await getJson(port, '/api/version')).version, '2.0.0');
   const pid2 = pidOf(user)!;
   assert.notEqual(pid2, pid1);
-  await eventually('tray and panel are there again', () => shownBy(pid2).length === 2);
+  await until(() => shownBy(pid2).length === 2, 'tray and panel are there again');
   assert.deepEqual(fs.readdirSync(path.join(user.root, 'versions')).sort(), ['1.0.0', '2.0.0']);
   assert.equal((await user.run('tvly', 'x')).stdout, 'tool x\n');
 
@@ -143,12 +144,12 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
     .filter(Boolean)
     .find(child => commandLine(child).includes('panel.js'));
   process.kill(Number(panel));
-  await eventually('the panel is gone', () => shownBy(pid2).length === 1);
+  await until(() => shownBy(pid2).length === 1, 'the panel is gone');
   const back = await user.culvert('update', 'rollback', '--json');
   assert.deepEqual([back.code, JSON.parse(back.stdout)], [0, { ok: true, from: '2.0.0', to: '1.0.0' }], back.stderr);
   assert.equal((await getJson(port, '/api/version')).version, '1.0.0');
   const pid3 = pidOf(user)!;
-  await eventually('the tray is there', () => shownBy(pid3).length > 0);
+  await until(() => shownBy(pid3).length > 0, 'the tray is there');
   assert.deepEqual(shownBy(pid3), ['tray']);
   assert.match((await user.culvert('update')).stdout, /Culvert 2\.0\.0 was rolled back and is not offered again\./);
   const none = await user.culvert('update', 'rollback');
@@ -225,14 +226,14 @@ test('under systemd the daemon ends with the status on which its unit starts it 
   const daemon = spawn('sh', ['-c', script, 'sh', ...words], { env, stdio: 'ignore' });
   user.defer(() => daemon.kill('SIGKILL'));
   const ended = new Promise(resolve => daemon.on('exit', resolve));
-  await eventually('the daemon answers', async () => (await user.culvert('status')).code === 0);
+  await until(async () => (await user.culvert('status')).code === 0, 'the daemon answers');
   assert.deepEqual(await post(path.join(user.runtime, 'api.sock'), '/api/update/apply'), {
     ok: true,
     from: '1.0.0',
     to: '2.0.0',
   });
   assert.equal(await ended, 75);
-  assert.equal(pidOf(user), null, 'nobody else was started');
+  assert.equal(pidOf(user), null, 'no other daemon was started');
   assert.equal((await user.run(words[0]!, '--version')).stdout, 'culvert 2.0.0\n');
 });
 
@@ -247,7 +248,7 @@ test('an AppImage replaces itself, starts again from its own file, and goes back
   const flags = ['--demo', '--no-tray', '--no-panel', '--port', String(somePort())];
   const daemon = spawn(file, flags, { env: { ...user.env, CULVERT_UPDATES_SOURCE: source.url }, stdio: 'ignore' });
   user.defer(() => daemon.kill('SIGKILL'));
-  await eventually('the daemon answers', async () => (await user.run(file, 'status')).code === 0);
+  await until(async () => (await user.run(file, 'status')).code === 0, 'the daemon answers');
 
   const applied = await user.run(file, 'update', 'apply');
   assert.deepEqual(

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { sandbox } from '../wrapper/sandbox.ts';
+import { sandbox } from '../support/wrapper/sandbox.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/upstreams/${name}`, import.meta.url));
 
@@ -42,7 +42,7 @@ for (const [status, why] of [
   }
 }
 
-test('tvly messages wrapped at 50 columns are recognised', async t => {
+test('tvly messages wrapped at 50 columns are recognized', async t => {
   const box = await withTvly(t, { a: 'tvly-432', b: 'tvly-429' });
   const result = await box.run('tvly', ['search', 'hello'], { env: { COLUMNS: '50' } });
   assert.equal(result.exit, 4);

@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../wrapper/catalog.ts';
-import { findOnPath } from '../../wrapper/install.ts';
-import { type Sandbox, sandbox } from '../wrapper/sandbox.ts';
+import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
+import { findOnPath } from '../../wrapper/store/installs.ts';
+import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
-const shipped = fileURLToPath(new URL('../../wrapper/providers.toml', import.meta.url));
+const shipped = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));
 const search = `${process.env.CULVERT_TEST_UPSTREAMS ?? ''}:${process.env.PATH}`;
 const node = path.dirname(process.execPath);
 
@@ -168,7 +168,21 @@ test('firecrawl status shows the accounts of a real credit-usage answer', async 
   assert.deepEqual(total, { remaining: 1400, limit: 2000, used: 600 });
 });
 
-for (const cli of ['firecrawl', 'netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel']) {
+for (const cli of [
+  'firecrawl',
+  'netlify',
+  'wrangler',
+  'sentry-cli',
+  'npm',
+  'vercel',
+  'neonctl',
+  'elevenlabs',
+  'supabase',
+  'gh',
+  'claude',
+  'codex',
+  'gemini',
+]) {
   test(`the catalog entry of ${cli} fits the installed CLI`, { timeout: 240_000 }, async t => {
     // The npm that comes with Node is another version than the tested one, so only a given one counts.
     const real = findOnPath(cli, cli === 'npm' ? (process.env.CULVERT_TEST_UPSTREAMS ?? '') : search);

@@ -1,19 +1,36 @@
-// The panel's further pages as a person uses them, over AT-SPI: kill switch, apps, console, updates.
+// The panel's further pages as a person uses them: kill switch, apps, log, updates, routes, settings.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { type FakeDaemon, problem } from './daemon.ts';
-import { missing, until } from './desktop.ts';
-import { app, KILL_SWITCH, logEntry, NO_KILL_SWITCH, noUpdate } from './initial.ts';
-import { openStage, type Stage } from './stage.ts';
+import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { missing } from '../support/gnome/desktop.ts';
+import {
+  app,
+  change,
+  checkResult,
+  KILL_SWITCH,
+  logEntry,
+  MODE_FIX,
+  NO_KILL_SWITCH,
+  noUpdate,
+  ROUTE_ANSWERS,
+  ROUTE_PREVIEW,
+  recorded,
+  richTool,
+  tool,
+  toolAccount,
+} from '../support/gnome/initial.ts';
+import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { until } from '../support/until.ts';
 
-const SWITCH = 'Block traffic outside the tunnel';
+const SWITCH = 'Kill Switch';
 const BLOCKED = 'Traffic is blocked by the kill switch';
 
 describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
   let stage: Stage;
   let daemon: FakeDaemon;
-  const find = (name: string, ms?: number) => stage.find(name, ms);
+  const find = (name: string) => stage.find(name);
   const press = (name: string) => stage.press(name);
   const gone = (name: string) => stage.gone(name);
   const positions = async (name: string) => {
@@ -39,19 +56,15 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     daemon.set('tunnel', { proxyPort: null });
     daemon.set('status', { state: 'disconnected', reason: null, blocked: null });
     daemon.setUpdate(noUpdate());
-    stage.key('ctrl+1');
+    await stage.turn('connection');
     await find('Disconnected');
   });
-  after(async () => {
-    const said = stage.panel.output();
-    await stage.desktop.close();
-    await daemon.stop();
-    assert.doesNotMatch(said, /CRITICAL|JS ERROR|WARNING/, 'GTK and GJS had nothing to complain about');
-  });
+  // GTK 4.18 says so of an entry that is hidden with the focus, in a window that no window manager activates
+  after(() => closeStage(stage, /did not receive a focus-out event/));
 
   describe('the kill switch', () => {
     test('asks, waits, and moves when the event arrives', async () => {
-      await find('Off: without the tunnel, traffic takes the ordinary way.');
+      await find('Off: if the tunnel drops, traffic continues unprotected.');
       let answer = () => {};
       daemon.onAsked = async asked => {
         await new Promise<void>(resolve => {
@@ -65,29 +78,32 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(await positions(SWITCH), [false, false], 'no optimistic state');
       answer();
       await find('On: traffic outside the tunnel is blocked.');
+      await until(async () => (await stage.toggle(SWITCH)).sensitive, 'the switch');
       assert.deepEqual(await positions(SWITCH), [true, true]);
-      await find('The kernel lets no other program remove the rules');
-      await find('The rules are in place before the network is');
+      await stage.turn('killswitch');
+      await find('Other programs can’t remove the block');
+      await find('Traffic is blocked before the network is up');
     });
 
     test('has a switch for the local network of its own', async () => {
       daemon.set('killSwitch', { enabled: true, active: true });
       await find('On: traffic outside the tunnel is blocked.');
+      await stage.turn('killswitch');
       await press('Allow local network');
       await stage.asked(1);
       assert.deepEqual(daemon.asked[0]!.body, { enabled: true, allowLan: true });
-      await until('the switch', async () => (await stage.toggle('Allow local network')).checked);
+      await until(async () => (await stage.toggle('Allow local network')).checked, 'the switch');
     });
 
     test('pauses from its menu, counts down while it is seen, and resumes', async () => {
       daemon.set('killSwitch', { enabled: true, active: true });
-      await press('Pause');
-      await press('15 minutes');
+      await stage.turn('killswitch');
+      await press('Pause for 15 minutes: Pause');
       await stage.asked(1);
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/killswitch/pause', body: { seconds: 900 } });
       await find('Paused: nothing is blocked until the pause ends.');
-      await until('the clock', async () => (await stage.names()).some(name => /^14:5\d left$/.test(name)));
-      await press('Resume');
+      await until(async () => (await stage.names()).some(name => /^14:5\d left$/.test(name)), 'the clock');
+      await press('Paused: Resume');
       await find('On: traffic outside the tunnel is blocked.');
       assert.deepEqual(daemon.asked[1]!.body, { seconds: 0 });
     });
@@ -114,22 +130,24 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
 
     test('that is wanted but not measured, or measured not to be there, says so', async () => {
       daemon.set('killSwitch', { enabled: true, active: null, detail: 'The service does not answer.' });
-      await find('On, but whether it blocks could not be measured.');
+      await find('On, but Culvert couldn’t check that it works.');
+      await stage.turn('killswitch');
       await find('The service does not answer.');
       daemon.set('killSwitch', { active: false });
-      await find('On, but its rules are not in place: nothing is blocked.');
+      await find('On, but its rules are missing: nothing is blocked.');
       await gone(BLOCKED);
     });
 
     test('that is not installed comes with the command that installs it, to copy', async () => {
       daemon.set('killSwitch', { ...NO_KILL_SWITCH, command: 'sudo install-it' });
+      await stage.turn('killswitch');
       await find('Install it once, in a terminal:');
       assert.deepEqual(await positions(SWITCH), [false, false]);
       await press('Copy “sudo install-it”');
-      await find('Copied to the clipboard');
+      await find('Copied');
     });
 
-    test('that was denied stays where it is, and tells why', async () => {
+    test('that was denied stays where it is, and says why', async () => {
       daemon.onAsked = () => {
         throw problem('killswitch-denied', 403, 'An administrator has to allow this.', { hint: 'Ask one.' });
       };
@@ -138,7 +156,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await press('Details');
       await find('An administrator has to allow this.\n\nAsk one.');
       await press('OK');
-      await until('the switch', async () => (await stage.toggle(SWITCH)).sensitive);
+      await until(async () => (await stage.toggle(SWITCH)).sensitive, 'the switch');
       assert.equal((await stage.toggle(SWITCH)).checked, false);
     });
   });
@@ -148,9 +166,11 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       daemon.set('settings', { Mode: 'proxy' });
       daemon.set('tunnel', { proxyPort: 40000 });
       daemon.set('status', { state: 'connected' });
-      stage.key('ctrl+2');
+      await stage.turn('apps');
       stage.key('ctrl+r');
-      await find('The proxy listens on 127.0.0.1:40000');
+      await find(
+        'Apps that you start here use WARP; everything else goes out directly. Proxy for other apps: 127.0.0.1:40000',
+      );
     };
     beforeEach(() => {
       daemon.apps = [
@@ -160,53 +180,70 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       ];
     });
 
-    test('wait for the proxy, which one button turns on; then the console opens and shortcuts are offered', async () => {
-      stage.key('alt+2');
-      await find('The local proxy is off');
+    test('are offered while everything is tunneled, and starting one explains what changes', async () => {
+      await stage.turn('apps');
+      stage.key('ctrl+r');
       daemon.onAction = () => {
-        daemon.log(logEntry(900, 'warp-cli mode proxy'));
         daemon.set('settings', { Mode: 'proxy' });
+        daemon.set('tunnel', { proxyPort: 40000 });
       };
-      await press('Turn On the Local Proxy');
-      await find('warp-cli mode proxy, OK');
-      await find('Make shortcuts in the menu of apps that start these through it?');
+      await press('Start Firefox');
+      await find('Tunnel only chosen apps?');
+      await press('Cancel');
+      await gone('Tunnel only chosen apps?');
+      assert.deepEqual([daemon.actions, daemon.asked], [[], []], 'declining changes nothing');
+      await press('Start Firefox');
+      await press('Tunnel Chosen Apps');
+      await find('Firefox started in the tunnel');
       assert.deepEqual(daemon.actions, [{ action: 'enableLocalProxy' }]);
-      await stage.click('Mail');
-      await press('Make Shortcuts');
-      await find('1 shortcut made');
+      assert.deepEqual(daemon.asked.at(-1)!.body, { appId: 'firefox.desktop' });
+    });
+
+    test('are offered shortcuts once the mode was changed for them', async () => {
+      await stage.turn('apps');
+      stage.key('ctrl+r');
+      daemon.onAction = () => daemon.set('settings', { Mode: 'proxy' });
+      await press('Tunnel Only Chosen Apps');
+      await press('Tunnel Chosen Apps');
+      await find('Add these to the app menu, started in the tunnel?');
+      await press('Mail');
+      await press('Add');
+      await find('1 app added');
       assert.deepEqual(daemon.asked, [
         { line: 'POST /api/apps/shortcut', body: { appId: 'firefox.desktop', present: true } },
       ]);
     });
 
-    test('are listed with how they take the proxy, and those that can’t are not to be started', async () => {
+    test('are listed with how well they take the proxy; those that can’t come with “Show all”', async () => {
       await proxy();
-      await find('Gets a profile of its own with the proxy set');
-      await find('No way is known to send it through the proxy. Install proxychains4.');
+      await find('Separate profile');
+      assert.ok(!(await stage.names()).includes('Start Calculator'));
+      await press('Show all');
+      await find('Not supported');
       assert.equal((await find('Start Calculator')).sensitive, false);
-      assert.deepEqual(await stage.ask({ do: 'unnamed' }), []);
+      await press('Show all');
     });
 
-    test('are started, and the toast tells through which proxy', async () => {
+    test('are started, with a test of the tunnel first where that is wanted', async () => {
       await proxy();
       await press('Start Firefox');
-      await find('Firefox started through 127.0.0.1:40000, process 4321');
-      await stage.click('Start only what is seen to use the tunnel');
+      await find('Firefox started in the tunnel');
+      await press('Test the tunnel before each start');
       await press('Start Mail');
       await stage.asked(2);
       assert.deepEqual(
         daemon.asked.map(({ body }) => body),
         [{ appId: 'firefox.desktop' }, { appId: 'mail.desktop', verify: true }],
       );
-      await stage.click('Start only what is seen to use the tunnel');
+      await press('Test the tunnel before each start');
     });
 
     test('get and lose a shortcut', async () => {
       await proxy();
-      await press('Make a shortcut for Mail');
-      await find('Mail with the proxy is in the menu of apps');
-      await press('Remove the shortcut of Mail');
-      await find('Make a shortcut for Mail');
+      await press('Add Mail to the app menu');
+      await find('Mail is in the app menu');
+      await press('Remove Mail from the app menu');
+      await find('Add Mail to the app menu');
       assert.deepEqual(
         daemon.asked.map(({ body }) => body),
         [true, false].map(present => ({ appId: 'mail.desktop', present })),
@@ -228,58 +265,43 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       daemon.set('status', { state: 'disconnected' });
       await find('The tunnel is not connected: apps started now can’t reach anything.');
     });
-
-    test('are searched from the keyboard, a thousand of them as they are typed', async () => {
-      daemon.apps = Array.from({ length: 1000 }, (_, i) => app(`app-${i}`, `Application ${i}`));
-      await proxy();
-      await find('Application 0');
-      stage.key('ctrl+f');
-      type('tion 777');
-      await find('Start Application 777', 2000);
-      await gone('Start Application 0');
-      stage.key('ctrl+a');
-      type('nothing like it');
-      await find('No app matches the search.');
-      stage.key('ctrl+a');
-      stage.x('key', 'BackSpace');
-      await find('Start Application 0');
-    });
   });
 
-  describe('the console', () => {
-    const log = (...entries: ReturnType<typeof logEntry>[]) => {
+  describe('the log', () => {
+    const log = async (...entries: ReturnType<typeof logEntry>[]) => {
       daemon.entries = entries;
-      stage.key('ctrl+3');
+      await stage.turn('log');
       stage.key('ctrl+r');
     };
 
     test('says when there is nothing yet, and shows what comes', async () => {
-      log();
+      await log();
       await find('No commands yet');
       daemon.log(logEntry(1, 'warp-cli connect'));
       await find('warp-cli connect, OK');
     });
 
     test('shows failures as such, and unfolds what was printed', async () => {
-      log(logEntry(1, 'warp-cli mode moon', { ok: false, exitCode: 2, stdout: '', stderr: 'invalid value: moon' }));
+      await log(
+        logEntry(1, 'warp-cli mode moon', { ok: false, exitCode: 2, stdout: '', stderr: 'invalid value: moon' }),
+      );
       await find('exit 2');
       await press('warp-cli mode moon, exit 2');
       await find('invalid value: moon');
       await press('Copy this command and its output');
-      await find('Copied to the clipboard');
-      assert.deepEqual(await stage.ask({ do: 'unnamed' }), []);
+      await find('Copied');
     });
 
     test('leaves out routine reads until they are asked for', async () => {
-      log(logEntry(1, 'warp-cli tunnel stats', { source: 'read' }));
-      await find('There were only routine reads, which succeeded.');
+      await log(logEntry(1, 'warp-cli tunnel stats', { source: 'read' }));
+      await find('Only status checks so far');
       daemon.log(logEntry(2, 'warp-cli settings', { source: 'read', ok: false, exitCode: 1 }));
       await find('warp-cli settings, exit 1');
       assert.ok(!(await stage.names()).includes('warp-cli tunnel stats, OK'));
     });
 
     test('is searched in commands and their output', async () => {
-      log(logEntry(1, 'warp-cli connect'), logEntry(2, 'warp-cli dns log', { stdout: 'needle' }));
+      await log(logEntry(1, 'warp-cli connect'), logEntry(2, 'warp-cli dns log', { stdout: 'needle' }));
       await find('warp-cli connect, OK');
       stage.key('ctrl+f');
       type('needle');
@@ -290,52 +312,48 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await find('warp-cli connect, OK');
     });
 
-    test('follows the newest until the user scrolls up, and again at the end', async () => {
-      log(...Array.from({ length: 500 }, (_, i) => logEntry(i + 1, `warp-cli number ${i + 1}`)));
-      await find('warp-cli number 500, OK');
-      daemon.log(logEntry(501, 'warp-cli number 501'));
-      await until('the newest', () => seen('warp-cli number 501, OK'));
-      const id = stage.window();
-      stage.x('mousemove', '--window', id, '200', '400', 'click', '--repeat', '15', '4');
-      await find('Go to the newest');
-      daemon.log(logEntry(502, 'warp-cli number 502'));
-      daemon.log(logEntry(503, 'warp-cli number 503'));
-      await until('the entry to stay out of sight', async () => !(await seen('warp-cli number 503, OK')));
-      await press('Go to the newest');
-      await gone('Go to the newest');
-      await until('the newest', () => seen('warp-cli number 503, OK'));
-    });
-
     test('starts over with another daemon', async () => {
-      log(logEntry(7, 'warp-cli old'));
+      await log(logEntry(7, 'warp-cli old'));
       await find('warp-cli old, OK');
       const stopped = daemon.stop();
-      await find('The Culvert daemon has stopped.');
       await stopped;
       daemon.entries = [logEntry(1, 'warp-cli new')];
       await daemon.listen();
       await find('warp-cli new, OK');
       await gone('warp-cli old, OK');
     });
+  });
 
-    /** Whether it is within the window, and not only in the part of a list that is kept beyond its edge. */
-    const seen = async (name: string) => {
-      const place = (of: string) => stage.ask({ do: 'place', name: of, ms: 300 }).catch(() => null);
-      const [window, row] = (await Promise.all([place('Culvert'), place(name)])) as (number[] | null)[];
-      return Boolean(window && row && row[1]! >= 0 && row[1]! < window[3]!);
-    };
+  describe('the history', () => {
+    test('shows graphs, totals and the newest changes, and more of them when asked', async () => {
+      daemon.history = recorded(60);
+      await stage.turn('history');
+      stage.key('ctrl+r');
+      await find('Latency: from 12 ms to 12 ms, 12 ms on average');
+      for (const text of ['Totals', '4 × You are offline', 'Everything, via AMS']) await find(text);
+      await press('Show More');
+      await gone('Show More');
+    });
+
+    test('is deleted after a question, and then shows that there is nothing', async () => {
+      daemon.history = recorded();
+      await stage.turn('history');
+      stage.key('ctrl+r');
+      await find('Everything, via AMS');
+      await press('Delete the history');
+      await find('Delete the history?');
+      await press('Delete');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0], { line: 'POST /api/history/clear', body: {} });
+      await find('Nothing recorded');
+    });
   });
 
   describe('updates', () => {
     const NEWER = { updateAvailable: true, latest: '0.3.0' };
     const open = async () => {
-      await press('Main Menu');
-      await press('Updates');
+      await stage.turn('updates');
       await find('Installed version');
-    };
-    const close = async () => {
-      execFileSync('xdotool', ['key', 'Escape'], { env: stage.desktop.env });
-      await gone('Installed version');
     };
 
     test('are offered across the window, and installed with their progress shown', async () => {
@@ -352,13 +370,11 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.asked(1);
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/update/apply', body: {} });
       daemon.setUpdate({ progress: { phase: 'downloading', received: 1e6, total: 4e6 } });
-      await find('Culvert 0.3.0 is being installed');
-      await find('Progress of the update');
-      assert.equal((await find('Check for updates')).sensitive, false);
+      await find('Downloading: 1.0 MB of 4.0 MB');
+      assert.equal((await find('Culvert 0.3.0 is available: Check')).sensitive, false);
       daemon.setUpdate({ ...noUpdate(), current: '0.3.0', latest: '0.3.0', previous: '0.2.7' });
       finish();
-      await find('Culvert 0.3.0 is installed. Quit this window and open it again to use it.');
-      await close();
+      await find('Close and open this window to use it');
     });
 
     test('that a package brings come with the command', async () => {
@@ -366,31 +382,29 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await press('How');
       await press('Copy “sudo apt install culvert”');
       await press('OK');
-      await gone('Run this in a terminal:');
+      await gone('OK');
     });
 
     test('are looked for on request, and a failed check says why', async () => {
       await open();
       daemon.onAsked = () => ({ ...noUpdate(), problem: { code: 'expired', detail: 'The manifest has expired.' } });
-      await press('Check for updates');
-      await find('Could not find out');
+      await press('This is the newest version: Check');
+      await find('Couldn’t check for updates');
       await find('The manifest has expired.');
       assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
-      await close();
     });
 
     test('are taken back only after a question', async () => {
       daemon.setUpdate({ previous: '0.2.6' });
       await open();
-      await press('Go Back…');
+      await press('Return to Culvert 0.2.6: Return…');
       await press('Cancel');
-      await gone('Go back to Culvert 0.2.6?');
+      await gone('Return to Culvert 0.2.6?');
       assert.deepEqual(daemon.asked, []);
-      await press('Go Back…');
-      await press('Go Back');
-      await find('Culvert 0.2.6 is installed. Quit this window and open it again to use it.');
+      await press('Return to Culvert 0.2.6: Return…');
+      await press('Return');
+      await find('Close and open this window to use it');
       assert.deepEqual(daemon.asked, [{ line: 'POST /api/update/rollback', body: {} }]);
-      await close();
     });
 
     test('that were refused say why', async () => {
@@ -400,17 +414,323 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       };
       await press('Update');
       await find('The signature is wrong.');
-      await close();
     });
   });
 
-  test('the proxy’s address is on the connection page while the mode is the proxy, to copy', async () => {
-    daemon.set('settings', { Mode: 'proxy' });
-    daemon.set('tunnel', { proxyPort: 40007 });
-    await find('127.0.0.1:40007');
-    await press('Copy the proxy’s address');
-    await find('Copied to the clipboard');
-    daemon.set('settings', { Mode: 'warp' });
-    await gone('127.0.0.1:40007');
+  describe('the routes', () => {
+    beforeEach(async () => {
+      daemon.setRoutes({ mode: 'exclude', ips: [{ value: '10.0.0.0/8', description: null }], hosts: [] });
+      await stage.turn('routes');
+      await find('10.0.0.0/8');
+    });
+
+    test('are added once they are well-formed, and said to be wrong while they are typed', async () => {
+      const field = 'Address, range or host to add';
+      await stage.enter(field, '192.0.2');
+      await find('Enter an address, a range such as 192.0.2.0/24, or a host name');
+      assert.equal((await find('Add a route')).sensitive, false);
+      await stage.enter(field, '10.0.0.0/8');
+      await find('It is on the list already');
+      await stage.enter(field, '192.0.2.7');
+      daemon.onAction = () =>
+        daemon.setRoutes({ mode: 'exclude', ips: [{ value: '192.0.2.7', description: null }], hosts: [] });
+      await press('Add a route');
+      await find('192.0.2.7 added');
+      await find('Remove 192.0.2.7');
+      assert.deepEqual(daemon.actions, [{ action: 'addSplitIp', value: '192.0.2.7' }]);
+    });
+
+    test('are removed with a way back', async () => {
+      daemon.onAction = () => daemon.setRoutes({ mode: 'exclude', ips: [], hosts: [] });
+      await press('Remove 10.0.0.0/8');
+      await find('10.0.0.0/8 removed');
+      await find('No routes');
+      await press('Undo');
+      await stage.acted(2);
+      assert.deepEqual(daemon.actions.at(-1), { action: 'addSplitRange', value: '10.0.0.0/8' });
+    });
+  });
+
+  describe('the routes as text', () => {
+    beforeEach(async () => {
+      daemon.answers = ROUTE_ANSWERS;
+      daemon.onAsked = ({ line }) =>
+        line === 'POST /api/routes/preview' ? ROUTE_PREVIEW : { ok: true, revision: 'b', added: 1, removed: 1 };
+    });
+
+    test('are previewed, applied with a way back, and wait to be confirmed', async () => {
+      await stage.turn('routes');
+      await press('Edit as Text');
+      await find('Last change: Undo');
+      assert.equal((await find('Set these routes: Apply')).sensitive, false);
+      await stage.enter('Routes as Text', 'mode exclude\n10.0.0.0/8\n192.168.1.0/24\n');
+      await press('Not looked at yet: Preview');
+      await find('1 to add, 1 to remove, 1 unchanged, 0 invalid');
+      await find(
+        '+ 192.168.1.0/24\n- 192.168.0.0/16\n' +
+          '  line 6: 10.0.0.0/8 is in line 2 already\n  line 5: 10.1.0.0/16 is part of 10.0.0.0/8',
+      );
+      await find(
+        'Your router 192.168.1.1 goes into the tunnel. You can’t reach it, or devices near it, while connected.',
+      );
+      await press('Set these routes: Apply');
+      await stage.asked(2);
+      assert.deepEqual(daemon.asked[1], {
+        line: 'POST /api/routes',
+        body: {
+          ...{ document: 'mode exclude\n10.0.0.0/8\n192.168.1.0/24\n', cause: 'edit' },
+          ...{ ifRevision: 'a', confirmWithin: 30 },
+        },
+      });
+      await find('Not looked at yet');
+    });
+
+    test('take presets and earlier documents, and undo', async () => {
+      await stage.turn('editor');
+      await press('Docker networks: Add to Text');
+      await find('Changes of the text: Discard');
+      await press('Changes of the text: Discard');
+      await gone('Changes of the text: Discard');
+      await press('Last change: Undo');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0], { line: 'POST /api/routes/undo', body: { confirmWithin: 30 } });
+    });
+
+    test('of an organization can only be read', async () => {
+      const routes = ROUTE_ANSWERS['GET /api/routes'];
+      daemon.answers = { ...ROUTE_ANSWERS, 'GET /api/routes': { ...routes, readOnly: true } };
+      await stage.turn('editor');
+      stage.key('ctrl+r');
+      await find('Your organization decides about this list');
+      await gone('Set these routes: Apply');
+      daemon.answers = ROUTE_ANSWERS;
+      stage.key('ctrl+r');
+      await find('Set these routes: Apply');
+    });
+
+    test('have a field to ask whether a target would go through the tunnel', async () => {
+      await stage.turn('routes');
+      await stage.enter('Would this go through the tunnel?', 'example.com');
+      await press('Would this go through the tunnel?: Ask');
+      await find('example.com · 192.0.2.1');
+      assert.ok((await stage.names()).some(name => /^This goes through the tunnel\.\n.*\nThe kernel sends/.test(name)));
+    });
+  });
+
+  describe('changes that revert', () => {
+    const soon = (seconds: number) => new Date(Date.now() + 1000 * seconds).toISOString();
+    const unconfirmed = () => change('mode', { value: 'doh', confirmBy: soon(600) });
+    beforeEach(() => {
+      daemon.onAsked = () => ({ ok: true, changes: [] });
+    });
+    after(() => daemon.setChanges([]));
+
+    test('count down across every page, and are kept or reverted', async () => {
+      for (const [button, line] of [
+        ['Keep', 'POST /api/changes/confirm'],
+        ['Revert Now', 'POST /api/changes/revert'],
+      ] as const) {
+        daemon.asked = [];
+        daemon.setChanges([unconfirmed()]);
+        await find('Keep this change?');
+        await find('Mode: DNS only');
+        await stage.turn('preferences');
+        await until(async () => (await stage.names()).some(name => /^Reverting in 9:\d\d$/.test(name)), 'the clock');
+        await press(button);
+        await stage.asked(1);
+        assert.deepEqual(daemon.asked[0], { line, body: { subject: 'mode' } });
+        daemon.setChanges([]);
+        await gone('Keep this change?');
+      }
+    });
+
+    test('count down while nothing else moves', async () => {
+      daemon.setChanges([unconfirmed()]);
+      await stage.turn('mode');
+      const shown = async () => (await stage.names()).find(name => name.startsWith('Reverting in'));
+      await find('Keep this change?');
+      const first = await shown();
+      await until(async () => (await shown()) !== first, 'the countdown to move');
+      daemon.setChanges([]);
+      await gone('Keep this change?');
+    });
+
+    test('can be a tunnel that is off for a while, which is extended and ended', async () => {
+      daemon.set('status', { state: 'connected' });
+      daemon.onAction = () => {
+        daemon.setChanges([change('connection', { value: 'off', endsAt: soon(900) })]);
+        daemon.set('status', { state: 'disconnected' });
+      };
+      await press('Off for 15 minutes: Turn Off');
+      await stage.acted(1);
+      assert.deepEqual(daemon.actions[0], { action: 'disconnect', forSeconds: 900 });
+      await press('Extend: Add 15 Minutes');
+      await stage.asked(1);
+      const { line, body } = daemon.asked[0] as { line: string; body: { subject: string; seconds: number } };
+      assert.deepEqual([line, body.subject], ['POST /api/changes/extend', 'connection']);
+      assert.ok(body.seconds > 1700 && body.seconds <= 1800, String(body.seconds));
+      await gone('Off for 15 minutes: Turn Off');
+      const end = (await stage.names()).find(name => /^Off until .*: End Now$/.test(name));
+      await press(end!);
+      await stage.asked(2);
+      assert.deepEqual(daemon.asked[1], { line: 'POST /api/changes/revert', body: { subject: 'connection' } });
+      daemon.setChanges([]);
+    });
+
+    test('can be those of the last file of settings', async () => {
+      await stage.turn('preferences');
+      await press('Last file of settings: Undo');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0], { line: 'POST /api/settings/undo', body: { confirmWithin: 30 } });
+    });
+  });
+
+  describe('the settings', () => {
+    test('show the mode as confirmed, and ask before most traffic goes outside the tunnel', async () => {
+      daemon.set('status', { state: 'connected' });
+      await stage.turn('mode');
+      assert.equal((await stage.toggle('Everything')).checked, true);
+      await press('DNS only');
+      await find('Tunnel less than now?');
+      assert.equal((await stage.toggle('DNS only')).checked, false, 'no optimistic state');
+      await press('Cancel');
+      await gone('Tunnel less than now?');
+      await press('Everything except DNS');
+      await stage.acted(1);
+      assert.deepEqual(daemon.actions[0], { action: 'setMode', value: 'tunnel_only', confirmWithin: 30 });
+      assert.equal((await stage.toggle('Everything')).checked, true);
+      daemon.set('settings', { Mode: 'tunnel_only' });
+      await until(async () => (await stage.toggle('Everything except DNS')).checked, 'the mode');
+      await find('Mode changed');
+    });
+
+    test('are searched, and a result leads to its page', async () => {
+      await stage.turn('settings');
+      stage.key('ctrl+f');
+      await stage.enter('Search settings', 'fallback');
+      await press('Add a domain');
+      await stage.enter('Add a domain', 'corp.example');
+      daemon.onAction = () => daemon.set('options', { fallbackDomains: [{ domain: 'corp.example', note: null }] });
+      await press('Add a domain: Add');
+      await find('Remove corp.example');
+      assert.deepEqual(daemon.actions, [{ action: 'addFallbackDomain', value: 'corp.example' }]);
+      await press('Back');
+      await stage.enter('Search settings', '');
+    });
+
+    test('of Culvert itself are written to the user’s file, and move when the event arrives', async () => {
+      stage.key('ctrl+comma');
+      await press('Start at login');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0], { line: 'POST /api/config/user', body: { tray: { autostart: true } } });
+      assert.equal((await stage.toggle('Start at login')).checked, false, 'the entry is not there yet');
+      const autostart = join(stage.desktop.env.XDG_CONFIG_HOME!, 'autostart');
+      mkdirSync(autostart, { recursive: true });
+      writeFileSync(join(autostart, 'org.culvert.Culvert.desktop'), '[Desktop Entry]\nExec=culvert\n');
+      await until(async () => (await stage.toggle('Start at login')).checked, 'the switch');
+      assert.ok(!(await stage.names()).includes('Start hidden'), 'this desktop has no tray');
+      writeFileSync(join(autostart, 'org.culvert.Culvert.desktop'), '[Desktop Entry]\nHidden=true\n');
+      await until(async () => !(await stage.toggle('Start at login')).checked, 'the switch');
+    });
+
+    test('of an organization are joined by name and token, which stay hidden', async () => {
+      await stage.turn('account');
+      await stage.enter('Team name', 'my team');
+      await find('Letters, digits and hyphens only');
+      await stage.enter('Team name', 'my-team');
+      await press('Team name: Join');
+      await find('Continue in the browser');
+      assert.deepEqual(daemon.actions, [{ action: 'registerOrganization', value: 'my-team' }]);
+      const token = 'com.cloudflare.warp://my-team.cloudflareaccess.com/auth?token=abc';
+      await stage.enter('Address from the browser', token);
+      await press('Address from the browser: Finish');
+      await stage.acted(2);
+      assert.deepEqual(daemon.actions[1], { action: 'setRegistrationToken', value: token });
+    });
+
+    test('delete a registration only after a question', async () => {
+      await stage.turn('account');
+      await press('Remove this device: Remove…');
+      await press('Cancel');
+      await gone('Remove this device?');
+      assert.deepEqual(daemon.actions, []);
+    });
+  });
+
+  describe('the checks', () => {
+    const broken = checkResult('mode', 'problem', { explanation: 'Why.', fix: MODE_FIX, fixId: 'as shown' });
+
+    test('come as they end, problems first, and a fix is seen, applied and taken back', async () => {
+      daemon.checks = [checkResult('service', 'ok'), broken];
+      await stage.turn('checks');
+      await find('1 problem');
+      await find('seen by mode\nWhy.');
+      await find('culvert action setMode warp+doh');
+      const names = await stage.names();
+      assert.ok(names.indexOf('Title of mode') < names.indexOf('Title of service'));
+      daemon.onAsked = asked => {
+        const undo = asked.line.endsWith('fix')
+          ? [{ id: 'mode', label: 'Use another mode', at: new Date().toISOString() }]
+          : [];
+        const result = undo.length ? checkResult('mode', 'ok') : broken;
+        daemon.send('doctor', { running: false, completed: 1, total: 1, result, undo });
+        return succeed(asked);
+      };
+      await press('Apply this change: Apply');
+      await find('Everything is in order.');
+      await gone('Needs attention');
+      await press('Take the last fix back: Undo');
+      await find('1 problem');
+      assert.deepEqual(daemon.asked, [
+        { line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } },
+        { line: 'POST /api/doctor/undo', body: {} },
+      ]);
+    });
+
+    test('give the cause of a failing tunnel its one button, which shows what it changes first', async () => {
+      daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
+      const { id, title, evidence, explanation, fix, fixId, source } = broken;
+      daemon.setDiagnosis({ id, title, evidence, explanation, fix, fixId, source, at: new Date().toISOString() });
+      await find('Why.');
+      await press('Use another mode');
+      await find('culvert action setMode warp+doh');
+      await press('Apply');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked, [{ line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } }]);
+      daemon.setDiagnosis(null);
+      await gone('Why.');
+    });
+  });
+  test('the accounts of tools are shown, changed and added, and nothing keeps the key', async () => {
+    daemon.tools = [richTool(Date.now()), tool('netlify')];
+    await stage.turn('tools');
+    await find('team-a');
+    await find('0 of 1000 left · Quota used up, used again in 12 minutes');
+    await press('team-d');
+    await press('“team-b” cools down: Use Again');
+    await press('netlify: Set Up…');
+    await press('Install');
+    await stage.asked(3);
+    await stage.enter('Name of another account of firecrawl', 'team-e');
+    await press('Name of another account of firecrawl: Add…');
+    await find('Add “team-e” to firecrawl');
+    await stage.enter('FIRECRAWL_KEY', 'fc-canary');
+    await press('Add');
+    await stage.asked(4);
+    const at = { cli: 'firecrawl', name: 'team-e', credentials: ['fc-canary'], store: 'keyring' };
+    assert.deepEqual(
+      daemon.asked.map(({ body }) => body),
+      [
+        { change: 'enable', cli: 'firecrawl', name: 'team-d' },
+        { change: 'wake', cli: 'firecrawl', name: 'team-b' },
+        { change: 'install', cli: 'netlify' },
+        { change: 'add', ...at },
+      ],
+    );
+    daemon.tools = [tool('firecrawl', { accounts: [toolAccount('another', { default: true })] })];
+    daemon.send('accounts', { ok: true, tools: daemon.tools, refreshing: false, problem: null });
+    await find('another');
+    await gone('team-a');
+    assert.equal((await stage.names()).join().includes('fc-canary'), false);
   });
 });

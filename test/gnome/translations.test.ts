@@ -1,22 +1,30 @@
 // Every string that people read reaches the translators, and no translation breaks a placeholder.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { preferencesForm, UNKNOWN_DESKTOP } from '../../daemon/view/forms/preferences.ts';
+import { english } from '../../daemon/view/translator.ts';
+import { languages, problemsOf } from '../../data/build/catalogs.ts';
+import { clientState } from '../support/gnome/translator.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const languages = readFileSync(join(ROOT, 'po/LINGUAS'), 'utf8').trim().split('\n');
+const template = readFileSync(join(ROOT, 'po/culvert.pot'), 'utf8');
 const skip = spawnSync('sh', ['-c', 'command -v msgfmt xgettext']).status !== 0 && 'needs gettext';
 
-test('every file with words is listed in POTFILES, and every listed file exists', () => {
+test('every file with sentences for the catalogs is listed in POTFILES, and every listed file exists', () => {
   const listed = readFileSync(join(ROOT, 'po/POTFILES'), 'utf8').trim().split('\n');
-  const sources = readdirSync(join(ROOT, 'gnome'), { recursive: true, encoding: 'utf8' })
-    .filter(path => path.endsWith('.ts'))
-    .map(path => `gnome/${path}`)
-    .filter(path => /(?<![\w.])(_|ngettext)\('/.test(readFileSync(join(ROOT, path), 'utf8')));
-  assert.deepEqual(listed.filter(path => path.endsWith('.ts')).sort(), sources.sort());
+  const sources = ['gnome', 'daemon']
+    .flatMap(folder =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map(path => `${folder}/${path}`),
+    )
+    .filter(path => /\.tsx?$/.test(path))
+    .filter(path =>
+      /(?<!\w)(N?_|ngettext|(?<!function )message)\(\s*['"]/.test(readFileSync(join(ROOT, path), 'utf8')),
+    );
+  assert.deepEqual(listed.filter(path => /\.tsx?$/.test(path)).sort(), sources.sort());
   for (const path of listed) assert.ok(readFileSync(join(ROOT, path)), path);
 });
 
@@ -25,24 +33,80 @@ test('the template holds the strings of the present source', { skip }, () => {
   assert.equal(status, 0, stdout + stderr);
 });
 
-for (const language of languages) {
-  test(`${language} is complete and well-formed`, { skip }, () => {
+for (const language of languages()) {
+  test(`${language} is complete, keeps placeholders and names, and has the plural forms of its language`, {
+    skip,
+  }, () => {
     const file = join(ROOT, 'po', `${language}.po`);
-    execFileSync('msgfmt', ['--check', '-o', '/dev/null', file]);
-    const todo = (flag: string) => execFileSync('msgattrib', [flag, '--no-obsolete', file], { encoding: 'utf8' });
-    assert.equal(todo('--only-fuzzy'), '');
-    const open = todo('--untranslated').match(/^msgid "(.+)"$/gm) ?? [];
-    assert.deepEqual(open, ['msgid "translator-credits"']);
-  });
-
-  test(`${language} keeps every placeholder, in its order`, () => {
-    const entries = readFileSync(join(ROOT, 'po', `${language}.po`), 'utf8')
-      .split('\n\n')
-      .slice(1);
-    const places = (text: string) => text.match(/%[sd%]/g)?.join() ?? '';
-    for (const entry of entries) {
-      const wanted = places(/^msgid_plural "(.*)"$/m.exec(entry)?.[1] ?? /^msgid "(.*)"$/m.exec(entry)?.[1] ?? '');
-      for (const [, text] of entry.matchAll(/^msgstr(?:\[\d\])? "(.+)"$/gm)) assert.equal(places(text!), wanted, entry);
-    }
+    const { status, stderr } = spawnSync('msgfmt', ['--check', '-o', '/dev/null', file], { encoding: 'utf8' });
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+    assert.deepEqual(problemsOf(readFileSync(file, 'utf8'), template, language), []);
   });
 }
+
+test('desktop entry, metainfo and polkit policy take every language as the build merges them', { skip }, () => {
+  const cases: [file: string, how: string, mark: (language: string) => string][] = [
+    ['org.culvert.Culvert.desktop.in', '--desktop', language => `\nComment[${language}]=`],
+    ['org.culvert.Culvert.metainfo.xml.in', '--xml', language => `<summary xml:lang="${language}">`],
+    ['killswitch/org.culvert.killswitch.policy', '--xml', language => `<message xml:lang="${language}">`],
+  ];
+  for (const [file, how, mark] of cases) {
+    const env = { ...process.env, GETTEXTDATADIRS: join(ROOT, 'po') };
+    const args = [how, '--template', join(ROOT, 'data', file), '-d', join(ROOT, 'po'), '-o', '-'];
+    const { status, stdout, stderr } = spawnSync('msgfmt', args, { encoding: 'utf8', env });
+    assert.equal(status, 0, stderr);
+    for (const language of languages()) assert.ok(stdout.includes(mark(language)), `${file} in ${language}`);
+  }
+});
+
+test('the preferences offer every language that has a catalog', () => {
+  const { groups } = preferencesForm(clientState(), UNKNOWN_DESKTOP, english);
+  const choice = groups.flatMap(({ rows }) => rows).find(({ id }) => id === 'ui.locale');
+  assert.ok(choice?.kind === 'select');
+  const tags = choice.options.map(({ value }) => value.replace('-', '_')).filter(tag => tag !== '' && tag !== 'en');
+  assert.deepEqual(tags.sort(), languages().sort());
+});
+
+test('the check of catalogs finds what is wrong with one', () => {
+  const header = (language: string, plural: string) =>
+    `msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: ${language}\\n"\n"Plural-Forms: ${plural}\\n"`;
+  const GERMAN = 'nplurals=2; plural=(n != 1);';
+  const ARABIC = 'nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);';
+  const one = (text: string, flags = '') => `${flags}msgid "Send %s to %d"\nmsgstr "${text}"`;
+  const many = (...texts: string[]) =>
+    `msgid "%d day"\nmsgid_plural "%d days"\n${texts.map((text, n) => `msgstr[${n}] "${text}"`).join('\n')}`;
+  const cases: [entry: string, problem: RegExp | null, language?: string, plural?: string][] = [
+    [one('%s an %d'), null],
+    [one('An %2$d: %1$s'), null],
+    [one('An %2$s: %1$s'), /other placeholders/],
+    [one('%d an %s'), /other placeholders/],
+    [one('%s an'), /other placeholders/],
+    [one(''), /not translated/],
+    [one('%s an %d', '#, fuzzy\n'), /fuzzy/],
+    [one(' %s an %d'), /space/],
+    ['msgid "Other"\nmsgstr "Anderes"', /missing/],
+    [many('%d Tag', '%d Tage'), null],
+    [many('ein Tag', '%d Tage'), null],
+    [many('%d Tag', 'Tage'), /other placeholders/],
+    [many('%d Tag'), /1 forms/],
+    [many('%d jour', '%d jours'), /CLDR/, 'fr', GERMAN],
+    [many('un jour', '%d jours'), /other placeholders/, 'fr', 'nplurals=2; plural=(n > 1);'],
+    [many('%d يوم', 'يوم واحد', 'يومان', '%d أيام', '%d يومًا', '%d يوم'), null, 'ar', ARABIC],
+    [many('%d يوم', 'يوم واحد', 'يومان', 'أيام', '%d يومًا', '%d يوم'), /other placeholders/, 'ar', ARABIC],
+    ['msgid "Stop?"\nmsgstr "Arrêter ?"', /line break/, 'fr', 'nplurals=2; plural=(n > 1);'],
+    ['msgid "Use WARP"\nmsgstr "Warp benutzen"', /loses WARP/],
+    [one('%s an %d'), /header names/, 'fr', undefined],
+  ];
+  for (const [entry, problem, language = 'de', plural = GERMAN] of cases) {
+    const msgids = entry.slice(entry.indexOf('msgid'), entry.indexOf('\nmsgstr'));
+    const wanted = problem?.source === 'missing' ? 'msgid "Gone"\nmsgstr ""' : `${msgids}\nmsgstr ""`;
+    const named = problem?.source === 'header names' ? 'de' : language;
+    const problems = problemsOf(`${header(named, plural)}\n\n${entry}`, `${header('', GERMAN)}\n\n${wanted}`, language);
+    if (problem)
+      assert.ok(
+        problems.some(text => problem.test(text)),
+        `${entry}: ${problems.join()}`,
+      );
+    else assert.deepEqual(problems, [], entry);
+  }
+});

@@ -4,9 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createDaemon, type FakeDaemon } from './daemon.ts';
-import { type Desktop, missing, openDesktop, until } from './desktop.ts';
-import { XFCE_PANEL } from './xfce.ts';
+import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
+import { type Desktop, missing, openDesktop } from '../support/gnome/desktop.ts';
+import { XFCE_PANEL } from '../support/gnome/xfce.ts';
+import { until } from '../support/until.ts';
 
 describe("Xfce's panel", { skip: missing('xfce4-panel', 'xdotool', 'gdbus') }, () => {
   let desktop: Desktop;
@@ -32,8 +33,8 @@ describe("Xfce's panel", { skip: missing('xfce4-panel', 'xdotool', 'gdbus') }, (
     writeFileSync(join(settings, 'xfce4-panel.xml'), XFCE_PANEL);
     desktop.start('xfce4-panel', ['--disable-wm-check']);
     desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')]);
-    await until('the stream', () => daemon.streams() === 1);
-    await until('the registration', registered);
+    await until(() => daemon.streams() === 1, 'the stream');
+    await until(registered, 'the registration');
   });
   after(async () => {
     await desktop.close();
@@ -42,10 +43,10 @@ describe("Xfce's panel", { skip: missing('xfce4-panel', 'xdotool', 'gdbus') }, (
 
   test('a middle click on the icon connects', async () => {
     // the icon is drawn a moment after it was registered: click until one reaches it
-    await until('the action', () => {
+    await until(() => {
       tool('xdotool', 'mousemove', '12', '18', 'click', '2');
       return daemon.actions.length > 0;
-    });
+    }, 'the action');
     assert.deepEqual(daemon.actions[0], { action: 'connect' });
   });
 });

@@ -4,8 +4,10 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { ConnectionState } from '../../daemon/api/schema.ts';
-import { createDaemon, type FakeDaemon, problem } from './daemon.ts';
-import { type Ask, type Desktop, missing, openDesktop, type Running, startDriver, until } from './desktop.ts';
+import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { type Ask, type Desktop, missing, openDesktop, type Running, startDriver } from '../support/gnome/desktop.ts';
+import { change } from '../support/gnome/initial.ts';
+import { until } from '../support/until.ts';
 
 interface Entry {
   id: number;
@@ -30,8 +32,8 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
   const item = () => ask({ do: 'item' }) as Promise<Item>;
   const menu = () => ask({ do: 'menu' }) as Promise<Entry[]>;
   const items = () => ask({ do: 'items' }) as Promise<string[]>;
-  const title = (text: string) => until(`the tooltip "${text}"`, async () => (await item()).title === text);
-  const asked = (count: number) => until(`${count} actions`, () => daemon.actions.length === count);
+  const title = (text: string) => until(async () => (await item()).title === text, `the tooltip "${text}"`);
+  const asked = (count: number) => until(() => daemon.actions.length === count, `${count} actions`);
   const click = async (label: string) => {
     const entry = (await menu()).find(candidate => candidate.label === label);
     assert.ok(entry, `no "${label}" in the menu`);
@@ -51,10 +53,10 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await daemon.listen();
     ask = startDriver(desktop, 'host.py');
     tray = startTray();
-    await until('the stream', () => daemon.streams() === 1);
-    await until('the word about the missing host', () => /shows no tray icons/.test(tray.output()));
+    await until(() => daemon.streams() === 1, 'the stream');
+    await until(() => /shows no tray icons/.test(tray.output()), 'the word about the missing host');
     await ask({ do: 'appear' });
-    await until('the registration', async () => (await items()).length === 1);
+    await until(async () => (await items()).length === 1, 'the registration');
   });
   beforeEach(async () => {
     daemon.onAction = () => {};
@@ -71,16 +73,26 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
   test('the menu has the toggle first, then state, mode, open and quit', async () => {
     assert.deepEqual(
       (await menu()).map(({ label, type, enabled }) => label ?? type ?? enabled),
-      ['Connect', 'Disconnected', 'Mode: WARP', 'separator', 'Open Culvert', 'Quit'],
+      [
+        ...[
+          'Connect',
+          'Disconnected',
+          'Mode: Everything',
+          'separator',
+          'Kill Switch: install it in Culvert…',
+          'separator',
+        ],
+        ...['Open Culvert', 'Preferences', 'Quit Culvert'],
+      ],
     );
   });
 
   test('the toggle asks, is not sensitive while that is pending, and follows the event', async () => {
     await click('Connect');
     await asked(1);
-    await until('the toggle to wait', async () => (await menu())[0]!.enabled === false);
+    await until(async () => (await menu())[0]!.enabled === false, 'the toggle to wait');
     daemon.set('status', { state: 'connecting' });
-    await until('the toggle to cancel', async () => (await menu())[0]!.label === 'Cancel');
+    await until(async () => (await menu())[0]!.label === 'Cancel', 'the toggle to cancel');
     daemon.set('status', { state: 'connected' });
     await title('Connected');
     assert.deepEqual((await menu())[0], { id: 1, label: 'Disconnect', enabled: true });
@@ -110,7 +122,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     for (const state of ConnectionState.options) {
       await ask({ do: 'signals' });
       daemon.set('status', { state, raw: `Status update: ${state}` });
-      await until(`the picture of ${state}`, async () => !pictures.has((await item()).picture));
+      await until(async () => !pictures.has((await item()).picture), `the picture of ${state}`);
       const { picture, sizes } = await item();
       pictures.add(picture);
       assert.deepEqual(
@@ -119,26 +131,74 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       );
     }
     daemon.set('status', { state: 'unable', blocked: 'not-registered' });
-    await until('the picture of a blocked state', async () => !pictures.has((await item()).picture));
-    assert.equal((await item()).text, 'This device is not registered.');
+    await until(async () => !pictures.has((await item()).picture), 'the picture of a blocked state');
+    assert.equal((await item()).text, 'This device is not set up.');
     assert.equal(pictures.size, ConnectionState.options.length);
   });
 
-  test('the tooltip says the reason, escaped, and that a demo is one', async () => {
+  test('the tooltip says what is wrong, and that a demo is one', async () => {
     daemon.set('tunnelCli', { emulated: true });
     daemon.set('status', { state: 'unable', reason: { code: null, text: 'no <route> & no luck' } });
-    await title('Demo: Unable to connect');
-    assert.match((await item()).text, /no &lt;route&gt; &amp; no luck/);
-    assert.equal((await menu())[1]!.label, 'Demo: Unable to connect');
+    await title('Demo: Can’t connect');
+    assert.equal((await menu())[1]!.label, 'Demo: Can’t connect');
   });
 
-  test('the host is told what changed, and only that', async () => {
+  test('the host is notified of changes only', async () => {
     await ask({ do: 'signals' });
     daemon.set('tunnel', { latencyMs: 7, at: new Date().toISOString() });
     daemon.set('settings', { Mode: 'doh' });
-    await until('the mode', async () => (await menu()).some(entry => entry.label === 'Mode: DNS over HTTPS only'));
-    assert.deepEqual(await ask({ do: 'signals' }), ['ItemsPropertiesUpdated']);
+    await until(async () => (await menu()).some(entry => entry.label === 'Mode: DNS only'), 'the mode');
+    const heard: unknown[] = [];
+    await until(async () => heard.push(...((await ask({ do: 'signals' })) as unknown[])) > 0, 'a signal');
+    assert.deepEqual(heard, ['ItemsPropertiesUpdated']);
     daemon.set('settings', { Mode: 'warp' });
+  });
+
+  test('a state that ends is shown, extended and ended, and its last minute is notified of', async () => {
+    daemon.onAsked = () => ({ ok: true, changes: [] });
+    const off = change('connection', { value: 'off', endsAt: new Date(Date.now() + 900_000).toISOString() });
+    daemon.setChanges([off]);
+    const shown = async () => (await menu()).map(({ label }) => label ?? '');
+    await until(async () => (await shown()).some(label => /^Off until \d\d:\d\d$/.test(label)), 'the end');
+    daemon.setChanges([{ ...off, endingSoon: true }]);
+    await until(() => tray.output().includes('Ends in a minute: Off until'), 'the notification');
+    await click('Add 15 Minutes');
+    await click('End Now');
+    await until(() => daemon.asked.length === 2, 'two requests');
+    assert.deepEqual(
+      daemon.asked.map(({ line }) => line),
+      ['POST /api/changes/extend', 'POST /api/changes/revert'],
+    );
+    daemon.setChanges([]);
+    await until(async () => !(await shown()).includes('End Now'), 'the end of it');
+  });
+
+  test('the tunnel is turned off for a while from the menu', async () => {
+    daemon.set('status', { state: 'connected' });
+    await title('Connected');
+    assert.ok((await menu()).some(({ label }) => label === 'Turn Off for a While'));
+    await ask({ do: 'click', id: 25 }); // the first entry of its submenu
+    await asked(1);
+    assert.deepEqual(daemon.actions, [{ action: 'disconnect', forSeconds: 900 }]);
+  });
+
+  test('a mode that is chosen in the menu reverts unless it is kept, and a notification asks for that', async () => {
+    daemon.set('status', { state: 'connected' });
+    await title('Connected');
+    const doh = change('mode', { value: 'doh', confirmBy: new Date(Date.now() + 600_000).toISOString() });
+    daemon.onAction = () => {
+      daemon.set('settings', { Mode: 'doh' });
+      daemon.setChanges([doh]);
+    };
+    daemon.onAsked = () => ({ ok: true, changes: [] });
+    await ask({ do: 'click', id: 102 });
+    await until(() => tray.output().includes('Keep this change?: Mode: DNS only. It is set back at '), 'the question');
+    assert.deepEqual(daemon.actions, [{ action: 'setMode', value: 'doh', confirmWithin: 30 }]);
+    await click('Keep');
+    await until(() => daemon.asked.some(({ line }) => line === 'POST /api/changes/confirm'), 'the confirmation');
+    daemon.setChanges([]);
+    daemon.set('settings', { Mode: 'warp' });
+    daemon.onAction = () => {};
   });
 
   test('it answers for every property that a host may ask for', async () => {
@@ -147,20 +207,39 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     for (const name of asked) assert.ok(properties.includes(name), name);
   });
 
-  test('a refusal is told, and nothing stays pending', async () => {
+  test('a refusal is shown, and nothing stays pending', async () => {
     daemon.onAction = () => {
       throw problem('tunnel-cli-failed', 502, 'warp-cli ended with 1.');
     };
     await click('Connect');
-    await until('the word', () => tray.output().includes('warp-cli ended with 1.'));
+    await until(() => tray.output().includes('warp-cli ended with 1.'), 'the word');
     assert.equal((await menu())[0]!.enabled, true);
+  });
+
+  test('what helps against a failure is in its menu, and so is that other machines are let in', async () => {
+    daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
+    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
+    await title('No Cloudflare server could be reached');
+    await click('Try WireGuard');
+    await asked(1);
+    assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
+    daemon.setDiagnosis({
+      ...{ id: 'a', title: 'A cause', evidence: [], explanation: null, fix: null, fixId: null, source: null },
+      at: new Date().toISOString(),
+    });
+    const has = (label: string) => async () => (await menu()).some(entry => entry.label === label);
+    await until(has('Run Checks'), 'the cause that was found');
+    daemon.setDiagnosis(null);
+    daemon.send('remoteAccess', { open: true, devices: 0, managing: 0, tls: null, address: null, problem: null });
+    await until(has('Remote access is on'), 'the word on other machines');
+    daemon.send('remoteAccess', null);
   });
 
   test('it registers again when the host restarts, and has complained about its absence once', async () => {
     await ask({ do: 'vanish' });
     assert.deepEqual(await items(), []);
     await ask({ do: 'appear' });
-    await until('the registration', async () => (await items()).length === 1);
+    await until(async () => (await items()).length === 1, 'the registration');
     await title('Disconnected');
     assert.equal(tray.output().match(/shows no tray icons/g)?.length, 1);
   });
@@ -172,7 +251,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await title('Unavailable');
     assert.equal((await menu())[0]!.enabled, false);
     await click('Start Culvert');
-    await until('the start', () => existsSync(started));
+    await until(() => existsSync(started), 'the start');
     await daemon.listen();
     await title('Disconnected');
     assert.ok(!(await menu()).some(entry => entry.label === 'Start Culvert'));
@@ -194,14 +273,14 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       ),
     );
     await ask({ do: 'activate' });
-    await until('the panel', () => existsSync(opened));
+    await until(() => existsSync(opened), 'the panel');
   });
 
   test('quit ends the tray and has the daemon stopped', async () => {
     const stopped = join(desktop.directory, 'stopped');
     program('culvert', `echo "$@" > '${stopped}'`);
-    await click('Quit');
+    await click('Quit Culvert');
     assert.equal(await tray.exited, 0);
-    await until('the stop', () => existsSync(stopped));
+    await until(() => existsSync(stopped), 'the stop');
   });
 });

@@ -5,11 +5,22 @@ import { generateKeyPairSync } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { progressLine } from '../../manifest/progress.ts';
-import { REFUSALS, type RefusalCode } from '../../manifest/refusals.ts';
+import { progressLine } from '../../manifest/cli/progress.ts';
+import { REFUSALS, type RefusalCode } from '../../manifest/errors.ts';
 import { jsonSchema } from '../../manifest/schema.ts';
-import { buildManifest } from './bundle.ts';
-import { day, key, makeRelease, pem, type Release, run, STATEMENT, snapshot, temporary, write } from './release.ts';
+import { buildManifest } from '../support/manifest/bundle.ts';
+import {
+  day,
+  key,
+  makeRelease,
+  pem,
+  type Release,
+  run,
+  STATEMENT,
+  snapshot,
+  temporary,
+  write,
+} from '../support/manifest/release.ts';
 
 const privatePem = key.export({ type: 'pkcs8', format: 'pem' }) as string;
 
@@ -30,13 +41,13 @@ describe('help', () => {
       assert.match(stdout, new RegExp(`\\n  ${status} +${code}\\n`));
   });
 
-  test('gives each refusal a status of its own', () => {
+  test('gives each refusal its own status', () => {
     const statuses = Object.values(REFUSALS).map(([status]) => status);
     assert.equal(new Set(statuses).size, statuses.length);
     assert.ok(statuses.every(status => status > 2 && status < 126));
   });
 
-  test('of a command tells its options', async () => {
+  test('of a command lists its options', async () => {
     for (const command of ['create', 'sign', 'verify', 'schema', 'keygen']) {
       const { exit, stdout } = await run([command, '--help']);
       assert.equal(exit, 0);
@@ -63,7 +74,7 @@ test('schema prints the JSON Schema', async () => {
   assert.deepEqual(JSON.parse(stdout), jsonSchema());
 });
 
-test('a reader that stops early is no error', () => {
+test('a reader that stops early is not an error', () => {
   const command = `"$0" "$1" schema | true; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = spawnSync('bash', ['-c', command, process.execPath, buildManifest()], {
     encoding: 'utf8',
@@ -121,7 +132,8 @@ describe('a release from keygen to verify', () => {
     assert.match(signed.stderr, /not pinned in this build/);
     assert.equal(JSON.parse(signed.stdout).channel, 'beta');
 
-    const unpinned = await run(['verify', 'release-manifest.v1.json'], { cwd });
+    const none = buildManifest({ __RELEASE_KEYS__: '[]' }); // whatever this repository pins
+    const unpinned = await run(['verify', 'release-manifest.v1.json'], { cwd, bundle: none });
     assert.equal(unpinned.exit, REFUSALS['key-unknown'][0]);
     assert.match(unpinned.stderr, /this build pins no release key yet/);
     const given = await run(['verify', 'release-manifest.v1.json', '--key', 'mine.pub'], { cwd });
@@ -144,6 +156,37 @@ describe('a release from keygen to verify', () => {
     assert.equal((await run(['verify', release.manifest, '--key', release.publicKey])).exit, 0);
   });
 
+  test('can be signed by a program that holds the key, such as one for a token', async t => {
+    const release = makeRelease(t);
+    const file = secret(release);
+    const signer = `cat >bytes && openssl pkeyutl -sign -inkey ${file} -rawin -in bytes`;
+    const before = Math.floor(Date.now() / 1000);
+    const args = ['sign', release.manifest, '--key', release.publicKey, '--signer', signer, '--json'];
+    const { exit, stdout, stderr } = await run(args, { cwd: release.directory });
+    assert.equal(exit, 0, stderr);
+    const { serial } = JSON.parse(stdout);
+    assert.ok(serial >= before && serial <= before + 600, 'the serial is the time in seconds');
+    assert.equal((await run(['verify', release.manifest, '--key', release.publicKey])).exit, 0);
+  });
+
+  test('can be signed by two keys, one after the other', async t => {
+    const release = makeRelease(t);
+    const cwd = release.directory;
+    const [one, two] = await Promise.all(
+      ['one', 'two'].map(async name => JSON.parse((await run(['keygen', name, '--json'], { cwd })).stdout)),
+    );
+    const both = ['verify', release.manifest, '--key', 'one.pub', '--key', 'two.pub', '--threshold', '2'];
+    await run(['sign', release.manifest, '--key', 'one.key'], { cwd });
+    assert.equal((await run(both, { cwd })).exit, REFUSALS['signatures-missing'][0]);
+    await run(['sign', release.manifest, '--key', 'two.key', '--add'], { cwd });
+    const { exit, stdout } = await run([...both, '--json'], { cwd });
+    assert.equal(exit, 0, stdout);
+    assert.deepEqual(
+      JSON.parse(stdout).signature.signers.map(({ id }: { id: string }) => id),
+      [one.id, two.id],
+    );
+  });
+
   test('is signed alike when SOURCE_DATE_EPOCH is the same', async t => {
     const release = makeRelease(t);
     const args = ['sign', release.manifest, '--key', secret(release), '--serial', '7', '--expires', '30d'];
@@ -159,7 +202,7 @@ describe('a release from keygen to verify', () => {
     const release = makeRelease(t);
     const file = path.join(release.directory, 'culvert-amd64.deb');
     const { stderr } = await run(['create', '--out', release.manifest, file]);
-    assert.match(stderr, /signs what stood there before\. Sign again/);
+    assert.match(stderr, /signs the previous manifest\. Sign again/);
   });
 });
 
@@ -188,13 +231,26 @@ describe('sign refuses, and writes nothing', () => {
     ['an output without its directory', 'output-failed', r => [...usual(r), '--out', `${r.directory}/none/x.sig`]],
     ['a directory as output', 'output-failed', r => [...usual(r), '--out', r.directory]],
     ['a device as output', 'output-failed', r => [...usual(r), '--out', '/dev/full']],
-    ['an expiry that is no time', /--expires is "soon"/, r => [...usual(r), '--expires', 'soon']],
+    ['an expiry that is not a time', /--expires is "soon"/, r => [...usual(r), '--expires', 'soon']],
     ['a minimum version that is none', /--minimum-version is "v1"/, r => [...usual(r), '--minimum-version', 'v1']],
     ['a serial of 0', /at least 1/, r => [...usual(r), '--serial', '0']],
-    ['a serial that is no number', /at least 1/, r => [...usual(r), '--serial', '1e3']],
+    ['a serial that is not a number', /at least 1/, r => [...usual(r), '--serial', '1e3']],
     ['an unknown channel', /Allowed choices are stable, beta/, r => [...usual(r), '--channel', 'nightly']],
     ['the manifest as output', /would replace the manifest/, r => [...usual(r), '--out', r.manifest]],
-    ['no serial', /--serial <n>' not specified/, r => usual(r).slice(0, 2)],
+    ['no key', /--key <file>' not specified/, () => ['--serial', '13']],
+    ['a revoked key that is not an id', 'sidecar-invalid', r => [...usual(r), '--revoke', 'current']],
+    [
+      'a sidecar to add to that is not there',
+      'input-unreadable',
+      r => [...usual(r), '--add', '--out', `${r.directory}/none`],
+    ],
+    ['a signer that fails', 'signer-failed', r => ['--key', r.publicKey, '--signer', 'exit 3']],
+    ['a signer that writes something else', 'signer-failed', r => ['--key', r.publicKey, '--signer', 'echo signed']],
+    [
+      'a signer with another key',
+      'signature-invalid',
+      r => ['--key', r.publicKey, '--signer', 'head -c 64 /dev/urandom'],
+    ],
   ];
   for (const [what, expected, args] of cases) {
     test(what, async t => {
@@ -211,7 +267,7 @@ describe('sign refuses, and writes nothing', () => {
     });
   }
 
-  test('a manifest that is none', async t => {
+  test('an invalid manifest', async t => {
     const release = makeRelease(t);
     fs.writeFileSync(release.manifest, '{}');
     const old = fs.readFileSync(release.sidecar);
@@ -227,7 +283,7 @@ describe('verify', () => {
     fs.rmSync(release.sidecar);
     const { exit, stdout } = await run(['verify', release.manifest]);
     assert.equal(exit, 0);
-    assert.match(stdout, /not signed: who made it is unknown\n3 of 3 artifacts/);
+    assert.match(stdout, /not signed, so it is unknown who made it\n3 of 3 artifacts/);
     assert.equal(JSON.parse((await run(['verify', release.manifest, '--json'])).stdout).signature, null);
   });
 

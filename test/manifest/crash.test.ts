@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { REFUSALS } from '../../manifest/refusals.ts';
-import { key, makeRelease, type Release, run, temporary } from './release.ts';
+import { REFUSALS } from '../../manifest/errors.ts';
+import { key, makeRelease, type Release, run, temporary } from '../support/manifest/release.ts';
+import { sample } from '../support/thoroughness.ts';
 
 /** Calls before the temporary file is opened, of which some may fail without harm. */
 const BEFORE = 4;
@@ -38,7 +39,7 @@ for (const { what, args, output } of writers) {
       const synced = calls.filter(call => call.startsWith('fsync')).length;
       assert.equal(synced, 2, 'the file before it is renamed, and its directory after');
       const seen = new Set<string>();
-      for (const call of calls) {
+      for (const call of sample(calls, 10)) {
         const release = makeRelease(t);
         const old = fs.readFileSync(output(release));
         const trace = ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`];
@@ -46,7 +47,7 @@ for (const { what, args, output } of writers) {
         const now = fs.readFileSync(output(release));
         assert.ok(now.equals(old) || now.equals(fresh), `${call}: ${now}`);
         if (exit === null) seen.add(now.equals(old) ? 'old' : 'new');
-        // whoever comes next cleans up, and is not disturbed
+        // the next run removes the leftovers
         assert.equal((await run(args(release), { env: EPOCH })).exit, 0, call);
         assert.deepEqual(temporaries(release), [], call);
       }
@@ -59,11 +60,14 @@ for (const { what, args, output } of writers) {
       for (const call of calls.slice(BEFORE).filter(name => /^(openat|write|fsync|rename)/.test(name))) {
         const release = makeRelease(t);
         const old = fs.readFileSync(output(release));
-        const trace = ['strace', '-o', '/dev/null', '-e', `inject=${call.replace(':', ':error=ENOSPC:')}`];
+        const log = path.join(temporary(t), 'trace');
+        const trace = ['strace', '-y', '-o', log, '-e', `inject=${call.replace(':', ':error=ENOSPC:')}`];
         const { exit, stderr } = await run(args(release), { prefix: trace, env: EPOCH });
         const now = fs.readFileSync(output(release));
         assert.ok(now.equals(old) || now.equals(fresh), `${call}: ${now}`);
         assert.deepEqual(temporaries(release), [], call);
+        // Node opens files of its own when it likes, so that a number is now and then one of those: it can do without
+        if (!injected(log)?.includes(release.directory)) continue;
         assert.equal(exit, REFUSALS['output-failed'][0], `${call}: ${stderr}`);
         assert.match(stderr, /can't be written: ENOSPC.*\n.*space left/);
         refused++;
@@ -81,7 +85,7 @@ test('keygen, killed before any of its file operations, leaves no half of a key'
   const calls = window(fs.readFileSync(trace, 'utf8'));
   assert.ok(calls.length >= 14, calls.join());
   const seen = new Set<number>();
-  for (const call of calls) {
+  for (const call of sample(calls, 12)) {
     const directory = temporary(t);
     await run(args(directory), { prefix: ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`] });
     const whole = fs.readdirSync(directory).filter(name => !name.endsWith('.tmp'));
@@ -125,6 +129,12 @@ function window(trace: string): string[] {
   const begin = lines.findIndex(({ line }) => line.includes('.tmp"')) - BEFORE;
   const end = lines.findLastIndex(({ line }) => line.startsWith('fsync')) + 2;
   return lines.slice(begin, end).map(({ call }) => call);
+}
+
+/** The call that strace let fail, with the files that it is about. */
+function injected(log: string): string | undefined {
+  const calls = fs.readFileSync(log, 'utf8').split('\n');
+  return calls.find(line => line.endsWith('(INJECTED)'));
 }
 
 function artifacts({ directory, object }: Release): string[] {

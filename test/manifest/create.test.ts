@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { REFUSALS, type RefusalCode } from '../../manifest/refusals.ts';
-import { CONTENTS, run, snapshot, temporary } from './release.ts';
+import { REFUSALS, type RefusalCode } from '../../manifest/errors.ts';
+import { CONTENTS, run, snapshot, temporary } from '../support/manifest/release.ts';
 
 const EPOCH = { SOURCE_DATE_EPOCH: '1763726400' };
 
@@ -18,7 +18,7 @@ function files(t: Parameters<typeof temporary>[0]) {
   return { directory, paths, out: path.join(directory, 'release-manifest.v1.json') };
 }
 
-test('the same files and SOURCE_DATE_EPOCH make the same bytes, whatever their order, directory, times and the locale', async t => {
+test('the same files and SOURCE_DATE_EPOCH give the same bytes, independent of order, directory, times and locale', async t => {
   const [first, second] = [files(t), files(t)];
   fs.utimesSync(second.paths[0]!, 1, 1);
   await run(['create', '--out', first.out, '--tag', 'v1', ...first.paths], { env: EPOCH });
@@ -42,7 +42,7 @@ test('the same files and SOURCE_DATE_EPOCH make the same bytes, whatever their o
   });
 });
 
-test('without SOURCE_DATE_EPOCH the manifest tells when it was made, and without --tag it has none', async t => {
+test('without SOURCE_DATE_EPOCH the manifest has the current time, and without --tag no tag', async t => {
   const { out, paths } = files(t);
   const before = Math.floor(Date.now() / 1000) * 1000;
   assert.equal((await run(['create', '--out', out, ...paths])).exit, 0);
@@ -52,7 +52,7 @@ test('without SOURCE_DATE_EPOCH the manifest tells when it was made, and without
   assert.equal('tag' in manifest, false);
 });
 
-test('what create writes, verify accepts; two threads hash large files as openssl does', async t => {
+test('verify accepts what create writes; two threads hash large files as openssl does', async t => {
   const { directory, out } = files(t);
   const sizes = [20, 30, 7, 1].map(mib => mib * 1024 * 1024 + mib);
   const paths = sizes.map((size, i) => {
@@ -122,7 +122,7 @@ test('a file that changes while it is read is refused', async t => {
   const { directory, out } = files(t);
   const file = path.join(directory, 'culvert-log');
   fs.writeFileSync(file, 'x'.repeat(100));
-  // strace stands in for the writer: the end of the file comes sooner than its size says
+  // strace simulates the writer: the file ends before its size
   const prefix = ['strace', '-o', '/dev/null', '-f', '-P', file, '-e', 'inject=read,pread64:retval=0'];
   const { exit, stderr } = await run(['create', '--out', out, file], { prefix });
   assert.match(stderr, /became shorter while it was read/);

@@ -5,8 +5,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
 import { hashFiles } from '../../manifest/hash.ts';
-import { buildManifest } from './bundle.ts';
-import { temporary } from './release.ts';
+import { buildManifest } from '../support/manifest/bundle.ts';
+import { temporary } from '../support/manifest/release.ts';
 
 const MIB = 1024 * 1024;
 const BROKEN = "const { workerData } = require('node:worker_threads'); Atomics.add(workerData.next, 0, 1);";

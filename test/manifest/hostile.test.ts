@@ -5,7 +5,7 @@ import * as fs from 'node:fs';
 import { createServer } from 'node:net';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { REFUSALS, type RefusalCode } from '../../manifest/refusals.ts';
+import { REFUSALS, type RefusalCode } from '../../manifest/errors.ts';
 import {
   CONTENTS,
   day,
@@ -18,7 +18,7 @@ import {
   seal,
   snapshot,
   write,
-} from './release.ts';
+} from '../support/manifest/release.ts';
 
 type Case = [what: string, code: RefusalCode, spoil: (release: Release) => void | Promise<void>, args?: string[]];
 
@@ -67,9 +67,9 @@ const manifests: Case[] = [
   ['a comma too many', 'manifest-malformed', text(t => t.replace(/\}$/, ',}'))],
   ['a NUL byte behind the document', 'manifest-malformed', text(t => `${t}\0`)],
   ['NaN as a size', 'manifest-malformed', text(t => t.replace(/"size":\d+/, '"size":NaN'))],
-  ['a key that stands twice', 'manifest-malformed', text(t => t.replace('{', '{"project":"other",'))],
-  ['a key of an artifact that stands twice', 'manifest-malformed', text(t => t.replace('"size"', '"size":1,"size"'))],
-  ['a key that stands twice, once escaped', 'manifest-malformed', text(t => t.replace('{', '{"\\u0074ag":"v9.9.9",'))],
+  ['a duplicate key', 'manifest-malformed', text(t => t.replace('{', '{"project":"other",'))],
+  ['a duplicate key of an artifact', 'manifest-malformed', text(t => t.replace('"size"', '"size":1,"size"'))],
+  ['a duplicate key, once escaped', 'manifest-malformed', text(t => t.replace('{', '{"\\u0074ag":"v9.9.9",'))],
   ['an HTML page', 'manifest-malformed', text(() => '<!doctype html><title>404</title>')],
   ['a manifest over the limit', 'manifest-too-large', text(t => t + ' '.repeat(MIB))],
   [
@@ -111,7 +111,7 @@ const manifests: Case[] = [
   ['a date without a time', 'date-invalid', field('generated_at', '2026-11-21')],
   ['a date without a zone', 'date-invalid', field('generated_at', '2026-11-21T12:00:00')],
   ['30 February', 'date-invalid', field('generated_at', '2026-02-30T12:00:00Z')],
-  ['29 February of a year that is no leap year', 'date-invalid', field('generated_at', '2100-02-29T12:00:00Z')],
+  ['29 February outside a leap year', 'date-invalid', field('generated_at', '2100-02-29T12:00:00Z')],
   ['month 13', 'date-invalid', field('generated_at', '2026-13-01T12:00:00Z')],
   ['hour 24', 'date-invalid', field('generated_at', '2026-11-21T24:00:00Z')],
   ['a leap second in the morning', 'date-invalid', field('generated_at', '2016-12-31T09:59:60Z')],
@@ -193,7 +193,7 @@ const sidecars: Case[] = [
     sidecar(b => b.toString().replace('"serial":12', '"serial":99')),
   ],
   ['a manifest changed after it was signed', 'signature-invalid', r => fs.appendFileSync(r.manifest, ' ')],
-  ['a manifest that is no JSON, unsigned as well', 'signature-invalid', r => fs.writeFileSync(r.manifest, '{')],
+  ['a manifest that is not JSON, unsigned as well', 'signature-invalid', r => fs.writeFileSync(r.manifest, '{')],
   [
     'bytes moved from the statement to the manifest',
     'signature-invalid',
@@ -220,7 +220,7 @@ const sidecars: Case[] = [
     r => fs.writeFileSync(r.sidecar, seal(Buffer.from('{}'), STATEMENT, key)),
   ],
   ['a statement that is not JSON', 'sidecar-invalid', rawStatement('serial=12\n')],
-  ['a statement that is no UTF-8', 'sidecar-invalid', rawStatement(Buffer.from([0x7b, 0xff, 0x7d]))],
+  ['a statement that is not UTF-8', 'sidecar-invalid', rawStatement(Buffer.from([0x7b, 0xff, 0x7d]))],
   ['a statement that is null', 'sidecar-invalid', rawStatement('null')],
   [
     'a statement with a key twice',
@@ -235,16 +235,18 @@ const sidecars: Case[] = [
   ['an unknown channel', 'sidecar-invalid', statement({ channel: 'nightly' })],
   ['a minimum version that is none', 'sidecar-invalid', statement({ minimum_version: 'latest' })],
   ['a minimum version newer than the release', 'sidecar-invalid', statement({ minimum_version: '1.2.4' })],
-  ['an expiry that is no date', 'sidecar-invalid', statement({ expires_at: 'never' })],
+  ['an expiry that is not a date', 'sidecar-invalid', statement({ expires_at: 'never' })],
   ['an expiry that does not exist', 'sidecar-invalid', statement({ expires_at: '2027-02-29T00:00:00Z' })],
   ['an expiry before the release', 'sidecar-invalid', statement({ expires_at: day(-2) })],
   ['an expiry in the year 9999', 'sidecar-invalid', statement({ expires_at: '9999-12-31T23:59:59Z' })],
   ['an expired release', 'expired', statement({ expires_at: day(-0.5) })],
   ['a release from the future', 'not-yet-valid', field('generated_at', day(3))],
   ['an older serial', 'serial-older', () => {}, ['--last-serial', '13']],
+  ['a serial that uses up the numbers', 'serial-future', statement({ serial: Number.MAX_SAFE_INTEGER })],
+  ['one signature of two', 'signatures-missing', () => {}, ['--threshold', '2']],
   ['another channel', 'channel-other', () => {}, ['--channel', 'beta']],
   ['no tag', 'tag-not-version', field('tag', undefined)],
-  ['a tag that is no version', 'tag-not-version', field('tag', 'latest')],
+  ['a tag that is not a version', 'tag-not-version', field('tag', 'latest')],
   ['a version older than the installed one', 'version-older', () => {}, ['--installed', '1.3.0']],
   ['an installed version that is too old', 'version-unreachable', () => {}, ['--installed', '0.9.0']],
 ];
@@ -340,7 +342,7 @@ describe('what is hostile is refused with its own code, and nothing on disk chan
   test('at least 80 of them are tried, and every refusal that verify knows', () => {
     const tried = [...manifests, ...names, ...sidecars, ...artifacts];
     assert.ok(tried.length >= 80, `${tried.length}`);
-    const elsewhere = /^(input|output|key-(invalid|exposed|in)|artifact-(changed|empty|unreadable))/;
+    const elsewhere = /^(input|output|signer|key-(invalid|exposed|in|revoked)|artifact-(changed|empty|unreadable))/;
     const wanted = Object.keys(REFUSALS).filter(code => !elsewhere.test(code));
     assert.deepEqual(
       wanted.filter(code => !tried.some(([, c]) => c === code)),
@@ -381,7 +383,7 @@ function replace(file: string, make: () => unknown): unknown {
   return make();
 }
 
-/** A socket that stays in the directory; nobody needs to listen to it any more. */
+/** A socket file that stays in the directory after its listener is closed. */
 async function listening(file: string): Promise<void> {
   const server = createServer();
   await new Promise<void>(resolve => server.listen(file, resolve));

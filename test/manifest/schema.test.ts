@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isDateTime } from '../../manifest/date.ts';
-import { jsonSchema, Manifest } from '../../manifest/schema.ts';
+import { jsonSchema, Manifest, violations } from '../../manifest/schema.ts';
 
 // ajv leaves formats to its user; the calendar of `Date` is another than the one under test
 const format = (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text) && !Number.isNaN(Date.parse(text));
@@ -75,7 +75,7 @@ describe('the independent validator and the one in use agree', () => {
   ];
   const places = ['schema', 'project', 'tag', 'generated_at', 'artifacts', 'more', 'name', 'size', 'sha256', 'url', ''];
   for (const place of places) {
-    test(`whatever stands ${place ? `as "${place}"` : 'alone'}`, () => {
+    test(`any value ${place ? `as "${place}"` : 'alone'}`, () => {
       for (const value of values) {
         const document = spoiled(place, value);
         assert.equal(Manifest.safeParse(document).success, validate(document), `${place}: ${JSON.stringify(value)}`);
@@ -124,3 +124,26 @@ function spoiled(place: string, value: unknown): unknown {
   else target[place] = value;
   return document;
 }
+
+test('violations are named with their place, the first five of them', () => {
+  const report = (document: unknown) => violations(Manifest.safeParse(document).error!.issues, document);
+  assert.equal(report(7), 'the document must be an object');
+  assert.equal(report({ ...valid(), tag: '' }), 'tag must not be empty');
+  assert.equal(report({ ...valid(), artifacts: undefined }), 'artifacts is missing');
+  assert.equal(
+    report({ ...valid(), artifacts: [{ ...valid().artifacts[0], size: 0 }] }),
+    'artifacts[0].size must be at least 1',
+  );
+  const bad = (count: number) => report({ ...valid(), artifacts: Array(count).fill(1) }).split('; ');
+  assert.deepEqual(bad(5).at(-1), 'artifacts[4] must be an object');
+  assert.deepEqual(bad(6).slice(4), ['artifacts[4] must be an object', 'and 1 more']);
+  assert.deepEqual(bad(7).slice(4), ['artifacts[4] must be an object', 'and 2 more']);
+});
+
+test('unknown keys are named, the first five of them with 40 characters each', () => {
+  const keys = ['a', 'b', 'c', 'd', 'e'.repeat(41), 'f'];
+  const document = { ...valid(), ...Object.fromEntries(keys.map(key => [key, 1])) };
+  const expected = ['a', 'b', 'c', 'd', 'e'.repeat(40)].map(key => `"${key}"`).join(', ');
+  const { issues } = Manifest.safeParse(document).error!;
+  assert.equal(violations(issues, document), `the document has unknown keys: ${expected}`);
+});

@@ -1,4 +1,4 @@
-// What is verified is exactly what was signed: no bit, key, clock or serial can be other than expected.
+// Verification of a release: every bit, key, clock and serial that differs from what was signed is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -6,20 +6,31 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { digest } from '../../manifest/artifact.ts';
-import { keyId, pinnedKeys, readPublicKey } from '../../manifest/keys.ts';
-import { type Statement, signedBytes, splitSidecar } from '../../manifest/sidecar.ts';
-import { signManifest } from '../../manifest/sign.ts';
+import { keyId, pinnedKeys, publicOf, readPublicKey } from '../../manifest/signing/keys.ts';
+import { type Statement, signedBytes, splitSidecar } from '../../manifest/signing/sidecar.ts';
+import { addSignature, formatStatement, signerOf } from '../../manifest/signing/sign.ts';
 import { checkArtifact, Refusal, verifySidecar } from '../../manifest/verify.ts';
-import { CONTENTS, key, makeRelease, otherKey, pem, STATEMENT, seal, temporary } from './release.ts';
+import { CONTENTS, key, makeRelease, otherKey, pem, STATEMENT, seal, temporary } from '../support/manifest/release.ts';
 
 const keys = [readPublicKey(Buffer.from(pem(key)), 'release')];
 const now = Date.now();
 const statement = STATEMENT as Statement;
+const thirdKey = generateKeyPairSync('ed25519').privateKey;
+
+/** A sidecar with a signature of each key, as `sign` and `sign --add` make it. */
+function signManifest(manifest: Buffer, what: Statement, ...secrets: (typeof key)[]): Buffer {
+  const unsigned = { signatures: [], statement: formatStatement(what, manifest) };
+  return secrets.reduce<Buffer>(
+    (sidecar, secret) =>
+      addSignature(sidecar.length === 0 ? unsigned : splitSidecar(sidecar)!, manifest, keyId(secret), signerOf(secret)),
+    Buffer.alloc(0),
+  );
+}
 
 function release(t: { after(fn: () => void): void }) {
   const { manifest } = makeRelease(t);
   const bytes = fs.readFileSync(manifest);
-  return { bytes, sidecar: signManifest(bytes, statement, key).sidecar };
+  return { bytes, sidecar: signManifest(bytes, statement, key) };
 }
 
 function codeOf(verify: () => unknown): string {
@@ -32,9 +43,9 @@ function codeOf(verify: () => unknown): string {
   return 'accepted';
 }
 
-test('what was signed is verified, with all that an updater needs', t => {
+test('a signed release is verified, and has everything an updater needs', t => {
   const { bytes, sidecar } = release(t);
-  const { manifest, signer, ...rest } = verifySidecar(bytes, sidecar, {
+  const { manifest, signers, ...rest } = verifySidecar(bytes, sidecar, {
     keys,
     now,
     lastSerial: 12,
@@ -47,14 +58,15 @@ test('what was signed is verified, with all that an updater needs', t => {
     expiresAt: STATEMENT.expires_at,
     channel: 'stable',
     minimumVersion: '1.0.0',
+    revoked: [],
   });
   assert.deepEqual(manifest, JSON.parse(bytes.toString()));
-  assert.deepEqual(signer, { id: keys[0]!.id, name: 'release' });
+  assert.deepEqual(signers, [{ id: keys[0]!.id, name: 'release' }]);
 });
 
 test('signing is reproducible', t => {
   const { bytes, sidecar } = release(t);
-  assert.deepEqual(signManifest(bytes, statement, key).sidecar, sidecar);
+  assert.deepEqual(signManifest(bytes, statement, key), sidecar);
 });
 
 test('any one bit flipped in manifest or sidecar is refused before either is parsed', t => {
@@ -88,7 +100,8 @@ test('every truncation of the sidecar is refused', t => {
 test('openssl verifies the same signature over the bytes that are documented', t => {
   const directory = temporary(t);
   const { bytes, sidecar } = release(t);
-  const { signature, statement, keyId } = splitSidecar(sidecar)!;
+  const { signatures, statement } = splitSidecar(sidecar)!;
+  const { signature, keyId } = signatures[0]!;
   const file = (name: string, content: Buffer | string) => {
     fs.writeFileSync(path.join(directory, name), content);
     return path.join(directory, name);
@@ -103,15 +116,15 @@ test('openssl verifies the same signature over the bytes that are documented', t
   assert.throws(() => verify(file('other', signedBytes(keyId, statement, Buffer.concat([bytes, Buffer.from(' ')])))));
 });
 
-test('with two pinned keys either may sign, so that one can be rotated out', t => {
+test('with two pinned keys either can sign, so that a key can be rotated', t => {
   const { bytes } = release(t);
   const pinned = [key, otherKey].map((secret, i) => ({ name: `key ${i}`, key: raw(secret) }));
   const [current, next] = [seal(bytes, STATEMENT, key), seal(bytes, STATEMENT, otherKey)];
   const both = pinnedKeys(pinned);
-  assert.equal(verifySidecar(bytes, current, { keys: both, now }).signer.name, 'key 0');
-  assert.equal(verifySidecar(bytes, next, { keys: both, now }).signer.name, 'key 1');
+  assert.equal(verifySidecar(bytes, current, { keys: both, now }).signers[0]!.name, 'key 0');
+  assert.equal(verifySidecar(bytes, next, { keys: both, now }).signers[0]!.name, 'key 1');
   const rotated = pinnedKeys([pinned[1]!, { name: 'fresh', key: raw(generateKeyPairSync('ed25519').privateKey) }]);
-  assert.equal(verifySidecar(bytes, next, { keys: rotated, now }).signer.name, 'key 1');
+  assert.equal(verifySidecar(bytes, next, { keys: rotated, now }).signers[0]!.name, 'key 1');
   assert.equal(
     codeOf(() => verifySidecar(bytes, current, { keys: rotated, now })),
     'key-unknown',
@@ -122,13 +135,13 @@ test('with two pinned keys either may sign, so that one can be rotated out', t =
   );
 });
 
-test('a pinned key is named by the digest of its raw bytes', () => {
+test('the id of a pinned key is the digest of its raw bytes', () => {
   const [pinned] = pinnedKeys([{ name: 'x', key: raw(key) }]);
   assert.equal(pinned!.id, keyId(key));
   assert.throws(() => pinnedKeys([{ name: 'short', key: 'AAAA' }]), { code: 'key-invalid' });
 });
 
-test('a release counts until the moment it expires, and from a day before it claims to be made', t => {
+test('a release is valid until it expires, and from a day before the time of its making', t => {
   const { bytes, sidecar } = release(t);
   const expires = Date.parse(STATEMENT.expires_at);
   const made = Date.parse(JSON.parse(bytes.toString()).generated_at);
@@ -137,10 +150,106 @@ test('a release counts until the moment it expires, and from a day before it cla
   assert.deepEqual([at(made - 86_400_000), at(made - 86_400_001)], ['accepted', 'not-yet-valid']);
 });
 
-test('the same serial again is fine, and so is a later one', t => {
+test('an equal or a later serial is accepted, and an earlier one is refused', t => {
   const { bytes, sidecar } = release(t);
   const after = (lastSerial: number) => codeOf(() => verifySidecar(bytes, sidecar, { keys, now, lastSerial }));
   assert.deepEqual([after(11), after(12), after(13)], ['accepted', 'accepted', 'serial-older']);
+});
+
+test('a serial beyond the time in seconds is refused, so that the numbers cannot be used up', t => {
+  const { bytes } = release(t);
+  const withSerial = (serial: number) =>
+    codeOf(() => verifySidecar(bytes, seal(bytes, { ...STATEMENT, serial }), { keys, now, lastSerial: 12 }));
+  const tomorrow = Math.floor(now / 1000) + 86_400;
+  assert.deepEqual([tomorrow, tomorrow + 1, Number.MAX_SAFE_INTEGER].map(withSerial), [
+    'accepted',
+    'serial-future',
+    'serial-future',
+  ]);
+});
+
+test('a threshold counts different trusted keys, and each of their signatures has to fit', t => {
+  const { bytes } = release(t);
+  const trusted = [key, otherKey, thirdKey].map(publicOf);
+  const signed = (...secrets: (typeof key)[]) => signManifest(bytes, statement, ...secrets);
+  const verify = (sidecar: Buffer, threshold: number, known = trusted) =>
+    codeOf(() => verifySidecar(bytes, sidecar, { keys: known, threshold, now }));
+  assert.equal(verify(signed(key), 2), 'signatures-missing');
+  assert.equal(verify(signed(key, otherKey), 2), 'accepted');
+  assert.equal(verify(signed(otherKey, key), 2), 'accepted');
+  assert.equal(verify(signed(key, otherKey), 3), 'signatures-missing');
+  assert.equal(verify(signed(key, key), 2), 'signatures-missing');
+  const [line] = signed(key).toString().split('{');
+  assert.equal(verify(Buffer.concat([Buffer.from(line!), signed(key)]), 2), 'sidecar-malformed');
+  const stranger = generateKeyPairSync('ed25519').privateKey;
+  assert.equal(verify(signed(key, stranger), 2), 'signatures-missing');
+  assert.equal(verify(signed(key, stranger), 1), 'accepted');
+  assert.equal(verify(signed(stranger), 1), 'key-unknown');
+  const broken = signed(key, otherKey);
+  broken[200]! ^= 1; // within the second line
+  assert.notEqual(verify(broken, 2), 'accepted');
+  const many = Array.from({ length: 9 }, () => generateKeyPairSync('ed25519').privateKey);
+  assert.equal(verify(signed(...many.slice(1), key), 1), 'sidecar-malformed');
+});
+
+test('a stolen key is revoked by a key that outranks it, and not the other way round', t => {
+  const { bytes } = release(t);
+  const [current, next] = [publicOf(key), publicOf(otherKey)];
+  const trust = { keys: [current, next], now };
+  const revoking = (id: string, secret: typeof key) => seal(bytes, { ...STATEMENT, revoked: [id] }, secret);
+  const found = verifySidecar(bytes, revoking(current.id, otherKey), trust);
+  assert.deepEqual(found.revoked, [current.id]);
+  // from then on
+  const after = { ...trust, revoked: [current.id] };
+  assert.equal(
+    codeOf(() => verifySidecar(bytes, seal(bytes, STATEMENT, key), after)),
+    'key-revoked',
+  );
+  assert.equal(
+    codeOf(() => verifySidecar(bytes, seal(bytes, STATEMENT, otherKey), after)),
+    'accepted',
+  );
+  assert.deepEqual(verifySidecar(bytes, revoking(current.id, otherKey), after).revoked, []);
+  // a revoked key counts for no threshold
+  assert.equal(
+    codeOf(() => verifySidecar(bytes, signManifest(bytes, statement, key, otherKey), { ...after, threshold: 2 })),
+    'signatures-missing',
+  );
+  // the stolen key can revoke neither the other one nor itself
+  for (const id of [next.id, current.id])
+    assert.equal(
+      codeOf(() => verifySidecar(bytes, revoking(id, key), trust)),
+      'sidecar-invalid',
+    );
+  // a key that this build does not pin needs no revocation
+  assert.deepEqual(verifySidecar(bytes, revoking('0'.repeat(16), key), trust).revoked, []);
+});
+
+test('a revocation needs as many keys of a higher rank as a release needs', t => {
+  const { bytes } = release(t);
+  const trusted = [key, otherKey, thirdKey].map(publicOf);
+  const revoked = [trusted[0]!.id];
+  const verify = (...secrets: (typeof key)[]) =>
+    codeOf(() =>
+      verifySidecar(bytes, signManifest(bytes, { ...statement, revoked }, ...secrets), {
+        keys: trusted,
+        threshold: 2,
+        now,
+      }),
+    );
+  assert.equal(verify(key, thirdKey), 'sidecar-invalid');
+  assert.equal(verify(otherKey, thirdKey), 'accepted');
+});
+
+test('a release that revokes a key starts the count of serials again', t => {
+  const { bytes } = release(t);
+  const trust = { keys: [key, otherKey].map(publicOf), now, lastSerial: 1_000_000 };
+  const revoking = seal(bytes, { ...STATEMENT, revoked: [keyId(key)] }, otherKey);
+  assert.equal(verifySidecar(bytes, revoking, trust).serial, 12);
+  assert.equal(
+    codeOf(() => verifySidecar(bytes, revoking, { ...trust, revoked: [keyId(key)] })),
+    'serial-older',
+  );
 });
 
 test('a manifest over the limit is refused before its signature is computed', t => {
@@ -152,7 +261,7 @@ test('a manifest over the limit is refused before its signature is computed', t 
   );
 });
 
-test('what an updater would refuse is not signed', t => {
+test('a statement that an updater would refuse is not signed', t => {
   const { bytes } = release(t);
   const sign = (change: object, manifest: Buffer = bytes) =>
     codeOf(() => signManifest(manifest, { ...statement, ...change }, key));
@@ -164,7 +273,7 @@ test('what an updater would refuse is not signed', t => {
   assert.equal(sign({}, Buffer.from(bytes.toString().replace('v1.2.3', 'nightly'))), 'tag-not-version');
 });
 
-test('a downloaded file is checked by itself, while others go on', async t => {
+test('a downloaded file is checked while the event loop keeps turning', async t => {
   const { directory, object } = makeRelease(t);
   const name = Object.keys(CONTENTS)[0]!;
   const artifact = object.artifacts[0] as { name: string; size: number; sha256: string };
@@ -185,7 +294,7 @@ test('a downloaded file is checked by itself, while others go on', async t => {
   assert.ok(turns >= 32, `${turns} turns of the event loop for 32 chunks`);
 });
 
-test('a link that takes an artifact’s place after it was looked at is not followed', t => {
+test('a link that replaces an artifact after it was checked is not followed', t => {
   const directory = temporary(t);
   fs.writeFileSync(path.join(directory, 'real'), 'content');
   fs.symlinkSync('real', path.join(directory, 'link'));

@@ -1,4 +1,4 @@
-// What the AppImage starts, and what of its environment others get to see: with stand-ins for the bundled programs.
+// The AppImage's start script: what it starts, and which of its variables other programs see.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';

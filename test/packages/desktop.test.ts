@@ -1,4 +1,4 @@
-// What desktops, software centres and manuals read of an installed tree, judged by their own validators.
+// The files of an installed tree that desktops, software centers and manuals read, checked by their own validators.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

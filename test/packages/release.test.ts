@@ -1,19 +1,15 @@
-// What a release refuses, what it says is inside, and that the same files are packed to the same bytes.
+// Releases: what is refused, the list of components, and reproducible archives.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import project from '../../data/project.json' with { type: 'json' };
+import { changelogProblem, dateChangelog } from '../../data/release/version.mjs';
+import { temporary } from '../support/temporary.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const EPOCH = '1790000000';
-
-function temporary(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'culvert-release-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** A repository with what release.sh looks at before it builds anything. */
 function repository(t: TestContext): string {
@@ -22,17 +18,20 @@ function repository(t: TestContext): string {
   writeFileSync(join(directory, 'package.json'), '{"version": "1.2.3"}');
   writeFileSync(join(directory, 'CHANGELOG.md'), '# Changelog\n\n## 1.2.3, 2026-11-21\n');
   writeFileSync(join(directory, '.gitignore'), '/dist/\n/build/\n');
-  // a build that would begin is told from a refusal by this
+  // shows that a build would have started
   writeFileSync(join(directory, 'data/release/source.sh'), '#!/bin/sh\necho building >&2\nexit 9\n', { mode: 0o755 });
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t.example', ...args], {
-      cwd: directory,
-      stdio: 'ignore',
-    });
-  git('init', '-q');
-  git('add', '.');
-  git('commit', '-q', '-m', 'x');
+  git(directory, 'init', '-q');
+  git(directory, 'add', '.');
+  git(directory, 'commit', '-q', '-m', 'x');
   return directory;
+}
+
+const git = (cwd: string, ...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t.example', ...args], { cwd, encoding: 'utf8' });
+
+function commit(at: string, file: string, content: string) {
+  writeFileSync(join(at, file), content);
+  git(at, 'commit', '-qam', 'x');
 }
 
 const release = (at: string, ...args: string[]) =>
@@ -55,6 +54,18 @@ const refusals: [string, (at: string) => void, string[], RegExp][] = [
     /culvert-1\.2\.3\.deb exists/,
   ],
   ['options of signing without a key', () => {}, ['1.2.3', '--serial', '4'], /needs --key/],
+  [
+    'a version that the changelog calls unreleased',
+    at => commit(at, 'CHANGELOG.md', '# Changelog\n\n## 1.2.3, Unreleased\n\n- x\n'),
+    ['1.2.3'],
+    /calls 1\.2\.3 unreleased.*culvert-tool version 1\.2\.3/s,
+  ],
+  [
+    'a changelog with changes of no version',
+    at => commit(at, 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- y\n\n## 1.2.3, 2026-11-21\n\n- x\n'),
+    ['1.2.3'],
+    /lists changes as unreleased.*culvert-tool version 1\.2\.3/s,
+  ],
 ];
 for (const [what, prepare, args, message] of refusals)
   test(`${what} is refused before anything is built`, t => {
@@ -71,16 +82,68 @@ function put(at: string, file: string) {
   writeFileSync(join(at, file), '');
 }
 
-test('a version that changelog does not know is refused, and one that begins like another is not taken for it', t => {
+test('a version without a heading in the changelog is refused, and a prefix of another version is not mistaken for it', t => {
   const at = repository(t);
   put(at, 'dist/culvert-1.2.30.deb');
   assert.match(release(at, '1.2.3').stderr, /building/);
-  writeFileSync(join(at, 'CHANGELOG.md'), '## 1.2.30\n');
-  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t.example', 'commit', '-qam', 'x'], { cwd: at });
+  commit(at, 'CHANGELOG.md', '## 1.2.30\n');
   assert.match(release(at, '1.2.3').stderr, /CHANGELOG\.md says nothing of 1\.2\.3/);
 });
 
-test('the same files are packed to the same bytes, whenever and in whatever order they were written', t => {
+const CHANGES =
+  '# Changelog\n\n## Unreleased\n\n- new\n\n## 1.3.0, unreleased\n\nThe first.\n\n- old\n\n## 1.2.30\n\n- x\n';
+
+test('the changes of a version are dated below one heading, whether they stand below its own or below none', () => {
+  const dated = dateChangelog(CHANGES, '1.3.0', '2026-11-22')!;
+  assert.equal(dated, '# Changelog\n\n## 1.3.0, 2026-11-22\n\n- new\n\nThe first.\n\n- old\n\n## 1.2.30\n\n- x\n');
+  assert.equal(dateChangelog(dated, '1.3.0', '2026-11-22'), dated, 'a second time changes nothing');
+  assert.equal(changelogProblem(dated, '1.3.0'), null);
+  assert.match(changelogProblem(CHANGES, '1.3.0')!, /unreleased/);
+  assert.equal(dateChangelog(dated, '1.3.1', '2026-11-22'), null, 'no changes, no release');
+  assert.equal(dateChangelog('# Changelog\n\n## Unreleased\n', '1.3.1', '2026-11-22'), null);
+});
+
+test('the next version is set everywhere and committed with address and keys, and a release of it is accepted', t => {
+  const at = repository(t);
+  const metainfo = 'data/org.culvert.Culvert.metainfo.xml.in';
+  // as before the first release, whatever this repository says
+  writeFileSync(join(at, 'data/project.json'), JSON.stringify({ ...project, homepage: 'https://culvert.example/' }));
+  writeFileSync(join(at, 'CODEOWNERS'), '# * @OWNER\n');
+  writeFileSync(join(at, metainfo), '<release version="@VERSION@" date="2026-01-01"/>\n');
+  writeFileSync(join(at, 'package-lock.json'), '{"version":"1.2.3","packages":{"":{"version":"1.2.3"}}}');
+  writeFileSync(join(at, 'CHANGELOG.md'), CHANGES);
+  git(at, 'add', '.');
+  git(at, 'commit', '-qm', 'x');
+  const env = { PATH: process.env.PATH, HOME: at, SOURCE_DATE_EPOCH: EPOCH };
+  const names = { GIT_AUTHOR_NAME: 't', GIT_AUTHOR_EMAIL: 't@t.example', GIT_COMMITTER_NAME: 't' };
+  const version = (wanted: string) =>
+    spawnSync(join(at, 'data/release/version.sh'), [wanted], {
+      encoding: 'utf8',
+      env: { ...env, ...names, GIT_COMMITTER_EMAIL: 't@t.example' },
+    });
+  for (const wrong of ['', 'v1.3.0', '1.3', '1.3.0 2']) assert.equal(version(wrong).status, 2, wrong);
+  const empty = version('1.2.4');
+  assert.equal(empty.status, 0, empty.stderr); // takes what is below "Unreleased"
+  git(at, 'reset', '-q', '--hard', 'HEAD~1');
+  const address = ['data/release/project.mjs', 'https://github.com/you/culvert'];
+  execFileSync(process.execPath, address, { cwd: at, env, stdio: 'ignore' });
+  const set = version('1.3.0');
+  assert.equal(set.status, 0, set.stderr);
+  assert.equal(git(at, 'status', '--porcelain'), '');
+  assert.match(git(at, 'log', '-1', '--format=%s'), /^release: Prepare 1\.3\.0$/m);
+  const changed = git(at, 'show', '--format=', '--name-only').trim().split('\n').sort();
+  const own = ['CHANGELOG.md', 'CODEOWNERS', metainfo, 'data/project.json', 'package-lock.json', 'package.json'];
+  assert.deepEqual(changed, own);
+  assert.match(readFileSync(join(at, metainfo), 'utf8'), /<release version="@VERSION@" date="2026-09-21"\/>/);
+  assert.match(readFileSync(join(at, 'CHANGELOG.md'), 'utf8'), /^## 1\.3\.0, 2026-09-21$/m);
+  assert.match(release(at, '1.3.0').stderr, /building/);
+  utimesSync(join(at, 'package-lock.json'), 1, 1);
+  assert.match(version('1.3.0').stderr, /nothing to commit/);
+  assert.equal(statSync(join(at, 'package-lock.json')).mtimeMs, 1_000, 'npm sees no new lock file');
+  assert.match(version('1.3.1').stderr, /no changes of 1\.3\.1/);
+});
+
+test('the same files are packed to the same bytes, independent of times and order', t => {
   const at = temporary(t);
   const pack = (name: string, order: string[], time: number) => {
     for (const file of order) {
@@ -96,7 +159,7 @@ test('the same files are packed to the same bytes, whenever and in whatever orde
   assert.equal(execFileSync('tar', ['-tzf', join(at, 'one.tar.gz')], { encoding: 'utf8' }).split('\n')[0], 'top/');
 });
 
-test('the list of what is inside is CycloneDX, names each npm package by the lockfile, and is reproducible', t => {
+test('the list of components is reproducible CycloneDX, with the digests of the lock file', t => {
   const at = temporary(t);
   const licences = join(at, 'licences.txt');
   writeFileSync(licences, 'Intro\n\n== koa 3.3.0 (MIT)\n\nThe text\n== @koa/router 15.7.0 (MIT)\n\nThe text\n');

@@ -1,4 +1,4 @@
-// The head of the AppImage, built and put before small trees of its own: what it tells, mounts, unpacks, and leaves behind.
+// The runtime of the AppImage, built and put before small trees: what it prints, mounts, unpacks, and leaves behind.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,6 +21,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { until } from '../support/until.ts';
 
 const build = resolve(import.meta.dirname, '../../data/appimage/runtime/build.sh');
 const usable = [
@@ -79,7 +80,7 @@ describe('the head of the AppImage', {
     return file;
   }
 
-  /** A directory of its own for mount points and unpacked trees, so that what is left behind is seen. */
+  /** A separate directory for mount points and unpacked trees, so that leftovers are noticed. */
   function place(t: TestContext) {
     const directory = mkdtempSync(join(base, 'place-'));
     const env: Record<string, string> = { PATH: process.env.PATH!, TMPDIR: directory };
@@ -87,14 +88,6 @@ describe('the head of the AppImage', {
     const run = (args: string[], more: Record<string, string> = {}, cwd = '/') =>
       spawnSync(image, args, { env: { ...env, ...more }, encoding: 'utf8', cwd });
     return { directory, env, run, empty: () => until(() => readdirSync(directory).length === 0) };
-  }
-
-  async function until(holds: () => boolean) {
-    const deadline = Date.now() + 10_000;
-    while (!holds()) {
-      assert.ok(Date.now() < deadline, 'still not so after 10 s');
-      await new Promise(next => setTimeout(next, 20));
-    }
   }
 
   test('it is of type 2, and says what it is', t => {

@@ -4,7 +4,8 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { type Sandbox, sandbox, until } from './sandbox.ts';
+import { until } from '../support/until.ts';
+import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 const FAKE =
   '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac\n[ "$1" = - ] && cat\necho ok\n';
@@ -157,7 +158,7 @@ test('a queued command can be dropped, and with shed it is refused', async t => 
   assert.equal((await box.run('fake', ['x'])).exit, 0);
 });
 
-test('a low pool is told once an hour, with the command that was asked for', async t => {
+test('a low pool is reported once an hour, with the configured command', async t => {
   const api = await fakeApi(t, { k1: { remaining: 5, limit: 10 }, k2: { remaining: 4, limit: 10 } });
   const box = await setUp(
     t,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { finished, sandbox, until } from './sandbox.ts';
+import { until } from '../support/until.ts';
+import { finished, sandbox } from '../support/wrapper/sandbox.ts';
 
 /** An upstream that fails by what its key says. */
 const FAKE = `#!/bin/sh
@@ -25,6 +26,7 @@ echo "note" >&2
 const RULES = `inject = ["FAKE_KEY"]
 passthrough = ["login", "--version", "--help"]
 own_credential = ["--key"]
+stdin_commands = ["cat"]
 [[providers.fake.rules]]
 class = "usage"
 stderr = "^usage:"
@@ -77,7 +79,7 @@ test('when every account fails, the last attempt counts and the resting ones are
     calls()
       .slice(3)
       .map(line => line.split(' ')[0]),
-    ['rate-b', 'quota-a', 'auth-c'],
+    ['rate-b', 'quota-a'],
   );
 });
 

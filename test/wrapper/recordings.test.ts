@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../wrapper/catalog.ts';
-import { classify } from '../../wrapper/classify.ts';
-import { readInvocation } from '../../wrapper/invocation.ts';
+import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
+import { readUsage } from '../../wrapper/manage/usage.ts';
+import { readInvocation } from '../../wrapper/run/invocation.ts';
+import { classify } from '../../wrapper/run/rules/classify.ts';
+import { sandbox } from '../support/wrapper/sandbox.ts';
 
 interface Recording {
   label: string;
@@ -15,10 +17,12 @@ interface Recording {
   stderr: string;
   tty: boolean;
   version?: string;
+  /** What the answer of the loopback server stands for, in the recordings that say so. */
+  expect?: string;
 }
 
 const at = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
-const catalog = loadCatalog(at('wrapper/providers.toml'), '/nonexistent/providers.toml');
+const catalog = loadCatalog(at('wrapper/catalog/providers.toml'), '/nonexistent/providers.toml');
 
 function recordings(name: string): Recording[] {
   const text = fs.readFileSync(at(`test/fixtures/upstreams/${name}-transcripts.jsonl`), 'utf8');
@@ -65,7 +69,7 @@ for (const [cli, variable] of [
   });
 }
 
-test('limits under OAuth and missing credentials are recognised by exit 3 and 4', () => {
+test('limits under OAuth and missing credentials are recognized by exit 3 and 4', () => {
   const by = (label: string) => verdict(recordings('tvly').find(recording => recording.label === label)!);
   assert.equal(by('oauth mcp 429'), 'rate');
   assert.equal(by('oauth mcp 432'), 'quota');
@@ -75,7 +79,7 @@ test('limits under OAuth and missing credentials are recognised by exit 3 and 4'
   assert.equal(by('no key search'), 'auth');
 });
 
-test('a limit in the middle of a crawl is recognised behind the progress line', () => {
+test('a limit in the middle of a crawl is recognized behind the progress line', () => {
   const crawl = recordings('firecrawl').find(recording => recording.label === 'crawl wait progress mid-402')!;
   assert.equal(verdict(crawl), 'quota');
 });
@@ -87,7 +91,13 @@ test('the time that a rate limit names is the time the account rests', () => {
   assert.deepEqual(result.kind === 'retry' && result.rest, { until: 'elapsed', ms: 23_000 });
 });
 
-test('page text on stdout that mentions limits is no failure of the account', () => {
+test('a limit per minute of gemini rests for as long as the API asks', () => {
+  const limited = recordings('gemini').find(recording => recording.label === 'text 429 per minute')!;
+  const result = classify({ ...limited, signal: null, command: '' }, catalog.providers.gemini!.rules);
+  assert.deepEqual(result.kind === 'retry' && [result.class, result.rest], ['rate', { until: 'elapsed', ms: 1_000 }]);
+});
+
+test('page text on stdout that mentions limits is not a failure of the account', () => {
   const { rules } = catalog.providers.firecrawl!;
   const page = 'Error: Request failed with status code 429\nInsufficient credits\nUnauthorized';
   assert.equal(classify({ exit: 0, signal: null, stdout: page, stderr: '', command: 'scrape' }, rules).kind, 'success');
@@ -95,4 +105,57 @@ test('page text on stdout that mentions limits is no failure of the account', ()
     classify({ exit: 1, signal: null, stdout: page, stderr: 'Error: Bad gateway', command: 'scrape' }, rules).kind,
     'final',
   );
+});
+
+for (const [cli, least] of [
+  ['gh', 30],
+  ['supabase', 18],
+  ['codex', 14],
+  ['gemini', 8],
+] as const) {
+  test(`every ${cli} recording is classified by what the API answered`, () => {
+    const own = recordings(cli);
+    assert.ok(own.length >= least, `only ${own.length} recordings`);
+    for (const recording of own) {
+      assert.deepEqual(catalog.providers[cli]!.tested, [recording.version]);
+      assert.equal(verdict(recording), recording.expect, `${recording.label}: ${recording.stderr || recording.stdout}`);
+    }
+  });
+}
+
+/** An executable that prints what a recording holds. */
+function replay({ stdout, stderr, exit }: Recording): string {
+  const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  return `printf %s ${quote(stdout)}\nprintf %s ${quote(stderr)} >&2\nexit ${exit}\n`;
+}
+
+test('supabase moves on when its token is refused, and gh never does', async t => {
+  const box = sandbox(t);
+  for (const [cli, variable, label] of [
+    ['supabase', 'SUPABASE_ACCESS_TOKEN', 'projects list 401'],
+    ['gh', 'GH_TOKEN', 'repo list 401'],
+  ] as const) {
+    const refused = recordings(cli).find(recording => recording.label === label)!;
+    box.script(cli, `#!/bin/sh\n[ "$${variable}" = good ] && { echo fine; exit 0; }\n${replay(refused)}`);
+    await box.accounts(cli, { a: 'bad', b: 'good' }, variable);
+    const result = await box.run(cli, refused.argv.slice(1));
+    if (cli === 'supabase') {
+      assert.deepEqual([result.exit, result.stdout], [0, 'fine\n'], result.stderr);
+      assert.match(result.stderr, /^culvert-wrap: supabase: account "a" was refused .*; trying "b"\n$/);
+    } else {
+      assert.equal(result.exit, 1);
+      assert.ok(result.stderr.startsWith(refused.stderr), result.stderr);
+      assert.doesNotMatch(result.stderr, /trying/);
+      const pinned = await box.run(cli, refused.argv.slice(1), { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+      assert.equal(pinned.stdout, 'fine\n');
+    }
+  }
+});
+
+test('what GitHub says is left is the lesser of its two quotas, with the time of the reset', () => {
+  const quota = (remaining: number) => ({ limit: 5_000, used: 5_000 - remaining, remaining, reset: 1_924_992_000 });
+  const answer = { resources: { core: quota(4_999), graphql: quota(12) } };
+  assert.deepEqual(readUsage(answer, catalog.providers.gh!.usage!, 1), {
+    ...{ remaining: 12, limit: 5_000, used: 4_988, resets: '2031-01-01T00:00:00.000Z', at: 1 },
+  });
 });

@@ -1,9 +1,9 @@
 // `catalog list|show|test`: what is known of which CLI, and whether an installed one still behaves that way.
-import { loadCatalog, providerOf } from '../catalog.ts';
+import { loadCatalog, providerOf } from '../catalog/catalog.ts';
+import type { Context } from '../context.ts';
 import { EXIT, WrapError } from '../errors.ts';
-import { findOnPath, readInstalls } from '../install.ts';
-import { runProbes } from '../probe.ts';
-import type { Context } from '../run.ts';
+import { runProbes } from '../manage/probe.ts';
+import { findOnPath, readInstalls } from '../store/installs.ts';
 import { emit, table } from './print.ts';
 
 interface Options {
@@ -21,13 +21,14 @@ export function listCatalog(options: Options, context: Context): void {
     onPath: findOnPath(provider.bin, context.env.PATH ?? '') !== undefined || cli in installs,
     installed: cli in installs,
     classes: [...new Set(provider.rules.map(rule => rule.class))],
+    accounts: provider.accounts,
   }));
   const rows = providers.map(entry => [
     entry.cli,
     entry.installed ? 'shim installed' : entry.onPath ? 'on PATH' : 'not found',
     entry.origin,
-    entry.classes.filter(name => name !== 'usage').join(' ') || '-',
-    entry.tested.join(' '),
+    entry.accounts === 'one-per-person' ? '-' : entry.classes.filter(name => name !== 'usage').join(' ') || '-',
+    entry.tested.join(' ') || 'untested',
   ]);
   const problems = Object.entries(catalog.problems).map(([cli, problem]) => `${cli} can't be used: ${problem}`);
   emit(

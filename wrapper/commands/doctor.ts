@@ -1,16 +1,22 @@
-// `doctor`: looks for everything that keeps a shim, an account or a file from doing its work, and says what to do.
+// Implements `doctor`: looks for what keeps a shim, an account or a file from doing its work, and says what to do.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { loadCatalog } from '../catalog.ts';
-import { readConfig } from '../config.ts';
-import { callerEnvironment } from '../environment.ts';
+import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
+import type { Context } from '../context.ts';
 import { EXIT, reason, WrapError } from '../errors.ts';
-import { type Installed, readInstalls } from '../install.ts';
-import type { Context } from '../run.ts';
-import { resolveAccount } from '../secrets.ts';
-import { type Programs, shimOf } from '../shim.ts';
-import { readText } from '../store.ts';
-import { emit } from './print.ts';
+import { probeAccount } from '../manage/probe-account.ts';
+import { readQueue } from '../manage/queue.ts';
+import { poolStatus } from '../pool/status.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
+import type { Programs } from '../shims/shim.ts';
+import type { Account } from '../store/config.ts';
+import { readConfig } from '../store/config.ts';
+import { describeCooldown } from '../store/describe.ts';
+import { readText } from '../store/files.ts';
+import { type Installed, readInstalls, shimOf } from '../store/installs.ts';
+import { orphanedSecrets, resolveAccount } from '../store/secrets.ts';
+import { readState } from '../store/state.ts';
+import { emit, number, restingText, time } from './print.ts';
 
 interface Finding {
   level: 'ok' | 'warning' | 'problem';
@@ -19,7 +25,11 @@ interface Finding {
 }
 
 /** Prints findings; exit 1 when one is a problem. */
-export async function doctor(options: { json?: boolean }, context: Context, programs: Programs): Promise<void> {
+export async function doctor(
+  options: { json?: boolean; probe?: boolean },
+  context: Context,
+  programs: Programs,
+): Promise<void> {
   const { paths } = context;
   const findings: Finding[] = [
     ...attempt(() => checkCatalog(context)),
@@ -35,9 +45,12 @@ export async function doctor(options: { json?: boolean }, context: Context, prog
       paths.audit,
     ]),
     ...checkSecretFiles(paths.secrets),
+    ...checkQueue(paths),
+    ...attempt(() => checkConfiguration(context)),
   ];
   try {
-    findings.push(...(await checkAccounts(context)));
+    findings.push(...(await checkAccounts(context, options.probe === true)));
+    findings.push(...(await checkPool(context)));
   } catch (error) {
     findings.push(asFinding(error));
   }
@@ -138,8 +151,10 @@ function checkSecretFiles(dir: string): Finding[] {
   return fs.existsSync(dir) ? checkModes(fs.readdirSync(dir).map(name => path.join(dir, name))) : [];
 }
 
-async function checkAccounts({ paths, env }: Context): Promise<Finding[]> {
+async function checkAccounts(context: Context, probe: boolean): Promise<Finding[]> {
+  const { paths, env } = context;
   const config = readConfig(paths.config);
+  const catalog = loadCatalog(context.catalog, paths.userCatalog);
   return Promise.all(
     config.accounts.map(async (account): Promise<Finding> => {
       const what = `${account.cli} account "${account.name}"`;
@@ -150,11 +165,86 @@ async function checkAccounts({ paths, env }: Context): Promise<Finding[]> {
       const exposed = Object.values(account.env).filter(
         source => source.startsWith('file:') && isExposed(source.slice(5, source.lastIndexOf('#'))),
       );
-      return exposed.length > 0
-        ? { level: 'warning', what: `${what}: others can read ${exposed.join(', ')}`, fix: 'chmod go= that file' }
-        : { level: 'ok', what: `${what}: its credential can be read` };
+      if (exposed.length > 0) {
+        return { level: 'warning', what: `${what}: others can read ${exposed.join(', ')}`, fix: 'chmod go= that file' };
+      }
+      if (probe) return probed(what, account, resolved.env, { catalog, context });
+      const resting = describeCooldown(readState(paths, account.cli).resting[account.name], context.now());
+      return resting
+        ? {
+            level: 'warning',
+            what: `${what}: its credential can be read, but it is resting ${restingText(resting)}`,
+            fix: `\`culvert-wrap accounts wake ${account.cli} ${account.name}\` has it tried again`,
+          }
+        : { level: 'ok', what: `${what}: its credential can be read (--probe asks whether it works)` };
     }),
   );
+}
+
+async function checkPool(context: Context): Promise<Finding[]> {
+  const pool = await poolStatus(context);
+  if (!pool) return [];
+  if (pool.reachable) return [{ level: 'ok', what: `the pool at ${pool.address} can be reached` }];
+  return [
+    {
+      level: 'problem',
+      what: `the pool at ${pool.address} can't be reached: ${pool.problem}`,
+      fix: 'start the store, or correct the address with `culvert-wrap pool join`',
+    },
+  ];
+}
+
+async function probed(
+  what: string,
+  account: Account,
+  credentials: Record<string, string>,
+  { catalog, context }: { catalog: Catalog; context: Context },
+): Promise<Finding> {
+  const answer = await probeAccount(providerOf(catalog, account.cli), account, credentials, context);
+  if (answer.ok === undefined) return { level: 'ok', what: `${what}: the catalog knows no way to ask about it` };
+  if (!answer.ok)
+    return { level: 'problem', what: `${what}: ${answer.problem}`, fix: 'correct its credential, or disable it' };
+  const { remaining, limit, resets } = answer.remaining;
+  const rest = `${number(remaining)} of ${number(limit)} left${resets ? `, resets ${time(resets)}` : ''}`;
+  return remaining === 0
+    ? { level: 'warning', what: `${what}: works, but has nothing left${resets ? `; resets ${time(resets)}` : ''}` }
+    : { level: 'ok', what: `${what}: works, ${rest}` };
+}
+
+function checkQueue(paths: Context['paths']): Finding[] {
+  return readQueue(paths).damaged.map(({ id, file, why }) => ({
+    level: 'problem' as const,
+    what: `the queued command ${file} is damaged: ${why}`,
+    fix: `\`culvert-wrap queue drop ${id}\` removes it`,
+  }));
+}
+
+/** Accounts that can't do what they are for, and stored secrets without an account. */
+function checkConfiguration(context: Context): Finding[] {
+  const { accounts } = readConfig(context.paths.config);
+  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const withoutRules = [...new Set(accounts.map(account => account.cli))].filter(
+    cli => Object.hasOwn(catalog.providers, cli) && catalog.providers[cli]!.rules.every(rule => rule.class === 'usage'),
+  );
+  const installs = readInstalls(context.paths);
+  const withoutShim = [...new Set(accounts.map(account => account.cli))].filter(cli => !Object.hasOwn(installs, cli));
+  return [
+    ...withoutRules.map(cli => ({
+      level: 'warning' as const,
+      what: `${cli}: the catalog has no rules, so no failure leads to another account`,
+      fix: `\`culvert-wrap catalog learn ${cli} -- <a failing command>\` proposes one`,
+    })),
+    ...withoutShim.map(cli => ({
+      level: 'warning' as const,
+      what: `${cli}: it has accounts but no shim`,
+      fix: `run \`culvert-wrap install ${cli}\``,
+    })),
+    ...orphanedSecrets(accounts, context.paths).map(({ file, key }) => ({
+      level: 'warning' as const,
+      what: `${file} holds ${key}, which no account uses`,
+      fix: 'run `culvert-wrap accounts purge`',
+    })),
+  ];
 }
 
 function isExposed(file: string): boolean {

@@ -1,54 +1,49 @@
-// `explain <cli> [args]`: what would happen, and why, without running anything.
-import { orderCandidates } from '../accounts.ts';
-import { costOf, decide } from '../capacity.ts';
-import { chooseAccount } from '../choice.ts';
-import { isCommandIn } from '../classify.ts';
-import { findOnPath, readInstalls } from '../install.ts';
-import { readInvocation } from '../invocation.ts';
-import { loadPlan } from '../plan.ts';
-import type { Context } from '../run.ts';
-import { describeSource } from '../secrets.ts';
-import { readState } from '../state.ts';
-import { describeResting } from './auth.ts';
+// Implements `explain <cli> [args]`: what would happen, and why, without running anything.
+
+import type { Rule } from '../catalog/catalog.ts';
+import type { Context, Invocation } from '../context.ts';
+import { describeAddress } from '../pool/address.ts';
+import { type Candidate, orderCandidates } from '../run/accounts/candidates.ts';
+import { costOf, decide } from '../run/accounts/capacity.ts';
+import { chooseAccount } from '../run/accounts/select-account.ts';
+import { readInvocation } from '../run/invocation.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import { isCommandIn } from '../run/rules/classify.ts';
+import { describeCooldown } from '../store/describe.ts';
+import { findOnPath, readInstalls } from '../store/installs.ts';
+import type { Plan } from '../store/plan.ts';
+import { describeSource } from '../store/secrets.ts';
+import { readState } from '../store/state.ts';
 import { emit, restingText } from './print.ts';
 
-/** Prints how a command line is understood, in which order accounts are tried, and which rules could end an attempt. */
+export interface ExplainOptions {
+  json?: boolean;
+  /** Show the rules as the catalog writes them. */
+  verbose?: boolean;
+}
+
+/** Prints how a command line is understood, in which order accounts are tried, and what could end an attempt. */
 export async function explain(
   cli: string,
   args: readonly string[],
-  options: { json?: boolean },
+  options: ExplainOptions,
   context: Context,
 ): Promise<void> {
   const plan = await loadPlan(cli, context);
-  const { provider } = plan;
+  const { provider, capacity } = plan;
   const invocation = readInvocation(args, provider);
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
   const { choice, notice } = await chooseAccount(plan, args, state, context);
-  const cost = costOf(invocation.command, provider, plan.capacity);
-  const all = orderCandidates(plan.accounts, state, choice, context.now(), {
-    cost,
-    reserve: plan.capacity.reserve,
-  });
-  const candidates = choice.by === 'job' ? all.slice(0, 1) : all;
-  const enabled = candidates.length > 0;
-  const how = !enabled
-    ? 'no account: the original runs unchanged'
-    : invocation.passthrough || args.length === 0
-      ? 'passthrough: the original runs as it is, without an account'
-      : invocation.ownCredential
-        ? 'a credential is given on the command line: the original runs as it is, once'
-        : decide(candidates, plan.capacity) !== 'execute'
-          ? `nothing is left: ${plan.capacity.policy}`
-          : invocation.once
-            ? provider.job_id
-              ? 'with failover until a job has been created'
-              : 'with the first account only: the command must run once'
-            : 'with failover';
-  const accounts = candidates.map(({ account, why, resting, spent }) => ({
+  const cost = costOf(invocation.command, provider, capacity);
+  const sharedQuota = provider.scope !== 'key';
+  const onlyChosen = choice.by === 'job' || provider.accounts === 'one-per-person';
+  const order = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
+  const candidates = orderCandidates(plan.accounts, state, choice, order);
+  const accounts = candidates.map(({ account, why, coolingDown, spent }) => ({
     name: account.name,
     why,
-    resting: resting ? describeResting(state.resting[account.name], context.now()) : null,
+    resting: coolingDown ? describeCooldown(state.resting[account.name], context.now()) : null,
     spent,
     sources: Object.fromEntries(Object.entries(account.env).map(([name, source]) => [name, describeSource(source)])),
   }));
@@ -56,31 +51,78 @@ export async function explain(
   const report = {
     cli,
     command: invocation.command,
-    how,
+    how: describeRun(plan, invocation, candidates, args),
     shim: installed?.bin ?? null,
     original: installed?.original ?? findOnPath(provider.bin, context.env.PATH ?? '') ?? null,
     readsStdin: invocation.readsStdin,
     cost,
+    pool: plan.pool ? describeAddress(plan.pool.url) : null,
     accounts,
     rules,
     notice: notice ?? null,
     terms: provider.terms_note ?? null,
+    termsUrl: provider.terms_url ?? null,
   };
   const lines = [
     `${cli} ${args.join(' ')}`.trim(),
-    `  runs      ${how}`,
+    `  runs      ${report.how}`,
     `  shim      ${report.shim ?? 'not installed'}`,
     `  original  ${report.original ?? 'not found'}`,
     ...accounts.map((account, index) => {
       const rests = account.resting ? `, resting ${restingText(account.resting)}` : '';
       return `  ${String(index + 1).padStart(2)}. ${account.name}: ${account.why}${rests}${account.spent ? ', nothing left' : ''}`;
     }),
-    ...rules.map(
-      rule =>
-        `  ${rule.class.padEnd(6)} exit ${rule.exit?.join('/') ?? 'not 0'}${rule.stderr ? `, stderr ${rule.stderr}` : ''}${rule.stdout ? `, stdout ${rule.stdout}` : ''}${rule.json ? `, ${rule.json.path} in JSON ${rule.json.matches}` : ''}`,
-    ),
+    ...(report.pool
+      ? [`  pool      ${report.pool} chooses among these; \`culvert-wrap pool status\` shows what it knows`]
+      : []),
+    ...(options.verbose
+      ? rules.map(ruleText)
+      : [`  moves on  ${onlyChosen ? 'never: another account is used only when it is named' : summaryOf(rules)}`]),
     ...(notice ? [`  note      ${notice}`] : []),
     ...(provider.terms_note ? [`  terms     ${provider.terms_note}`] : []),
+    ...(provider.terms_url
+      ? [`            ${provider.terms_url}, read ${provider.terms_read ?? 'at no known date'}`]
+      : []),
   ];
   emit(options.json, report, lines.join('\n'));
+}
+
+function describeRun(
+  plan: Plan,
+  invocation: Invocation,
+  candidates: readonly Candidate[],
+  args: readonly string[],
+): string {
+  const { provider, capacity } = plan;
+  if (candidates.length === 0) return 'no account: the original runs unchanged';
+  if (invocation.passthrough || args.length === 0) return 'passthrough: the original runs as it is, without an account';
+  if (invocation.ownCredential) return 'a credential is given on the command line: the original runs as it is, once';
+  if (!plan.pool && decide(candidates, capacity) !== 'execute') return `nothing is left: ${capacity.policy}`;
+  if (provider.accounts === 'one-per-person')
+    return 'with one account only: the terms do not allow to move on by itself';
+  if (!invocation.once) return 'with failover';
+  if (!provider.job_id) return 'with the first account only: the command must run once';
+  if (invocation.silentJob.length === 0) return 'with failover until a job has been created';
+  return invocation.silentJob.length === 3
+    ? 'with the first account only: it creates a job without printing its id'
+    : `with failover, but not after ${invocation.silentJob.join(' or ')}: a job may exist without a printed id`;
+}
+
+const CLASS_WORDS = { quota: 'a used-up quota', rate: 'a rate limit', auth: 'a refused credential' } as const;
+
+function summaryOf(rules: readonly Rule[]): string {
+  const classes = (['quota', 'rate', 'auth'] as const).filter(name => rules.some(rule => rule.class === name));
+  return classes.length === 0
+    ? 'never: the catalog has no rule for this command'
+    : `after ${classes.map(name => CLASS_WORDS[name]).join(', ')} (--verbose shows the rules)`;
+}
+
+function ruleText(rule: Rule): string {
+  const conditions = [
+    `exit ${rule.exit?.join('/') ?? 'not 0'}`,
+    ...(rule.stderr ? [`stderr ${rule.stderr}`] : []),
+    ...(rule.stdout ? [`stdout ${rule.stdout}`] : []),
+    ...(rule.json ? [`${rule.json.path} in JSON ${rule.json.matches}`] : []),
+  ];
+  return `  ${rule.class.padEnd(6)} ${conditions.join(', ')}`;
 }

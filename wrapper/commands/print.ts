@@ -1,4 +1,4 @@
-// What commands print: tables for people, one JSON document for programs.
+// Prints the results of commands: tables for people, one JSON document for programs.
 
 /** Prints `data` as JSON, or `text` for a person. */
 export function emit(json: boolean | undefined, data: object, text: string): void {
@@ -31,7 +31,7 @@ export function time(value: number | string | null | undefined): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
 }
 
-/** `(quota) until 2031-01-31 23:59`, from what `describeResting` gives. */
+/** `(quota) until 2031-01-31 23:59`, from what `describeCooldown` gives. */
 export function restingText(resting: { class: string; until: string | null }): string {
   return `(${resting.class}) until ${resting.until === null ? 'its credential changes' : time(resting.until)}`;
 }

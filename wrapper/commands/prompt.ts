@@ -1,25 +1,76 @@
 // Reads secrets: from a terminal without echo, or one line each from a pipe. Never from an argument.
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import * as readline from 'node:readline';
+import { isatty } from 'node:tty';
 import { EXIT, reason, WrapError } from '../errors.ts';
+
+/** Keys that readline's parser names; see `readline.emitKeypressEvents`. */
+interface Key {
+  name?: string;
+  ctrl?: boolean;
+  meta?: boolean;
+}
+
+/**
+ * Turns echo off when stdin is a terminal. To be called before anything else takes time: until then the terminal shows
+ * what is typed. Returns how to turn it on again.
+ */
+function hideTyping(): () => void {
+  if (!isatty(0)) return () => {};
+  process.stdin.setRawMode(true);
+  return () => process.stdin.setRawMode(false);
+}
 
 /**
  * One value per label, in that order.
- * @throws WrapError `no-secret` when one is missing, `bad-credential` when a pipe holds more lines than asked for,
- *   `interrupted` on Ctrl-C
+ * @throws WrapError `no-secret` when one is missing, `bad-credential` when a pipe holds more lines than asked for or
+ *   something that is not UTF-8, `interrupted` on Ctrl-C or Ctrl-D
  */
 export async function askSecrets(labels: readonly string[]): Promise<string[]> {
   if (labels.length === 0) return [];
-  if (!process.stdin.isTTY) return fromPipe(labels);
-  const values: string[] = [];
-  for (const label of labels) values.push(await fromTerminal(label));
-  return values;
+  if (!isatty(0)) return fromPipe(labels);
+  const show = hideTyping();
+  try {
+    dropTyped();
+    const values: string[] = [];
+    for (const label of labels) values.push((await askHidden(label)) || missing(label));
+    return values;
+  } finally {
+    show();
+    process.stdin.pause();
+  }
 }
 
-function fromPipe(labels: readonly string[]): string[] {
+/** Asks a question whose answer is `y` or anything else, at a terminal. */
+export async function confirm(question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test(await ask(question));
+}
+
+/** Asks a question at a terminal. The answer is shown and trimmed. */
+export async function ask(question: string): Promise<string> {
+  if (process.stdin.isRaw) process.stdin.setRawMode(false);
+  const dialog = readline.createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await new Promise<string>(resolve => {
+    dialog.question(question, resolve);
+    dialog.on('close', () => resolve(''));
+  });
+  dialog.close();
+  return answer.trim();
+}
+
+/** Reads stdin as a stream: another process may have made it non-blocking, and the writer may be slow. */
+async function fromPipe(labels: readonly string[]): Promise<string[]> {
+  const chunks: Buffer[] = [];
   let text: string;
   try {
-    text = readFileSync(0, 'utf8');
+    for await (const chunk of process.stdin) chunks.push(chunk);
+    text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch (error) {
+    if (error instanceof TypeError) {
+      throw new WrapError('bad-credential', EXIT.data, 'the credential is not UTF-8 text', {
+        hint: 'copy the key again',
+      });
+    }
     throw new WrapError('no-secret', EXIT.noInput, `stdin can't be read: ${reason(error)}`, { cause: error });
   }
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
@@ -37,32 +88,63 @@ function missing(label: string): never {
   });
 }
 
-function fromTerminal(label: string): Promise<string> {
+/** What was typed before the prompt was shown on the screen, so it is no secret to accept. */
+function dropTyped(): void {
+  const buffer = Buffer.alloc(4096);
+  let terminal: number | undefined;
+  try {
+    terminal = openSync('/proc/self/fd/0', constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    while (readSync(terminal, buffer) > 0);
+  } catch {
+    // EAGAIN: there is nothing more.
+  } finally {
+    if (terminal !== undefined) closeSync(terminal);
+    buffer.fill(0);
+  }
+}
+
+/** Asks for one value. Escape sequences, such as those of arrow keys, are not part of it. */
+function askHidden(label: string): Promise<string> {
+  const { stdin, stderr } = process;
   return new Promise((resolve, reject) => {
-    const { stdin, stderr } = process;
-    stderr.write(`${label}: `);
-    stdin.setRawMode(true);
-    stdin.setEncoding('utf8');
     let value = '';
+    const prompt = () => stderr.write(`${label}: `);
     const finish = (act: () => void) => {
-      stdin.setRawMode(false);
-      stdin.pause();
-      stdin.off('data', read);
+      stdin.off('keypress', onKey);
+      process.off('SIGCONT', resume);
       stderr.write('\n');
       act();
     };
-    const read = (chunk: string) => {
-      for (const char of chunk) {
-        if (char === '\r' || char === '\n') return finish(() => resolve(value));
-        if (char === '\x03' || char === '\x04') {
-          return finish(() => reject(new WrapError('interrupted', EXIT.failure, 'nothing was stored')));
-        }
-        if (char === '\x7f' || char === '\b') value = value.slice(0, -1);
-        else if (char === '\x15') value = '';
-        else value += char;
-      }
+    const resume = () => {
+      stdin.setRawMode(true);
+      prompt();
     };
-    stdin.on('data', read);
+    const interrupted = () =>
+      finish(() => reject(new WrapError('interrupted', EXIT.failure, 'interrupted; nothing was stored')));
+    const onKey = (text: string | undefined, key: Key) => {
+      if (key.name === 'return' || key.name === 'enter') return finish(() => resolve(value));
+      if (key.ctrl) {
+        if (key.name === 'c' || (key.name === 'd' && value === '')) return interrupted();
+        if (key.name === 'u' || key.name === 'w') value = '';
+        if (key.name === 'h') value = dropLast(value);
+        if (key.name === 'z') suspend();
+        return;
+      }
+      if (key.name === 'backspace') value = dropLast(value);
+      else if (!key.meta && text && !/[\x00-\x1f\x7f]/.test(text)) value += text;
+    };
+    const suspend = () => {
+      stdin.setRawMode(false);
+      process.once('SIGCONT', resume);
+      process.kill(process.pid, 'SIGTSTP');
+    };
+    readline.emitKeypressEvents(stdin);
+    stdin.on('keypress', onKey);
     stdin.resume();
+    prompt();
   });
+}
+
+function dropLast(text: string): string {
+  return [...text].slice(0, -1).join('');
 }

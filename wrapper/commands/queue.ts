@@ -1,11 +1,14 @@
-// `queue list|run|drop`: commands that were kept because nothing was left.
+// Implements `queue list|run|drop`.
 import { spawn } from 'node:child_process';
-import { EXIT, WrapError } from '../errors.ts';
-import { findOnPath, readInstalls } from '../install.ts';
-import { HERE_DOCUMENTS, WITH_PIPES } from '../pipes.ts';
-import { claim, drop, listQueue, type Queued, reclaim } from '../queue.ts';
-import type { Context } from '../run.ts';
-import type { Programs } from '../shim.ts';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Context } from '../context.ts';
+import { EXIT, say, WrapError } from '../errors.ts';
+import { claim, drop, Failure, type Queued, readQueue, reclaim } from '../manage/queue.ts';
+import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
+import type { Programs } from '../shims/shim.ts';
+import { readText } from '../store/files.ts';
+import { findOnPath, readInstalls } from '../store/installs.ts';
 import { emit, table, time } from './print.ts';
 
 interface Options {
@@ -14,33 +17,45 @@ interface Options {
 
 /** `queue list` */
 export function showQueue(options: Options, { paths }: Context): void {
-  const queue = listQueue(paths).map(({ stdin, ...entry }) => ({ ...entry, hasStdin: stdin !== undefined }));
+  const { entries, damaged } = readQueue(paths);
+  const queue = entries.map(({ stdin, ...entry }) => ({ ...entry, hasStdin: stdin !== undefined }));
   const rows = queue.map(entry => [
     entry.id,
     time(entry.at),
+    entry.failed ? `${WHY[entry.failed.why]} (exit ${entry.failed.exit ?? '-'}, tried ${entry.tries} ×)` : 'waiting',
     `${entry.cli} ${entry.args.join(' ')}`.slice(0, 60),
     entry.cwd,
   ]);
+  const broken = damaged.map(({ id, file, why }) => [id, '-', `damaged: ${why}`.slice(0, 60), '-', file]);
   emit(
     options.json,
-    { queue },
-    rows.length > 0 ? table([['ID', 'SINCE', 'COMMAND', 'DIRECTORY'], ...rows]) : 'the queue is empty',
+    { queue, damaged },
+    rows.length + broken.length > 0
+      ? table([['ID', 'SINCE', 'STATE', 'COMMAND', 'DIRECTORY'], ...rows, ...broken])
+      : 'the queue is empty',
   );
 }
 
+const WHY: Record<Failure, string> = {
+  limit: 'no account was left',
+  other: 'failed',
+  usage: 'the command line is wrong',
+  uncertain: 'may have been done',
+};
+
 /** `queue drop <id…>`, or `--all`. */
 export function dropQueued(ids: readonly string[], options: Options & { all?: boolean }, { paths }: Context): void {
-  const wanted = options.all ? listQueue(paths).map(entry => entry.id) : ids;
+  const { entries, damaged } = readQueue(paths);
+  const wanted = options.all ? [...entries, ...damaged].map(({ id }) => id) : ids;
   const dropped = wanted.filter(id => drop(paths, id));
-  const unknown = wanted.filter(id => !dropped.includes(id));
-  if (unknown.length > 0)
-    throw new WrapError('unknown-entry', EXIT.usage, `the queue has no ${unknown.join(', ')}`, {
-      hint: 'see `culvert-wrap queue list`',
-    });
+  rejectUnknown(wanted.filter(id => !dropped.includes(id)));
   emit(options.json, { dropped }, dropped.length > 0 ? `dropped ${dropped.join(', ')}` : 'the queue is empty');
 }
 
-/** `queue run [id…]`: in order, in their directories; stops at the first for which nothing is left still. */
+/**
+ * `queue run [id…]`: in order, in their directories. What succeeds is dropped, everything else stays. After a limit the
+ * other entries of that CLI are left for later. Without ids, what can't succeed or may have been done is left alone.
+ */
 export async function runQueue(
   ids: readonly string[],
   options: Options,
@@ -49,38 +64,76 @@ export async function runQueue(
 ): Promise<void> {
   const { paths } = context;
   reclaim(paths);
-  const wanted = listQueue(paths).filter(entry => ids.length === 0 || ids.includes(entry.id));
-  const results: { id: string; exit: number | null }[] = [];
+  const { entries, damaged } = readQueue(paths);
+  rejectUnknown(ids.filter(id => !entries.some(entry => entry.id === id)));
+  const wanted = entries.filter(entry => (ids.length > 0 ? ids.includes(entry.id) : isWorthRunning(entry)));
+  const results: { id: string; exit: number | null; kept: Failure | null }[] = [];
+  const exhausted = new Set<string>();
   for (const entry of wanted) {
-    const release = claim(paths, entry.id);
-    if (!release) continue;
-    const exit = await runEntry(entry, options, context, programs);
-    results.push({ id: entry.id, exit });
-    if (exit === EXIT.unavailable) {
-      release();
-      break;
+    if (exhausted.has(entry.cli)) continue;
+    const claimed = claim(paths, entry.id);
+    if (!claimed) continue;
+    const { exit, kept } = await runEntry(entry, options, context, programs);
+    results.push({ id: entry.id, exit, kept });
+    if (kept === null) {
+      drop(paths, entry.id);
+      continue;
     }
-    drop(paths, entry.id);
+    claimed.putBack({
+      ...entry,
+      tries: entry.tries + 1,
+      failed: { at: new Date(context.now()).toISOString(), exit, why: kept },
+    });
+    if (kept === 'limit') exhausted.add(entry.cli);
+    if (!options.json) say(`${entry.id} stays in the queue: ${WHY[kept]}`);
   }
-  const failed = results.filter(result => result.exit !== 0).length;
-  emit(options.json, { run: results, left: listQueue(paths).length }, '');
-  if (failed > 0) process.exitCode = EXIT.failure;
+  for (const { id, why } of damaged) if (!options.json) say(`${id} is damaged (${why}); drop it with \`queue drop\``);
+  const left = readQueue(paths);
+  emit(options.json, { run: results, left: left.entries.length, damaged: left.damaged.length }, '');
+  if (results.some(({ kept }) => kept !== null)) process.exitCode = EXIT.failure;
 }
 
-function runEntry(entry: Queued, options: Options, context: Context, programs: Programs): Promise<number | null> {
+function isWorthRunning({ failed }: Queued): boolean {
+  return failed === undefined || failed.why === 'limit' || failed.why === 'other';
+}
+
+function rejectUnknown(unknown: readonly string[]): void {
+  if (unknown.length === 0) return;
+  throw new WrapError('unknown-entry', EXIT.usage, `the queue has no ${unknown.join(', ')}`, {
+    hint: 'see `culvert-wrap queue list`',
+  });
+}
+
+async function runEntry(
+  entry: Queued,
+  options: Options,
+  context: Context,
+  programs: Programs,
+): Promise<{ exit: number | null; kept: Failure | null }> {
+  const report = path.join(context.paths.queue, `${entry.id}.report`);
   const original =
     readInstalls(context.paths)[entry.cli]?.original ?? findOnPath(entry.cli, context.env.PATH ?? '') ?? entry.cli;
   const shim = [programs.node, programs.bundle, 'shim', entry.cli, original, ...entry.args];
   const child = spawn('/bin/sh', ['-c', `exec "$@" ${HERE_DOCUMENTS}`, 'sh', ...shim], {
     cwd: entry.cwd,
-    env: { ...context.env, CULVERT_WRAP_SHIM: WITH_PIPES, CULVERT_WRAP_QUEUE: 'run' },
+    env: {
+      ...context.env,
+      CULVERT_WRAP_SHIM: WITH_PIPES,
+      CULVERT_WRAP_QUEUE: 'run',
+      CULVERT_WRAP_REPORT: report,
+    },
     // With --json, stdout is the report's.
     stdio: [entry.stdin === undefined ? 'ignore' : 'pipe', options.json ? 2 : 'inherit', 'inherit'],
   });
   child.stdin?.on('error', () => {});
   child.stdin?.end(Buffer.from(entry.stdin ?? '', 'base64'));
-  return new Promise(resolve => {
+  const exit = await new Promise<number | null>(resolve => {
     child.on('exit', code => resolve(code));
-    child.on('error', () => resolve(EXIT.unavailable));
+    // Its directory is gone, or there is no shell.
+    child.on('error', () => resolve(EXIT.noInput));
   });
+  const reported = Failure.safeParse(readText(report));
+  fs.rmSync(report, { force: true });
+  if (exit === 0) return { exit, kept: null };
+  return { exit, kept: reported.success ? reported.data : exit === EXIT.unavailable ? 'limit' : 'other' };
 }

@@ -1,12 +1,12 @@
 // `config`, `trust` and `audit`: what is configured, which directories may choose an account, and what has happened.
 import * as path from 'node:path';
-import { readAudit } from '../audit.ts';
-import { readConfig } from '../config.ts';
-import { distrust, readDirectoryFile, trust } from '../directory.ts';
+import type { Context } from '../context.ts';
 import { EXIT, WrapError } from '../errors.ts';
-import type { Context } from '../run.ts';
-import { describeSource } from '../secrets.ts';
-import { DIRECTORY_FILE } from '../upwards.ts';
+import { distrust, readDirectoryFile, trust } from '../manage/directory.ts';
+import { DIRECTORY_FILE } from '../run/find-up.ts';
+import { readAudit } from '../store/audit.ts';
+import { readConfig } from '../store/config.ts';
+import { describeSource } from '../store/secrets.ts';
 import { emit, table, time } from './print.ts';
 
 interface Options {
@@ -72,7 +72,7 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
     entry.cli,
     entry.command,
     entry.account ?? '-',
-    entry.class ? `${entry.outcome} (${entry.class})` : entry.outcome,
+    `${entry.class ? `${entry.outcome} (${entry.class})` : entry.outcome}${entry.degraded ? ', degraded' : ''}`,
     entry.ms === undefined ? '-' : `${entry.ms} ms`,
     entry.cost === undefined ? '-' : String(entry.cost),
   ]);

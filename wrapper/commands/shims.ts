@@ -1,32 +1,40 @@
-// `install` and `uninstall`.
-import { loadCatalog, providerOf } from '../catalog.ts';
-import { refreshPlans } from '../compile.ts';
-import { readConfig } from '../config.ts';
-import { WrapError } from '../errors.ts';
-import { findOnPath, install, readInstalls, uninstall } from '../install.ts';
-import type { Context } from '../run.ts';
-import type { Programs } from '../shim.ts';
+// Implements `install` and `uninstall`.
+import { statSync } from 'node:fs';
+import * as path from 'node:path';
+import { isatty } from 'node:tty';
+import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
+import type { Context } from '../context.ts';
+import { say, WrapError } from '../errors.ts';
+import { refreshPlans } from '../manage/compile.ts';
+import { install, uninstall } from '../shims/install.ts';
+import type { Programs } from '../shims/shim.ts';
+import { readConfig } from '../store/config.ts';
+import { findOnPath, readInstalls } from '../store/installs.ts';
 import { emit } from './print.ts';
+import { confirm } from './prompt.ts';
 
-/** `install [cli…]`: with no name, every CLI of the catalog that is on PATH. */
-export function installShims(
+/**
+ * `install [cli…]`: without a name, every CLI of the catalog that PATH finds in a directory of the user's own. At a
+ * terminal that is asked first. Those in system directories have to be named.
+ */
+export async function installShims(
   names: readonly string[],
   options: { json?: boolean; dir?: string; force?: boolean },
   context: Context,
   programs: Programs,
-): void {
+): Promise<void> {
   const { paths, env } = context;
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const search = env.PATH ?? '';
-  const present = Object.keys(catalog.providers).filter(cli => findOnPath(catalog.providers[cli]!.bin, search));
-  const wanted = names.length > 0 ? names : [...present, ...Object.keys(readInstalls(paths))];
+  const wanted = names.length > 0 ? names : await findInstallable(catalog, options, context);
   const results: { cli: string; change: string; bin: string; original: string }[] = [];
   const failures: WrapError[] = [];
   for (const cli of new Set(wanted)) {
     try {
-      const { bin, auth_command: authCommand } = providerOf(catalog, cli);
+      const { bin, auth_command: authCommand, package: npmPackage } = providerOf(catalog, cli);
       const { dir: directory, force } = options;
-      results.push({ cli, ...install({ cli, bin, authCommand, paths, programs, search, directory, force }) });
+      const result = install({ cli, bin, authCommand, npmPackage, paths, programs, search, directory, force });
+      results.push({ cli, ...result });
     } catch (error) {
       if (!(error instanceof WrapError)) throw error;
       failures.push(error);
@@ -38,7 +46,7 @@ export function installShims(
       context,
     );
   } catch (error) {
-    // The shims work without a plan; whoever broke the configuration is told.
+    // The shims work without a plan.
     if (!(error instanceof WrapError)) throw error;
     process.stderr.write(`culvert-wrap: ${error.message}\n`);
   }
@@ -52,11 +60,7 @@ export function installShims(
   const text = results.map(({ cli, change, bin }) => `${cli}: ${CHANGES[change as keyof typeof CHANGES]} ${bin}`);
   const failed = failures.map(({ code, message, hint }) => ({ code, message, hint }));
   if (failures.length > 0 && results.length === 0) throw failures[0];
-  emit(
-    options.json,
-    { installed: results, failed },
-    text.length > 0 ? text.join('\n') : 'no CLI of the catalog is on PATH',
-  );
+  emit(options.json, { installed: results, failed }, text.length > 0 ? text.join('\n') : 'nothing was installed');
   // The others are in place; the first failure decides the exit status.
   for (const { message } of failed) process.stderr.write(`culvert-wrap: ${message}\n`);
   if (failures[0]) process.exitCode = failures[0].exit;
@@ -69,7 +73,33 @@ const CHANGES = {
   unchanged: 'is installed already:',
 };
 
-/** `uninstall [cli…]`: with no name, all of them. Accounts stay. */
+/** What `install` without names is for. */
+async function findInstallable(
+  catalog: Catalog,
+  options: { json?: boolean },
+  { paths, env }: Context,
+): Promise<string[]> {
+  const installed = Object.keys(readInstalls(paths));
+  const uid = process.getuid?.();
+  const found = Object.entries(catalog.providers).flatMap(([cli, { bin }]) => {
+    const file = findOnPath(bin, env.PATH ?? '');
+    return file && !installed.includes(cli) ? [{ cli, file }] : [];
+  });
+  const isOwn = (file: string) => statSync(path.dirname(file)).uid === uid && !SYSTEM_DIRECTORY.test(file);
+  const own = found.filter(({ file }) => isOwn(file));
+  for (const { cli, file } of found.filter(each => !own.includes(each))) {
+    say(`${cli}: ${file} is in a system directory and left alone; \`culvert-wrap install ${cli}\` wraps it`);
+  }
+  if (own.length > 0 && isatty(0) && isatty(2) && !options.json) {
+    say(`this puts shims in place of ${own.map(({ file }) => file).join(', ')}`);
+    if (!(await confirm('Go on? [y/N] '))) return installed;
+  }
+  return [...own.map(({ cli }) => cli), ...installed];
+}
+
+const SYSTEM_DIRECTORY = /^\/(?:usr\/)?s?bin\//;
+
+/** `uninstall [cli…]`: without a name, all of them. Accounts stay. */
 export function uninstallShims(names: readonly string[], options: { json?: boolean }, context: Context): void {
   const wanted = names.length > 0 ? names : Object.keys(readInstalls(context.paths));
   const results = wanted.map(cli => ({
@@ -83,7 +113,10 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
       return `${cli}: ${bin} is not the shim any more and was left alone${kept ? `; the original is kept at ${kept}` : ''}`;
     return `${cli}: ${change === 'restored' ? 'restored' : 'removed'} ${bin}`;
   });
-  if (accounts > 0) lines.push(`${accounts} account${accounts === 1 ? '' : 's'} stay in ${context.paths.config}`);
+  if (accounts > 0)
+    lines.push(
+      `${accounts} ${accounts === 1 ? 'account stays' : 'accounts stay'} in ${context.paths.config}; \`culvert-wrap accounts remove\` removes them`,
+    );
   emit(options.json, { uninstalled: results }, lines.join('\n'));
 }
 

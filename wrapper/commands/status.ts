@@ -1,21 +1,65 @@
-// `status [cli]`: what each account has left, and the total.
-import { readConfig } from '../config.ts';
-import { EXIT, WrapError } from '../errors.ts';
-import { readInstalls } from '../install.ts';
-import { loadPlan } from '../plan.ts';
-import { refreshUsage } from '../refresh.ts';
-import { type Context, say } from '../run.ts';
-import { shimOf } from '../shim.ts';
-import { readState } from '../state.ts';
-import { describeAccounts } from './auth.ts';
+// Implements `status [cli]`: what each account has left, whether enough of them can be used, and what is queued.
+import type { Context } from '../context.ts';
+import { EXIT, say, WrapError } from '../errors.ts';
+import { readQueue } from '../manage/queue.ts';
+import { refreshUsage } from '../manage/refresh.ts';
+import { readLocal } from '../pool/local.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import { readConfig } from '../store/config.ts';
+import { type AccountReport, describeAccounts, isUsable, sharedWith, type Total, totalOf } from '../store/describe.ts';
+import { formatDuration, parseDuration } from '../store/duration.ts';
+import { readInstalls, shimOf } from '../store/installs.ts';
+import { readState } from '../store/state.ts';
 import { emit, number, restingText, table, time } from './print.ts';
 
+export interface StatusOptions {
+  json?: boolean;
+  /** Repeat until interrupted; a duration. */
+  watch?: string | true;
+  /** Exit 3 when a CLI has too few usable accounts, too little left, or damaged queue entries. */
+  check?: boolean;
+}
+
+interface Row extends Omit<AccountReport, 'sources'> {
+  usable: boolean;
+  /** Names of the accounts with the same quota. */
+  shared: string[];
+  problem: string | null;
+}
+
+interface Report {
+  cli: string;
+  accounts: Row[];
+  total: Total;
+  usable: number;
+  /** Why `--check` fails, if it does. */
+  problems: string[];
+}
+
+/** Exit status of `--check` when something is low. */
+const LOW = 3;
+
 /** Asks the providers (within their limits) and prints a table per CLI. */
-export async function status(cli: string | undefined, options: { json?: boolean }, context: Context): Promise<void> {
+export async function status(cli: string | undefined, options: StatusOptions, context: Context): Promise<void> {
+  if (options.watch === undefined) return printStatus(cli, options, context);
+  const every = parseDuration(options.watch === true ? '30s' : options.watch);
+  for (;;) {
+    if (process.stdout.isTTY && !options.json) process.stdout.write('\x1b[H\x1b[2J');
+    await printStatus(cli, options, context, true);
+    await new Promise(resolve => setTimeout(resolve, Math.max(1_000, every)));
+  }
+}
+
+async function printStatus(
+  cli: string | undefined,
+  options: StatusOptions,
+  context: Context,
+  oneLine = false,
+): Promise<void> {
   const config = readConfig(context.paths.config);
   const installs = readInstalls(context.paths);
   const clis = cli ? [cli] : [...new Set([...config.accounts.map(account => account.cli), ...Object.keys(installs)])];
-  const reports = [];
+  const reports: Report[] = [];
   for (const name of clis) reports.push(await reportOf(name, context));
   if (cli && reports[0]?.accounts.length === 0 && !installs[cli]) {
     throw new WrapError('not-installed', EXIT.usage, `${cli} has neither a shim nor an account`, {
@@ -28,29 +72,68 @@ export async function status(cli: string | undefined, options: { json?: boolean 
       say(`${name}: ${bin} is not the shim any more, so no account is used; run \`culvert-wrap install ${name}\``);
     }
   }
-  const text = reports.map(report => describe(report, reports.length > 1)).join('\n\n') || 'nothing is installed';
-  emit(options.json, cli ? reports[0]! : { clis: reports }, text);
+  const { entries, damaged } = readQueue(context.paths);
+  const queue = { waiting: entries.length, damaged: damaged.length };
+  const problems = [
+    ...reports.flatMap(report => report.problems),
+    ...(queue.damaged > 0 ? [`${queue.damaged} queued commands are damaged`] : []),
+  ];
+  const pool = config.pool ? degradation(context) : null;
+  const text = [
+    reports.map(report => describe(report, reports.length > 1)).join('\n\n') || 'nothing is installed',
+    ...(queue.waiting + queue.damaged > 0 ? [`queue: ${queue.waiting} waiting, ${queue.damaged} damaged`] : []),
+    ...(pool?.degradedSince
+      ? [`pool: degraded since ${time(pool.degradedSince)}; see \`culvert-wrap pool status\``]
+      : []),
+    ...(options.check ? problems.map(problem => `LOW: ${problem}`) : []),
+  ].join('\n');
+  const healthy = problems.length === 0;
+  const data = cli ? { ...reports[0]!, queue, pool, healthy } : { clis: reports, queue, pool, healthy, problems };
+  if (options.json && oneLine) process.stdout.write(`${JSON.stringify({ ok: true, ...data })}\n`);
+  else emit(options.json, data, text);
+  if (options.check && !healthy) process.exitCode = LOW;
 }
 
-async function reportOf(cli: string, context: Context) {
+/** What this machine knows of its pool without asking the store. */
+function degradation({ paths }: Context): { degradedSince: string | null; degradedRuns: number } {
+  const { degradedSince, degradedRuns } = readLocal(paths);
+  return { degradedSince: degradedSince === undefined ? null : new Date(degradedSince).toISOString(), degradedRuns };
+}
+
+async function reportOf(cli: string, context: Context): Promise<Report> {
+  const { paths, now } = context;
   const plan = await loadPlan(cli, context);
-  const state = readState(context.paths, cli);
+  const state = readState(paths, cli);
   const problems = await refreshUsage(plan, state, context);
-  const accounts = describeAccounts(cli, context).map(({ sources: _, ...account }) => {
-    const { remaining = null, limit = null, used = null, resets = null } = state.remaining[account.name] ?? {};
-    return { ...account, remaining, limit, used, resets, problem: problems[account.name] ?? null };
-  });
-  const sum = (key: 'remaining' | 'limit' | 'used') => {
-    const numbers = accounts
-      .filter(row => row.enabled)
-      .map(row => row[key])
-      .filter(value => value !== null);
-    return numbers.length === 0 ? null : numbers.reduce((total, value) => total + value, 0);
+  const described = describeAccounts(plan.accounts, state, now());
+  const accounts = described.map(
+    ({ sources: _, ...account }): Row => ({
+      ...account,
+      usable: isUsable(account),
+      shared: sharedWith(account, described),
+      problem: problems[account.name] ?? null,
+    }),
+  );
+  const total = totalOf(accounts);
+  const usable = accounts.filter(account => account.usable).length;
+  const { min_usable: least, warn_below: below } = plan.capacity;
+  return {
+    cli,
+    accounts,
+    total,
+    usable,
+    problems: [
+      ...(accounts.length > 0 && usable < least
+        ? [`${cli}: ${usable} of ${accounts.length} accounts can be used`]
+        : []),
+      ...(below !== undefined && total.remaining !== null && total.remaining < below
+        ? [`${cli}: ${total.remaining} left, below ${below}`]
+        : []),
+    ],
   };
-  return { cli, accounts, total: { remaining: sum('remaining'), limit: sum('limit'), used: sum('used') } };
 }
 
-function describe(report: Awaited<ReturnType<typeof reportOf>>, named: boolean): string {
+function describe(report: Report, named: boolean): string {
   const heading = named ? `${report.cli}\n` : '';
   if (report.accounts.length === 0) return `${heading}${report.cli} has no accounts; the original runs unchanged`;
   const rows = report.accounts.map(row => [
@@ -58,9 +141,23 @@ function describe(report: Awaited<ReturnType<typeof reportOf>>, named: boolean):
     row.name,
     number(row.remaining),
     number(row.limit),
-    time(row.resets),
-    row.enabled ? (row.problem ?? (row.resting ? `resting ${restingText(row.resting)}` : 'ready')) : 'disabled',
+    resetText(row.resets),
+    stateText(row),
   ]);
   const total = ['', 'total', number(report.total.remaining), number(report.total.limit), '', ''];
   return heading + table([['', 'ACCOUNT', 'REMAINING', 'LIMIT', 'RESETS', 'STATE'], ...rows, total]);
+}
+
+function stateText(row: Row): string {
+  const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
+  if (!row.enabled) return `disabled${shared}`;
+  if (row.problem) return row.problem + shared;
+  if (row.resting) return `resting ${restingText(row.resting)}${shared}`;
+  const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
+  const forecast = left > 0 ? `, at this rate empty in ${formatDuration(left)}` : '';
+  return (row.remaining === 0 ? 'nothing left' : 'ready') + forecast + shared;
+}
+
+function resetText(resets: string | null): string {
+  return resets !== null && Date.parse(resets) < Date.now() ? `${time(resets)} (past)` : time(resets);
 }

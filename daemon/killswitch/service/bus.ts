@@ -1,11 +1,20 @@
-// The root service on the system bus: who may call how often, with what, and what is answered.
+// Answers calls on the system bus: checks arguments, asks polkit, and runs the switch.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { createLimit } from '../limit.ts';
+import { type Action, ALL_ACTIONS } from '../permission.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
-import { checkEndpoints, checkSeconds, type EndpointTuple } from '../request.ts';
-import { type Switch, SwitchError } from '../switch.ts';
-import { type Action, mayCall, userOf } from './callers.ts';
+import {
+  checkConfirmSeconds,
+  checkEndpoints,
+  checkSeconds,
+  type EndpointTuple,
+  MAX_ENDPOINTS,
+  tooManyEndpoints,
+} from '../request.ts';
+import { type Caller, type Switch, SwitchError } from '../switch.ts';
+import { N_ } from '../wording.ts';
+import { mayCall } from './authorization.ts';
+import type { Gate } from './gate.ts';
 
 const XML = `<node><interface name="${BUS_NAME}">
   <method name="Enable">
@@ -14,6 +23,22 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="state" type="s" direction="out"/>
   </method>
   <method name="Disable"><arg name="state" type="s" direction="out"/></method>
+  <method name="TryEnable">
+    <arg name="allowLan" type="b" direction="in"/>
+    <arg name="endpoints" type="a(ssaq)" direction="in"/>
+    <arg name="seconds" type="u" direction="in"/>
+    <arg name="state" type="s" direction="out"/>
+  </method>
+  <method name="TryDisable">
+    <arg name="seconds" type="u" direction="in"/>
+    <arg name="state" type="s" direction="out"/>
+  </method>
+  <method name="Confirm"><arg name="state" type="s" direction="out"/></method>
+  <method name="Revert"><arg name="state" type="s" direction="out"/></method>
+  <method name="SetEndpoints">
+    <arg name="endpoints" type="a(ssaq)" direction="in"/>
+    <arg name="state" type="s" direction="out"/>
+  </method>
   <method name="Pause">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="state" type="s" direction="out"/>
@@ -22,37 +47,33 @@ const XML = `<node><interface name="${BUS_NAME}">
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
 
-/** Calls at once and per second, of one user other than root. */
-const LIMIT = { burst: 40, perSecond: 5 };
 /** Of one user, questions to polkit that may be open. */
 const MOST_ASKING = 4;
 
 interface Call {
   /** What must be allowed; null: anybody may. */
   action: Action | null;
-  run(): Promise<Report>;
+  run(caller: Caller): Promise<Report>;
 }
 
 /**
  * Answers on the bus from now on.
  * @param touched called at the begin and end of each call, with how many are under way
  */
-export function serve(bus: Gio.DBusConnection, control: Switch, touched: (underWay: number) => void) {
-  const limit = createLimit(LIMIT.burst, LIMIT.perSecond);
+export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay: number) => void) {
   const asking = new Map<number, number>();
   let underWay = 0;
 
   /** @param prepare checks the arguments. @throws SwitchError InvalidArgument */
-  async function answer(invocation: Gio.DBusMethodInvocation, prepare: () => Call): Promise<void> {
+  async function answer(invocation: Gio.DBusMethodInvocation, prepare: (uid: number) => Call): Promise<void> {
     touched(++underWay);
     try {
       const sender = invocation.get_sender()!;
-      const uid = await userOf(bus, sender);
-      if (uid !== 0 && !limit.take(uid, GLib.get_monotonic_time() / 1e6))
-        throw new SwitchError('LimitsExceeded', 'Too many calls. Try again in some seconds.');
-      const { action, run } = prepare();
+      const uid = userOf(sender);
+      const { action, run } = prepare(uid);
       if (action) await allow(invocation, { sender, uid }, action);
-      invocation.return_value(new GLib.Variant('(s)', [JSON.stringify(await run())]));
+      const granted = uid === 0 ? ALL_ACTIONS : action ? [action] : [];
+      invocation.return_value(new GLib.Variant('(s)', [JSON.stringify(await run({ uid, granted }))]));
     } catch (error) {
       const { code, message } = error instanceof SwitchError ? error : new SwitchError('Failed', String(error));
       // the code leads the message too: busctl prints only that
@@ -68,13 +89,14 @@ export function serve(bus: Gio.DBusConnection, control: Switch, touched: (underW
     action: Action,
   ): Promise<void> {
     const open = asking.get(uid) ?? 0;
-    if (open >= MOST_ASKING) throw new SwitchError('LimitsExceeded', 'Other calls of this user wait for permission.');
+    if (open >= MOST_ASKING)
+      throw new SwitchError('LimitsExceeded', N_('Other calls of this user wait for permission.'));
     asking.set(uid, open + 1);
     try {
       const flags = invocation.get_message().get_flags();
       const interactive = (flags & Gio.DBusMessageFlags.ALLOW_INTERACTIVE_AUTHORIZATION) !== 0;
       if (!(await mayCall(bus, { sender, uid, interactive }, action)))
-        throw new SwitchError('Denied', 'This needs the permission of an administrator.');
+        throw new SwitchError('Denied', N_('This needs the permission of an administrator.'));
     } finally {
       const left = asking.get(uid)! - 1;
       if (left) asking.set(uid, left);
@@ -82,29 +104,68 @@ export function serve(bus: Gio.DBusConnection, control: Switch, touched: (underW
     }
   }
 
-  const exported = Gio.DBusExportedObject.wrapJSObject(XML, {
-    EnableAsync: ([allowLan, tuples]: [boolean, EndpointTuple[]], invocation: Gio.DBusMethodInvocation) =>
-      answer(invocation, () => {
+  /** What a method does. Arguments are unpacked here, once it is known that they are not too many. */
+  function prepare(uid: number, method: string, parameters: GLib.Variant): Call {
+    const unpacked = () => parameters.recursiveUnpack();
+    switch (method) {
+      case 'Enable':
+      case 'TryEnable': {
+        checkCount(parameters.get_child_value(1));
+        const [allowLan, tuples, seconds] = unpacked() as [boolean, EndpointTuple[], number?];
+        const wanted = { allowLan, endpoints: valid(checkEndpoints(tuples)) };
+        const action = control.permissionFor(wanted);
+        if (seconds === undefined) return { action, run: ({ granted }) => control.enable(wanted, granted) };
+        valid(checkConfirmSeconds(seconds));
+        return { action, run: caller => control.try(wanted, seconds, caller) };
+      }
+      case 'Disable':
+        return { action: 'org.culvert.killswitch.disable', run: control.disable };
+      case 'TryDisable': {
+        const [seconds] = unpacked() as [number];
+        valid(checkConfirmSeconds(seconds));
+        return { action: 'org.culvert.killswitch.disable', run: caller => control.try(null, seconds, caller) };
+      }
+      case 'Confirm':
+        return { action: control.permissionToDecide(uid), run: control.confirm };
+      case 'Revert':
+        return { action: control.permissionToDecide(uid), run: control.revert };
+      case 'SetEndpoints': {
+        checkCount(parameters.get_child_value(0));
+        const [tuples] = unpacked() as [EndpointTuple[]];
         const endpoints = valid(checkEndpoints(tuples));
-        const wanted = { allowLan, endpoints };
-        const action = control.loosens(wanted) ? 'org.culvert.killswitch.disable' : 'org.culvert.killswitch.enable';
-        return { action, run: () => control.enable(wanted) };
-      }),
-    DisableAsync: (_: [], invocation: Gio.DBusMethodInvocation) =>
-      answer(invocation, () => ({ action: 'org.culvert.killswitch.disable', run: control.disable })),
-    PauseAsync: ([word]: [number], invocation: Gio.DBusMethodInvocation) =>
-      answer(invocation, () => {
-        const seconds = valid(checkSeconds(word));
+        const action = control.permissionForEndpoints(endpoints);
+        return { action, run: ({ granted }) => control.setEndpoints(endpoints, granted) };
+      }
+      case 'Pause': {
+        const seconds = valid(checkSeconds((unpacked() as [number])[0]));
         const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.pause';
         return { action, run: () => control.pause(seconds) };
-      }),
-    StatusAsync: (_: [], invocation: Gio.DBusMethodInvocation) =>
-      answer(invocation, () => ({ action: null, run: control.check })),
-  });
-  exported.export(bus, OBJECT_PATH);
+      }
+      default:
+        return { action: null, run: control.check };
+    }
+  }
+
+  const description = Gio.DBusNodeInfo.new_for_xml(XML).lookup_interface(BUS_NAME);
+  bus.register_object(
+    OBJECT_PATH,
+    description!,
+    // not by GJS's wrapper, which unpacks every argument before it calls anything
+    (_bus, _sender, _path, _interface, method, parameters, invocation) =>
+      void answer(invocation, uid => prepare(uid, method, parameters)),
+    null,
+    null,
+  );
   return {
-    changed: (report: Report) => exported.emit_signal('Changed', new GLib.Variant('(s)', [JSON.stringify(report)])),
+    changed: (report: Report) =>
+      bus.emit_signal(null, OBJECT_PATH, BUS_NAME, 'Changed', new GLib.Variant('(s)', [JSON.stringify(report)])),
   };
+}
+
+/** Before anything is unpacked. @throws SwitchError InvalidArgument */
+function checkCount(endpoints: GLib.Variant): void {
+  const count = endpoints.n_children();
+  if (count > MAX_ENDPOINTS) throw new SwitchError('InvalidArgument', tooManyEndpoints(count));
 }
 
 function valid<T>(checked: T | string): T {

@@ -1,91 +1,81 @@
-// Who calls, and whether they may: the bus knows the connection's user, polkit decides for that very connection.
+// Finds out which user a caller on the system bus is, and holds its messages until then.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import type { Header } from '../bus-frames.ts';
 
-export type Action =
-  | 'org.culvert.killswitch.enable'
-  | 'org.culvert.killswitch.disable'
-  | 'org.culvert.killswitch.pause';
+/** Callers that are remembered; a unique name is never given twice. */
+const MAX_CALLERS = 1024;
+/** Callers whose user the bus has yet to report. */
+const MAX_UNKNOWN = 256;
+/** Messages that are held of one such caller. */
+const MAX_HELD = 4;
+const REPLY_MS = 5_000;
 
-/** A person may look for a password that long. */
-const ANSWER_MS = 120_000;
-const ALLOW_USER_INTERACTION = 1;
+/** A message of a caller. */
+export interface Message {
+  bytes: Uint8Array;
+  header: Header;
+}
 
-/** The user of a connection. @throws GLib.Error when it has gone */
-export async function userOf(bus: Gio.DBusConnection, sender: string): Promise<number> {
-  const reply = await call(bus, {
-    name: 'org.freedesktop.DBus',
-    path: '/org/freedesktop/DBus',
-    method: 'org.freedesktop.DBus.GetConnectionUnixUser',
-    body: new GLib.Variant('(s)', [sender]),
-    reply: '(u)',
-    ms: 5_000,
-  });
-  return (reply as [number])[0];
+export interface Callers {
+  /** null while the bus has not reported it. */
+  userOf(sender: string): number | null;
+  /** Passes the message on once its user is known. @returns false where too many wait */
+  hold(message: Message): boolean;
 }
 
 /**
- * Asks polkit. Where there is none, root alone may.
- * @param interactive whether the caller allowed that a person is asked
+ * @param bus the connection to ask on; it is only needed once messages come
+ * @param known called with each held message when its user is known
  */
-export async function mayCall(
-  bus: Gio.DBusConnection,
-  caller: { sender: string; uid: number; interactive: boolean },
-  action: Action,
-): Promise<boolean> {
-  if (caller.uid === 0) return true;
-  const subject: [string, Record<string, GLib.Variant>] = [
-    'system-bus-name',
-    { name: new GLib.Variant('s', caller.sender) },
-  ];
-  const flags = caller.interactive ? ALLOW_USER_INTERACTION : 0;
-  try {
-    const reply = await call(bus, {
-      name: 'org.freedesktop.PolicyKit1',
-      path: '/org/freedesktop/PolicyKit1/Authority',
-      method: 'org.freedesktop.PolicyKit1.Authority.CheckAuthorization',
-      body: new GLib.Variant('((sa{sv})sa{ss}us)', [subject, action, {}, flags, '']),
-      reply: '((bba{ss}))',
-      ms: ANSWER_MS,
-    });
-    return (reply as [[boolean, boolean, unknown]])[0][0] === true;
-  } catch {
-    return false; // no polkit, no answer in time, or the caller has gone
+export function createCallers(bus: () => Gio.DBusConnection, known: (uid: number, message: Message) => void): Callers {
+  const callers = new Map<string, number>();
+  const unknown = new Map<string, Message[]>();
+
+  function identified(sender: string, uid: number | null): void {
+    const messages = unknown.get(sender) ?? [];
+    unknown.delete(sender);
+    if (uid === null) return; // it has gone
+    if (callers.size >= MAX_CALLERS) callers.delete(callers.keys().next().value!);
+    callers.set(sender, uid);
+    for (const message of messages) known(uid, message);
   }
+
+  return {
+    userOf: sender => callers.get(sender) ?? null,
+    hold({ bytes, header }) {
+      const held = unknown.get(header.sender);
+      if (unknown.size >= MAX_UNKNOWN || (held && held.length >= MAX_HELD)) return false;
+      const message = { bytes: bytes.slice(), header };
+      if (held) held.push(message);
+      else {
+        unknown.set(header.sender, [message]);
+        askUser(bus(), header.sender, uid => identified(header.sender, uid));
+      }
+      return true;
+    },
+  };
 }
 
-interface Call {
-  name: string;
-  path: string;
-  /** Interface and member. */
-  method: string;
-  body: GLib.Variant | null;
-  /** Type of the reply. */
-  reply: string | null;
-  ms: number;
-}
-
-/** One call on the bus. @throws GLib.Error */
-export function call(bus: Gio.DBusConnection, { name, path, method, body, reply, ms }: Call): Promise<unknown> {
-  const at = method.lastIndexOf('.');
-  return new Promise((resolve, reject) => {
-    bus.call(
-      name,
-      path,
-      method.slice(0, at),
-      method.slice(at + 1),
-      body,
-      reply ? new GLib.VariantType(reply) : null,
-      Gio.DBusCallFlags.NONE,
-      ms,
-      null,
-      (_, result) => {
-        try {
-          resolve(bus.call_finish(result).recursiveUnpack());
-        } catch (error) {
-          reject(error);
-        }
-      },
-    );
-  });
+/** Asks the bus for the user of a caller: null where it has gone. */
+function askUser(bus: Gio.DBusConnection, sender: string, done: (uid: number | null) => void): void {
+  bus.call(
+    'org.freedesktop.DBus',
+    '/org/freedesktop/DBus',
+    'org.freedesktop.DBus',
+    'GetConnectionUnixUser',
+    new GLib.Variant('(s)', [sender]),
+    new GLib.VariantType('(u)'),
+    Gio.DBusCallFlags.NONE,
+    REPLY_MS,
+    null,
+    (_, result) => {
+      try {
+        const [uid] = bus.call_finish(result).recursiveUnpack() as [number];
+        done(uid);
+      } catch {
+        done(null);
+      }
+    },
+  );
 }

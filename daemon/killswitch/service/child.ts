@@ -1,4 +1,4 @@
-// A child process of the root service that is spoken with line by line.
+// Runs a child process of the root service and reads its output line by line.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 
@@ -8,6 +8,8 @@ export interface Child {
   write(text: string): void;
   kill(): void;
 }
+
+const PIECE_BYTES = 64 << 10;
 
 /**
  * Starts a program with a fixed environment, so that nothing of a caller's reaches it.
@@ -20,19 +22,25 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
   const launcher = new Gio.SubprocessLauncher({ flags: STDIN_PIPE | STDOUT_PIPE | STDERR_MERGE });
   launcher.set_environ(['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C']);
   const process = launcher.spawnv([...argv]);
-  const output = new Gio.DataInputStream({ base_stream: process.get_stdout_pipe()! });
+  // whole pieces, not lines: a flush makes the monitor print a hundred of them, and each read is a turn of the loop
+  const output = Gio.BufferedInputStream.new_sized(process.get_stdout_pipe()!, PIECE_BYTES);
   const decoder = new TextDecoder();
-
+  let rest = '';
   const next = () =>
-    output.read_line_async(GLib.PRIORITY_HIGH, null, (_, result) => {
-      let bytes: Uint8Array | null = null;
+    output.fill_async(PIECE_BYTES, GLib.PRIORITY_HIGH, null, (_, result) => {
+      let size = 0;
       try {
-        [bytes] = output.read_line_finish(result);
+        size = output.fill_finish(result);
       } catch {
         // as an end
       }
-      if (!bytes) return ended();
-      heard(decoder.decode(bytes));
+      if (size <= 0) return ended();
+      const bytes = output.peek_buffer();
+      output.skip(bytes.length, null);
+      // nft prints ASCII, but for comments of other programs' rules, which are not parsed
+      const lines = (rest + decoder.decode(bytes)).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) heard(line);
       next();
     });
   next();
@@ -43,7 +51,7 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
       try {
         process.get_stdin_pipe()!.write_all(new TextEncoder().encode(text), null);
       } catch {
-        process.force_exit(); // it closed its input; the end of its output tells the rest
+        process.force_exit(); // it closed its input; the end of its output follows
       }
     },
     kill: () => process.force_exit(),

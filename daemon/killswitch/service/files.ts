@@ -1,7 +1,7 @@
-// What the root service keeps: its wish and its pause in a directory of its own, and the state that everyone may read.
+// Files of the root service: rules and pause in a directory that only root can read, and the published state.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { FileName, Files } from '../switch.ts';
+import type { FileName, Files } from '../edges.ts';
 
 const MOST_BYTES = 1 << 20;
 

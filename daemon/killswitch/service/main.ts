@@ -2,16 +2,17 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
-import { shippedEndpoints } from '../endpoints.ts';
 import { BUS_NAME, type Published, type Report, STATE_FILE } from '../report.ts';
-import { render } from '../rules.ts';
+import { shippedEndpoints } from '../rules/endpoints.ts';
+import { render } from '../rules/rules.ts';
 import { createSwitch } from '../switch.ts';
 import { serve } from './bus.ts';
 import { createFiles, readText, replaceFile } from './files.ts';
+import { openGate } from './gate.ts';
 import { createKernel } from './nft.ts';
 import { createTimer } from './timer.ts';
 
-/** With nothing to guard and nobody calling, this long. */
+/** Exit after this long without calls while the kill switch is off. */
 const IDLE_MS = 30_000;
 const FALLBACK = { allowLan: false, endpoints: shippedEndpoints() };
 
@@ -32,7 +33,11 @@ else {
 }
 
 async function run(loop: GLib.MainLoop): Promise<void> {
-  const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
+  const gate = await openGate(why => {
+    printerr(`culvert-killswitch: the connection to the system bus has ended: ${why}`);
+    system.exit(1); // the rules stay, and systemd starts it again
+  });
+  const { bus } = gate;
   const files = createFiles(options['--state']);
   const stateFile = GLib.build_filenamev([options['--run'], STATE_FILE]);
   const self = { pid: Number(GLib.file_read_link('/proc/self')), startTime: startTimeOf(readText('/proc/self/stat')) };
@@ -45,7 +50,7 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
   };
   const control = createSwitch({
-    kernel: createKernel(options['--nft'], foreign => void (foreign ? control.mend() : control.check())),
+    kernel: createKernel(options['--nft'], foreign => void (foreign ? control.repair() : control.check())),
     files,
     clock: {
       bootId: readProc('/proc/sys/kernel/random/boot_id').trim(),
@@ -57,7 +62,8 @@ async function run(loop: GLib.MainLoop): Promise<void> {
       alarm = seconds === null ? null : setTimeout(ring, Math.ceil(seconds * 1000));
     },
     ...createTimer(bus),
-    bootGuard: () => guarded(options['--guard-links'].split(':')),
+    bootGuard: () =>
+      GLib.file_test(options['--nft'], GLib.FileTest.IS_EXECUTABLE) && guarded(options['--guard-links'].split(':')),
     publish(report) {
       if (JSON.stringify(report) === JSON.stringify(last)) return;
       last = report;
@@ -77,13 +83,13 @@ async function run(loop: GLib.MainLoop): Promise<void> {
   const leave = () => {
     if (control.idle()) end();
   };
-  /** The rules stay. Who follows the state is told that nobody measures them any more. */
+  /** Leaves the rules in place, and marks the published state as no longer measured. */
   const end = () => {
     if (control.idle() && last) write(last, { pid: null, startTime: null });
     else GLib.unlink(stateFile);
     loop.quit();
   };
-  const server = serve(bus, control, rest);
+  const server = serve(gate, control, rest);
   // timers stand still in a suspended machine, a pause does not
   bus.signal_subscribe(
     'org.freedesktop.login1',
@@ -99,7 +105,7 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     return GLib.SOURCE_REMOVE;
   });
 
-  await control.start(); // before the name, so that whoever is first finds the rules in force
+  await control.start(); // before the name, so that the first caller finds the rules in force
   Gio.bus_own_name_on_connection(bus, BUS_NAME, Gio.BusNameOwnerFlags.NONE, null, () => {
     printerr(`culvert-killswitch: ${BUS_NAME} belongs to another process`);
     system.exit(1);

@@ -1,7 +1,8 @@
-// A pause's second watch: a timer of systemd that loads the stored rules, should this process not live to do it.
+// Ends a pause through a systemd timer that loads the stored rules, in case this process dies before.
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { call } from './callers.ts';
+import { message, WordedError } from '../wording.ts';
+import { call } from './authorization.ts';
 
 /** A timer starts the service of its own name, here an instance of the installed template. */
 const TEMPLATE = 'culvert-killswitch-resume@';
@@ -40,7 +41,9 @@ export function createTimer(bus: Gio.DBusConnection) {
       try {
         await systemd('StartTransientUnit', new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'replace', properties, []]));
       } catch (error) {
-        throw new Error(`systemd did not take the timer that ends the pause: ${(error as Error).message}`);
+        throw new WordedError(
+          message('systemd did not take the timer that ends the pause: %s', (error as Error).message),
+        );
       }
       if (before) {
         armed = before;

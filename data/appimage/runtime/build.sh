@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 (
   cd "$here" # no path of the build's in the file
   gcc -std=c11 -Os -Wall -Wextra -Werror -static -s -ffunction-sections -fdata-sections -Wl,--gc-sections,--build-id=none,--no-warnings \
-    -D_FILE_OFFSET_BITS=64 -DVERSION="\"$version\"" -I/usr/include/squashfuse -o "$work/runtime" \
+    -D_FILE_OFFSET_BITS=64 -DVERSION="\"$version\"" -I/usr/include/squashfuse -I/usr/include/fuse3 -o "$work/runtime" \
     main.c mount.c extract.c users.c -lsquashfuse_ll -lsquashfuse -lfuse3 -lzstd -lz -lpthread
 )
 { printf '%s' "$information"; head -c $((1024 - ${#information})) /dev/zero; } >"$work/information"

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { applicationDirectories, createCatalog } from '../../../daemon/apps/catalog.ts';
-import { type Entry, text } from '../../../daemon/apps/entry.ts';
-import { until } from '../warp/fakes.ts';
+import { type Entry, text } from '../../../daemon/apps/desktop-entry.ts';
+import { until } from '../../support/until.ts';
 
 function createPlace(t: test.TestContext, ...roots: string[]) {
   const place = mkdtempSync(join(tmpdir(), 'culvert-apps-'));
@@ -82,7 +82,7 @@ test('a broken entry hides the same id of later directories, and is described as
   assert.deepEqual(await names(), { 'a.desktop': null });
 });
 
-test('links to files count, and links out of the directory, in circles, and to what is no file do not hold it up', async t => {
+test('follows links to files, and survives links out of the directory, in circles, and to special files', async t => {
   const { place, write, names } = createPlace(t, 'apps');
   write('elsewhere/real.desktop', 'linked');
   write('apps/own.desktop', 'own');

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { until } from '../warp/fakes.ts';
-import { createDesktop } from './desktop.ts';
+import { createDesktop } from '../../support/daemon/desktop-files.ts';
+import { until } from '../../support/until.ts';
 
 type Desktop = Awaited<ReturnType<typeof createDesktop>>;
 const ids = async ({ apps }: Desktop) => (await apps.list()).map(({ id }) => id.replace('.desktop', ''));
@@ -145,6 +145,7 @@ test('a list that is asked for again shows what changed meanwhile', async t => {
 test('an app whose program is installed later can be launched from then on, though its entry stayed the same', async t => {
   const desktop = await createDesktop(t);
   const { apps, entry, program } = desktop;
+  program('wget'); // a minimal system has none
   entry('a', ['Name=A', 'Exec=curl-of-mine']);
   entry('b', ['Name=B', 'Exec=wget', 'TryExec=wget-of-mine']);
   assert.deepEqual(

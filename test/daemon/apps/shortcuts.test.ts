@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { parseEntry, text } from '../../../daemon/apps/entry.ts';
-import { expandFields, splitExec } from '../../../daemon/apps/exec.ts';
+import { parseEntry, text } from '../../../daemon/apps/desktop-entry.ts';
+import { expandFields, splitExec } from '../../../daemon/apps/launch/exec-key.ts';
 import { listShortcuts, removeAllShortcuts } from '../../../daemon/apps/shortcuts.ts';
-import { until } from '../warp/fakes.ts';
-import { createDesktop, LAUNCHER, problem } from './desktop.ts';
+import { createDesktop, LAUNCHER, problem } from '../../support/daemon/desktop-files.ts';
+import { until } from '../../support/until.ts';
 
 const validator = existsSync('/usr/bin/desktop-file-validate');
 
@@ -144,7 +144,7 @@ test('no shortcut is made of what can’t be launched, is unknown, or has no pla
   await assert.rejects(make('chr.desktop'), problem('config-not-writable'));
 });
 
-test('a launch can make the shortcut as well, and tells it', async t => {
+test('a launch can create the shortcut as well, and reports its path', async t => {
   const { apps, entry, program } = await createDesktop(t);
   program('curl', 'exit 0');
   entry('c', ['Name=C', 'Exec=curl']);

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ACTIONS as NAMES } from '../../../daemon/api/schema.ts';
+import { ACTION_NAMES } from '../../../daemon/api/actions.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from './command.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
 
 const KEY = 'abcd1234-efgh5678-ijkl9012';
 
@@ -26,8 +26,8 @@ test('account shows the registration and the devices, safe for a terminal', asyn
   };
   await startDaemon(t, home, undefined, { account: async () => account });
   const { stdout } = await culvert(home, ['account']);
-  assert.match(stdout, /^Organisation {2}acme$/m);
-  assert.match(stdout, /^Managed {7}by an organisation$/m);
+  assert.match(stdout, /^Organization {2}acme$/m);
+  assert.match(stdout, /^Managed {7}by an organization$/m);
   assert.match(stdout, /^● {2}laptop \]0;x {2}X1, linux {2}d-1$/m);
   assert.match(stdout, /^○ {2}unnamed/m);
   assert.doesNotMatch(stdout, /\x1b|\x07/);
@@ -53,7 +53,7 @@ test('account says how to register where there is no registration', async t => {
   });
 });
 
-test('register, accept-terms and delete perform their action; delete wants to be told twice', async t => {
+test('register, accept-terms and delete perform their action, and delete asks for confirmation', async t => {
   const home = createHome(t);
   const { performed } = await startDaemon(t, home);
   await culvert(home, ['account', 'register']);
@@ -92,7 +92,7 @@ for (const [words, action] of [
   [['account', 'token'], 'setRegistrationToken'],
   [['action', 'setOverrideCode'], 'setOverrideCode'],
 ] as const) {
-  test(`${words.join(' ')} reads its secret from a pipe and repeats it nowhere`, async t => {
+  test(`${words.join(' ')} reads its secret from a pipe and prints it nowhere`, async t => {
     const home = createHome(t);
     const { performed } = await startDaemon(t, home);
     const { code, stdout, stderr } = await culvert(home, [...words], `${KEY}\n`);
@@ -118,6 +118,31 @@ test('a secret typed on a terminal is not shown, can be corrected, and is not in
   assert.match(commandLines, /license/);
   assert.ok(!commandLines.includes(KEY));
   assert.doesNotMatch(stdout, /abcd|wrong/);
+});
+
+test('arrow keys do not end up in a hidden secret', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  const child = await startOnTerminal(home, ['account', 'license']);
+  await prints(child, 'stdout', /not shown\): /);
+  const [up, down, right, end, del] = ['\x1b[A', '\x1b[B', '\x1b[C', '\x1b[F', '\x1b[3~'];
+  child.stdin.write(`${up}${KEY.slice(0, 5)}${right}${down}${KEY.slice(5)}${del}${end}\r`);
+  const { code, stdout } = await ended(child);
+  assert.equal(code, 0);
+  assert.deepEqual(performed, [['setLicense', KEY]]);
+  assert.doesNotMatch(stdout, /abcd|bcd1/);
+});
+
+test('Ctrl+D at an empty prompt changes nothing, and after text it submits nothing', async t => {
+  const home = createHome(t);
+  const { performed } = await startDaemon(t, home);
+  for (const typed of ['\x04', 'abc\x04\x03']) {
+    const child = await startOnTerminal(home, ['account', 'license']);
+    await prints(child, 'stdout', /not shown\): /);
+    child.stdin.write(typed);
+    const { code } = await ended(child);
+    assert.deepEqual([code, performed], [130, []]);
+  }
 });
 
 test('Ctrl+C at the prompt changes nothing', async t => {
@@ -171,7 +196,7 @@ test('actions lists every action of the contract', async t => {
       .trim()
       .split('\n')
       .map(line => line.split(' ')[0]),
-    [...NAMES],
+    [...ACTION_NAMES],
   );
 });
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectionState, Status } from '../../../daemon/api/schema.ts';
-import { createJudge } from '../../../daemon/cli/connect.ts';
+import { createProgressTracker } from '../../../daemon/cli/commands/connection/connect.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import type { State } from '../../../daemon/state.ts';
+import type { State } from '../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -16,7 +16,7 @@ import {
   startDaemon,
   startOnTerminal,
   status,
-} from './command.ts';
+} from '../../support/daemon/command.ts';
 
 /** Sets one status after another, each in a turn of its own, as the tunnel CLI's lines arrive. */
 function pass(state: State, ...statuses: Status[]): void {
@@ -50,7 +50,7 @@ test('connect asks and does not wait', async t => {
   ]);
 });
 
-test('connect --wait tells each phase on stderr and the state on stdout', async t => {
+test('connect --wait prints each phase on stderr and the state on stdout', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home, connecting);
   daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
@@ -75,7 +75,7 @@ test('connect --wait succeeds at once when the tunnel is up, and --json prints t
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));
   const { code, stdout } = await culvert(home, ['connect', '--wait', '--json']);
-  assert.deepEqual([code, JSON.parse(stdout)], [0, status('connected')]);
+  assert.deepEqual([code, JSON.parse(stdout)], [0, { ok: true, action: 'connect', status: status('connected') }]);
 });
 
 test('connect --wait fails when the tunnel falls back to disconnected', async t => {
@@ -111,18 +111,18 @@ test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', 
   child.kill('SIGINT');
   const { code, stderr } = await ended(child);
   assert.equal(code, 130);
-  assert.match(stderr, /No longer waiting; the tunnel goes on connecting\.\n$/);
+  assert.match(stderr, /Stopped waiting; the tunnel goes on connecting\.\n$/);
 });
 
 test('connect --wait exits 5 when the daemon ends meanwhile', async t => {
   const home = createHome(t);
-  const { front } = await startDaemon(t, home, state => {
+  const { listeners } = await startDaemon(t, home, state => {
     state.set('status', status('connecting', reason('Checking')));
     return undefined;
   });
   const child = await start(home, ['connect', '--wait']);
   await prints(child, 'stderr', /Checking/);
-  await front.close('stopped', 0);
+  await listeners.close('stopped', 0);
   assert.equal((await ended(child)).code, 5);
 });
 
@@ -208,14 +208,14 @@ for (const value of ['0', '-1', 'soon', '1e3', '']) {
   });
 }
 
-test('the old state, still reported after the action, is no failure; the way back from a move is', () => {
-  const judge = createJudge('connect');
+test('the old state right after an action is not a failure, and a return to it later is', () => {
+  const judge = createProgressTracker('connect');
   assert.equal(judge(status('disconnected')), 'pending');
   assert.equal(judge(status('connecting')), 'pending');
   assert.equal(judge(status('unknown')), 'pending');
   assert.equal(judge(status('unable')), 'doubtful');
   assert.equal(judge(status('disconnected')), 'failed');
   assert.equal(judge(status('connected')), 'reached');
-  assert.equal(createJudge('connect')(status('unable', { blocked: 'not-registered' })), 'failed');
-  assert.equal(createJudge('disconnect')(status('disconnected', { blocked: 'not-registered' })), 'reached');
+  assert.equal(createProgressTracker('connect')(status('unable', { blocked: 'not-registered' })), 'failed');
+  assert.equal(createProgressTracker('disconnect')(status('disconnected', { blocked: 'not-registered' })), 'reached');
 });

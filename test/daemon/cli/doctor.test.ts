@@ -1,145 +1,209 @@
-// `culvert doctor`: what is broken is found, named, and comes with what to do.
+// `culvert doctor` as users run it: exit codes, options, fixes that are applied and taken back.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Check } from '../../../daemon/cli/doctor.ts';
-import { NO_KILL_SWITCH } from '../../../daemon/state.ts';
-import { createHome, culvert, type Home, startDaemon, status } from './command.ts';
+import type { CheckResult, DoctorReport } from '../../../daemon/api/doctor.ts';
+import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
+import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
+import {
+  createHome,
+  culvert,
+  type Home,
+  prints,
+  startDaemon,
+  startOnTerminal,
+  status,
+} from '../../support/daemon/command.ts';
 
-async function examine(home: Home, env: Record<string, string> = {}) {
-  const { code, stdout } = await culvert(home, ['doctor', '--json'], '', env);
-  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
-  assert.equal(ok, code === 0);
-  for (const { level, action, name } of checks) if (level === 'broken') assert.ok(action, `${name} says what to do`);
-  return { code, levels: Object.fromEntries(checks.map(({ name, level }) => [name, level])), checks };
+async function examine(home: Home, words: string[] = [], env: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await culvert(home, ['doctor', ...words, '--json'], '', env);
+  const report = JSON.parse(stdout || stderr) as DoctorReport;
+  const byId = (id: string) => report.results.find(result => result.id === id) as CheckResult;
+  return { code, report, byId };
 }
 
-/** An executable of that name in a directory that becomes the whole PATH. */
-function program(home: Home, name: string, text: string): Record<string, string> {
+/** A directory with this program, before the machine's own. */
+function withProgram(home: Home, name: string, text: string): Record<string, string> {
   const bin = join(home.path, 'bin');
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, name), text, { mode: 0o755 });
-  return { PATH: `${bin}` };
+  return { PATH: `${bin}:${process.env.PATH}` };
 }
 
-test('a daemon that is well is found well', async t => {
+test('with a healthy daemon, the checks of Culvert find no problem', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));
   daemon.state.set('account', { registered: true, type: 'Free', organization: null, managed: false });
-  const { code, levels } = await examine(home);
-  assert.deepEqual(
-    [code, levels],
-    [
-      0,
-      {
-        'Socket directory': 'ok',
-        Daemon: 'warning', // the test's program and the test's daemon differ in version
-        Port: 'ok',
-        'Tunnel CLI': 'ok',
-        'Tunnel service': 'ok',
-        Registration: 'ok',
-        Tunnel: 'ok',
-        Configuration: 'ok',
-        Display: 'warning',
-      },
-    ],
-  );
-  const { stdout } = await culvert(home, ['doctor']);
-  assert.match(stdout, /^✓ Registration: Free$/m);
-  assert.match(stdout, /^! Daemon: version .* runs, 9\.9\.9 is installed\n {4}Restart it: culvert stop/m);
+  const only = ['--only', 'service,tunnel-cli,port,socket-directory,configuration,knowledge-files,display'];
+  const { code, report, byId } = await examine(home, only);
+  assert.deepEqual([code, report.ok], [0, true]);
+  assert.equal(byId('service').verdict, 'ok');
+  assert.deepEqual(byId('knowledge-files').evidence, ['84 known bugs, 70 codes, 75 limits']);
+  const { stdout } = await culvert(home, ['doctor', ...only]);
+  assert.match(stdout, /^! Display: none, so panel and tray cannot be shown\n {2}A machine without a screen/);
+  assert.match(stdout, /\nWARP service\n✓ Tunnel CLI: .*\n✓ WARP service and registration: Free\nCulvert\n/);
 });
 
-for (const [blocked, name, action] of [
-  ['cli-missing', 'Tunnel CLI', /Install Cloudflare WARP/],
-  ['service-stopped', 'Tunnel service', /systemctl enable --now warp-svc/],
-  ['terms-not-accepted', 'Terms of service', /culvert account accept-terms/],
-  ['not-registered', 'Registration', /culvert account register/],
-  ['not-authorized', 'Authorisation', /administrator/],
-] as const) {
-  test(`a tunnel that is blocked by ${blocked} is broken at: ${name}`, async t => {
+for (const [blocked, id, says, fix] of [
+  ['cli-missing', 'tunnel-cli', /Install Cloudflare WARP/, 'open'],
+  ['service-stopped', 'service', /is not running/, 'commands'],
+  ['terms-not-accepted', 'service', /terms of service/, 'action'],
+  ['not-registered', 'service', /not registered/, 'action'],
+  ['not-authorized', 'service', /administrator/, undefined],
+] as const)
+  test(`a tunnel that reports ${blocked} is a problem of the check ${id}`, async t => {
     const home = createHome(t);
     const { daemon } = await startDaemon(t, home);
     daemon.state.set('status', status('unable', { blocked }));
-    const { code, checks } = await examine(home);
-    const broken = checks.filter(({ level }) => level === 'broken');
-    assert.deepEqual([code, broken.map(check => check.name)], [1, [name]]);
-    assert.match(broken[0]!.action!, action);
+    const { code, byId } = await examine(home, ['--only', id]);
+    const { verdict, explanation, fix: offered } = byId(id);
+    assert.deepEqual([code, verdict, offered?.kind], [1, 'problem', fix]);
+    assert.match(explanation ?? '', says);
   });
-}
 
-test('without a daemon it looks for a free port and the tunnel CLI by itself', async t => {
+test('without a daemon it asks the tunnel CLI itself, and says what is missing', async t => {
   const home = createHome(t);
   const taken = createServer();
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve));
   t.after(() => taken.close());
   const CULVERT_SERVER_PORT = String((taken.address() as { port: number }).port);
-  const found = await examine(home, { ...program(home, 'warp-cli', '#!/bin/sh\n'), CULVERT_SERVER_PORT });
-  assert.equal(found.code, 1);
-  assert.deepEqual([found.levels.Daemon, found.levels.Port, found.levels['Tunnel CLI']], ['broken', 'warning', 'ok']);
-  const missing = await examine(home, { PATH: '/nowhere' });
-  assert.equal(missing.levels['Tunnel CLI'], 'broken');
-  const variable = await examine(home, { CULVERT_SERVER_PORT: 'soon' });
-  assert.match(variable.checks.find(({ name }) => name === 'Configuration')!.detail, /CULVERT_SERVER_PORT=soon/);
+  const answers =
+    '#!/bin/sh\ncase "$*" in *version*) echo "warp-cli 2026.3.846.0";; *status*) echo "Status update: Connected";; *) exit 1;; esac\n';
+  const env = { ...withProgram(home, 'warp-cli', answers), CULVERT_SERVER_PORT };
+  const { code, byId } = await examine(home, ['--only', 'daemon,port,tunnel-cli,configuration'], env);
+  assert.equal(code, 1);
+  assert.deepEqual([byId('daemon').verdict, byId('port').verdict], ['problem', 'notice']);
+  assert.match(byId('tunnel-cli').evidence[0] ?? '', /bin\/warp-cli, version 2026\.3\.846\.0$/);
+  const missing = await examine(home, ['--only', 'tunnel-cli'], { PATH: '/nowhere' });
+  assert.equal(missing.byId('tunnel-cli').verdict, 'problem');
+  const variable = await examine(home, ['--only', 'configuration'], { CULVERT_SERVER_PORT: 'soon' });
+  assert.match(variable.byId('configuration').evidence[0] ?? '', /CULVERT_SERVER_PORT=soon/);
 });
 
 test('a broken configuration file is named with its line', async t => {
   const home = createHome(t);
   mkdirSync(join(home.path, '.config', 'culvert'), { recursive: true });
   writeFileSync(join(home.path, '.config', 'culvert', 'config.json'), '{\n  "ui": {,\n}\n');
-  const { checks } = await examine(home);
-  const found = checks.find(({ name }) => name === 'Configuration')!;
-  assert.equal(found.level, 'broken');
-  assert.match(found.detail, /culvert\/config\.json, line 2: /);
+  const { byId } = await examine(home, ['--only', 'configuration']);
+  assert.equal(byId('configuration').verdict, 'problem');
+  assert.match(byId('configuration').evidence[0] ?? '', /culvert\/config\.json, line 2: /);
 });
 
-test('a socket directory that is open to others is broken', async t => {
+test('a check that can not be completed ends with 7, and an unknown one with 2', async t => {
   const home = createHome(t);
   await startDaemon(t, home);
-  chmodSync(join(home.path, 'run', 'culvert'), 0o755);
-  const { code, levels } = await examine(home);
-  assert.deepEqual([code, levels['Socket directory']], [1, 'broken']);
+  const env = { PATH: '/nowhere' };
+  assert.equal((await examine(home, ['--only', 'bridge-mtu'], env)).code, 7);
+  const { code, stderr } = await culvert(home, ['doctor', '--only', 'no-such-check']);
+  assert.equal(code, 2);
+  assert.match(stderr, /There is no check "no-such-check"\.\nThe checks are: tunnel-cli, /);
 });
 
-test('with a display it asks GJS for the libraries and the tray host', async t => {
+test('the real GJS answers for the panel and the tray', async t => {
   const home = createHome(t);
   await startDaemon(t, home);
-  const answer = (found: object) => program(home, 'gjs', `#!/bin/sh\necho '${JSON.stringify(found)}'\n`);
-  const with_ = (env: Record<string, string>) => examine(home, { DISPLAY: ':9', ...env }).then(({ levels }) => levels);
-  const well = await with_(answer({ missing: [], host: true }));
-  assert.deepEqual([well.Display, well.Panel, well.Tray], ['ok', 'ok', 'ok']);
-  const poor = await with_(answer({ missing: ['Adw 1'], host: false }));
-  assert.deepEqual([poor.Panel, poor.Tray], ['broken', 'warning']);
-  const none = await with_({ PATH: '/nowhere' });
-  assert.deepEqual([none.Panel, none.Tray], ['broken', undefined]);
+  const { byId } = await examine(home, ['--only', 'display,panel,tray'], { DISPLAY: ':9' });
+  assert.deepEqual([byId('panel').verdict, byId('tray').verdict], ['ok', 'notice']);
 });
 
-test('the real GJS answers the probe', async t => {
+test('a fix is shown, applied with --yes, and taken back by undo', async t => {
   const home = createHome(t);
   await startDaemon(t, home);
-  const { levels } = await examine(home, { DISPLAY: ':9' });
-  assert.deepEqual([levels.Panel, levels.Tray], ['ok', 'warning']);
+  const runtime = join(home.path, 'run', 'culvert');
+  const mode = () => statSync(runtime).mode & 0o777;
+  chmodSync(runtime, 0o755);
+  assert.equal((await examine(home, ['--only', 'socket-directory'])).code, 1);
+  const refused = await culvert(home, ['doctor', 'fix', 'socket-directory']);
+  assert.deepEqual([refused.code, mode()], [1, 0o755]);
+  assert.match(refused.stderr, /chmod 700 .*\n[\s\S]*Nothing was changed/);
+  const applied = await culvert(home, ['doctor', 'fix', 'socket-directory', '--yes']);
+  assert.deepEqual([applied.code, mode()], [0, 0o700]);
+  assert.match(applied.stdout, /✓ chmod 700 /);
+  const undone = await culvert(home, ['doctor', 'undo', '--yes']);
+  assert.deepEqual([undone.code, mode()], [0, 0o755]);
+  assert.match(undone.stdout, /✓ chmod 755 /);
+  assert.match((await culvert(home, ['doctor', 'undo', '--yes'])).stderr, /nothing to take back/);
 });
 
-test('a kill switch is found blocking, or comes with what to do', async t => {
+test('undo lists what an administrator may have run, with the commands that take it back', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  const state = join(home.path, '.local/state/culvert');
+  mkdirSync(state, { recursive: true });
+  const shell = ['sudo systemctl start dnsmasq.service'];
+  const entry = { id: 'dns-port-53', label: 'Stop dnsmasq.service', at: '2026-01-01T00:00:00.000Z', shell, file: null };
+  writeFileSync(join(state, 'doctor-undo-administrator.json'), JSON.stringify([entry]));
+  const alone = await culvert(home, ['doctor', 'undo', '--yes']);
+  assert.equal(alone.code, 1);
+  assert.match(
+    alone.stderr,
+    /Stop dnsmasq\.service[\s\S]*\n +sudo systemctl start dnsmasq\.service\n[\s\S]*nothing else to take back/,
+  );
+  daemon.state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
+  assert.equal((await culvert(home, ['doctor', 'fix', 'dns-fallback-only', '--yes'])).code, 0);
+  const both = await culvert(home, ['doctor', 'undo', '--yes', '--json']);
+  const { file: _, ...listed } = entry;
+  const { ok, administrator } = JSON.parse(both.stdout) as { ok: boolean; administrator: unknown };
+  assert.deepEqual([ok, administrator], [true, [listed]], both.stderr);
+});
+
+test('a fix that consists of actions goes through the daemon, and so does its undo', async t => {
+  const home = createHome(t);
+  const { daemon, performed } = await startDaemon(t, home);
+  daemon.state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
+  const { code, stderr } = await culvert(home, ['doctor', 'fix', 'dns-fallback-only', '--yes']);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /culvert action setMode warp\+doh/);
+  await culvert(home, ['doctor', 'undo', '--yes']);
+  assert.deepEqual(performed, [
+    ['setMode', 'warp+doh'],
+    ['setMode', 'doh'],
+  ]);
+});
+
+test('on a terminal the fix is asked for, and the spinner names what is checked', async t => {
+  const home = createHome(t);
+  const { daemon, performed } = await startDaemon(t, home);
+  daemon.state.set('settings', { Mode: 'dot', 'Fallback domains': ['corp'] });
+  const child = await startOnTerminal(home, ['doctor', 'fix', 'dns-fallback-only']);
+  await prints(child, 'stdout', /Checking: Local names in DNS-only mode/);
+  await prints(child, 'stdout', /Use the tunnel with DNS over TLS\? \[y\/N\]/);
+  child.stdin.write('y\n');
+  await prints(child, 'stdout', /Take it back with: culvert doctor undo/);
+  assert.deepEqual(performed, [['setMode', 'warp+dot']]);
+});
+
+test('a kill switch is judged by what it does', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   const on = { ...NO_KILL_SWITCH, enabled: true, active: true, installed: true, bootGuard: true };
-  for (const [state, level, action] of [
-    [NO_KILL_SWITCH, undefined, null],
+  for (const [state, verdict, says] of [
+    [NO_KILL_SWITCH, 'not-applicable', null],
     [{ ...NO_KILL_SWITCH, installed: true, active: false }, 'ok', null],
     [on, 'ok', null],
-    [{ ...on, bootGuard: false }, 'warning', /culvert-killswitch-guard/],
-    [{ ...on, active: false }, 'broken', /culvert killswitch on/],
-    [{ ...on, active: null }, 'warning', /systemctl status/],
-    [{ ...on, active: false, pausedUntil: '2026-01-01T10:00:00.000Z' }, 'warning', /culvert killswitch resume/],
-    [{ ...NO_KILL_SWITCH, enabled: true, command: 'install-it' }, 'broken', /install-it/],
+    [{ ...on, bootGuard: false }, 'notice', /culvert-killswitch-guard/],
+    [{ ...on, active: false }, 'problem', /culvert killswitch on/],
+    [{ ...on, active: null }, 'notice', /systemctl status/],
+    [{ ...NO_KILL_SWITCH, enabled: true, command: 'install-it' }, 'problem', /install-it/],
   ] as const) {
     daemon.state.set('killSwitch', state);
-    const check = (await examine(home)).checks.find(({ name }) => name === 'Kill switch');
-    assert.equal(check?.level, level);
-    if (action) assert.match(check!.action!, action);
+    const result = (await examine(home, ['--only', 'kill-switch'])).byId('kill-switch');
+    assert.equal(result.verdict, verdict);
+    if (says) assert.match(result.explanation ?? '', says);
   }
+});
+
+test('the list of checks names each of them, and is an object with --json', async t => {
+  const home = createHome(t);
+  const { code, stdout } = await culvert(home, ['doctor', 'list', '--json']);
+  const expected = CHECKS.map(({ id, title, group, source }) => ({ id, title, group, source }));
+  assert.deepEqual([code, JSON.parse(stdout)], [0, { ok: true, checks: expected }]);
+  const lines = (await culvert(home, ['doctor', 'list'])).stdout.trimEnd().split('\n');
+  assert.deepEqual(
+    lines.map(line => line.split(' ')[0]),
+    CHECKS.map(({ id }) => id),
+  );
 });

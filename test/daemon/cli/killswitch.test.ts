@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KillSwitch } from '../../../daemon/api/schema.ts';
-import { cutPeer } from '../../../daemon/cli/killswitch.ts';
-import type { KillSwitchControl } from '../../../daemon/features.ts';
+import { cutPeer } from '../../../daemon/cli/commands/traffic/killswitch.ts';
+import type { KillSwitchControl } from '../../../daemon/controls.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import { NO_KILL_SWITCH } from '../../../daemon/state.ts';
-import { createHome, culvert, ended, type Home, prints, startDaemon, startOnTerminal } from './command.ts';
+import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
+import {
+  createHome,
+  culvert,
+  ended,
+  type Home,
+  prints,
+  startDaemon,
+  startOnTerminal,
+} from '../../support/daemon/command.ts';
 
 const OFF: KillSwitch = { ...NO_KILL_SWITCH, active: false, installed: true, backend: 'nftables 1.0.6' };
 const ON: KillSwitch = { ...OFF, enabled: true, active: true, protection: 'watchdog', bootGuard: true };
@@ -30,7 +38,23 @@ async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first
     start() {},
     async stop() {},
     read: async () => state.snapshot().killSwitch,
-    set: async request => act(request, request.enabled ? { ...ON, allowLan: request.allowLan } : OFF),
+    set: async request => {
+      const value = request.enabled ? { ...ON, allowLan: request.allowLan } : OFF;
+      if (request.confirmWithin === undefined) return act(request, value);
+      const setAt = new Date().toISOString();
+      const confirmBy = new Date(Date.now() + request.confirmWithin * 1000).toISOString();
+      const shown = act(request, {
+        ...value,
+        unconfirmed: { setAt, confirmBy, previous: { enabled: false, allowLan: false } },
+      });
+      const change = { subject: 'killSwitch' as const, value: 'on', previous: 'off', setAt, confirmBy };
+      state.set('changes', [{ ...change, endsAt: null, endingSoon: false, problem: null }]);
+      return shown;
+    },
+    decide: async what => {
+      state.set('changes', []);
+      return act(what, what === 'confirm' ? ON : OFF);
+    },
     pause: async seconds =>
       act(
         seconds,
@@ -48,6 +72,8 @@ async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first
   return { calls, show };
 }
 
+const SOON = new Date(Date.now() + 60_000).toISOString();
+
 test('says what is wanted, what is measured and what is missing', async t => {
   const home = createHome(t);
   const { show } = await startWith(t, home, OFF);
@@ -57,7 +83,15 @@ test('says what is wanted, what is measured and what is missing', async t => {
     [{ ...ON, allowLan: true }, /on, local network allowed; it blocks/],
     [{ ...ON, active: null, detail: 'Not known.' }, /whether it blocks is not known\.\nNot known\./],
     [{ ...ON, protection: 'none', bootGuard: false }, /Nothing answers .*\n.*will not block while the machine starts/],
-    [{ ...ON, active: false, pausedUntil: new Date(Date.now() + 299_500).toISOString() }, /Paused, (5:00|4:5\d) left/],
+    [
+      {
+        ...ON,
+        bootGuard: false,
+        unconfirmed: { setAt: SOON, confirmBy: SOON, previous: { enabled: false, allowLan: false } },
+      },
+      /it blocks\.\nNot confirmed: set back at [\d: -]+, unless you run: culvert keep\n$/,
+    ],
+    [{ ...ON, active: false, pausedUntil: new Date(Date.now() + 299_500).toISOString() }, /Paused, [45]:\d\d left/],
     [
       { ...NO_KILL_SWITCH, command: 'culvert killswitch installer | sudo sh' },
       /Install it with: culvert killswitch installer/,
@@ -77,7 +111,7 @@ test('turns on and off, pauses and resumes', async t => {
     (await culvert(home, ['killswitch', 'on', '--allow-lan'])).stdout,
     /on, local network allowed; it blocks/,
   );
-  assert.match((await culvert(home, ['killswitch', 'pause', '5'])).stdout, /Paused, (5:00|4:5\d) left/);
+  assert.match((await culvert(home, ['killswitch', 'pause', '5'])).stdout, /Paused, [45]:\d\d left/);
   assert.match((await culvert(home, ['killswitch', 'resume'])).stdout, /it blocks/);
   assert.match((await culvert(home, ['killswitch', 'off'])).stdout, /off/);
   assert.deepEqual(calls, [{ enabled: true, allowLan: true }, 300, 0, { enabled: false, allowLan: false }]);
@@ -85,12 +119,63 @@ test('turns on and off, pauses and resumes', async t => {
     assert.equal((await culvert(home, ['killswitch', 'pause', '--', minutes])).code, 2, minutes);
 });
 
+test('on a terminal it asks whether to go on blocking, and takes the block back where nobody says so', async t => {
+  const home = createHome(t);
+  const able = { ...OFF, confirmable: true };
+  const { calls, show } = await startWith(t, home, able);
+  for (const [answer, code, said, decision] of [
+    ['y\n', 0, /also after a restart/, 'confirm'],
+    ['n\n', 1, /was taken back/, 'revert'],
+    ['\x03', 1, /was taken back/, 'revert'],
+  ] as const) {
+    show(able);
+    const child = await startOnTerminal(home, ['killswitch', 'on']);
+    await prints(child, 'stdout', /Keep this change\? Reverting in (30|29) s \[Y\/n\]/);
+    child.stdin.write(answer);
+    const ends = await ended(child);
+    assert.equal(ends.code, code);
+    assert.match(ends.stdout, said);
+    assert.deepEqual(calls.splice(0), [{ enabled: true, allowLan: false, confirmWithin: 30 }, decision]);
+  }
+  show(able);
+  const yes = await startOnTerminal(home, ['killswitch', 'on', '--yes']);
+  assert.equal((await ended(yes)).code, 0);
+  // an older root service takes nothing back, which keeps nobody from blocking
+  show(OFF);
+  assert.equal((await ended(await startOnTerminal(home, ['killswitch', 'on']))).code, 0);
+  assert.deepEqual(calls.splice(0), Array(2).fill({ enabled: true, allowLan: false }));
+});
+
+test('without a terminal it is taken back only where that was asked for, and "culvert keep" keeps it', async t => {
+  const home = createHome(t);
+  const { calls, show } = await startWith(t, home, { ...OFF, confirmable: true });
+  const plain = await culvert(home, ['killswitch', 'on']);
+  assert.equal(plain.code, 0, plain.stderr);
+  show(OFF);
+  const on = await culvert(home, ['killswitch', 'on', '--confirm-within', '60']);
+  assert.deepEqual([on.code, /taken back in 60 s, unless you run: culvert keep/.test(on.stderr)], [0, true]);
+  assert.equal((await culvert(home, ['keep', 'killswitch'])).code, 0);
+  const off = await culvert(home, ['killswitch', 'off', '--confirm-within', '5']);
+  assert.match(off.stderr, /taken back in 5 s/);
+  assert.equal((await culvert(home, ['revert'])).code, 0);
+  assert.match((await culvert(home, ['keep'])).stderr, /There is no such change/);
+  assert.match((await culvert(home, ['extend', '5m', 'killswitch'])).stderr, /no end that could be put off/);
+  assert.deepEqual(calls, [
+    { enabled: true, allowLan: false },
+    { enabled: true, allowLan: false, confirmWithin: 60 },
+    'confirm',
+    { enabled: false, allowLan: false, confirmWithin: 5 },
+    'revert',
+  ]);
+  for (const seconds of ['0', '601', 'x'])
+    assert.equal((await culvert(home, ['killswitch', 'off', '--confirm-within', seconds])).code, 2);
+});
+
 test('counts a pause down on a terminal until it blocks again', async t => {
   const home = createHome(t);
   const { show } = await startWith(t, home, ON);
   const child = await startOnTerminal(home, ['killswitch', 'pause', '1', '--wait']);
-  await prints(child, 'stdout', /1:00 left/);
-  await prints(child, 'stdout', /0:5\d left/);
+  await prints(child, 'stdout', /(\d:\d\d) left[\s\S]*(?!\1)\d:\d\d left/);
   show(ON);
   const { code, stdout } = await ended(child);
   assert.equal(code, 0);
@@ -127,7 +212,7 @@ test('over SSH it refuses to cut its own session, asks on a terminal, and does i
   assert.equal(calls.length, 2);
 });
 
-test('who is cut off is judged by the peer of the session', () => {
+test('the peer of the session decides whether it would be cut off', () => {
   for (const [connection, allowLan, cut] of [
     [undefined, false, null],
     ['', false, null],
@@ -141,4 +226,18 @@ test('who is cut off is judged by the peer of the session', () => {
     ['2001:db8::1 1 2001:db8::2 22', true, '2001:db8::1'],
   ] as const)
     assert.equal(cutPeer(connection, allowLan), cut, connection);
+});
+
+test('prints the state without a daemon, and turning off asks the root service directly', async t => {
+  const home = createHome(t);
+  const status = await culvert(home, ['killswitch']);
+  assert.equal(status.code, 0, status.stderr);
+  assert.match(status.stderr, /daemon is not running/);
+  assert.match(status.stdout, /^Kill switch /);
+  const json = await culvert(home, ['killswitch', '--json']);
+  assert.deepEqual(JSON.parse(json.stdout).ok, true);
+  // no root service here either: the refusal is the service's, not that there is no daemon
+  const off = await culvert(home, ['killswitch', 'off']);
+  assert.notEqual(off.code, 5);
+  assert.doesNotMatch(off.stderr, /Start it with: culvert$/m);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
-import { createHome, culvert, ended, prints, start, startDaemon } from './command.ts';
+import { createHome, culvert, ended, prints, start, startDaemon } from '../../support/daemon/command.ts';
 
 const entry = (name: string, more: Partial<LogEntry> = {}): Omit<LogEntry, 'id'> => ({
   at: '2026-01-01T10:00:00.000Z',
@@ -49,7 +49,7 @@ test('logs --follow goes on with what comes, once each, also after the daemon wa
   first.daemon.log.append(entry('four'));
   await prints(child, 'stdout', /four/);
   rmSync(home.socket);
-  await first.front.close('restart', 0);
+  await first.listeners.close('restart', 0);
   const second = await startDaemon(t, home);
   second.daemon.log.append(entry('five'));
   await prints(child, 'stdout', /five/);

@@ -1,84 +1,100 @@
-// What counts as a split-tunnel entry, when two are the same, and lists that survive being written and read.
+// `culvert routes`: the split tunnel as a document, and what another one would change. Nothing is changed.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Entry, formatList, parseEntry, parseList, valuesOf } from '../../../daemon/cli/routes.ts';
+import { createHome, culvert, startDaemon } from '../../support/daemon/command.ts';
 
-const ENTRIES: [string, string, string][] = [
-  ['10.0.0.1', 'ip', '10.0.0.1'],
-  ['2001:DB8:0:0::1', 'ip', '2001:db8::1'],
-  ['::ffff:192.0.2.1', 'ip', '::ffff:c000:201'],
-  ['10.0.0.0/8', 'range', '10.0.0.0/8'],
-  ['10.1.2.3/8', 'range', '10.0.0.0/8'],
-  ['192.0.2.130/25', 'range', '192.0.2.128/25'],
-  ['0.0.0.0/0', 'range', '0.0.0.0/0'],
-  ['203.0.113.9/32', 'ip', '203.0.113.9'],
-  ['2001:DB8::1/128', 'ip', '2001:db8::1'],
-  ['fd00::1/8', 'range', 'fd00::/8'],
-  ['2001:db8:ffff:ffff::/33', 'range', '2001:db8:8000::/33'],
-  ['::/0', 'range', '::/0'],
-  ['1:2:3:4:5:6:7:8/127', 'range', '1:2:3:4:5:6:7:8/127'],
-  ['Example.COM', 'host', 'example.com'],
-  ['*.example.com', 'host', '*.example.com'],
-  ['example.com.', 'host', 'example.com'],
-  ['_dmarc.example.com', 'host', '_dmarc.example.com'],
-  ['intranet', 'host', 'intranet'],
-  ['bücher.example', 'host', 'xn--bcher-kva.example'],
-];
-for (const [word, kind, value] of ENTRIES) {
-  test(`${word} is the ${kind} ${value}`, () => assert.deepEqual(parseEntry(word), { kind, value }));
-}
+const some = {
+  mode: 'exclude' as const,
+  ips: [
+    { value: '10.0.0.0/8', description: null },
+    { value: '203.0.113.0/24', description: 'CLI exclude' },
+  ],
+  hosts: [{ value: 'example.com', description: null }],
+};
 
-const REFUSED = [
-  ['10.0.0', /four numbers/],
-  ['256.1.1.1', /four numbers/],
-  ['10.0.0.0/33', /prefix length/],
-  ['10.0.0.0/08', /prefix length/],
-  ['10.0.0.0/', /prefix length/],
-  ['10.0.0.0/8/8', /not a range/],
-  ['example.com/8', /not a range/],
-  ['fd00::/129', /prefix length/],
-  ['fe80::1%eth0', /zone/],
-  ['12345::', /not an IPv6 address/],
-  ['https://example.com', /not a range/],
-  ['example.com:443', /without scheme and port/],
-  ['-rf', /neither/],
-  ['--help', /neither/],
-  ['a b', /neither/],
-  ['a..b', /neither/],
-  ['*.*.example.com', /neither/],
-  ['1.2.3.0x10', /neither/],
-  [`${'a'.repeat(64)}.com`, /neither/],
-  ['', /neither/],
-] as const;
-for (const [word, why] of REFUSED) {
-  test(`"${word}" is refused with a reason`, () => assert.match(String(parseEntry(word)), why));
-}
-
-test('a list is read with comments, blank lines, foreign line ends and a byte order mark', () => {
-  const lines = parseList('\ufeff# mine\r\n10.0.0.0/8 # home\r\n\r\n  example.com\rfoo bar\n');
-  assert.deepEqual(
-    lines.map(({ number, text, entry }) => [number, text, typeof entry === 'string' ? 'refused' : entry.value]),
-    [
-      [2, '10.0.0.0/8', '10.0.0.0/8'],
-      [4, 'example.com', 'example.com'],
-      [5, 'foo bar', 'refused'],
-    ],
+test('prints the document with the origin of each entry', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', some);
+  assert.equal(
+    (await culvert(home, ['routes'])).stdout,
+    'mode exclude\n10.0.0.0/8  # default\n203.0.113.0/24  # user, CLI exclude\nexample.com  # user\n',
   );
+  const { entries, ok } = JSON.parse((await culvert(home, ['routes', '--json'])).stdout);
+  assert.deepEqual([ok, entries.length, entries[1].origin], [true, 3, 'user']);
+  daemon.state.set('account', { registered: true, type: null, organization: 'acme', managed: true });
+  assert.match((await culvert(home, ['routes', 'show'])).stdout, /10\.0\.0\.0\/8 {2}# policy\n/);
 });
 
-test('what is exported is imported as the same entries, whatever a description holds', () => {
-  const split = {
-    mode: 'exclude' as const,
-    ips: [
-      { value: '10.0.0.0/8', description: 'a # b\nevil.example' },
-      { value: 'fd00::/8', description: null },
-    ],
-    hosts: [{ value: '*.example.com', description: null }],
-  };
-  const read = parseList(formatList(split));
-  assert.deepEqual(
-    read.map(({ text }) => text),
-    ['10.0.0.0/8', 'fd00::/8', '*.example.com'],
+test('shows what a document would change, with line numbers and warnings, and performs nothing', async t => {
+  const home = createHome(t);
+  const { daemon, performed } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', some);
+  const file = join(home.path, 'routes.txt');
+  writeFileSync(file, 'mode exclude\n10.0.0.0/8\n10.0.0.0/8\n10.1.0.0/16\nnot/a/host\nnew.example\n');
+  const { stdout, code } = await culvert(home, ['routes', 'diff', file], '', {
+    SSH_CONNECTION: '203.0.113.9 1 192.0.2.1 22',
+  });
+  assert.equal(code, 1);
+  for (const line of [
+    '! line 5: "not/a/host" is not a host name: give it without scheme, port and path',
+    '+ new.example',
+    '- 203.0.113.0/24',
+    '- example.com',
+    '  line 3: 10.0.0.0/8 is in line 2 already',
+    '  line 4: 10.1.0.0/16 is part of 10.0.0.0/8',
+    'Warning: Your SSH session comes from 203.0.113.9, whose traffic changes sides. The session will break.',
+    '2 to add, 2 to remove, 1 unchanged, 1 invalid',
+  ])
+    assert.ok(stdout.split('\n').includes(line), `${line}\nin:\n${stdout}`);
+  assert.deepEqual(performed, []);
+});
+
+test('ends with 0 for the document that it prints itself', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', some);
+  const { stdout } = await culvert(home, ['routes']);
+  const same = await culvert(home, ['routes', 'diff', '-', '--json'], stdout);
+  assert.deepEqual([same.code, JSON.parse(same.stdout).ok], [0, true]);
+});
+
+test('simplifies a document, and names the first line that can not be read', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', some);
+  const good = await culvert(home, ['routes', 'simplify', '-'], 'mode include\n10.0.0.0/9\n10.128.0.0/9\n');
+  assert.deepEqual([good.code, good.stdout], [0, 'mode include\n10.0.0.0/8\n']);
+  const bad = await culvert(home, ['routes', 'simplify', '-'], '10.0.0.0/9\n10.0.0\n');
+  assert.deepEqual([bad.code, bad.stdout], [1, '']);
+  assert.match(bad.stderr, /Line 2: "10\.0\.0" is not an IPv4 address/);
+  const added = await culvert(home, ['routes', 'add', '10.0.0.0/40']);
+  assert.equal(added.code, 2);
+  assert.match(added.stderr, /"10\.0\.0\.0\/40" has a prefix length outside 0 to 32\./);
+});
+
+test('why says where a target goes, what decides that, and what the kernel says', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'connected' });
+  daemon.state.set('settings', { Mode: 'warp' });
+  daemon.state.set('splitTunnel', some);
+  const { stdout, code } = await culvert(home, ['why', 'http://127.0.0.1:80/']);
+  assert.equal(code, 0);
+  assert.match(
+    stdout,
+    /^127\.0\.0\.1 {2}This goes through the tunnel\.\n {2}No entry of the split tunnel excludes it\.\n/,
   );
-  assert.deepEqual(new Set(read.map(({ entry }) => (entry as Entry).value)), valuesOf(split));
+  const json = JSON.parse((await culvert(home, ['why', '10.1.2.3', '--json'])).stdout);
+  assert.deepEqual(
+    [json.ok, json.addresses[0].tunnel, json.addresses[0].reason, json.addresses[0].entry],
+    [true, false, 'entry', '10.0.0.0/8'],
+  );
+  const refused = await culvert(home, ['why', '10.0.0.0/8']);
+  assert.deepEqual([refused.code, refused.stdout], [2, '']);
+  assert.match(refused.stderr, /not an address, a host name or a URL/);
+  const unknown = await culvert(home, ['why', 'no-such-name.invalid']);
+  assert.match(unknown.stdout, /no-such-name\.invalid could not be resolved: /);
 });

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { NO_TUNNEL } from '../../../daemon/state.ts';
-import { createHome, culvert, ended, startDaemon, startOnTerminal } from './command.ts';
+import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { createHome, culvert, ended, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
 
 test('mode prints the name alone to a program and marks it among all names on a terminal', async t => {
   const home = createHome(t);
@@ -47,7 +47,7 @@ test('proxy on and off switch the mode, and off leaves every other mode alone', 
     return undefined;
   });
   daemon.state.set('settings', { Mode: 'doh' });
-  assert.equal((await culvert(home, ['proxy', 'off'])).stderr, 'The local proxy is off already.\n');
+  assert.equal((await culvert(home, ['proxy', 'off'])).stderr, 'The local proxy is already off.\n');
   assert.equal((await culvert(home, ['proxy', 'on'])).stderr, 'Local proxy on at 127.0.0.1:40000.\n');
   assert.deepEqual(JSON.parse((await culvert(home, ['proxy', '--json'])).stdout), {
     ok: true,
@@ -109,13 +109,13 @@ for (const [key, value, text] of [
 }
 
 for (const [words, why] of [
-  [['get', 'ui.colour'], /There is no key "ui\.colour"/],
+  [['get', 'ui.color'], /There is no key "ui\.color"/],
   [['get', 'theme'], /Did you mean ui\.theme\?/],
   [['set', 'UI.Theme', 'dark'], /Did you mean ui\.theme\?/],
   [['get', 'ui.__proto__'], /There is no key/],
   [['set', 'ui.openBrowser', 'maybe'], /true or false, not "maybe"/],
   [['set', 'server.port', '4e3'], /a whole number/],
-  [['set', 'ui.theme', 'purple'], /ui\.theme: /],
+  [['set', 'ui.theme', 'purple'], /ui\.theme can't be "purple"\.\nExpected one of system, light, dark\.\n$/],
   [['set', 'ui.theme'], /missing required argument 'value'/],
 ] as const) {
   test(`config ${words.join(' ')} is wrong usage and says why`, async t => {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
-import { createHome, culvert, type Perform, startDaemon } from './command.ts';
+import { createHome, culvert, type Perform, startDaemon } from '../../support/daemon/command.ts';
 
 /** Keeps the split tunnel as the tunnel CLI would. */
 const keeping: Perform = (state, action, value = '') => {
@@ -29,8 +29,8 @@ test('split alone and split list show the entries with their kind and descriptio
   assert.equal((await culvert(home, ['split'])).stdout, 'Nothing goes around the tunnel.\n');
   daemon.state.set('splitTunnel', some);
   const { stdout } = await culvert(home, ['split']);
-  assert.match(stdout, /^These go around the tunnel:\n +10\.0\.0\.0\/8 +address +CLI exclude\n +example\.com +host\n$/);
-  assert.deepEqual(JSON.parse((await culvert(home, ['split', '--json'])).stdout), some);
+  assert.match(stdout, /^These go around the tunnel:\n +10\.0\.0\.0\/8 +range +CLI exclude\n +example\.com +host\n$/);
+  assert.deepEqual(JSON.parse((await culvert(home, ['split', '--json'])).stdout), { ok: true, ...some });
   daemon.state.set('splitTunnel', { ...some, mode: 'include' });
   assert.match((await culvert(home, ['split', 'list'])).stdout, /^Only these go through the tunnel:/);
 });
@@ -47,11 +47,11 @@ test('lists that were never read are not shown or exported as empty', async t =>
   daemon.state.set('status', { ...daemon.state.snapshot().status, blocked: 'cli-missing' });
   for (const words of [['split'], ['mode'], ['protocol']]) {
     const { stderr, code } = await culvert(home, words);
-    assert.deepEqual([code, /not known: warp-cli is not installed/.test(stderr)], [6, true], words[0]);
+    assert.deepEqual([code, /not known: Cloudflare WARP is not installed\./.test(stderr)], [6, true], words[0]);
   }
 });
 
-test('add tells addresses, ranges and hosts apart, and passes over what is there', async t => {
+test('add distinguishes addresses, ranges and hosts, and skips existing entries', async t => {
   const home = createHome(t);
   const { daemon, performed } = await startDaemon(t, home, keeping);
   daemon.state.set('splitTunnel', some);
@@ -72,7 +72,7 @@ test('add tells addresses, ranges and hosts apart, and passes over what is there
   assert.match(stderr, /^10\.0\.0\.0\/8 is there already\.$/m);
 });
 
-test('add does nothing at all when one of the words is no entry', async t => {
+test('add changes nothing when one of its arguments is not an entry', async t => {
   const home = createHome(t);
   const { performed } = await startDaemon(t, home, keeping);
   const { code, stderr } = await culvert(home, ['split', 'add', '192.0.2.1', '10.0.0.0/40']);
@@ -155,7 +155,7 @@ test('export writes a list that import accepts, to stdout or a file', async t =>
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('splitTunnel', some);
-  const text = '# Split tunnel of Culvert, mode exclude\n10.0.0.0/8  # CLI exclude\nexample.com\n';
+  const text = 'mode exclude\n10.0.0.0/8  # CLI exclude\nexample.com\n';
   assert.equal((await culvert(home, ['split', 'export'])).stdout, text);
   const file = join(home.path, 'out.txt');
   assert.equal((await culvert(home, ['split', 'export', file])).stdout, '');

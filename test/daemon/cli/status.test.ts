@@ -2,15 +2,34 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { type Shown, statusLine } from '../../../daemon/cli/statusline.ts';
-import { NO_TUNNEL } from '../../../daemon/state.ts';
-import { createHome, culvert, ended, prints, reason, start, startDaemon, startOnTerminal, status } from './command.ts';
+import type { Change } from '../../../daemon/api/changes.ts';
+import { type Shown, statusLine } from '../../../daemon/state/status-line.ts';
+import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import {
+  createHome,
+  culvert,
+  ended,
+  prints,
+  reason,
+  start,
+  startDaemon,
+  startOnTerminal,
+  status,
+} from '../../support/daemon/command.ts';
 
 const shown = (more: Partial<Shown>): Shown => ({
   status: status('connected'),
   settings: {},
   tunnel: NO_TUNNEL,
   tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
+  remoteAccess: null,
+  changes: [],
+  ...more,
+});
+
+const change = (more: Partial<Change>): Change => ({
+  ...{ subject: 'connection', value: 'off', previous: 'on', setAt: '2026-01-01T10:00:00.000Z' },
+  ...{ confirmBy: null, endsAt: null, endingSoon: false, problem: null },
   ...more,
 });
 
@@ -25,33 +44,54 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'a phase',
     { status: status('connecting', reason('Checking connectivity')) },
-    '◐ Connecting · Checking connectivity',
+    '◐ Connecting… · Checking connectivity',
   ],
-  ['disconnecting', { status: status('disconnecting') }, '◑ Disconnecting'],
-  ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
+  ['disconnecting', { status: status('disconnecting') }, '◑ Disconnecting…'],
   [
-    'unable',
-    { status: status('unable', reason('Happy Eyeballs Failed')) },
-    '✖ Unable to connect · Happy Eyeballs Failed',
+    'what ends by itself',
+    { status: status('disconnected'), changes: [change({ endsAt: '2026-01-02T18:00:00.000Z' })] },
+    '○ Disconnected · Off until 2026-01-02 18:00',
   ],
+  [
+    'what is not confirmed',
+    { changes: [change({ subject: 'mode', value: 'doh', confirmBy: '2026-01-02T18:00:05.000Z' })] },
+    '● Connected · Mode: changed, not confirmed, and set back at 2026-01-02 18:00:05',
+  ],
+  [
+    'what could not be set back',
+    { changes: [change({ subject: 'mode', value: 'doh', problem: 'no service' })] },
+    '● Connected · Mode could not be set back yet: no service',
+  ],
+  ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
+  ['unable', { status: status('unable', reason('Happy Eyeballs Failed')) }, '✖ Can’t connect · Happy Eyeballs Failed'],
   [
     'what blocks, with the way out',
     { status: status('unable', { blocked: 'not-registered', ...reason('Registration Missing') }) },
-    '✖ Unable to connect · this device is not registered. Register this device with: culvert account register',
+    '✖ Not ready · This device is not set up. Register this device with: culvert account register',
   ],
   [
     'output nobody knows',
     { status: status('unknown', { raw: '\nHa\u009b31m\x1b[2J!\nmore' }) },
-    '? Unknown · it printed: Ha 31m [2J!',
+    '? State not recognized · it printed: Ha 31m [2J!',
   ],
   [
     'the emulator',
     { tunnelCli: { available: true, path: null, version: null, emulated: true } },
-    '● Connected · demo: nothing is tunnelled',
+    '● Connected · demo: nothing is tunneled',
+  ],
+  [
+    'other machines that are let in',
+    { remoteAccess: { open: true, tls: null, address: null, problem: null, devices: 2, managing: 1 } },
+    '● Connected · Remote access is on',
+  ],
+  [
+    'that a certificate keeps other machines out',
+    { remoteAccess: { open: false, tls: null, address: null, problem: 'It expired.', devices: 2, managing: 1 } },
+    '● Connected · Remote access is off: the certificate can’t be used',
   ],
 ];
 for (const [what, part, line] of LINES) {
-  test(`the status line tells ${what}`, () => assert.equal(statusLine(shown(part)), line));
+  test(`the status line shows ${what}`, () => assert.equal(statusLine(shown(part)), line));
 }
 
 test('status prints one line, and --check turns "not connected" into exit code 3', async t => {
@@ -72,6 +112,8 @@ test('status --json is the state with mode and port, and --long --json the whole
   const home = createHome(t);
   const { daemon, port } = await startDaemon(t, home);
   daemon.state.set('settings', { Mode: 'doh' });
+  const remoteAccess = { open: true, tls: null, address: null, problem: null, devices: 2, managing: 1 };
+  daemon.state.set('remoteAccess', remoteAccess);
   const { status, tunnelCli } = daemon.state.snapshot();
   assert.deepEqual(JSON.parse((await culvert(home, ['status', '--json'])).stdout), {
     ok: true,
@@ -79,6 +121,8 @@ test('status --json is the state with mode and port, and --long --json the whole
     mode: 'doh',
     tunnelCli,
     port,
+    remoteAccess,
+    changes: [],
   });
   const long = JSON.parse((await culvert(home, ['status', '--long', '--json'])).stdout);
   assert.deepEqual(long, JSON.parse(JSON.stringify(daemon.state.snapshot())));
@@ -101,7 +145,7 @@ test('status --long adds what is known and leaves out what is not', async t => {
   assert.match(stdout, /^ {2}Latency +12 ms$/m);
   assert.match(stdout, /^ {2}Loss +0\.02 %$/m);
   assert.match(stdout, /^ {2}Sent +1\.5 MiB$/m);
-  assert.doesNotMatch(stdout, /Data centre|Handshake|null|undefined/);
+  assert.doesNotMatch(stdout, /Data center|Handshake|null|undefined/);
 });
 
 test('without a daemon every form of status exits 5 and says how to start one', async t => {
@@ -121,7 +165,7 @@ test('status --watch prints a line for each change, none for what changes nothin
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   const child = await start(home, ['status', '--watch']);
-  await prints(child, 'stdout', /Unknown\n/);
+  await prints(child, 'stdout', /Reading the state…\n/);
   daemon.state.set('status', status('connecting', reason('Looking for a way')));
   await prints(child, 'stdout', /Looking/);
   daemon.state.set('tunnel', { ...NO_TUNNEL, bytesSent: 5 });
@@ -129,7 +173,7 @@ test('status --watch prints a line for each change, none for what changes nothin
   await prints(child, 'stdout', /Connected/);
   child.kill('SIGINT');
   const { code, stdout, stderr } = await ended(child);
-  assert.equal(stdout, '? Unknown\n◐ Connecting · Looking for a way\n● Connected\n');
+  assert.equal(stdout, '? Reading the state…\n◐ Connecting… · Looking for a way\n● Connected\n');
   assert.deepEqual([code, stderr], [0, '']);
 });
 
@@ -142,7 +186,7 @@ test('status --watch outlives the daemon, says so, and shows the state of the ne
   await prints(text, 'stdout', /Connected/);
   await prints(json, 'stdout', /"connected"/);
   rmSync(home.socket);
-  await first.front.close('restart', 0);
+  await first.listeners.close('restart', 0);
   await prints(text, 'stderr', /The daemon is stopping\. Waiting for it to come back\.\n/);
   await prints(json, 'stdout', /"ok":false/);
   const second = await startDaemon(t, home);
@@ -158,11 +202,11 @@ test('status --watch outlives the daemon, says so, and shows the state of the ne
   assert.equal(lines.at(-1).port, second.port);
 });
 
-test('status --watch ends without a word when its reader goes away', async t => {
+test('status --watch ends silently when its reader closes the pipe', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   const child = await start(home, ['status', '--watch']);
-  await prints(child, 'stdout', /Unknown/);
+  await prints(child, 'stdout', /Reading the state…/);
   child.stdout.destroy();
   let flip = false;
   const timer = setInterval(() => {
@@ -174,7 +218,7 @@ test('status --watch ends without a word when its reader goes away', async t => 
   assert.deepEqual([code, stderr], [0, '']);
 });
 
-test('colour goes to terminals only, and NO_COLOR takes it away there as well', async t => {
+test('color goes to terminals only, and NO_COLOR takes it away there as well', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));

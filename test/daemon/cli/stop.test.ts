@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { isSingleProcess } from '../../../daemon/cli/stop.ts';
-import { startOf } from '../../../daemon/instance.ts';
-import { createHome, culvert, type Home } from './command.ts';
+import { isSingleProcess } from '../../../daemon/cli/commands/culvert/stop.ts';
+import { startTime } from '../../../daemon/system/process.ts';
+import { createHome, culvert, type Home } from '../../support/daemon/command.ts';
 
 /** A process that answers health on the home's socket. */
 async function daemon(t: TestContext, home: Home, onTerm: string) {
@@ -31,10 +31,10 @@ function record(home: Home, pid: number | undefined, started: string | null): vo
 test('stop ends the recorded daemon and comes back when it is gone', async t => {
   const home = createHome(t);
   const child = await daemon(t, home, 'setTimeout(() => process.exit(0), 100)');
-  record(home, child.pid, startOf(child.pid!));
+  record(home, child.pid, startTime(child.pid!));
   const { code, stdout } = await culvert(home, ['stop']);
   assert.deepEqual([code, stdout], [0, `Stopped the daemon (pid ${child.pid}).\n`]);
-  assert.equal(startOf(child.pid!), null);
+  assert.equal(startTime(child.pid!), null);
 });
 
 test('stop finds a daemon without a record by its socket', async t => {
@@ -44,19 +44,19 @@ test('stop finds a daemon without a record by its socket', async t => {
   assert.deepEqual([code, JSON.parse(stdout)], [0, { ok: true, pid: child.pid }]);
 });
 
-test('a pid that now belongs to another process is left alone', async t => {
+test('a pid that now belongs to another process is not signaled', async t => {
   const home = createHome(t);
   const other = spawn('sleep', ['60']);
   t.after(() => other.kill('SIGKILL'));
   record(home, other.pid, '1');
   assert.equal((await culvert(home, ['stop'])).code, 5);
-  assert.notEqual(startOf(other.pid!), null);
+  assert.notEqual(startTime(other.pid!), null);
   assert.equal(other.signalCode, null);
 });
 
 // told apart by the function alone: were it wrong, running the command with these would end every process there is
 for (const pid of [-1, 0, 1, -1234, 1.5, Number.NaN, '1', '1234', null, undefined, 2 ** 60]) {
-  test(`${typeof pid} ${pid} is no process to signal`, () =>
+  test(`${typeof pid} ${pid} is not a process to signal`, () =>
     assert.equal(isSingleProcess({ pid, started: '1' }), false));
 }
 test('a pid without a start time proves nothing', () => {
@@ -65,7 +65,7 @@ test('a pid without a start time proves nothing', () => {
 });
 
 for (const text of ['', '{', 'null', '[]']) {
-  test(`a record of ${text || 'nothing'} is none`, async t => {
+  test(`a record of ${text || 'nothing'} is ignored`, async t => {
     const home = createHome(t);
     writeFileSync(join(home.path, 'run', 'culvert', 'daemon.json'), text);
     const { code, stderr } = await culvert(home, ['stop']);

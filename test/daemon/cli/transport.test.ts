@@ -1,13 +1,16 @@
 // The transport over the Unix socket: answers whole, streams in order, and every failure told as "unreachable".
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { createClient, Unreachable } from '../../../daemon/api/client.ts';
 import { createTransport } from '../../../daemon/cli/transport.ts';
+import { bundleScript } from '../../support/script.ts';
+import { temporary } from '../../support/temporary.ts';
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -21,9 +24,7 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 }
 
 function socketPath(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'culvert-transport-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return join(directory, 's');
+  return join(temporary(t, 'transport'), 's');
 }
 
 test('a request carries method, path, headers and body, and its answer comes back whole', async t => {
@@ -64,16 +65,25 @@ test('where nothing listens, the daemon is unreachable', async t => {
 
 test("another user's socket is unreachable, and said to be so", async t => {
   const path = await serve(t, (_, response) => response.end());
-  const root = process.geteuid!() === 0;
-  chmodSync(join(path, '..'), root ? 0o700 : 0);
-  if (root) process.seteuid!(65534); // root may enter everything
-  try {
-    await assert.rejects(createTransport(path).request('GET', '/', {}), /No permission to use/);
-  } finally {
-    if (root) process.seteuid!(0);
-    chmodSync(join(path, '..'), 0o700);
-  }
+  const directory = join(path, '..');
+  chmodSync(directory, process.getuid!() === 0 ? 0o700 : 0);
+  const failure = await failureOf(t, path);
+  chmodSync(directory, 0o700);
+  assert.match(failure, /^No permission to use/);
 });
+
+/** What a request fails with in a process that is not root, because root may enter every directory. */
+async function failureOf(t: TestContext, path: string): Promise<string> {
+  const place = temporary(t);
+  chmodSync(place, 0o755);
+  const transport = resolve(import.meta.dirname, '../../../daemon/cli/transport.ts');
+  const text = `import { createTransport } from ${JSON.stringify(transport)};
+    createTransport(process.argv[2]).request('GET', '/', {}).catch(error => console.log(error.message));`;
+  const program = bundleScript({ text }, place);
+  const nobody = process.getuid!() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const { stdout } = await promisify(execFile)(process.execPath, [program, path], { cwd: '/', ...nobody });
+  return stdout;
+}
 
 test('an answer that is cut, or none in time, is unreachable and not half an answer', async t => {
   const path = await serve(t, (request, response) => {
@@ -89,7 +99,7 @@ test('an answer that is cut, or none in time, is unreachable and not half an ans
   await assert.rejects(transport.stream('/silent', {}), Unreachable);
 });
 
-test('what is no HTTP is unreachable', async t => {
+test('an answer that is not HTTP counts as unreachable', async t => {
   const path = socketPath(t);
   const server = createNetServer(socket => socket.end('220 ready\r\n'));
   await new Promise<void>(resolve => server.listen(path, resolve));

@@ -4,16 +4,29 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { missing, type Stage, setStage, until, which } from './stage.ts';
+import { missing, type Stage, setStage, which } from '../../support/killswitch/stage.ts';
+import { FULL, spread } from '../../support/thoroughness.ts';
+import { until } from '../../support/until.ts';
 
-const full = process.env.CULVERT_FULL === '1';
 /** Injections for each process: nft makes thousands of calls, most of them reads of the same files. */
-const MOST = full ? 400 : 8;
+const MOST = FULL ? 400 : 8;
 const ENDPOINT = ['1', '162.159.193.0/24', 'udp', '1', '2408'];
 const NARROW = ['ba(ssaq)', 'false', ...ENDPOINT];
 const WIDE = ['ba(ssaq)', 'true', ...ENDPOINT];
-/** A change that is under way forks nothing and never ends a process; the rest wait for, or wake, other threads. */
-const POINTLESS = new Set(['exit', 'exit_group', 'restart_syscall', '+++', '---']);
+/**
+ * A change in progress neither forks nor ends a process. How often it waits or maps memory differs from run to run, and
+ * these calls change nothing that is tested here.
+ */
+const POINTLESS = new Set(
+  ['exit', 'exit_group', 'restart_syscall', '+++', '---', 'futex', 'poll'].concat([
+    'mmap',
+    'munmap',
+    'mprotect',
+    'mremap',
+    'madvise',
+    'brk',
+  ]),
+);
 
 const skip = missing || (which('strace') ? false : 'needs strace');
 
@@ -140,10 +153,4 @@ function alive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function spread<T>(items: readonly T[], count: number): T[] {
-  return items.length <= count
-    ? [...items]
-    : Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)]!);
 }

@@ -1,10 +1,11 @@
-// What anybody may try on the bus. Each call is refused, and afterwards table, files and service are what they were.
+// Hostile calls that any user can make on the bus. Each is refused, and table, files and service stay as they were.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { missing, setStage, until } from './stage.ts';
+import { missing, setStage } from '../../support/killswitch/stage.ts';
+import { until } from '../../support/until.ts';
 
 const run = promisify(execFile);
 const NAME = 'org.culvert.KillSwitch1';
@@ -95,6 +96,20 @@ const FURTHER: typeof ARGUMENTS = [
   ['Enable', 'ba(sss)', 'false', '1', '1.1.1.1', 'udp', '443'],
   ['Enable', 'ba(ssaq)b', 'false', '0', 'true'],
   ['Disable', 's', 'now'],
+  ...['0', '601', '4294967295'].map(seconds => ['TryDisable', 'u', seconds] as const),
+  ...['0', '601', '4294967295'].map(seconds => ['TryEnable', 'ba(ssaq)u', 'true', '0', seconds] as const),
+  ['TryEnable', 'ba(ssaq)u', ...many(129).slice(1), '30'],
+  ['TryEnable', 'ba(ssaq)u', ...one('10.0.0.1').slice(1), '30'],
+  ['TryEnable', ...one('1.1.1.1')],
+  ['TryDisable'],
+  ['TryDisable', 'i', '-1'],
+  ['SetEndpoints', 'a(ssaq)', ...many(129).slice(2)],
+  ['SetEndpoints', 'a(ssaq)', ...one('8.0.0.0/8').slice(2)],
+  ['SetEndpoints', ...one('1.1.1.1')],
+  // nothing waits for a decision
+  ['Confirm'],
+  ['Revert'],
+  ['Confirm', 'b', 'true'],
   ['Pause'],
   ['Pause', 'i', '-1'],
   ['Pause', 't', '60'],
@@ -183,20 +198,23 @@ test('hostile calls are refused with nothing changed', { skip: missing }, async 
     await busctl(another(), 'emit', PATH, NAME, 'Changed', 's', '{"enabled":false}');
     assert.deepEqual(await look(), before);
 
-    const flood = await Promise.all(Array.from({ length: 60 }, () => stage.call('Disable', [], 65534)));
-    const limited = flood.filter(({ text }) => text.includes('LimitsExceeded')).length;
-    assert.ok(flood.every(({ ok }) => !ok) && limited > 0, `${limited} of ${flood.length} by the limit`);
-    refused += flood.length;
+    // on a busy machine the calls may take longer than the limit refills
+    let limited = 0;
+    for (let round = 0; limited === 0 && round < 10; round++) {
+      const flood = await Promise.all(Array.from({ length: 60 }, () => stage.call('Disable', [], 65534)));
+      assert.ok(flood.every(({ ok }) => !ok));
+      limited += flood.filter(({ text }) => text.includes('LimitsExceeded')).length;
+      refused += flood.length;
+    }
+    assert.ok(limited > 0, 'calls beyond the limit are refused by it');
 
     stage.allow('disable');
-    const slow = stage.path('silent');
-    const { writeFileSync, rmSync } = await import('node:fs');
-    writeFileSync(slow, '');
+    // until the end: a question that arrives late must not be allowed
+    writeFileSync(stage.path('silent'), '');
     const waiting = Array.from({ length: 5 }, () => stage.call('Disable', [], 6));
     const first = await Promise.race(waiting);
     assert.match(first.text, /LimitsExceeded: Other calls/, 'questions without an answer do not pile up');
     assert.ok((await stage.call('Status', [], 7)).ok, 'nor do they keep others waiting');
-    rmSync(slow);
     refused++;
 
     const after = await look();

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { missing, setStage, until, which } from './stage.ts';
+import { missing, setStage, which } from '../../support/killswitch/stage.ts';
+import { until } from '../../support/until.ts';
 
 const nft = process.env.CULVERT_TEST_NFT ?? which('nft');
 const NARROW = ['ba(ssaq)', 'false', '1', '162.159.193.0/24', 'udp', '1', '2408'];

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { missing, setStage, until } from './stage.ts';
+import { missing, setStage } from '../../support/killswitch/stage.ts';
+import { until } from '../../support/until.ts';
 
 const POLKITD = ['/usr/lib/polkit-1/polkitd', '/usr/libexec/polkitd'].find(existsSync);
 const policy = resolve(import.meta.dirname, '../../../data/killswitch/org.culvert.killswitch.policy');

@@ -1,109 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLimit } from '../../../daemon/killswitch/limit.ts';
-import { type Listing, parseListing } from '../../../daemon/killswitch/listing.ts';
+import { ALL_ACTIONS } from '../../../daemon/killswitch/permission.ts';
+import { createLimit } from '../../../daemon/killswitch/rate-limit.ts';
 import { parsePublished, type Report } from '../../../daemon/killswitch/report.ts';
-import { checkEndpoints, checkSeconds, type Wanted } from '../../../daemon/killswitch/request.ts';
-import { CHAINS, type RuleOptions, render } from '../../../daemon/killswitch/rules.ts';
-import { formatPause, formatRules, parsePause, parseRules } from '../../../daemon/killswitch/stored.ts';
-import { createSwitch, type Edges, type FileName, type Switch } from '../../../daemon/killswitch/switch.ts';
-
-const NARROW: Wanted = { allowLan: false, endpoints: [{ cidr: '162.159.193.0/24', protocol: 'udp', ports: [2408] }] };
-const WIDE: Wanted = { ...NARROW, allowLan: true };
-const FALLBACK: RuleOptions = { allowLan: false, endpoints: [] };
-
-/** A machine of memory: kernel and files outlive the switch, and any step can be made to fail, or be the last one. */
-function createMachine() {
-  const machine = {
-    files: new Map<FileName, string>(),
-    /** What the table was rendered from, as text; null: there is no table. */
-    table: null as string | null,
-    uptime: 1000,
-    armed: null as number | null,
-    reports: [] as Report[],
-    ring: null as (() => void) | null,
-    steps: [] as string[],
-    /** Called before each step; may throw. */
-    before: (_: string): void => {},
-    boot(): Switch {
-      const dead = { value: false };
-      machine.before = () => {};
-      const step = <T>(name: string, act: () => T): T => {
-        if (dead.value) throw new Error('the process is dead');
-        machine.steps.push(name);
-        try {
-          machine.before(name);
-        } catch (error) {
-          dead.value = error instanceof Death;
-          throw error;
-        }
-        return act();
-      };
-      const list = () => (machine.table === null ? null : listingOf(machine.table));
-      const edges: Edges = {
-        kernel: {
-          backend: 'a table of text',
-          replace: async rules =>
-            step('replace', () => {
-              machine.table = render(rules);
-              return list();
-            }),
-          remove: async () =>
-            step('remove', () => {
-              machine.table = null;
-            }),
-          list: async () => step('list', list),
-          protection: listing => (listing ? 'watchdog' : 'none'),
-          guard: () => {},
-        },
-        files: {
-          read: name => step(`read ${name}`, () => machine.files.get(name) ?? null),
-          write: (name, text) => step(`write ${name}`, () => void machine.files.set(name, text)),
-          remove: name => step(`unlink ${name}`, () => void machine.files.delete(name)),
-        },
-        clock: { bootId: 'boot-1', uptime: () => machine.uptime, now: () => machine.uptime * 1000 },
-        alarm(seconds, ring) {
-          machine.ring = seconds === null ? null : ring;
-        },
-        arm: async seconds =>
-          step('arm', () => {
-            machine.armed = seconds;
-          }),
-        disarm: async () =>
-          step('disarm', () => {
-            machine.armed = null;
-          }),
-        bootGuard: () => true,
-        publish: report => void machine.reports.push(report),
-        fallback: FALLBACK,
-      };
-      return createSwitch(edges);
-    },
-  };
-  return machine;
-}
-class Death extends Error {}
-
-function listingOf(text: string): Listing {
-  const chains = Object.entries(CHAINS).map(([name, policy]) => ({
-    chain: { family: 'inet', table: 'culvert', name, type: 'filter', hook: name, policy },
-  }));
-  const rules = [...text.matchAll(/^ {2}chain (\w+) \{\n(.*?)\n {2}\}/gms)].flatMap(([, chain, body = '']) =>
-    body
-      .split('\n')
-      .filter(line => line.trim() && !/^\s*(#|type filter)/.test(line))
-      .map(rule => ({ rule: { chain, rule } })),
-  );
-  return parseListing(
-    JSON.stringify({ nftables: [{ table: { family: 'inet', name: 'culvert' } }, ...chains, ...rules] }),
-  )!;
-}
+import { checkEndpoints, checkSeconds } from '../../../daemon/killswitch/request.ts';
+import { formatPause, formatRules, parsePause, parseRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
+import { render } from '../../../daemon/killswitch/rules/rules.ts';
+import type { Switch } from '../../../daemon/killswitch/switch.ts';
+import { message } from '../../../daemon/killswitch/wording.ts';
+import { createMachine, Death, FALLBACK, NARROW, WIDE } from '../../support/killswitch/machine.ts';
 
 test('what was wanted holds after a restart of the service', async () => {
   const machine = createMachine();
   const first = machine.boot();
   assert.equal((await first.start()).enabled, false);
-  assert.deepEqual(pick(await first.enable(WIDE)), { enabled: true, allowLan: true, active: true });
+  assert.deepEqual(pick(await first.enable(WIDE, ALL_ACTIONS)), { enabled: true, allowLan: true, active: true });
   machine.table = null; // a reboot
   assert.deepEqual(pick(await machine.boot().start()), { enabled: true, allowLan: true, active: true });
   assert.equal(machine.table, render(WIDE));
@@ -111,8 +22,8 @@ test('what was wanted holds after a restart of the service', async () => {
 
 test('whatever step of a change dies, what was wanted before or after is in force, before the restart and after it', async () => {
   const changes: Record<string, (control: Switch) => Promise<unknown>> = {
-    'enable anew': control => control.enable(WIDE),
-    'enable again': control => control.enable(NARROW),
+    'enable anew': control => control.enable(WIDE, ALL_ACTIONS),
+    'enable again': control => control.enable(NARROW, ALL_ACTIONS),
     'end a pause': control => control.pause(0),
   };
   for (const [name, change] of Object.entries(changes)) {
@@ -120,7 +31,7 @@ test('whatever step of a change dies, what was wanted before or after is in forc
       const machine = createMachine();
       const before = machine.boot();
       await before.start();
-      await before.enable(NARROW);
+      await before.enable(NARROW, ALL_ACTIONS);
       if (name === 'end a pause') await before.pause(60);
       const open = machine.table === null;
       const seen: string[] = [];
@@ -156,7 +67,7 @@ test('a first enabling that dies ends off or on, and on from the moment that the
       if (seen.length > fatal) throw new Death(step);
     };
     if (
-      await control.enable(NARROW).then(
+      await control.enable(NARROW, ALL_ACTIONS).then(
         () => seen.length <= fatal,
         () => false,
       )
@@ -173,7 +84,7 @@ test('turning off that dies never leaves the machine open while on is stored', a
     const machine = createMachine();
     const control = machine.boot();
     await control.start();
-    await control.enable(NARROW);
+    await control.enable(NARROW, ALL_ACTIONS);
     const seen: string[] = [];
     machine.before = step => {
       seen.push(step);
@@ -192,13 +103,13 @@ test('turning off that dies never leaves the machine open while on is stored', a
   }
 });
 
-test('whatever step of a change fails, it is told, and what held before holds', async () => {
+test('a failure at any step of a change is reported, and the previous state stays', async () => {
   for (const failing of ['write rules.nft', 'replace', 'unlink rules.nft', 'remove', 'arm', 'write pause.json']) {
     for (const change of ['enable', 'disable', 'pause'] as const) {
       const machine = createMachine();
       const control = machine.boot();
       await control.start();
-      await control.enable(NARROW);
+      await control.enable(NARROW, ALL_ACTIONS);
       let failed = false;
       machine.before = step => {
         if (step !== failing || failed) return;
@@ -206,7 +117,7 @@ test('whatever step of a change fails, it is told, and what held before holds', 
         throw new Error(`no ${step}`);
       };
       const outcome = await {
-        enable: () => control.enable(WIDE),
+        enable: () => control.enable(WIDE, ALL_ACTIONS),
         disable: control.disable,
         pause: () => control.pause(60),
       }
@@ -231,16 +142,17 @@ test('rules that the kernel does not hold as given are not called active', async
   machine.before = step => {
     if (step === 'list' && machine.table) machine.table = machine.table.replace(/^ {4}counter.*reject.*\n/m, '');
   };
-  await control.enable(NARROW);
+  await control.enable(NARROW, ALL_ACTIONS);
   const report = await control.check();
   assert.match(report.detail!, /put back/);
+  assert.ok(report.detail!.includes(report.repairedAt!), 'the sentence names the time of the report');
 });
 
 test('a block that is due and fails is tried again until it holds', async () => {
   const machine = createMachine();
   const control = machine.boot();
   await control.start();
-  await control.enable(NARROW);
+  await control.enable(NARROW, ALL_ACTIONS);
   await control.pause(60);
   machine.uptime += 60;
   machine.before = step => {
@@ -263,7 +175,7 @@ test('a block that is due and fails is tried again until it holds', async () => 
   assert.equal((await control.check()).active, true);
 });
 
-test('a wish that cannot be read keeps the rules, or blocks everything where there are none, and says why', async () => {
+test('unreadable stored rules keep the rules in force, or block everything without any, and say why', async () => {
   for (const text of [
     '',
     'x',
@@ -285,8 +197,12 @@ test('a wish that cannot be read keeps the rules, or blocks everything where the
       machine.table = null;
       await control.check();
       assert.equal(machine.table, render(FALLBACK), 'and they are put back as well');
-      assert.equal(control.loosens(WIDE), true, 'nobody opens the local network without an administrator then');
-      assert.deepEqual(pick(await control.enable(NARROW)), { enabled: true, allowLan: false, active: true });
+      assert.match(control.permissionFor(WIDE), /disable$/, 'opening the local network needs an administrator then');
+      assert.deepEqual(pick(await control.enable(NARROW, ALL_ACTIONS)), {
+        enabled: true,
+        allowLan: false,
+        active: true,
+      });
     }
   }
   const machine = createMachine();
@@ -300,7 +216,7 @@ test('a wish that cannot be read keeps the rules, or blocks everything where the
   assert.match(report.detail!, /Input\/output error/);
 });
 
-test('rules without a wish stay until somebody turns them off', async () => {
+test('rules in force without stored ones stay until they are turned off', async () => {
   const machine = createMachine();
   machine.table = render(NARROW);
   const control = machine.boot();
@@ -309,12 +225,12 @@ test('rules without a wish stay until somebody turns them off', async () => {
   assert.equal(machine.table, null);
 });
 
-test('a pause ends by its time, by a word, and with the boot; a crash neither ends nor lengthens it', async () => {
+test('a pause ends in time, on request and with the boot; a crash neither ends nor lengthens it', async () => {
   const machine = createMachine();
   const control = machine.boot();
   await control.start();
   await assert.rejects(control.pause(60), { code: 'NotEnabled' });
-  await control.enable(NARROW);
+  await control.enable(NARROW, ALL_ACTIONS);
   const paused = await control.pause(60);
   assert.deepEqual(
     [paused.enabled, paused.active, paused.pausedUntil],
@@ -344,11 +260,11 @@ test('a pause ends by its time, by a word, and with the boot; a crash neither en
   assert.equal((await machine.boot().start()).active, true, 'a reboot ends it');
 });
 
-test('no pause is begun that nobody else would end', async () => {
+test('a pause does not start unless systemd can end it', async () => {
   const machine = createMachine();
   const control = machine.boot();
   await control.start();
-  await control.enable(NARROW);
+  await control.enable(NARROW, ALL_ACTIONS);
   machine.before = step => {
     if (step === 'arm') throw new Error('no systemd');
   };
@@ -410,8 +326,18 @@ test('what is published is read back only in its own form', () => {
     protection: 'none',
     bootGuard: false,
     backend: null,
-    detail: null,
+    detail: 'Another program changed the rules at 2026-01-01T10:00:00.000Z; they were put back.',
+    wording: [
+      message('Another program changed the rules at %s; they were put back.', { time: '2026-01-01T10:00:00.000Z' }),
+    ],
     pausedUntil: null,
+    repairedAt: '2026-01-01T10:00:00.000Z',
+    confirmable: true,
+    unconfirmed: {
+      setAt: '2026-01-01T10:00:00.000Z',
+      confirmBy: '2026-01-01T10:00:30.000Z',
+      previous: { enabled: false, allowLan: false },
+    },
   };
   assert.deepEqual(parsePublished(JSON.stringify(report)), report);
   for (const change of [
@@ -422,8 +348,21 @@ test('what is published is read back only in its own form', () => {
     { protection: 'x' },
     { detail: 1 },
     { pausedUntil: 'soon' },
+    { unconfirmed: 'yes' },
+    { unconfirmed: {} },
+    { unconfirmed: { ...report.unconfirmed, confirmBy: 'soon' } },
+    { unconfirmed: { ...report.unconfirmed, previous: { enabled: true } } },
   ])
     assert.equal(parsePublished(JSON.stringify({ ...report, ...change })), null, JSON.stringify(change));
+  const odd = [1, 'text', [1], [{ text: 1, values: [] }], [{ text: 'a' }], [{ text: 'a', values: [null] }]];
+  for (const wording of [...odd, [{ text: 'a', values: [1.5] }], [{ text: 'a', values: [{ time: 'soon' }] }]])
+    assert.deepEqual(parsePublished(JSON.stringify({ ...report, wording })), { ...report, wording: [] });
+  const { unconfirmed: _, confirmable: __, wording: ___, repairedAt: ____, ...older } = report;
+  assert.deepEqual(
+    parsePublished(JSON.stringify(older)),
+    { ...older, wording: [], repairedAt: null, confirmable: false, unconfirmed: null },
+    'of an older service',
+  );
   for (const text of ['', 'null', '[]', '{', JSON.stringify(report).slice(0, 30)])
     assert.equal(parsePublished(text), null);
 });

@@ -1,23 +1,24 @@
-// What is installed for root: units, policies, the boot guard, and the script that installs them where no package does.
+// The files installed for root: units, policies, the boot guard, and the script that installs them without a package.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
-  chmodSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { installerScript } from '../../../daemon/killswitch/installer.ts';
-import { render } from '../../../daemon/killswitch/rules.ts';
-import { formatRules } from '../../../daemon/killswitch/stored.ts';
-import { bundled, missing, which } from './stage.ts';
+import { installerScript } from '../../../daemon/killswitch/client/installer.ts';
+import { parsePublished } from '../../../daemon/killswitch/report.ts';
+import { formatRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
+import { render } from '../../../daemon/killswitch/rules/rules.ts';
+import { bundled, missing, which } from '../../support/killswitch/stage.ts';
 
 const data = resolve(import.meta.dirname, '../../../data/killswitch');
 const wanted = { allowLan: true, endpoints: [{ cidr: '162.159.193.0/24', protocol: 'udp', ports: [2408] }] } as const;
@@ -63,14 +64,14 @@ test('systemd takes the units, and the guard comes before any network', {
   assert.match(guard, /^DefaultDependencies=no$/m);
   assert.match(guard, /^WantedBy=sysinit\.target$/m);
 
-  const security = spawnSync(
-    'systemd-analyze',
-    ['security', '--offline=yes', join(units, 'culvert-killswitch.service')],
-    { encoding: 'utf8' },
-  );
-  const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(security.stdout)?.[1]);
-  assert.ok(exposure <= 2.5, `exposure ${exposure}\n${security.stderr}`);
-  t.diagnostic(`exposure of the root service: ${exposure}`);
+  for (const name of names) {
+    const security = spawnSync('systemd-analyze', ['security', '--offline=yes', join(units, name)], {
+      encoding: 'utf8',
+    });
+    const exposure = Number(/exposure level for \S+: ([\d.]+)/.exec(security.stdout)?.[1]);
+    assert.ok(exposure <= 2.5, `exposure of ${name}: ${exposure}\n${security.stderr}`);
+    t.diagnostic(`exposure of ${name}: ${exposure}`);
+  }
 });
 
 test('bus and polkit policies are well-formed, and name what the service asks for', {
@@ -85,8 +86,8 @@ test('bus and polkit policies are well-formed, and name what the service asks fo
   ]);
   assert.deepEqual(active, [
     ['org.culvert.killswitch.enable', 'yes'],
-    ['org.culvert.killswitch.disable', 'auth_admin_keep'],
-    ['org.culvert.killswitch.pause', 'auth_admin_keep'],
+    ['org.culvert.killswitch.disable', 'auth_admin'],
+    ['org.culvert.killswitch.pause', 'auth_admin'],
   ]);
   assert.ok(![...policy.matchAll(/<allow_(any|inactive)>(\w+)</g)].some(([, , allowed]) => allowed === 'yes'));
 });
@@ -132,7 +133,40 @@ test('the boot guard loads what is stored, and blocks where that cannot be loade
   assert.match(boot(`nft -f ${table}`), /162\.159\.193\.0\/24 udp dport 2408/, 'a table that blocks already stays');
 });
 
-test('removing it for good removes the table, last', { skip: missing }, t => {
+test('a boot guard that can load nothing fails, and says that nothing is blocked', { skip: missing }, t => {
+  const path = directory(t);
+  for (const nft of ['exit 1', 'exit 0', null]) {
+    mkdirSync(join(path, 'bin'), { recursive: true });
+    rmSync(join(path, 'bin/nft'), { force: true });
+    if (nft) writeFileSync(join(path, 'bin/nft'), `#!/bin/sh\n${nft}\n`, { mode: 0o755 });
+    for (const tool of ['timeout', 'grep', 'mkdir', 'mv']) {
+      rmSync(join(path, 'bin', tool), { force: true });
+      symlinkSync(which(tool)!, join(path, 'bin', tool));
+    }
+    writeFileSync(join(path, 'guard'), substituted('guard.in', path).replace(/^PATH=.*$/m, `PATH=${path}/bin`));
+    writeFileSync(join(path, 'rules.nft'), formatRules(wanted));
+    const state = join(path, 'run/state.json');
+    const { status, stderr } = spawnSync(
+      'sh',
+      [join(path, 'guard'), join(path, 'rules.nft'), join(path, 'none'), state],
+      {
+        encoding: 'utf8',
+      },
+    );
+    assert.equal(status, 1, String(nft));
+    assert.match(stderr, /^<0>culvert-killswitch: .*NOTHING IS BLOCKED/m);
+    const published = parsePublished(readFileSync(state, 'utf8'));
+    assert.deepEqual([published?.enabled, published?.active], [true, false]);
+    assert.match(published!.detail!, /NOTHING IS BLOCKED/);
+    assert.deepEqual(published!.wording, [{ text: published!.detail, values: [] }]);
+    assert.ok(
+      readFileSync('po/culvert.pot', 'utf8').includes(JSON.stringify(published!.detail)),
+      'the catalogs have it',
+    );
+  }
+});
+
+test('removing it for good masks the service first, and removes the table before the mask', { skip: missing }, t => {
   const path = directory(t);
   const script = substituted('culvert-killswitch-remove.in', path)
     .replaceAll('/var/lib/', `${path}/`)
@@ -152,7 +186,14 @@ test('removing it for good removes the table, last', { skip: missing }, t => {
   );
   assert.match(left, /^table inet elsewhere/);
   assert.doesNotMatch(left, /culvert/);
-  assert.ok(script.lastIndexOf('nft destroy') > script.lastIndexOf('rm -f'));
+  const order = ['--quiet mask', 'systemctl stop', 'rm -rf', 'nft destroy', 'rm -f $files', '--quiet unmask'];
+  const places = order.map(words => script.indexOf(words));
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+    'a call on the bus can start nothing in between',
+  );
+  assert.ok(places[0]! > 0);
 });
 
 test('the installer carries every file, whole or not at all', { skip: which('gjs') ? false : 'needs gjs' }, t => {
@@ -176,7 +217,24 @@ test('the installer carries every file, whole or not at all', { skip: which('gjs
   spawnSync('sh', [], { input: cut });
   assert.deepEqual(readdirSync(root), [], 'a script that was cut off does nothing');
   if (process.getuid?.() !== 0) return;
-  const done = spawnSync('sh', [], { input: moved, encoding: 'utf8', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
+  const run = (input: string) =>
+    spawnSync('sh', [], { input, encoding: 'utf8', env: { PATH: `${process.env.PATH}:/usr/sbin` } });
+  const without = run(moved);
+  assert.deepEqual([without.status, readdirSync(root)], [1, []], 'nothing is written where polkit is missing');
+  assert.match(without.stderr, /polkit is missing/);
+  mkdirSync(join(root, 'usr/share/polkit-1/actions'), { recursive: true });
+  mkdirSync(join(root, 'usr/local/share'), { recursive: true });
+  const files = () => execFileSync('find', ['.'], { cwd: root, encoding: 'utf8' }).split('\n').sort();
+  const before = files();
+  const readOnly = run(
+    `mount -t tmpfs -o size=1m none '${root}/usr/local/share' && mount -o remount,ro '${root}/usr/local/share' && {\n${moved}\n}`
+      .replace(/^/, "exec unshare -m sh <<'OUTER'\n")
+      .concat('\nOUTER\n'),
+  );
+  assert.notEqual(readOnly.status, 0);
+  assert.match(readOnly.stderr, /can't be written to/);
+  assert.deepEqual(files(), before, 'nothing is written where one of the directories is read-only');
+  const done = run(moved);
   assert.equal(done.status, 0, done.stderr);
   const installed = (file: string) => readFileSync(join(root, file), 'utf8');
   assert.ok(installed('usr/local/lib/culvert-killswitch/killswitch.js') === move(readFileSync(bundled(), 'utf8')));
@@ -195,10 +253,16 @@ test('the installer carries every file, whole or not at all', { skip: which('gjs
   ])
     assert.equal(installed(file), move(readFileSync(join(data, file.split('/').at(-1)!), 'utf8')));
 
-  chmodSync(join(root, 'usr/local/sbin/culvert-killswitch-remove'), 0o755);
-  const removal = installed('usr/local/sbin/culvert-killswitch-remove');
-  for (const file of execFileSync('find', [root, '(', '-type', 'f', '-o', '-type', 'l', ')'], { encoding: 'utf8' })
-    .trim()
-    .split('\n'))
-    assert.ok(removal.includes(file.slice(root.length)) || removal.includes(file), `${file} is removed again`);
+  const program = installed('usr/local/lib/culvert-killswitch/killswitch.js');
+  assert.ok(Math.max(...program.split('\n').map(line => line.length)) <= 400, 'the program can be read');
+
+  assert.equal(run(moved).status, 0, 'it can be installed again');
+  const removal = installed('usr/local/sbin/culvert-killswitch-remove')
+    .replace(/^PATH=.*$/m, 'PATH=$PATH:/usr/sbin')
+    .replaceAll('/var/lib/', `${root}/var/lib/`)
+    .replaceAll('/run/culvert-killswitch', `${root}/run/culvert-killswitch`)
+    .replaceAll('/run/systemd/system', `${root}/none`);
+  const removed = spawnSync('unshare', ['-n', 'sh', '-c', removal], { encoding: 'utf8' });
+  assert.equal(removed.status, 0, removed.stderr);
+  assert.deepEqual(files(), before, 'nothing is left, not even a directory');
 });

@@ -1,11 +1,15 @@
 // `culvert update` as people and scripts meet it: table, progress, exit codes, and what to do next.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { VERSION } from '../../../daemon/about.ts';
 import type { UpdateCheck } from '../../../daemon/api/schema.ts';
-import type { UpdatesControl } from '../../../daemon/features.ts';
+import type { UpdatesControl } from '../../../daemon/controls.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../cli/command.ts';
+import { keepStatusFile } from '../../../daemon/state/status-file.ts';
+import { VERSION } from '../../../daemon/system/build-info.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
 
 const FOUND: UpdateCheck = {
   ok: true,
@@ -16,6 +20,7 @@ const FOUND: UpdateCheck = {
   manifest: { generatedAt: '2026-11-20T12:00:00.000Z', tag: 'v2.0.0', signed: true, signer: 'release 2026' },
   checkedAt: '2026-11-21T12:00:00.000Z',
   problem: null,
+  source: { state: 'ok', lastAnswerAt: null },
   applicable: true,
   command: null,
   previous: null,
@@ -48,16 +53,16 @@ test('a check is shown as a table, with what to do', async t => {
     `Installed  1.0.0
 Newest     2.0.0
 Channel    stable
-Released   2026-11-20T12:00:00.000Z, signed by release 2026
+Released   2026-11-20 12:00:00, signed by release 2026
 Before     0.9.0 (culvert update rollback)
-Checked    2026-11-21T12:00:00.000Z
+Checked    2026-11-21 12:00:00
 Culvert 2.0.0 is out. To install it: culvert update apply
 `,
   );
   assert.deepEqual(asked, [true], 'who asks on the command line wants to know it now');
 });
 
-test('a check without an answer says why, and fails', async t => {
+test('a check without an answer gives the reason, and fails', async t => {
   const problem = { code: 'expired', detail: 'The release expired at 2026-01-01T00:00:00Z.' };
   const { home } = await checking(t, { latest: null, updateAvailable: false, manifest: null, problem });
   const { code, stdout } = await culvert(home, ['update']);
@@ -71,13 +76,55 @@ test('a check without an answer says why, and fails', async t => {
   assert.match(applied.stderr, /Nothing was changed: The release expired/);
 });
 
-test('an update with nothing new is no failure', async t => {
+test('an update of a source tree names the command instead of the source that does not answer', async t => {
+  const problem = { code: 'network-failed', detail: 'culvert.example can not be reached.' };
+  const { home } = await checking(t, {
+    latest: null,
+    updateAvailable: false,
+    applicable: false,
+    problem,
+    command: 'git pull',
+  });
+  const { code, stderr } = await culvert(home, ['update', 'apply']);
+  assert.equal(code, 1);
+  assert.match(stderr, /not updated by the daemon\.\nRun: git pull\n$/);
+});
+
+test('culvert status warns on stderr when updates can not reach this installation', async t => {
+  const { home, state } = await checking(t, {});
+  // the launcher prints the status without Node, from the file that the daemon keeps
+  keepStatusFile(path.join(home.env.XDG_RUNTIME_DIR!, 'culvert/status'), state, () => null);
+  const launcher = path.join(home.path, 'culvert');
+  const text = fs.readFileSync('data/bin/culvert.in', 'utf8').replaceAll('@NAME@', 'culvert');
+  fs.writeFileSync(launcher, text, { mode: 0o755 });
+  const launched = () => spawnSync(launcher, ['status'], { env: home.env, encoding: 'utf8' });
+  const said: Record<string, RegExp> = {
+    expired: /newest release has expired.*culvert update check/,
+    refused: /was refused.*culvert update check/,
+    unreachable: /has not answered for a week.*culvert update check/,
+  };
+  for (const [found, warning] of Object.entries(said)) {
+    const source = { state: found as UpdateCheck['source']['state'], lastAnswerAt: null };
+    state.set('update', { ...FOUND, source });
+    const { stdout, stderr } = await culvert(home, ['status']);
+    assert.match(stderr, warning);
+    assert.equal(stdout.split('\n').length, 2, 'the status stays one line');
+    assert.equal((await culvert(home, ['status', '--json'])).stderr, '');
+    const { stdout: line, stderr: printed, status } = launched();
+    assert.deepEqual([status, line, printed.replace(/^culvert: /, '')], [0, stdout, stderr.replace(/^culvert: /, '')]);
+  }
+  state.set('update', FOUND);
+  assert.equal((await culvert(home, ['status'])).stderr, '');
+  assert.deepEqual([launched().status, launched().stderr], [0, '']);
+});
+
+test('an update without a newer release succeeds', async t => {
   const { home } = await checking(t, { latest: '1.0.0', updateAvailable: false, applicable: false });
   const { code, stdout, stderr } = await culvert(home, ['update', 'apply']);
   assert.deepEqual([code, stdout, stderr], [0, 'Culvert 1.0.0 is the newest.\n', '']);
 });
 
-test('where the daemon does not replace the installation, the command is told', async t => {
+test('where the daemon does not replace the installation, the command is printed', async t => {
   const { home } = await checking(t, { applicable: false, command: 'sudo apt install ./culvert-2.0.0.deb' });
   assert.match((await culvert(home, ['update'])).stdout, /^Culvert 2\.0\.0 is out\. To install it: sudo apt install /m);
   const { code, stderr } = await culvert(home, ['update', 'apply']);
@@ -85,7 +132,7 @@ test('where the daemon does not replace the installation, the command is told', 
   assert.match(stderr, /can't replace itself\.\nRun: sudo apt install \.\/culvert-2\.0\.0\.deb\n$/);
 });
 
-test('a refusal is told with its reason, for people and for programs', async t => {
+test('a refusal is printed with its reason, for people and for programs', async t => {
   const { home } = await checking(
     t,
     {},
@@ -107,7 +154,7 @@ test('a refusal is told with its reason, for people and for programs', async t =
   assert.deepEqual([problem, reason], ['update-refused', 'artifact-hash']);
 });
 
-test('on a terminal a bar moves while the download goes on, and it waits until the new version answers', async t => {
+test('on a terminal a bar shows the download, and the command waits until the new version answers', async t => {
   let finish: () => void = () => {};
   const finished = new Promise<void>(resolve => {
     finish = resolve;
@@ -136,13 +183,13 @@ test('on a terminal a bar moves while the download goes on, and it waits until t
   );
 });
 
-test('going back says where to', async t => {
+test('a rollback prints the version', async t => {
   const { home } = await checking(t, {}, { rollback: async () => ({ ok: true, from: '2.0.0', to: VERSION }) });
   const { code, stdout } = await culvert(home, ['update', 'rollback']);
   assert.deepEqual([code, stdout], [0, `Went back from Culvert 2.0.0 to ${VERSION}.\n`]);
 });
 
-test('without a daemon, each says so', async t => {
+test('without a daemon, each command reports that', async t => {
   const home = createHome(t);
   for (const word of ['check', 'apply', 'rollback']) {
     const { code, stderr } = await culvert(home, ['update', word]);

@@ -8,8 +8,8 @@ import * as path from 'node:path';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { Problem } from '../../../daemon/problem.ts';
-import type { Limits } from '../../../daemon/update/fetch.ts';
-import { day, key, otherKey, seal, snapshot } from '../../manifest/release.ts';
+import type { Limits } from '../../../daemon/update/source/fetch.ts';
+import { day, key, otherKey, seal, snapshot } from '../../support/manifest/release.ts';
 import {
   createSource,
   createUpdater,
@@ -23,7 +23,7 @@ import {
   script,
   temporary,
   write,
-} from './source.ts';
+} from '../../support/update/source.ts';
 
 const IMAGE = `culvert-2.0.0-${os.machine()}.AppImage`;
 const MIB = 1 << 20;
@@ -89,8 +89,8 @@ const manifests: Case[] = [
   ['a manifest cut in half, and signed so', 'manifest-malformed', text(t => t.slice(0, t.length / 2))],
   ['a manifest with text behind it', 'manifest-malformed', text(t => `${t}x`)],
   ['a byte order mark', 'manifest-malformed', text(t => `\ufeff${t}`)],
-  ['bytes that are no UTF-8', 'manifest-malformed', text(t => Buffer.from(t.replace('v2', 'v\xff'), 'latin1'))],
-  ['a key that stands twice', 'manifest-malformed', text(t => t.replace('{', '{"project":"other",'))],
+  ['bytes that are not UTF-8', 'manifest-malformed', text(t => Buffer.from(t.replace('v2', 'v\xff'), 'latin1'))],
+  ['a duplicate key', 'manifest-malformed', text(t => t.replace('{', '{"project":"other",'))],
   ['an HTML page, signed', 'manifest-malformed', text(() => '<!doctype html>')],
   ['brackets 100,000 deep', 'manifest-invalid', text(() => '['.repeat(1e5) + ']'.repeat(1e5))],
   ['a list', 'manifest-invalid', text(t => `[${t}]`)],
@@ -100,7 +100,7 @@ const manifests: Case[] = [
   ['a later schema', 'schema-unknown', field('schema', 'https://culvert.example/schemas/release-manifest.v2.json')],
   ['another project', 'project-foreign', field('project', 'culverts')],
   ['no tag', 'tag-not-version', field('tag', undefined)],
-  ['a tag that is no version', 'tag-not-version', field('tag', 'latest')],
+  ['a tag that is not a version', 'tag-not-version', field('tag', 'latest')],
   ['a date without a zone', 'date-invalid', field('generated_at', '2026-11-21T12:00:00')],
   ['30 February', 'date-invalid', field('generated_at', '2026-02-30T12:00:00Z')],
   ['a date that is a number', 'manifest-invalid', field('generated_at', 1763700000)],
@@ -124,7 +124,7 @@ const manifests: Case[] = [
   ['a name with a line break', 'name-unsafe', item('name', 'culvert-a\nb')],
   ['a name that steers a terminal', 'name-unsafe', item('name', 'culvert-\x1b[2J')],
   ['a name of 256 bytes', 'name-unsafe', item('name', `culvert-${'a'.repeat(248)}`)],
-  ['a name that stands twice', 'name-duplicate', object(o => o.artifacts.push({ ...o.artifacts[0]! }))],
+  ['a duplicate name', 'name-duplicate', object(o => o.artifacts.push({ ...o.artifacts[0]! }))],
 ];
 
 const sidecars: Case[] = [
@@ -177,7 +177,7 @@ const sidecars: Case[] = [
   ['a serial as text', 'sidecar-invalid', statement({ serial: '12' })],
   ['a serial of 2^53', 'sidecar-invalid', statement({ serial: 2 ** 53 })],
   ['an unknown channel', 'sidecar-invalid', statement({ channel: 'nightly' })],
-  ['an expiry that is no date', 'sidecar-invalid', statement({ expires_at: 'never' })],
+  ['an expiry that is not a date', 'sidecar-invalid', statement({ expires_at: 'never' })],
   ['an expiry in the year 9999', 'sidecar-invalid', statement({ expires_at: '9999-12-31T23:59:59Z' })],
   ['an expired release', 'expired', statement({ expires_at: day(-0.5) })],
   ['a release from the future', 'not-yet-valid', field('generated_at', day(3))],
@@ -265,7 +265,7 @@ const transports: Case[] = [
     'encoded',
     served(SIDECAR, (r, c) => void r.writeHead(200, { 'content-encoding': 'identity, gzip' }).end(c)),
   ],
-  ['what is no HTTP', 'response-malformed', raw(MANIFEST, () => 'SSH-2.0-OpenSSH_9.2\r\n')],
+  ['a protocol other than HTTP', 'response-malformed', raw(MANIFEST, () => 'SSH-2.0-OpenSSH_9.2\r\n')],
   ['HTTP of another age', 'response-malformed', raw(MANIFEST, () => 'HTTP/9.9 200 OK\r\n\r\n')],
   [
     'two lengths that differ',
@@ -488,7 +488,7 @@ test('one bit flipped anywhere in manifest, sidecar or artifact is refused', asy
   }
 });
 
-test('what the other cases spoil is accepted whole', async t => {
+test('the release that the other cases spoil is accepted when it is whole', async t => {
   const { updater, home } = await setUp(t, () => {});
   assert.deepEqual(await updater.updates.apply(), { ok: true, from: '1.0.0', to: '2.0.0' });
   assert.deepEqual(fs.readFileSync(path.join(home, 'Culvert.AppImage')), script('2.0.0'));

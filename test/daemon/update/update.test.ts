@@ -1,4 +1,4 @@
-// The updater over a real connection: what a check tells, an update and the way back, and what happens at the wrong time.
+// The updater over a real connection: checks, updates, rollbacks, and what goes wrong with them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -7,14 +7,24 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import type { UpdateCheck } from '../../../daemon/api/schema.ts';
 import type { Problem } from '../../../daemon/problem.ts';
-import type { Means } from '../../../daemon/update/update.ts';
-import { otherKey, snapshot } from '../../manifest/release.ts';
-import { createSource, createUpdater, type Ends, MANIFEST, publish, script, smallDisk, temporary } from './source.ts';
+import type { UpdaterOptions } from '../../../daemon/update/update.ts';
+import { otherKey, snapshot } from '../../support/manifest/release.ts';
+import { until } from '../../support/until.ts';
+import {
+  createSource,
+  createUpdater,
+  type Ends,
+  MANIFEST,
+  publish,
+  script,
+  smallDisk,
+  temporary,
+} from '../../support/update/source.ts';
 
 const image = (version: string) => `culvert-${version}-${os.machine()}.AppImage`;
 
 /** A home with an AppImage of version 1.0.0, and a source that has 2.0.0. */
-async function setUp(t: Ends, means: Partial<Means> = {}, env: Record<string, string> = {}) {
+async function setUp(t: Ends, means: Partial<UpdaterOptions> = {}, env: Record<string, string> = {}) {
   const source = await createSource(t);
   const home = temporary(t);
   const file = path.join(home, 'Culvert.AppImage');
@@ -35,9 +45,10 @@ async function problemOf(work: Promise<unknown>): Promise<Problem> {
 const progressOf = (events: { event: string; data: unknown }[]) =>
   events.filter(({ event }) => event === 'update').flatMap(({ data }) => (data as UpdateCheck).progress ?? []);
 
-test('a check tells what there is, who signed it, and how it can be had', async t => {
+test('a check reports the newest release, its signer, and how to install it', async t => {
   const { updater } = await setUp(t);
-  const { checkedAt, manifest, ...found } = await updater.updates.check(true);
+  const { checkedAt, manifest, source, ...found } = await updater.updates.check(true);
+  assert.equal(source.state, 'ok');
   assert.deepEqual(found, {
     ok: true,
     current: '1.0.0',
@@ -81,7 +92,7 @@ test('an update replaces the file, keeps its mode, and the way back restores it;
   const declined = await first.updates.check();
   assert.deepEqual([declined.latest, declined.updateAvailable, declined.previous], ['2.0.0', false, null]);
   assert.equal((await problemOf(first.updates.rollback())).extras.reason, 'nothing-previous');
-  // who asks for it by name gets it, and is asked no more questions
+  // an explicit request still installs it
   assert.equal((await first.updates.apply()).to, '2.0.0');
 });
 
@@ -102,7 +113,7 @@ test('with nothing newer, an update says so and fetches nothing', async t => {
   assert.ok(!source.asked.some(url => url.endsWith('.AppImage')));
 });
 
-test('an answer serves for minutes, a new one can be had, and who asks meanwhile gets the same', async t => {
+test('an answer is repeated for minutes unless a fresh one is asked for, and shared by all who ask at once', async t => {
   let now = Date.now();
   const { updater, source } = await setUp(t, { now: () => now });
   const asked = () => source.asked.filter(url => url.endsWith(MANIFEST)).length;
@@ -133,7 +144,7 @@ test('a failure is forgotten sooner than an answer', async t => {
   assert.equal((await updater.updates.check()).latest, '2.0.0');
 });
 
-test('a serial that was seen is never gone below, in its own channel', async t => {
+test('a serial below the highest one seen in its channel is refused', async t => {
   const { updater, as, source } = await setUp(t);
   publish(source, '3.0.0-beta.1', { [image('3.0.0-beta.1')]: script('3.0.0-beta.1') }, { channel: 'beta', serial: 40 });
   await updater.updates.check();
@@ -153,7 +164,7 @@ test('a serial that was seen is never gone below, in its own channel', async t =
   assert.equal((await (await as('1.0.0')).updates.check()).latest, '2.0.1');
 });
 
-test('a beta put into the place of the stable release is not for a stable user', async t => {
+test('a beta in the place of the stable release is refused', async t => {
   const { updater, source } = await setUp(t);
   publish(source, '3.0.0-beta.1', { [image('3.0.0-beta.1')]: script('3.0.0-beta.1') }, { channel: 'beta', serial: 40 });
   for (const name of [MANIFEST, `${MANIFEST}.sig`])
@@ -161,7 +172,7 @@ test('a beta put into the place of the stable release is not for a stable user',
   assert.equal((await updater.updates.check()).problem?.code, 'channel-other');
 });
 
-test('a memory that can not be read is refused, and left as it is', async t => {
+test('a state that can not be read is refused, and left as it is', async t => {
   const { updater, file } = await setUp(t);
   fs.mkdirSync(updater.state, { recursive: true });
   const memory = path.join(updater.state, 'update.json');
@@ -183,20 +194,20 @@ test('a memory that can not be read is refused, and left as it is', async t => {
 });
 
 test('a build without keys refuses every release', async t => {
-  const { updater } = await setUp(t, { keys: () => [] });
+  const { updater } = await setUp(t, { trust: () => ({ keys: [] }) });
   const { problem } = await updater.updates.check();
   assert.equal(problem?.code, 'key-unknown');
   assert.match(problem!.detail, /this build pins no release key yet/);
 });
 
-test('a release of a key that is not trusted is not followed even where everything else fits', async t => {
+test('a release signed by an unknown key is refused even when everything else fits', async t => {
   const { updater, source, file } = await setUp(t);
   publish(source, '9.0.0', { [image('9.0.0')]: script('9.0.0') }, { serial: 99, signer: otherKey });
   assert.equal((await problemOf(updater.updates.apply())).extras.reason, 'key-unknown');
   assert.deepEqual(fs.readFileSync(file), script('1.0.0'));
 });
 
-test('two updates at once: the second is told that one is under way', async t => {
+test('a second update is refused while one is in progress', async t => {
   const { updater } = await setUp(t);
   const first = updater.updates.apply();
   assert.equal((await problemOf(updater.updates.apply())).code, 'busy');
@@ -204,7 +215,7 @@ test('two updates at once: the second is told that one is under way', async t =>
   assert.equal((await first).to, '2.0.0');
 });
 
-test('an update that another process is making is waited for by nobody', async t => {
+test('an update is refused while another process makes one', async t => {
   const { updater, file } = await setUp(t);
   fs.mkdirSync(updater.state, { recursive: true });
   // as its holder would: this very process
@@ -214,12 +225,12 @@ test('an update that another process is making is waited for by nobody', async t
   assert.equal(problem.code, 'busy');
   assert.match(problem.message, new RegExp(`Process ${process.pid} `));
   assert.deepEqual(fs.readFileSync(file), script('1.0.0'));
-  // and the lock of a process that is gone holds nobody
+  // the lock of a process that is gone does not count
   fs.writeFileSync(path.join(updater.state, 'lock'), '999999999 1');
   assert.equal((await updater.updates.apply()).to, '2.0.0');
 });
 
-test('a daemon that stops gives a download up and leaves nothing of it', async t => {
+test('a stopping daemon ends a download and leaves no file behind', async t => {
   const { updater, source, file, home } = await setUp(t);
   const begun = new Promise<void>(resolve => {
     source.files.set(`/releases/stable/${image('2.0.0')}`, (_, response) => {
@@ -238,7 +249,7 @@ test('a daemon that stops gives a download up and leaves nothing of it', async t
   assert.deepEqual(fs.readFileSync(file), script('1.0.0'));
 });
 
-test('updates.checkOnStartup checks once, later, and tells of an answer but not of a failure', async t => {
+test('with updates.checkOnStartup a check is made after the start, and a failure is published as well', async t => {
   const { as, source } = await setUp(t, { startupMs: 5 });
   const updater = await as('1.0.0');
   const asked = () => source.asked.filter(url => url.endsWith(MANIFEST)).length;
@@ -249,9 +260,10 @@ test('updates.checkOnStartup checks once, later, and tells of an answer but not 
   source.files.clear();
   const failing = await as('1.0.0');
   failing.updates.start();
-  await until(() => asked() === 2);
+  await until(() => failing.events.length > 0);
+  const { problem, source: found } = failing.events[0]!.data as UpdateCheck;
+  assert.deepEqual([problem?.code, found.state], ['release-missing', 'ok']);
   await failing.updates.stop();
-  assert.deepEqual(failing.events, []);
 
   const off = await setUp(t, { startupMs: 0 }, { CULVERT_UPDATES_CHECK_ON_STARTUP: 'false' });
   off.updater.updates.start();
@@ -259,11 +271,12 @@ test('updates.checkOnStartup checks once, later, and tells of an answer but not 
   assert.deepEqual(off.source.asked, []);
 });
 
-test('where updates do not replace the installation, the command that does is told, with the signed digest', async t => {
+test('where the daemon can not replace the installation, a command with the signed digest is offered', async t => {
   const source = await createSource(t);
   const artifacts = {
     'culvert-2.0.0.deb': Buffer.from('a package'),
     'culvert-2.0.0-source.tar.gz': Buffer.from('source'),
+    'culvert-2.0.0-recipes.tar.gz': Buffer.from('recipes'),
   };
   publish(source, '2.0.0', artifacts);
   const digests = Object.fromEntries(
@@ -277,10 +290,12 @@ test('where updates do not replace the installation, the command that does is to
       `curl -fLO ${source.url}/stable/culvert-2\\.0\\.0\\.deb && echo '${digests['culvert-2.0.0.deb']}  culvert-2\\.0\\.0\\.deb' \\| sha256sum -c && sudo apt install \\./culvert-2\\.0\\.0\\.deb$`,
     ),
     system: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*sudo meson install`),
+    rpm: new RegExp(`${digests['culvert-2.0.0-source.tar.gz']}.*/data/rpm/build\\.sh .*sudo rpm -U culvert\\.rpm$`),
+    arch: new RegExp(`${digests['culvert-2.0.0-recipes.tar.gz']}.*cd culvert-2\\.0\\.0-recipes && makepkg -si$`),
     source: /git pull && \.\/culvert-tool build$/,
   };
   for (const [format, expected] of Object.entries(commands)) {
-    const { updates } = await createUpdater(t, source, { format: format as Means['format'] });
+    const { updates } = await createUpdater(t, source, { format: format as UpdaterOptions['format'] });
     const found = await updates.check();
     assert.deepEqual([found.updateAvailable, found.applicable, found.previous], [true, false, null]);
     assert.match(found.command!, expected);
@@ -289,6 +304,9 @@ test('where updates do not replace the installation, the command that does is to
     assert.equal(problem.extras.hint, `Run: ${found.command}`);
     assert.equal((await problemOf(updates.rollback())).code, 'update-not-applicable');
   }
+  const nix = (await createUpdater(t, source, { format: 'nix' })).updates;
+  assert.deepEqual([(await nix.check()).updateAvailable, (await nix.check()).command], [true, null]);
+  assert.match((await problemOf(nix.apply())).message, /installed with Nix/);
 });
 
 test('an AppImage that can not be replaced says why', async t => {
@@ -315,7 +333,7 @@ test('an AppImage behind a link is replaced where it lies, and the link stays', 
   assert.deepEqual(fs.readFileSync(file), script('2.0.0'));
 });
 
-test('a full disk is told before anything is fetched', async t => {
+test('a full disk is reported before anything is fetched', async t => {
   const disk = smallDisk(t);
   if (disk === null) return t.skip('mounting a file system needs the rights of root');
   const { source, updater } = await setUp(t);
@@ -333,11 +351,3 @@ test('a full disk is told before anything is fetched', async t => {
   assert.ok(!source.asked.some(url => url.endsWith('.AppImage')));
   assert.deepEqual(fs.readdirSync(disk), ['Culvert.AppImage']);
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!holds()) {
-    assert.ok(Date.now() < deadline, `never: ${holds}`);
-    await new Promise(resolve => setTimeout(resolve, 5));
-  }
-}

@@ -1,0 +1,153 @@
+// The wire types of the doctor: results of checks, fixes, and the most likely cause of a failing tunnel.
+import * as z from 'zod/mini';
+import { ACTION_NAMES } from './actions.ts';
+import { Message, Time } from './values.ts';
+
+/** `unknown`: the check could not be completed; its evidence says why. */
+const Verdict = z.enum(['ok', 'notice', 'problem', 'unknown', 'not-applicable']);
+export type Verdict = z.infer<typeof Verdict>;
+
+const CheckGroup = z.enum(['tunnel', 'dns', 'network', 'service', 'culvert', 'desktop']);
+export type CheckGroup = z.infer<typeof CheckGroup>;
+
+const Label = {
+  /** Words for a button, such as `Exclude these ranges`. */
+  label: z.string(),
+  /** The same to be translated; older versions sent none. */
+  wording: z.optional(Message),
+};
+/** Replaces a file. `diff` is what a person is shown, `content` the whole new text. */
+const FileFix = z.object({
+  kind: z.literal('file'),
+  ...Label,
+  path: z.string(),
+  diff: z.string(),
+  content: z.string(),
+  /** Only an administrator can write the file. */
+  privileged: z.boolean(),
+});
+/** Commands, each as its words; no shell reads them. */
+const CommandFix = z.object({
+  kind: z.literal('commands'),
+  ...Label,
+  commands: z.array(z.array(z.string())),
+  /** Commands that take the change back; empty where there is nothing to take back. */
+  undo: z.array(z.array(z.string())),
+  privileged: z.boolean(),
+});
+const ActionStep = z.object({ action: z.enum(ACTION_NAMES), value: z.optional(z.string()) });
+/** Actions of `POST /api/action`. */
+const ActionFix = z.object({
+  kind: z.literal('action'),
+  ...Label,
+  actions: z.array(ActionStep),
+  undo: z.array(ActionStep),
+});
+/** A page for the user's browser. */
+const OpenFix = z.object({ kind: z.literal('open'), ...Label, url: z.string() });
+const Fix = z.discriminatedUnion('kind', [FileFix, CommandFix, ActionFix, OpenFix]);
+export type Fix = z.infer<typeof Fix>;
+
+/** Evidence and explanation to be translated; older versions sent none. */
+const Wording = z.optional(
+  z.object({
+    /** A line each. */
+    evidence: z.array(Message),
+    /** Sentences, one after the other. */
+    explanation: z.array(Message),
+  }),
+);
+
+const CheckResult = z.object({
+  /** Stable: `dns-port-53`. */
+  id: z.string(),
+  title: z.string(),
+  group: CheckGroup,
+  verdict: Verdict,
+  /** What was seen, a line each. */
+  evidence: z.array(z.string()),
+  /** What that means; null where the evidence says it. */
+  explanation: z.nullable(z.string()),
+  wording: Wording,
+  fix: z.nullable(Fix),
+  /** Identifies the fix as shown; `POST /api/doctor/fix` refuses when it has become another. */
+  fixId: z.nullable(z.string()),
+  /** A page that describes the fact behind the check. */
+  source: z.nullable(z.string()),
+  /** Versions and systems that the check is for; null for all. */
+  appliesTo: z.nullable(z.string()),
+  durationMs: z.number(),
+});
+export type CheckResult = z.infer<typeof CheckResult>;
+
+const Undoable = z.object({ id: z.string(), ...Label, at: Time });
+/** A fix that can be taken back; `id` is that of its check. */
+export type Undoable = z.infer<typeof Undoable>;
+
+export const DoctorReport = z.object({
+  ok: z.literal(true),
+  generatedAt: Time,
+  /** Problems first, then unknown, notice, ok and not-applicable. */
+  results: z.array(CheckResult),
+  /** What `culvert doctor undo` would take back, newest first. */
+  undo: z.array(Undoable),
+  durationMs: z.number(),
+  /** Child processes that the checks started. */
+  processes: z.int(),
+});
+export type DoctorReport = z.infer<typeof DoctorReport>;
+
+/**
+ * Data of the event `doctor`: one at the start, one as each check ends, and one with `running: false` at the end. A fix
+ * and its undo send the first and the last; the last then has the check's result afterwards.
+ */
+export const DoctorProgress = z.object({
+  running: z.boolean(),
+  completed: z.int(),
+  total: z.int(),
+  result: z.nullable(CheckResult),
+  /** What can be taken back, newest first; null before the end. */
+  undo: z.nullable(z.array(Undoable)),
+});
+export type DoctorProgress = z.infer<typeof DoctorProgress>;
+
+/** The most likely cause of a tunnel that fails, or carries nothing; found by the cheap checks. */
+export const Diagnosis = z.object({
+  id: z.string(),
+  title: z.string(),
+  evidence: z.array(z.string()),
+  explanation: z.nullable(z.string()),
+  wording: Wording,
+  fix: z.nullable(Fix),
+  fixId: z.nullable(z.string()),
+  source: z.nullable(z.string()),
+  at: Time,
+});
+export type Diagnosis = z.infer<typeof Diagnosis>;
+
+/** `fixId` is that of the result that the user was shown. */
+export const DoctorFixRequest = z.strictObject({
+  id: z.string().check(z.minLength(1), z.maxLength(64)),
+  fixId: z.string().check(z.minLength(1), z.maxLength(128)),
+});
+export type DoctorFixRequest = z.infer<typeof DoctorFixRequest>;
+
+/** The result of the check, measured again afterwards; null where this version has no such check any more. */
+export const DoctorFixResponse = z.object({
+  ok: z.literal(true),
+  /** What was done, a line each. */
+  done: z.array(z.string()),
+  result: z.nullable(CheckResult),
+});
+export type DoctorFixResponse = z.infer<typeof DoctorFixResponse>;
+
+/** What `culvert diagnose` writes: redacted files, to be looked through before they are shared. */
+export const DoctorBundle = z.object({
+  ok: z.literal(true),
+  files: z.array(z.object({ name: z.string(), text: z.string() })),
+  /** How many different things of each kind were replaced by placeholders. */
+  redacted: z.record(z.string(), z.int()),
+  /** The files as a ZIP archive, in Base64. */
+  archive: z.string(),
+});
+export type DoctorBundle = z.infer<typeof DoctorBundle>;

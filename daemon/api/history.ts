@@ -1,0 +1,89 @@
+// The wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
+import * as z from 'zod/mini';
+import { DURATION } from './duration.ts';
+import { Blocked, ConnectionState } from './tunnel.ts';
+import { Count, Time } from './values.ts';
+
+/** How far samples are summed up: as they were kept, or to one per minute, quarter of an hour or hour. */
+export const HistoryResolution = z.enum(['full', 'minute', 'quarter', 'hour']);
+export type HistoryResolution = z.infer<typeof HistoryResolution>;
+
+export const HistoryChange = z.object({
+  at: Time,
+  /** `start` and `stop`: Culvert began and ceased to record; what happened in between is not known. */
+  kind: z.enum(['state', 'start', 'stop']),
+  state: ConnectionState,
+  /** The tunnel CLI's own name of the reason, such as `HappyEyeballsFailed`; null where it gave none. */
+  reason: z.nullable(z.string()),
+  blocked: z.nullable(Blocked),
+  network: z.nullable(z.enum(['healthy', 'unstable'])),
+  mode: z.nullable(z.string()),
+  colo: z.nullable(z.string()),
+});
+export type HistoryChange = z.infer<typeof HistoryChange>;
+
+export const HistorySample = z.object({
+  /** When the figures were read, or the start of the time that they are summed up over. */
+  at: Time,
+  /** How long the bytes took. */
+  seconds: Count,
+  /** Mean, least and greatest; null where it was not reported. */
+  latencyMs: z.nullable(Count),
+  latencyMinMs: z.nullable(Count),
+  latencyMaxMs: z.nullable(Count),
+  /** Fraction of packets lost. */
+  loss: z.nullable(Count),
+  received: Count,
+  sent: Count,
+});
+export type HistorySample = z.infer<typeof HistorySample>;
+
+/** Of a stretch of time. */
+const Total = z.object({
+  connectedSeconds: Count,
+  received: Count,
+  sent: Count,
+  /** How often a connection ended that nobody ended, by reason or `blocked`; `unknown` where none was given. */
+  drops: z.record(z.string(), Count),
+});
+export type HistoryTotal = z.infer<typeof Total>;
+/** A day of the daemon's time zone. */
+export const HistoryDay = z.extend(Total, { day: z.iso.date() });
+export type HistoryDay = z.infer<typeof HistoryDay>;
+
+/** A duration back from now (`2d`), or a time. */
+const Since = z.union([z.string().check(z.maxLength(32), z.regex(DURATION)), Time]);
+
+export const HistoryQuery = z.strictObject({
+  /** Default: `1d`. At most 90 days back. */
+  since: z.optional(Since),
+  /** Default: now. */
+  until: z.optional(Since),
+  /** Default: one that suits the length of time. */
+  resolution: z.optional(HistoryResolution),
+  /** `next` of the page before. */
+  cursor: z.optional(z.string().check(z.regex(/^\d{1,15}$/))),
+});
+export type HistoryQuery = z.infer<typeof HistoryQuery>;
+
+export const History = z.object({
+  ok: z.literal(true),
+  /** Whether the history is being recorded: `history.enabled`. */
+  enabled: z.boolean(),
+  since: Time,
+  until: Time,
+  resolution: HistoryResolution,
+  /** Oldest first, like the samples. */
+  changes: z.array(HistoryChange),
+  samples: z.array(HistorySample),
+  /** Of the whole time asked for; null on later pages. */
+  totals: z.nullable(z.extend(Total, { days: z.array(HistoryDay) })),
+  /** Pass it as `cursor` for the next page; null on the last. */
+  next: z.nullable(z.string()),
+});
+export type History = z.infer<typeof History>;
+
+export const HistoryClearResponse = z.object({ ok: z.literal(true) });
+
+/** The history was deleted. */
+export const HistoryCleared = z.object({ clearedAt: Time });

@@ -1,0 +1,19 @@
+// Limits of requests that server and clients share. Free of zod, so that the guard can load it.
+
+/** Of a request body, in bytes. */
+const BODY_BYTES = 65_536;
+/** Of a document of routes, in characters: 5,000 entries have about 100,000. */
+export const MAX_DOCUMENT = 1 << 20;
+/** Bytes of the bodies that hold a document. Line ends take two in JSON, other letters up to three. */
+const DOCUMENT_BODY = 2 * MAX_DOCUMENT;
+const LARGE_BODIES: ReadonlyMap<string, number> = new Map([
+  ['/api/routes', DOCUMENT_BODY],
+  ['/api/routes/preview', DOCUMENT_BODY],
+  ['/api/settings/diff', DOCUMENT_BODY],
+  ['/api/settings/apply', DOCUMENT_BODY],
+]);
+
+/** @param target of a request, such as `/api/action` @returns bytes that its body has at most */
+export function bodyLimit(target: string): number {
+  return LARGE_BODIES.get(target) ?? BODY_BYTES;
+}

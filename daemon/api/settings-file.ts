@@ -1,0 +1,35 @@
+// The wire types of settings as a file: tunnel settings, routes and Culvert's own configuration as TOML.
+import * as z from 'zod/mini';
+import { ConfirmWithin } from './changes.ts';
+import { MAX_DOCUMENT } from './limits.ts';
+import { Message } from './values.ts';
+
+const Toml = z.string().check(z.maxLength(MAX_DOCUMENT));
+/** `wording` is `reason` to be translated; older versions have none. */
+const Reason = z.object({ key: z.string(), reason: z.string(), wording: z.optional(Message) });
+
+/** Contains neither secrets nor the registration. */
+export const SettingsExport = z.object({ ok: z.literal(true), toml: z.string() });
+export type SettingsExport = z.infer<typeof SettingsExport>;
+
+export const SettingsDiffRequest = z.strictObject({ toml: Toml });
+export type SettingsDiffRequest = z.infer<typeof SettingsDiffRequest>;
+export const SettingsDiff = z.object({
+  ok: z.literal(true),
+  /** What would change, as people read it; null where nothing was set. */
+  changes: z.array(z.object({ key: z.string(), from: z.nullable(z.string()), to: z.nullable(z.string()) })),
+  /** What this machine or this version of the tunnel CLI lacks; it is left out. */
+  skipped: z.array(Reason),
+  /** What can't be read. A file that has any is not applied. */
+  invalid: z.array(Reason),
+});
+export type SettingsDiff = z.infer<typeof SettingsDiff>;
+
+export const SettingsApplyRequest = z.strictObject({
+  toml: Toml,
+  /** Of tunnel settings and routes; Culvert's own configuration stays in any case. */
+  confirmWithin: z.optional(ConfirmWithin),
+});
+export type SettingsApplyRequest = z.infer<typeof SettingsApplyRequest>;
+export const SettingsUndoRequest = z.strictObject({ confirmWithin: z.optional(ConfirmWithin) });
+export type SettingsUndoRequest = z.infer<typeof SettingsUndoRequest>;

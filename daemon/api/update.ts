@@ -1,0 +1,34 @@
+// The wire types of updates.
+import * as z from 'zod/mini';
+import { Count, Time } from './values.ts';
+
+export const UpdateCheck = z.object({
+  ok: z.literal(true),
+  current: z.string(),
+  channel: z.string(),
+  latest: z.nullable(z.string()),
+  updateAvailable: z.boolean(),
+  manifest: z.nullable(
+    z.object({ generatedAt: Time, tag: z.nullable(z.string()), signed: z.boolean(), signer: z.nullable(z.string()) }),
+  ),
+  checkedAt: Time,
+  /** Why no answer could be had; `code` is the refusal's own. */
+  problem: z.nullable(z.object({ code: z.string(), detail: z.string() })),
+  /** Whether updates can reach this installation; `unreachable` after 7 days of checks without an answer. */
+  source: z.object({ state: z.enum(['ok', 'expired', 'refused', 'unreachable']), lastAnswerAt: z.nullable(Time) }),
+  /** Whether `POST /api/update/apply` can bring this installation to `latest`. */
+  applicable: z.boolean(),
+  /** Where it can't: the command that does it, ready to be copied. */
+  command: z.nullable(z.string()),
+  /** The version that `POST /api/update/rollback` goes back to, or null. */
+  previous: z.nullable(z.string()),
+  /** While an update is applied; sizes in bytes. */
+  progress: z.nullable(
+    z.object({ phase: z.enum(['downloading', 'verifying', 'installing']), received: Count, total: Count }),
+  ),
+});
+export type UpdateCheck = z.infer<typeof UpdateCheck>;
+
+/** The daemon restarts itself as `to` after this reply. */
+export const UpdateResponse = z.object({ ok: z.literal(true), from: z.string(), to: z.string() });
+export type UpdateResponse = z.infer<typeof UpdateResponse>;

@@ -1,0 +1,99 @@
+// Finds the apps of this desktop and lists them, sorted, with their shortcuts.
+import type { App } from '../api/schema.ts';
+import type { FeatureContext } from '../controls.ts';
+import { Problem } from '../problem.ts';
+import { applicationDirectories, type Catalog, createCatalog, type Found, readFileSafely } from './catalog.ts';
+import { createDescriber, type Described, type Kind } from './describe.ts';
+import { type Entry, localeKeys, messageLocales, parseEntry } from './desktop-entry.ts';
+
+/** Everything found, by id; the same object while nothing changed. */
+export type FoundApps = ReadonlyMap<string, Found<Kind>>;
+
+/** An app that can be started through the proxy, with its desktop entry. */
+export interface Launchable {
+  app: Described;
+  entry: Entry;
+  /** Of the desktop entry. */
+  path: string;
+}
+
+export interface AppList {
+  read(): Promise<FoundApps>;
+  /** The apps that a desktop shows, sorted by name in the user's language. */
+  list(found: FoundApps): App[];
+  /** @throws Problem app-not-found, app-not-launchable */
+  find(id: string): Promise<Launchable>;
+  /** The paths of our shortcuts, by the id of their app. */
+  shortcuts(found: FoundApps): Map<string, string>;
+  close(): void;
+}
+
+/** @param dataHome `$XDG_DATA_HOME`, where shortcuts lie; null for no place */
+export function createAppList({ env, settings }: FeatureContext, dataHome: string | null): AppList {
+  let catalog: Catalog<Kind> | null = null;
+  let locales: readonly string[] = [];
+  /** The last list, valid until something else is found. */
+  let latest: { found: FoundApps; apps: App[] } | null = null;
+
+  async function read(): Promise<FoundApps> {
+    const { config, sources } = settings.response();
+    const chosen = sources['ui.locale'] === 'default' ? null : config.ui.locale;
+    const keys = localeKeys(messageLocales(env, chosen));
+    if (!catalog || keys.join() !== locales.join()) {
+      catalog?.close();
+      locales = keys;
+      catalog = createCatalog({
+        directories: applicationDirectories(env),
+        programs: (env.PATH ?? '').split(':'),
+        locales,
+        describer: () => createDescriber({ env, locales: keys }),
+        lasts: value => value.kind === 'shortcut' || !value.missing,
+      });
+    }
+    return catalog.read();
+  }
+
+  function list(found: FoundApps): App[] {
+    if (latest?.found === found) return latest.apps;
+    const paths = shortcuts(found);
+    const collator = new Intl.Collator(locales.find(key => /^[a-z]{2,3}$/.test(key)) ?? 'en');
+    const apps = [...found.values()]
+      .flatMap(({ value }) => (value.kind === 'shown' ? [listed(value.app, paths)] : []))
+      .sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
+    latest = { found, apps };
+    return apps;
+  }
+
+  async function find(id: string): Promise<Launchable> {
+    const found = (await read()).get(id);
+    const entry = found?.value.kind === 'shown' ? readEntry(found.path) : null;
+    if (found?.value.kind !== 'shown' || !entry)
+      throw new Problem('app-not-found', `There is no app "${id}" on this desktop.`, {
+        hint: 'Its id is the name of its desktop file, as in the list of apps.',
+      });
+    const { app } = found.value;
+    if (app.method === 'none')
+      throw new Problem('app-not-launchable', `${app.name} can’t be started through the proxy. ${app.note}`);
+    return { app, entry, path: found.path };
+  }
+
+  function shortcuts(found: FoundApps): Map<string, string> {
+    const own = dataHome ? `${dataHome}/applications/` : null;
+    return new Map(
+      [...found.values()].flatMap(({ value }) =>
+        value.kind === 'shortcut' && own && value.path.startsWith(own) ? [[value.of, value.path] as const] : [],
+      ),
+    );
+  }
+
+  return { read, list, find, shortcuts, close: () => catalog?.close() };
+}
+
+/** The desktop entry of a file, or null where there is none (any more). */
+export function readEntry(path: string): Entry | null {
+  return parseEntry(readFileSafely(path) ?? '');
+}
+
+function listed({ family: _, ...app }: Described, shortcuts: ReadonlyMap<string, string>): App {
+  return { ...app, shortcut: shortcuts.get(app.id) ?? null };
+}

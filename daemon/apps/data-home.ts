@@ -1,0 +1,12 @@
+// Where this user's desktop entries lie, and what the names of ours begin with.
+import { isAbsolute, join } from 'node:path';
+import { APP_ID } from '../system/build-info.ts';
+
+/** What the files of shortcuts begin with, in `$XDG_DATA_HOME/applications`. */
+export const SHORTCUT_PREFIX = `${APP_ID}.proxy.`;
+
+/** `$XDG_DATA_HOME`, or null where there is no home. */
+export function userData(env: NodeJS.ProcessEnv): string | null {
+  if (env.XDG_DATA_HOME && isAbsolute(env.XDG_DATA_HOME)) return env.XDG_DATA_HOME;
+  return env.HOME && isAbsolute(env.HOME) ? join(env.HOME, '.local/share') : null;
+}

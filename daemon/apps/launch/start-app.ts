@@ -1,0 +1,121 @@
+// Starts an app through the local proxy, or refuses where its traffic would go around it.
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { FeatureContext } from '../../controls.ts';
+import { Problem } from '../../problem.ts';
+import { replaceFile } from '../../system/files.ts';
+import { message, wordMessage } from '../../view/message.ts';
+import { english } from '../../view/translator.ts';
+import { probeProxy } from '../../warp/actions/probe.ts';
+import type { Launchable } from '../app-list.ts';
+import type { Described } from '../describe.ts';
+import { flag, text } from '../desktop-entry.ts';
+import type { LocalProxy } from './proxy-launch.ts';
+
+const PROBE_MS = 3000;
+
+/**
+ * The local proxy, once it answers.
+ * @throws Problem proxy-not-enabled, proxy-not-answering
+ */
+export async function openProxy({ tunnel, state }: FeatureContext): Promise<LocalProxy> {
+  await tunnel.refresh('stale');
+  const { settings: now, tunnel: facts, status } = state.snapshot();
+  const hint = 'Switch it on with the action enableLocalProxy.';
+  if (now.Mode !== 'proxy' || facts.proxyPort === null)
+    throw new Problem('proxy-not-enabled', 'The local proxy is off, so nothing was started.', { hint });
+  const port = facts.proxyPort;
+  const { open, socks5, http } = await probeProxy(port, PROBE_MS);
+  // While the tunnel is down, whatever listens there is not its proxy.
+  if (!open || (status.state !== 'connected' && status.state !== 'connecting'))
+    throw new Problem(
+      'proxy-not-enabled',
+      `The mode is proxy, but the tunnel is ${status.state}${open ? '' : ` and nothing listens on 127.0.0.1:${port}`}. Nothing was started.`,
+      { hint },
+    );
+  if (!socks5)
+    throw new Problem(
+      'proxy-not-answering',
+      `127.0.0.1:${port} is open, but does not answer as a SOCKS5 proxy. Nothing was started.`,
+    );
+  return { host: '127.0.0.1', port, http };
+}
+
+/** @throws Problem proxy-not-verified */
+export async function verifyTunnel(port: number, { settings, env }: FeatureContext): Promise<void> {
+  const { traceThrough } = await import('./verify-tunnel.ts');
+  const { through, seen } = await traceThrough(port, settings.config.warp.traceUrl, env);
+  if (!through)
+    throw new Problem(
+      'proxy-not-verified',
+      `It could not be verified that the proxy leads through the tunnel: ${wordMessage(seen, english)}. Nothing was started.`,
+    );
+}
+
+/**
+ * Starts the app with the command line that its family needs to use the proxy.
+ * @returns the process, or null where it handed over to another
+ * @throws Problem app-launch-failed
+ */
+export async function startApp(
+  { app, entry, path }: Launchable,
+  proxy: LocalProxy,
+  { env, paths }: FeatureContext,
+): Promise<number | null> {
+  const [exec, { recipeFor, fileNameOf }, launching, { findProgram }] = await Promise.all([
+    import('./exec-key.ts'),
+    import('./proxy-launch.ts'),
+    import('./launch.ts'),
+    import('../inspect-binary.ts'),
+  ]);
+  const fields = { name: app.name, icon: app.icon, file: path };
+  const args = exec.expandFields(exec.splitExec(text(entry, 'Exec')!), fields);
+  const located = exec.locateProgram(args);
+  const session = launching.sessionEnv(env);
+  await refuseRunning(app, session, {
+    binary: located.packaging === 'native' ? findProgram(args[located.at]!, session.PATH ?? '') : null,
+    busName: flag(entry, 'DBusActivatable') ? app.id.replace(/\.desktop$/, '') : null,
+  });
+
+  const places = { home: session.HOME ?? '/', state: paths.state };
+  const recipe = recipeFor(app, { args, located }, proxy, places);
+  try {
+    for (const file of recipe.files) {
+      mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+      replaceFile(file.path, file.text);
+    }
+    return await launching.launch(
+      {
+        argv: recipe.argv,
+        env: recipe.env,
+        directory: text(entry, 'Path') || null,
+        terminal: flag(entry, 'Terminal'),
+        label: fileNameOf(app.id),
+        description: `${app.name} (through WARP)`,
+      },
+      env,
+    );
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new Problem('app-launch-failed', `${app.name} did not start. ${message}`, {}, cause);
+  }
+}
+
+/** A running instance would open the window itself, without the proxy. Browsers get a profile of their own instead. */
+async function refuseRunning(
+  app: Described,
+  session: NodeJS.ProcessEnv,
+  { binary, busName }: { binary: string | null; busName: string | null },
+): Promise<void> {
+  if (app.kind === 'chromium' || app.kind === 'firefox') return;
+  const { ownsBusName, runsWithoutProxy } = await import('./running.ts');
+  const runs =
+    (app.kind === 'electron' && binary !== null && runsWithoutProxy(binary)) ||
+    (busName !== null && (await ownsBusName(busName, session)));
+  if (runs)
+    throw new Problem(
+      'app-launch-failed',
+      message('%s runs already and would take the start over, around the proxy. Nothing was started.', app.name),
+      { hint: `Close ${app.name}, then try again.` },
+    );
+}

@@ -1,0 +1,163 @@
+// Keeps the changes that will be taken back: on disk, in the published state, and with the time of the next one to look
+// at.
+import type { Change } from '../api/changes.ts';
+import type { TunnelSubject as Subject } from '../api/subjects.ts';
+import { Problem } from '../problem.ts';
+import { setPart } from '../state/pending-changes.ts';
+import type { State } from '../state/store.ts';
+import { reason } from '../system/errno.ts';
+import { loadChanges, type Pending, saveChanges } from './changes-file.ts';
+import { type Clock, remainingMs } from './deadline.ts';
+import { NotRestored } from './not-restored.ts';
+import { textOf } from './values.ts';
+
+/** A sleeping machine stops timers: deadlines are looked at again after this time. */
+const LOOK_MS = 10_000;
+const RETRY_MS = { first: 1_000, last: 60_000 };
+/** When people are notified that a change ends. */
+const SOON_MS = 60_000;
+const INTERRUPTED: Failure = { problem: 'Culvert ended while it was being made.', problemCode: 'interrupted' };
+
+/** Why a value could not be set again, as a change has it. */
+type Failure = Pick<Change, 'problem' | 'problemCode' | 'wording'>;
+
+interface Options {
+  /** The file of changes. */
+  file: string;
+  state: State;
+  clock: () => Clock;
+  say(line: string): void;
+  /** Called when a change may be due. */
+  look(): void;
+}
+
+export interface ChangeStore {
+  get(subject: Subject): Pending | undefined;
+  entries(): [Subject, Pending][];
+  /** @throws Problem state-not-writable; the entry is then as it was before */
+  set(subject: Subject, entry: Pending | null): void;
+  /** As `set`, for what has happened already and can't be refused any more. */
+  note(subject: Subject, entry: Pending | null): void;
+  /** The change could not be taken back. @param now tries again at once, instead of after a pause that doubles */
+  fail(subject: Subject, error: unknown, now?: 'now'): void;
+  /** The changes that are to be taken back now. */
+  due(): [Subject, Pending][];
+  /** Publishes the changes, and sets the timer for the next one. */
+  publish(): void;
+  stop(): void;
+}
+
+/** Reads the pending changes. Those that were under way when the daemon ended are reverted at once. */
+export function createChangeStore({ file, state, clock, say, look }: Options): ChangeStore {
+  const pending = new Map<Subject, Pending>();
+  /** Returns that failed, and when to try again, in ms of `uptimeMs`. */
+  const failed = new Map<Subject, { why: Failure; retryAt: number; delayMs: number }>();
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  for (const each of loadChanges(file, say)) {
+    pending.set(each.previous.subject, each);
+    if (each.making) failed.set(each.previous.subject, { why: INTERRUPTED, retryAt: 0, delayMs: RETRY_MS.first });
+  }
+  publish();
+
+  function set(subject: Subject, entry: Pending | null): void {
+    const before = pending.get(subject);
+    if (!entry && !before) return;
+    if (entry) pending.set(subject, entry);
+    else pending.delete(subject);
+    try {
+      saveChanges(file, [...pending.values()]);
+    } catch (error) {
+      if (before) pending.set(subject, before);
+      else pending.delete(subject);
+      throw new Problem('state-not-writable', reason(error), {}, error);
+    }
+    failed.delete(subject);
+    publish();
+  }
+
+  function note(subject: Subject, entry: Pending | null): void {
+    try {
+      set(subject, entry);
+    } catch (error) {
+      say(
+        `${(error as Error).message} Until it can be written, a restart of Culvert takes the change of ${subject} back.`,
+      );
+    }
+  }
+
+  function fail(subject: Subject, error: unknown, now?: 'now'): void {
+    const why = failureOf(error);
+    const { uptimeMs } = clock();
+    const delayMs = failed.get(subject)?.delayMs ?? RETRY_MS.first;
+    if (now) failed.set(subject, { why, retryAt: uptimeMs, delayMs: RETRY_MS.first });
+    else failed.set(subject, { why, retryAt: uptimeMs + delayMs, delayMs: Math.min(2 * delayMs, RETRY_MS.last) });
+    publish();
+  }
+
+  function due(): [Subject, Pending][] {
+    const now = clock();
+    return [...pending].filter(([subject, entry]) => {
+      const failure = failed.get(subject);
+      return failure ? failure.retryAt <= now.uptimeMs : !entry.making && dueMs(entry, now) <= 0;
+    });
+  }
+
+  function publish(): void {
+    clearTimeout(timer);
+    if (stopped) return;
+    const now = clock();
+    const shown = [...pending.values()].filter(({ making, previous }) => !making || failed.has(previous.subject));
+    setPart(
+      state,
+      'tunnel',
+      shown.map(each => describe(each, failed.get(each.previous.subject)?.why ?? { problem: null }, now)),
+    );
+    const waits = [...pending.keys()].map(subject => waitMs(subject, now)).filter(ms => ms !== null);
+    if (waits.length) timer = setTimeout(look, Math.max(0, Math.min(LOOK_MS, ...waits))).unref();
+  }
+
+  /** Until something is to be done about a change; null while it is being made. */
+  function waitMs(subject: Subject, now: Clock): number | null {
+    const entry = pending.get(subject)!;
+    const failure = failed.get(subject);
+    if (failure) return failure.retryAt - now.uptimeMs;
+    if (entry.making) return null;
+    const ends = entry.endsAt ? remainingMs(entry.endsAt, now) : Number.POSITIVE_INFINITY;
+    return Math.min(dueMs(entry, now), ends > SOON_MS ? ends - SOON_MS : Number.POSITIVE_INFINITY);
+  }
+
+  return {
+    get: subject => pending.get(subject),
+    entries: () => [...pending],
+    ...{ set, note, fail, due, publish },
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Milliseconds until a change is reverted. An unconfirmed change is due right after a reboot. */
+function dueMs({ confirmBy, endsAt }: Pending, now: Clock): number {
+  const confirm = confirmBy ? (confirmBy.bootId === now.bootId ? remainingMs(confirmBy, now) : 0) : Infinity;
+  return Math.min(confirm, endsAt ? remainingMs(endsAt, now) : Infinity);
+}
+
+function failureOf(error: unknown): Failure {
+  const cause = error instanceof NotRestored ? error.problem : error;
+  if (!(cause instanceof Problem)) return { problem: reason(error) };
+  const { code, message, wording } = cause;
+  return { problem: message, problemCode: code, ...(wording ? { wording } : {}) };
+}
+
+function describe({ previous, value, setAt, confirmBy, endsAt }: Pending, why: Failure, now: Clock): Change {
+  return {
+    ...{ subject: previous.subject, value, previous: textOf(previous), setAt },
+    confirmBy: confirmBy?.at ?? null,
+    endsAt: endsAt?.at ?? null,
+    endingSoon: endsAt !== null && remainingMs(endsAt, now) <= SOON_MS,
+    ...why,
+  };
+}

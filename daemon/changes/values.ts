@@ -1,0 +1,125 @@
+// Values of the tunnel that can be read back and set again: what returns when a change is taken back. Pure.
+import * as z from 'zod/mini';
+import { type ActionName, type ActionRequest, ARGUMENTS, actionRequest, MODES, PROTOCOLS } from '../api/actions.ts';
+import type { Snapshot } from '../api/schema.ts';
+import { SUBJECT_OF, type TunnelSubject as Subject } from '../api/subjects.ts';
+import { canonical } from '../routes/document.ts';
+
+const MASQUE = ARGUMENTS.masqueOptions.values;
+
+/** A subject with its value. null is the tunnel client's own default. */
+export const Value = z.discriminatedUnion('subject', [
+  /** Whether it is wanted that the tunnel is up. */
+  z.object({ subject: z.literal('connection'), value: z.boolean() }),
+  z.object({ subject: z.literal('mode'), value: z.enum(MODES) }),
+  z.object({ subject: z.literal('protocol'), value: z.nullable(z.enum(PROTOCOLS)) }),
+  z.object({ subject: z.literal('endpoint'), value: z.nullable(z.string()) }),
+  z.object({ subject: z.literal('masque'), value: z.enum(MASQUE) }),
+  z.object({ subject: z.literal('proxyPort'), value: z.int().check(z.gte(1), z.lte(65_535)) }),
+  z.object({ subject: z.literal('families'), value: z.enum(['off', 'malware', 'full']) }),
+  z.object({ subject: z.literal('gatewayId'), value: z.nullable(z.string()) }),
+  z.object({ subject: z.literal('fallback'), value: z.array(z.string()) }),
+  /** Canonical entries of the split tunnel. */
+  z.object({ subject: z.literal('routes'), value: z.array(z.string()) }),
+]);
+export type Value = z.infer<typeof Value>;
+
+/** The value that is set now; null where the tunnel CLI did not report it. */
+export function currentValue(subject: Subject, snapshot: Snapshot): Value | null {
+  const { status, settings, splitTunnel } = snapshot;
+  if (subject === 'connection') {
+    if (status.blocked || status.state === 'unknown') return null;
+    return { subject, value: status.state !== 'disconnected' && status.state !== 'disconnecting' };
+  }
+  if (subject === 'routes') {
+    const { mode, ips, hosts } = splitTunnel;
+    // the lists are empty before they were ever read, too
+    if (mode === null && ips.length + hosts.length === 0) return null;
+    return { subject, value: [...ips, ...hosts].map(({ value }) => canonical(value).value) };
+  }
+  if (Object.keys(settings).length === 0) return null;
+  const { options } = snapshot;
+  switch (subject) {
+    case 'mode': {
+      const value = MODES.find(mode => mode === settings.Mode);
+      return value ? { subject, value } : null;
+    }
+    case 'protocol':
+      return { subject, value: PROTOCOLS.find(name => name === settings['WARP tunnel protocol']) ?? null };
+    case 'families':
+      return options.families === null ? null : { subject, value: options.families };
+    case 'endpoint':
+      return { subject, value: options.endpoint };
+    case 'masque': {
+      const value = masqueOf(options.masque);
+      return value && { subject, value };
+    }
+    case 'proxyPort':
+      // reported in proxy mode only
+      return snapshot.tunnel.proxyPort === null ? null : { subject, value: snapshot.tunnel.proxyPort };
+    case 'gatewayId':
+      return { subject, value: options.gatewayId };
+    case 'fallback':
+      return { subject, value: options.fallbackDomains.map(({ domain }) => domain) };
+  }
+}
+
+/**
+ * The actions that set a value again; none where it is set already. What is not known is set without asking.
+ * Routes have their own way (daemon/routes/apply.ts).
+ */
+export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, snapshot: Snapshot): ActionRequest[] {
+  const now = currentValue(wanted.subject, snapshot);
+  if (wanted.subject === 'fallback') {
+    const set = now?.subject === 'fallback' ? now.value : [];
+    return [
+      ...wanted.value.filter(domain => !set.includes(domain)).map(value => request('addFallbackDomain', value)),
+      ...set.filter(domain => !wanted.value.includes(domain)).map(value => request('removeFallbackDomain', value)),
+    ];
+  }
+  if (now && now.value === wanted.value) return [];
+  switch (wanted.subject) {
+    case 'connection':
+      return [request(wanted.value ? 'connect' : 'disconnect')];
+    case 'mode':
+      return [request('setMode', wanted.value)];
+    case 'protocol':
+      return [wanted.value === null ? request('resetProtocol') : request('setProtocol', wanted.value)];
+    case 'endpoint':
+      return [wanted.value === null ? request('resetEndpoint') : request('setEndpoint', wanted.value)];
+    case 'masque':
+      return [request('setMasqueOptions', wanted.value)];
+    case 'proxyPort':
+      return [request('setProxyPort', String(wanted.value))];
+    case 'families':
+      return [request('setFamilies', wanted.value)];
+    case 'gatewayId':
+      return [wanted.value === null ? request('resetGatewayId') : request('setGatewayId', wanted.value)];
+  }
+}
+
+/** The value that an action sets, in readable form; null for actions that change one entry of a list. */
+export function settingOf({ action, value }: ActionRequest): string | null {
+  if (action === 'connect') return 'on';
+  if (action === 'disconnect') return 'off';
+  if (action === 'enableLocalProxy') return 'proxy';
+  const subject = SUBJECT_OF[action];
+  if (subject === 'routes' || subject === 'fallback') return null;
+  return value ?? 'default';
+}
+
+/** A value for people, as `settingOf` writes it. */
+export function textOf({ subject, value }: Value): string | null {
+  if (subject === 'connection') return value ? 'on' : 'off';
+  if (subject === 'routes' || subject === 'fallback') return null;
+  return value === null ? 'default' : String(value);
+}
+
+/** The argument that sets what the tunnel CLI prints: `MASQUE (HTTP/3 with HTTP/2 fallback)`. */
+function masqueOf(printed: string | null): (typeof MASQUE)[number] | null {
+  const versions = printed?.match(/HTTP\/[23]/g)?.join(' ') ?? '';
+  const known = { 'HTTP/3 HTTP/2': 'h3-with-h2-fallback', 'HTTP/3': 'h3-only', 'HTTP/2': 'h2-only' } as const;
+  return known[versions as keyof typeof known] ?? null;
+}
+
+const request = (action: ActionName, value?: string) => actionRequest(action, value);

@@ -1,0 +1,39 @@
+// The types of the command table.
+import type { Run } from '../context.ts';
+
+export interface ArgumentSpec {
+  /** As commander takes it: `<required>`, `[optional]`, `<several...>`. */
+  name: string;
+  summary: string;
+  /** Words to offer, with their meaning; the command itself judges what it is given. */
+  words?: Readonly<Record<string, string>>;
+  /** Words to offer, by the argument before. */
+  wordsAfter?: Readonly<Record<string, readonly string[]>>;
+  /** Offers the entries of a list that the daemon has. */
+  lists?: 'routes' | 'apps';
+  files?: true;
+}
+
+export interface OptionSpec {
+  /** As commander takes it: `-w, --watch`, `--limit <n>`. */
+  flags: string;
+  summary: string;
+}
+
+export interface CommandSpec {
+  name: string;
+  summary: string;
+  /** Sentences beyond the summary, for the command's help and the manual. */
+  details?: string;
+  arguments?: readonly ArgumentSpec[];
+  options?: readonly OptionSpec[];
+  commands?: readonly CommandSpec[];
+  /** The subcommand that a group means when none is named. */
+  fallback?: string;
+  load?: () => Promise<Run>;
+}
+
+export interface Group {
+  title: string;
+  commands: readonly CommandSpec[];
+}

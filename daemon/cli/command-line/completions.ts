@@ -1,0 +1,192 @@
+// Pure: generates shell completions from the command table. Only entries of lists that the daemon has call culvert.
+import type { ArgumentSpec, CommandSpec, OptionSpec } from './command-spec.ts';
+import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS } from './command-table.ts';
+
+/** A place on the command line: the words that lead there, and what may follow. */
+interface Place {
+  /** `split add`, or empty before any command. */
+  path: string;
+  options: readonly OptionSpec[];
+  /** Subcommands, or the words of the next argument. */
+  words: readonly (readonly [word: string, summary: string])[];
+  /** A shell command that prints further words, one on each line. */
+  listing?: string;
+  /** The words are offered again after an argument that is not among the places. */
+  repeats: boolean;
+  files: boolean;
+}
+
+/** Lists that only the daemon knows. */
+const LISTINGS: Record<NonNullable<ArgumentSpec['lists']>, string> = {
+  routes: "culvert split export 2>/dev/null | sed -e '/^mode /d' -e '/^#/d' -e 's/[[:space:]].*//'",
+  apps: "culvert apps list 2>/dev/null | sed -e 1d -e 's/[[:space:]].*//'",
+};
+
+export function bash(): string {
+  const cases = places().map(({ path, options, words, listing, repeats, files }) => {
+    const flags = options.flatMap(o => flagsOf(o));
+    const offered = `words=${quote(words.map(([w]) => w).join(' '))} listing=${quote(listing ?? '')}`;
+    return `    ${quote(path)}) ${offered} flags=${quote(flags.join(' '))} repeats=${repeats ? 1 : 0} files=${files ? 1 : 0} ;;`;
+  });
+  return `# bash completion for culvert, generated from its command table
+_culvert() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} path='' word words='' listing='' flags='' repeats=0 files=0 given=0 i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    case "\${path:+$path }$word" in
+      ${paths().map(quote).join(' | ')}) path="\${path:+$path }$word" ;;
+      *) [[ $word == -* ]] || { given=1; break; } ;;
+    esac
+  done
+  case $path in
+${cases.join('\n')}
+  esac
+  if ((given && !repeats)); then
+    words=''
+  elif [[ $listing && $cur != -* ]]; then
+    words=$(eval "$listing")
+  fi
+  if [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+  else
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    ((files)) && compopt -o default
+  fi
+}
+complete -F _culvert culvert
+`;
+}
+
+export function zsh(): string {
+  const describe = (pairs: readonly (readonly [string, string])[]) =>
+    pairs.map(([word, summary]) => quote(`${word.replace(/:/g, '\\:')}:${summary}`)).join(' ');
+  const cases = places().map(({ path, options, words, listing, repeats, files }) => {
+    const flags = options.flatMap(o => flagsOf(o).map(flag => [flag, o.summary] as const));
+    const offered = `offered=(${describe(words)}) listing=${quote(listing ?? '')}`;
+    return `    (${quote(path)}) ${offered} flags=(${describe(flags)}) repeats=${repeats ? 1 : 0} files=${files ? 1 : 0} ;;`;
+  });
+  return `#compdef culvert
+# zsh completion for culvert, generated from its command table
+_culvert() {
+  local -a given offered flags
+  local place='' word listing='' repeats=0 files=0 extra=0 i
+  given=("\${(@)words[2,CURRENT-1]}")
+  for word in $given; do
+    case "\${place:+$place }$word" in
+      (${paths().map(quote).join('|')}) place="\${place:+$place }$word" ;;
+      (*) [[ $word == -* ]] || { extra=1; break } ;;
+    esac
+  done
+  case $place in
+${cases.join('\n')}
+  esac
+  (( extra && ! repeats )) && offered=() listing=''
+  if [[ $PREFIX == -* ]]; then
+    _describe option flags
+  else
+    (( $#offered )) && _describe word offered
+    [[ -n $listing ]] && compadd -- \${(f)"$(eval $listing)"}
+    (( files )) && _files
+  fi
+}
+if [[ $funcstack[1] == _culvert ]]; then _culvert "$@"; else compdef _culvert culvert; fi
+`;
+}
+
+export function fish(): string {
+  const lines = places().flatMap(place => {
+    const { path, options, words, listing, files } = place;
+    const when = path ? `-n ${quote(seen(path))}` : "-n '__fish_use_subcommand'";
+    const next = path ? `-n ${quote([seen(path), ...notYet(place)].join('; and '))}` : when;
+    const flags = options.map(({ flags, summary }) => {
+      const names = flagsOf({ flags, summary }).map(f =>
+        f.startsWith('--') ? `-l ${f.slice(2)}` : `-s ${f.slice(1)}`,
+      );
+      return `complete -c culvert ${when} ${names.join(' ')}${flags.includes('<') ? ' -x' : ''} -d ${quote(summary)}`;
+    });
+    const offers = words.map(([word, summary]) => `complete -c culvert ${next} -a ${quote(word)} -d ${quote(summary)}`);
+    const listed = listing ? [`complete -c culvert ${next} -a ${quote(`(${listing})`)}`] : [];
+    return [...offers, ...listed, ...flags, ...(files ? [`complete -c culvert ${when} -F`] : [])];
+  });
+  return [
+    '# fish completion for culvert, generated from its command table',
+    'complete -c culvert -f',
+    ...lines,
+    '',
+  ].join('\n');
+
+  function seen(path: string): string {
+    return path
+      .split(' ')
+      .map(word => `__fish_seen_subcommand_from ${word}`)
+      .join('; and ');
+  }
+
+  /** Words are offered until one of them is there. */
+  function notYet({ words, repeats }: Place): string[] {
+    return words.length === 0 || repeats ? [] : [`not __fish_seen_subcommand_from ${words.map(([w]) => w).join(' ')}`];
+  }
+}
+
+function places(): Place[] {
+  const topics = [...named(COMMANDS), ['help', 'print the help of a command']] as const;
+  return [
+    { path: '', options: LAUNCHER_OPTIONS, words: topics as Place['words'], repeats: false, files: false },
+    { path: 'help', options: [], words: named(COMMANDS), repeats: false, files: false },
+    ...COMMANDS.flatMap(({ name, commands }) =>
+      commands ? [{ path: `help ${name}`, options: [], words: named(commands), repeats: false, files: false }] : [],
+    ),
+    ...COMMANDS.flatMap(spec => [
+      ...placesOf(spec.name, spec),
+      ...(spec.commands ?? []).flatMap(child => placesOf(`${spec.name} ${child.name}`, child)),
+    ]),
+  ];
+}
+
+/** The place of a command, and one for each first argument that decides the second. */
+function placesOf(path: string, spec: CommandSpec): Place[] {
+  const [first, second] = spec.arguments ?? [];
+  const options = spec.commands ? [JSON_OPTION] : [...(spec.options ?? []), JSON_OPTION];
+  const lists = first?.lists;
+  return [
+    {
+      path,
+      options,
+      words: spec.commands ? named(spec.commands) : offeredBy(first),
+      ...(lists ? { listing: LISTINGS[lists] } : {}),
+      repeats: first?.name.includes('...') ?? false,
+      files: spec.arguments?.some(({ files }) => files) ?? false,
+    },
+    ...Object.entries(second?.wordsAfter ?? {}).map(
+      ([word, values]): Place => ({
+        path: `${path} ${word}`,
+        options,
+        words: values.map(value => [value, '']),
+        repeats: false,
+        files: false,
+      }),
+    ),
+  ];
+}
+
+function paths(): string[] {
+  return places().flatMap(({ path }) => path || []);
+}
+
+function named(specs: readonly CommandSpec[]): [string, string][] {
+  return specs.map(({ name, summary }) => [name, summary]);
+}
+
+function offeredBy(argument: ArgumentSpec | undefined): [string, string][] {
+  return Object.entries(argument?.words ?? {});
+}
+
+/** `-w, --wait` as its flags; an option's value is not completed. */
+function flagsOf({ flags }: OptionSpec): string[] {
+  return flags.split(', ').map(flag => flag.split(' ')[0]!);
+}
+
+/** In single quotes, for each of the three shells. */
+function quote(text: string): string {
+  return `'${text.replace(/'/g, "'\\''")}'`;
+}

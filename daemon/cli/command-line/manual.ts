@@ -1,0 +1,122 @@
+// Pure: the manual page culvert(1) from the command table, in man(7) macros.
+
+import { CONFIG_KEYS } from '../labels.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from './command-spec.ts';
+import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
+
+/** The page; it carries no date, so that the same source gives the same page. */
+export function manual(version: string): string {
+  return `${[
+    `.TH CULVERT 1 "" "Culvert ${version}" "User Commands"`,
+    '.SH NAME',
+    'culvert \\- unofficial client for Cloudflare WARP',
+    '.SH SYNOPSIS',
+    '.B culvert',
+    '[\\fIoptions\\fR]',
+    '.br',
+    '.B culvert',
+    '\\fIcommand\\fR [\\fIarguments\\fR] [\\fIoptions\\fR]',
+    '.SH DESCRIPTION',
+    text('Without a command, culvert starts the daemon, the tray and the panel, or shows those that run already.'),
+    text('A command talks to the running daemon over its Unix socket.'),
+    '.SH OPTIONS',
+    ...LAUNCHER_OPTIONS.flatMap(option),
+    '.SH COMMANDS',
+    text('Every command takes'),
+    `.BR ${text(JSON_OPTION.flags)} :`,
+    text(`${JSON_OPTION.summary}. Data goes to standard output, messages and errors to standard error.`),
+    ...TABLE.flatMap(({ title, commands }) => [`.SS ${text(title)}`, ...commands.flatMap(c => command(c, 'culvert'))]),
+    '.SH CONFIGURATION',
+    text(
+      'The layers, lowest first: defaults, /etc/culvert/config.json, ~/.config/culvert/config.json, the environment, ' +
+        'the session (culvert config set --session). The variable of a key is CULVERT_ and the key in upper snake case: ' +
+        'CULVERT_SERVER_PORT. CULVERT_WEBUI=1 switches the browser page on.',
+    ),
+    ...Object.entries(CONFIG_KEYS).flatMap(([key, summary]) => ['.TP', `.B ${text(key)}`, text(summary)]),
+    '.SH LOCKED OUT',
+    text(
+      'The kill switch goes on blocking when Culvert does not start. culvert killswitch reads its state without a daemon, ' +
+        'and culvert killswitch off, pause and resume ask the root service directly. A change that waits to be confirmed ' +
+        'is taken back by the root service, whether the daemon runs or not. Where they do not run either:',
+    ),
+    ...WAYS_OUT.flatMap(([line, summary]) => ['.TP', `.B ${text(line)}`, text(summary)]),
+    '.SH EXIT STATUS',
+    ...EXIT_CODES.flatMap(([code, meaning]) => ['.TP', `.B ${code}`, text(meaning)]),
+    '.SH ENVIRONMENT',
+    '.TP',
+    '.B NO_COLOR',
+    text('When set to anything, nothing is colored.'),
+    '.TP',
+    '.B CULVERT_*',
+    text('Configuration keys; see CONFIGURATION. They count for the daemon that is started with them.'),
+    '.TP',
+    '.B XDG_RUNTIME_DIR, XDG_STATE_HOME, XDG_CONFIG_HOME',
+    text('Where socket, state and configuration are; without XDG_RUNTIME_DIR the socket is below XDG_STATE_HOME.'),
+    '.TP',
+    '.B DISPLAY, WAYLAND_DISPLAY',
+    text('Without either, tray and panel are not started.'),
+    '.SH FILES',
+    ...FILES.flatMap(([file, summary]) => ['.TP', `.I ${text(file)}`, text(summary)]),
+    '.SH EXAMPLES',
+    ...EXAMPLES.flatMap(([line, summary]) => ['.TP', `.B ${text(line)}`, text(summary)]),
+    '.SH SEE ALSO',
+    '.BR culvert-wrap (1),',
+    '.BR warp-cli (1)',
+  ].join('\n')}\n`;
+}
+
+const FILES = [
+  ['~/.config/culvert/config.json', 'Your configuration.'],
+  ['$XDG_RUNTIME_DIR/culvert/api.sock', 'The socket of the API; open to you alone.'],
+  ['$XDG_STATE_HOME/culvert/token', 'The bearer token for requests from other machines.'],
+] as const;
+
+const WAYS_OUT = [
+  ['sudo busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 Disable', 'Turn it off.'],
+  ['sudo culvert-killswitch-remove', 'Remove the root service, its settings and the rules.'],
+  ['sudo nft delete table inet culvert', 'Remove the rules where the root service does not run.'],
+] as const;
+
+const EXAMPLES = [
+  ['culvert connect --wait && git push', 'Connect, and go on once the tunnel is up.'],
+  ['culvert status --check || notify-send "WARP is off"', 'Act when it is not connected.'],
+  ['culvert split export routes.txt', 'Write the split tunnel to a file that split import reads.'],
+  ['pass warp-license | culvert account license', 'Apply a license key without showing it.'],
+] as const;
+
+function command(spec: CommandSpec, parent: string): string[] {
+  const path = `${parent} ${spec.name}`;
+  if (spec.commands) {
+    const fallback = spec.fallback ? ` Alone it means ${path} ${spec.fallback}.` : '';
+    const head = ['.TP', `.B ${text(path)}`, text(`${sentence(spec)}${fallback}`)];
+    return [...head, '.RS', ...spec.commands.flatMap(child => command(child, path)), '.RE'];
+  }
+  const words = (spec.arguments ?? []).map(({ name }) => text(name)).join(' ');
+  const list = (spec.arguments ?? []).flatMap(wordsOf);
+  const options = (spec.options ?? []).flatMap(option);
+  const inner = list.length || options.length ? ['.RS', ...list, ...options, '.RE'] : [];
+  return ['.TP', `.B ${text(path)}${words ? ` \\fI${words}\\fR` : ''}`, text(sentence(spec)), ...inner];
+}
+
+function wordsOf({ words }: ArgumentSpec): string[] {
+  const keys = words === CONFIG_KEYS ? [] : Object.entries(words ?? {}); // the keys have a section of their own
+  return keys.flatMap(([word, summary]) => ['.TP', `.B ${text(word)}`, text(summary)]);
+}
+
+function option({ flags, summary }: OptionSpec): string[] {
+  return ['.TP', `.B ${text(flags)}`, text(summary)];
+}
+
+function sentence({ summary, details }: CommandSpec): string {
+  return [`${summary[0]!.toUpperCase()}${summary.slice(1)}.`, details].filter(Boolean).join(' ');
+}
+
+/** Escaped as groff_man(7) asks: hyphens that are to be copied, and what would begin a request. */
+function text(words: string): string {
+  return words
+    .replace(/\\/g, '\\e')
+    .replace(/-/g, '\\-')
+    .replace(/~/g, '\\(ti')
+    .replace(/\^/g, '\\(ha')
+    .replace(/^(?=[.'])/gm, '\\&');
+}

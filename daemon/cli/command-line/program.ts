@@ -1,0 +1,126 @@
+// The command table as a commander program: parsing, suggestions, and help.
+import { Argument, Command, Option } from 'commander';
+import { type Style, wantsColor } from '../../system/terminal.ts';
+import type { Options, Run } from '../context.ts';
+import type { CommandSpec } from './command-spec.ts';
+import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
+
+/** What parsing decided: the command to run and what it is given. */
+export type Chosen = { run: Run; args: string[]; options: Options };
+
+/**
+ * Parses `argv` (without node and script).
+ * @throws CommanderError for wrong usage, and after help was printed (`exitCode` 0).
+ */
+export async function parse(argv: readonly string[], style: Style): Promise<Chosen> {
+  let chosen: { spec: CommandSpec; args: string[]; options: Options } | undefined;
+  const program = createProgram(style, (spec, args, options) => {
+    chosen = { spec, args, options };
+  });
+  program.parse(expand(argv), { from: 'user' });
+  const { spec, args, options } = chosen!;
+  return { run: await spec.load!(), args, options };
+}
+
+/**
+ * Writes out what a command line means: a group alone, or before options, is its fallback (`split --json` is
+ * `split list --json`), and `help split add` is `split add --help`.
+ */
+export function expand(argv: readonly string[]): string[] {
+  const [first, second, ...rest] = argv;
+  if (first === 'help' && second !== undefined) {
+    const group = COMMANDS.find(({ name }) => name === second);
+    const isTopic = group && (rest[0] === undefined || group.commands?.some(({ name }) => name === rest[0]));
+    // an unknown topic is an unknown command, with the same suggestion
+    return isTopic ? [second, ...rest, '--help'] : [second, ...rest];
+  }
+  const fallback = COMMANDS.find(({ name }) => name === first)?.fallback;
+  if (!fallback || second === '-h' || second === '--help') return [...argv];
+  if (second === undefined) return [first!, fallback];
+  return second.startsWith('-') ? [first!, fallback, second, ...rest] : [...argv];
+}
+
+type Choose = (spec: CommandSpec, args: string[], options: Options) => void;
+
+function createProgram(style: Style, choose: Choose): Command {
+  const program = new Command('culvert');
+  program
+    .usage('[options]\n       culvert <command> [options]')
+    .description('Unofficial client for Cloudflare WARP. Without a command, starts the daemon, the tray and the panel.')
+    .exitOverride()
+    .enablePositionalOptions() // options of the launcher are not options of a command
+    .configureOutput({
+      outputError: () => {}, // said by the caller, in its own form
+      // commander's default asks the variables in another order than the rest of this program
+      getOutHasColors: () => wantsColor(process.stdout, process.env),
+      getErrHasColors: () => wantsColor(process.stderr, process.env),
+    })
+    .configureHelp({
+      styleTitle: style.bold,
+      styleSubcommandTerm: style.cyan,
+      styleOptionTerm: style.cyan,
+      subcommandTerm: command => [command.name(), ...placeholders(command)].join(' '),
+    })
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .addHelpText('after', `\n${exitCodes(style)}`)
+    .optionsGroup('Options without a command:');
+  for (const { flags, summary } of LAUNCHER_OPTIONS.filter(o => o.flags !== '--help')) {
+    program.addOption(new Option(flags, summary)); // read by the launcher, listed here
+  }
+  for (const { title, commands } of TABLE) {
+    program.commandsGroup(`${title}:`);
+    for (const spec of commands) program.addCommand(build(spec, program, choose));
+  }
+  program.commandsGroup('Culvert itself:');
+  return program;
+}
+
+function build(spec: CommandSpec, parent: Command, choose: Choose): Command {
+  const command = new Command(spec.name).copyInheritedSettings(parent).summary(spec.summary);
+  command.description([sentence(spec.summary), spec.details].filter(Boolean).join(' '));
+  if (spec.commands) {
+    command.helpCommand(false).usage('<command> [options]');
+    for (const child of spec.commands) {
+      const note = child.name === spec.fallback ? `${child.summary} (when no command is named)` : child.summary;
+      command.addCommand(build({ ...child, summary: note }, command, choose));
+    }
+    return command;
+  }
+  for (const { name, summary, words } of spec.arguments ?? []) {
+    const known = words && Object.keys(words).length <= 12 ? `: ${Object.keys(words).join(', ')}` : '';
+    command.addArgument(new Argument(name, summary + known));
+  }
+  for (const { flags, summary } of [...(spec.options ?? []), JSON_OPTION])
+    command.addOption(new Option(flags, summary));
+  return command.action((...given: unknown[]) => {
+    const options = given.at(-2) as Options;
+    choose(
+      spec,
+      given
+        .slice(0, -2)
+        .flat()
+        .filter(word => word !== undefined) as string[],
+      options,
+    );
+  });
+}
+
+function placeholders(command: Command): string[] {
+  if (command.commands.length) return ['…'];
+  return command.registeredArguments.map(a => {
+    const name = a.variadic ? `${a.name()}...` : a.name();
+    return a.required ? `<${name}>` : `[${name}]`;
+  });
+}
+
+function exitCodes(style: Style): string {
+  const rows = EXIT_CODES.map(([code, meaning]) => `  ${code}  ${meaning}`);
+  return [style.bold('Exit codes:'), ...rows, '', 'More of a command: culvert help <command>, or man culvert'].join(
+    '\n',
+  );
+}
+
+function sentence(summary: string): string {
+  return `${summary[0]!.toUpperCase()}${summary.slice(1)}.`;
+}

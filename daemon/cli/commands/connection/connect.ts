@@ -1,0 +1,159 @@
+// `culvert connect`, `disconnect` and `toggle`: ask, and if wanted wait until the tunnel is where it was asked to be.
+import { applyEvent } from '../../../api/apply-event.ts';
+import { Unreachable } from '../../../api/client.ts';
+import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
+import { type Shown, statusLine } from '../../../state/status-line.ts';
+import { printable } from '../../../system/printable.ts';
+import { stateLabel } from '../../../view/states/labels.ts';
+import { english } from '../../../view/translator.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
+import { forSeconds } from '../../duration.ts';
+import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
+import { sayEnd } from '../../keep.ts';
+import { createProgress } from '../../progress.ts';
+
+type Direction = 'connect' | 'disconnect';
+
+export const connect: Run = (context, _, options) => go(context, 'connect', options);
+export const disconnect: Run = (context, _, options) => go(context, 'disconnect', options);
+
+export const toggle: Run = async (context, _, options) => {
+  const { status } = await context.client.call('GET /api/snapshot');
+  if (status.state === 'unknown' && !status.blocked) {
+    throw new Failure('The state of the tunnel is not known, so there is nothing to toggle.', {
+      hint: 'Say which: culvert connect, or culvert disconnect',
+    });
+  }
+  return go(context, isUp(status.state) ? 'disconnect' : 'connect', options);
+};
+
+async function go(context: Context, action: Direction, options: Options): Promise<number> {
+  const seconds = secondsOf(options.timeout);
+  const limit = forSeconds(options);
+  const body: ActionRequest = { action, ...(limit === undefined ? {} : { forSeconds: limit }) };
+  if (options.wait) return wait(context, action, body, seconds);
+  const response = await context.client.call('POST /api/action', { body });
+  if (context.json) show(context, response, () => '');
+  context.say(action === 'connect' ? 'Connecting.' : 'Disconnecting.');
+  if (limit !== undefined) await sayEnd(context, 'connection');
+  return EXIT.ok;
+}
+
+/** Listens before it asks, so that no phase is missed, and ends at the goal, at a failure or when time is up. */
+async function wait(context: Context, action: Direction, body: ActionRequest, seconds: number): Promise<number> {
+  const stream = await context.client.events();
+  const progress = createProgress(context);
+  const progressOf = createProgressTracker(action);
+  let shown: Snapshot | null = null;
+  let limit: NodeJS.Timeout | undefined;
+  let doubt: NodeJS.Timeout | undefined;
+  try {
+    const ending = await new Promise<Ending>((end, fail) => {
+      let accepted = false;
+      const consider = ({ status }: Shown) => {
+        clearTimeout(doubt);
+        const verdict = progressOf(status);
+        if (!accepted) return;
+        if (verdict === 'reached' || verdict === 'failed') end(verdict);
+        else progress.step(phase(status));
+        if (verdict === 'doubtful') doubt = setTimeout(end, DOUBT_MS, 'failed');
+      };
+      const ask = async () => {
+        await context.client.call('POST /api/action', { body });
+        accepted = true;
+        if (shown) consider(shown);
+      };
+      const listen = async () => {
+        for await (const event of stream.events) {
+          const first = shown === null;
+          shown = applyEvent(shown, event);
+          if (shown && (event.event === 'status' || event.event === 'snapshot')) consider(shown);
+          if (first) ask().catch(fail);
+        }
+        end('cut');
+      };
+      limit = setTimeout(end, seconds * 1000, 'late');
+      context.signal.addEventListener('abort', () => end('stopped'), { once: true });
+      listen().catch(fail);
+    });
+    progress.end();
+    return conclude(context, action, { ending, shown, seconds });
+  } finally {
+    progress.end();
+    clearTimeout(limit);
+    clearTimeout(doubt);
+    stream.close();
+  }
+}
+
+/** `cut`: the daemon ended the stream. `stopped`: the user no longer waits. */
+type Ending = 'reached' | 'failed' | 'late' | 'cut' | 'stopped';
+/** `Unable` may be a phase between two attempts of the tunnel client: believed when it lasts this long. */
+const DOUBT_MS = 5000;
+
+interface Outcome {
+  ending: Ending;
+  /** What the daemon last reported. */
+  shown: Shown | null;
+  /** The time limit. */
+  seconds: number;
+}
+
+/** Prints how the waiting ended. @throws Failure, Unreachable */
+function conclude(context: Context, action: Direction, { ending, shown, seconds }: Outcome): number {
+  if (ending === 'stopped') {
+    context.say(`Stopped waiting; the tunnel goes on ${action}ing.`);
+    return EXIT.interrupted;
+  }
+  if (ending === 'cut' || !shown) throw new Unreachable('The daemon ended before the tunnel got there.');
+  if (ending === 'reached') {
+    show(context, { action, status: shown.status }, () => statusLine(shown, context.style));
+    return EXIT.ok;
+  }
+  const wanted = `The tunnel did not ${action}`;
+  const { blocked } = shown.status;
+  if (blocked) throw blockedFailure(wanted, blocked);
+  throw new Failure(
+    `${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown.status)}.`,
+    {
+      hint: 'See what was tried with: culvert logs',
+    },
+  );
+}
+
+export type Progressed = 'reached' | 'failed' | 'doubtful' | 'pending';
+
+/**
+ * Classifies each status that comes after the action was accepted. The goal's opposite counts as a failure only
+ * once the tunnel was seen to move: right after the action, the old state may still be reported.
+ */
+export function createProgressTracker(action: Direction): (status: Status) => Progressed {
+  const goal: ConnectionState = action === 'connect' ? 'connected' : 'disconnected';
+  const opposite: ConnectionState = action === 'connect' ? 'disconnected' : 'connected';
+  const moving: ConnectionState = action === 'connect' ? 'connecting' : 'disconnecting';
+  let moved = false;
+  return status => {
+    if (status.state === goal) return 'reached';
+    if (status.blocked) return 'failed';
+    if (status.state === moving) moved = true;
+    if (status.state === 'unable') return 'doubtful';
+    return moved && status.state === opposite ? 'failed' : 'pending';
+  };
+}
+
+/** `Connecting: Establishing connection to 162.159.198.2:443`. */
+function phase({ state, reason }: Status): string {
+  const label = stateLabel(state, english);
+  return reason ? `${label.replace('…', '')}: ${printable(reason.text)}` : label;
+}
+
+function isUp(state: ConnectionState): boolean {
+  return state === 'connected' || state === 'connecting';
+}
+
+function secondsOf(text: string | boolean | undefined): number {
+  if (typeof text !== 'string') return 60;
+  if (!/^\d{1,5}$/.test(text) || Number(text) === 0)
+    throw usage(`--timeout takes seconds, from 1 to 99999; not "${text}".`);
+  return Number(text);
+}

@@ -1,0 +1,47 @@
+// `culvert proxy`: turns the local proxy of the tunnel client on or off, or shows its state.
+import type { Snapshot } from '../../../api/schema.ts';
+import { type Run, show } from '../../context.ts';
+import { createProgress } from '../../progress.ts';
+
+export const proxyStatus: Run = async context => {
+  const state = describe(await context.client.call('GET /api/snapshot'));
+  show(context, { ok: true, ...state }, ({ enabled, address }) =>
+    enabled ? `Local proxy on${address ? ` at ${address}` : ''} (SOCKS5 and HTTP).` : 'Local proxy off.',
+  );
+  return 0;
+};
+
+export const proxyOn: Run = async (context, _, options) => {
+  if (options.port !== undefined)
+    await context.client.call('POST /api/action', { body: { action: 'setProxyPort', value: String(options.port) } });
+  const progress = createProgress(context);
+  if (context.stderr.isTTY) progress.step('Switching the local proxy on, and waiting until it answers.');
+  const response = await context.client
+    .call('POST /api/action', { body: { action: 'enableLocalProxy' } })
+    .finally(progress.end);
+  if (context.json) show(context, response, () => '');
+  const { address } = describe(await context.client.call('GET /api/snapshot'));
+  context.say(`Local proxy on${address ? ` at ${address}` : ''}.`);
+  return 0;
+};
+
+/** Leaves every other mode alone: `proxy off` must not switch from DNS only to the tunnel. */
+export const proxyOff: Run = async context => {
+  const snapshot = await context.client.call('GET /api/snapshot');
+  const { enabled } = describe(snapshot);
+  if (!enabled) {
+    if (context.json) show(context, { ok: true, enabled: false, address: null }, () => '');
+    context.say('The local proxy is already off.');
+    return 0;
+  }
+  const response = await context.client.call('POST /api/action', { body: { action: 'setMode', value: 'warp' } });
+  if (context.json) show(context, response, () => '');
+  const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
+  context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);
+  return 0;
+};
+
+function describe({ settings, tunnel }: Snapshot): { enabled: boolean; address: string | null } {
+  const enabled = settings.Mode === 'proxy';
+  return { enabled, address: enabled && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null };
+}

@@ -1,0 +1,93 @@
+// `culvert status`: one line, the details, a test for scripts, or a line for each change.
+import { applyEvent } from '../../../api/apply-event.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import { protocolOf, statusJson, statusLine, statusWarning } from '../../../state/status-line.ts';
+import { bytes, clock, dateTime } from '../../../system/terminal.ts';
+import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
+import { english } from '../../../view/translator.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT } from '../../errors.ts';
+import { follow } from '../../follow.ts';
+
+export const status: Run = async (context, _, options) => {
+  if (options.watch) return watch(context);
+  const [snapshot, health] = await Promise.all([
+    context.client.call('GET /api/snapshot', options.fresh ? { query: { fresh: '1' } } : {}),
+    context.json && !options.long ? context.client.call('GET /api/health') : null,
+  ]);
+  const line = statusLine(snapshot, context.style);
+  if (options.long) show(context, snapshot, () => `${line}\n${details(context, snapshot)}`);
+  else show(context, statusJson(snapshot, health?.port ?? null), () => line);
+  // on stderr, so that the status stays one line
+  const warning = statusWarning(snapshot);
+  if (warning && !context.json) context.say(warning);
+  return options.check && snapshot.status.state !== 'connected' ? EXIT.notConnected : EXIT.ok;
+};
+
+/** Prints a line whenever it would read differently; while the daemon is away, JSON readers get `ok: false`. */
+async function watch(context: Context): Promise<number> {
+  let shown: Snapshot | null = null;
+  let port: number | null = null;
+  let printed = '';
+  const put = (text: string) => {
+    if (text !== printed)
+      context.print(!context.json && context.stdout.isTTY ? `${context.style.dim(now())}  ${text}` : text);
+    printed = text;
+  };
+  for await (const followed of follow(context.client, context.signal)) {
+    if (followed.kind === 'lost') {
+      if (context.json) put(JSON.stringify({ ok: false, detail: followed.why }));
+      printed = '';
+      context.say(`${followed.why} Waiting for it to come back.`);
+      continue;
+    }
+    if (followed.kind === 'back') {
+      context.say('The daemon is back.');
+      continue;
+    }
+    if (context.json && followed.event.event === 'snapshot') ({ port } = await context.client.call('GET /api/health'));
+    shown = applyEvent(shown, followed.event);
+    if (shown) put(context.json ? JSON.stringify(statusJson(shown, port)) : statusLine(shown, context.style));
+  }
+  return EXIT.ok;
+}
+
+function details({ style }: Context, snapshot: Snapshot): string {
+  const { status, settings, tunnel, splitTunnel, account, tunnelCli, remoteAccess } = snapshot;
+  const routes = splitTunnel.ips.length + splitTunnel.hosts.length;
+  const rows: [string, string | null | undefined][] = [
+    ['Since', dateTime(status.since)],
+    ['Network', status.network],
+    ['Mode', settings.Mode],
+    ['Protocol', tunnel.protocol ?? protocolOf(snapshot)],
+    ['Endpoint', tunnel.endpoints.join(', ')],
+    ['Local proxy', tunnel.proxyPort === null ? null : `127.0.0.1:${tunnel.proxyPort}`],
+    ['Data center', tunnel.colo],
+    ['Latency', tunnel.latencyMs === null ? null : `${tunnel.latencyMs} ms`],
+    ['Loss', tunnel.loss === null ? null : `${+(tunnel.loss * 100).toFixed(2)} %`],
+    ['Handshake', tunnel.handshakeAgeSeconds === null ? null : `${Math.round(tunnel.handshakeAgeSeconds)} s old`],
+    ['Sent', tunnel.bytesSent === null ? null : bytes(tunnel.bytesSent)],
+    ['Received', tunnel.bytesReceived === null ? null : bytes(tunnel.bytesReceived)],
+    ['Split tunnel', splitTunnel.mode && `${routes} ${routes === 1 ? 'entry' : 'entries'}, mode ${splitTunnel.mode}`],
+    [
+      'Account',
+      account.registered === false ? 'not registered' : [account.type, account.organization].filter(Boolean).join(', '),
+    ],
+    [
+      'Tunnel CLI',
+      tunnelCli.emulated ? 'embedded emulator' : [tunnelCli.path, tunnelCli.version].filter(Boolean).join(', '),
+    ],
+  ];
+  const remote = describeRemoteAccess(remoteAccess, english);
+  if (remote) rows.push(['Remote access', remote.detail]);
+  const known = rows.filter((row): row is [string, string] => Boolean(row[1]));
+  return columns(
+    known.map(([label, value]) => ['', label, value]),
+    (text, column) => (column === 1 ? style.dim(text) : text),
+  );
+}
+
+function now(): string {
+  return clock(new Date().toISOString());
+}

@@ -1,0 +1,132 @@
+// The commands of the connection, for the command table.
+
+import { SUBJECTS } from '../../../api/subjects.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-line/command-spec.ts';
+import { UNTIL } from '../../duration.ts';
+import { KEEP } from '../../keep.ts';
+import { MODES, PROTOCOLS } from '../../labels.ts';
+
+const subject: ArgumentSpec = {
+  name: '[subject]',
+  summary: 'what was changed; without it, everything',
+  words: Object.fromEntries(SUBJECTS.map(name => [name, ''])),
+};
+
+const WAIT: readonly OptionSpec[] = [
+  { flags: '-w, --wait', summary: 'wait until it is done, showing each phase' },
+  { flags: '--timeout <seconds>', summary: 'how long to wait (60)' },
+];
+
+export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'status',
+    summary: 'show the connection status',
+    details:
+      'Prints one line. With --check the exit code is 3 unless the tunnel is connected. With --watch a line follows each change until Ctrl+C, also across a restart of the daemon.',
+    options: [
+      { flags: '-w, --watch', summary: 'print a line for each change' },
+      { flags: '-c, --check', summary: 'exit 3 unless connected' },
+      { flags: '-l, --long', summary: 'endpoint, latency, account and more' },
+      { flags: '--fresh', summary: 'ask the tunnel CLI again first' },
+    ],
+    load: async () => (await import('./status.ts')).status,
+  },
+  {
+    name: 'connect',
+    summary: 'connect the tunnel',
+    options: [...UNTIL, ...WAIT],
+    load: async () => (await import('./connect.ts')).connect,
+  },
+  {
+    name: 'disconnect',
+    summary: 'disconnect the tunnel',
+    options: [...UNTIL, ...WAIT],
+    load: async () => (await import('./connect.ts')).disconnect,
+  },
+  {
+    name: 'on',
+    summary: 'the same as connect',
+    options: [...UNTIL, ...WAIT],
+    load: async () => (await import('./connect.ts')).connect,
+  },
+  {
+    name: 'off',
+    summary: 'the same as disconnect, such as: culvert off --for 15m',
+    options: [...UNTIL, ...WAIT],
+    load: async () => (await import('./connect.ts')).disconnect,
+  },
+  {
+    name: 'extend',
+    summary: 'let what holds for a while end later, or earlier',
+    details: 'The time counts from now: culvert extend 30m.',
+    arguments: [{ name: '<duration>', summary: 'such as 15m, 2h or 1d' }, subject],
+    load: async () => (await import('./keep.ts')).extend,
+  },
+  {
+    name: 'keep',
+    summary: 'keep a change that would be taken back',
+    arguments: [subject],
+    load: async () => (await import('./keep.ts')).keep,
+  },
+  {
+    name: 'revert',
+    summary: 'take a change back now that would be taken back later',
+    arguments: [subject],
+    load: async () => (await import('./keep.ts')).revert,
+  },
+  {
+    name: 'toggle',
+    summary: 'connect, or disconnect when connected or connecting',
+    options: WAIT,
+    load: async () => (await import('./connect.ts')).toggle,
+  },
+  {
+    name: 'wait',
+    summary: 'wait until the tunnel is up',
+    details:
+      'For scripts: also waits for a daemon that is starting. With --proof a request to warp.traceUrl has to come back as warp=on. At the time limit the exit code says what was missing: 1 the daemon does not answer, 3 not connected, 4 not authorized, 5 no daemon, 6 no tunnel CLI, 8 connected but no proof.',
+    options: [
+      { flags: '--proof', summary: 'until a request has come through the tunnel' },
+      { flags: '--timeout <seconds>', summary: 'how long to wait (30)' },
+    ],
+    load: async () => (await import('./wait.ts')).wait,
+  },
+  {
+    name: 'mode',
+    summary: 'show or set the mode',
+    arguments: [{ name: '[name]', summary: 'the mode to set', words: MODES }],
+    options: [...UNTIL, ...KEEP],
+    load: async () => (await import('./mode.ts')).mode,
+  },
+  {
+    name: 'protocol',
+    summary: 'show or set the tunnel protocol',
+    arguments: [{ name: '[name]', summary: 'the protocol to set', words: PROTOCOLS }],
+    options: [...UNTIL, ...KEEP],
+    load: async () => (await import('./mode.ts')).protocol,
+  },
+  {
+    name: 'proxy',
+    summary: 'the local proxy on 127.0.0.1',
+    fallback: 'status',
+    commands: [
+      {
+        name: 'status',
+        summary: 'show whether it is on, and where',
+        load: async () => (await import('./proxy.ts')).proxyStatus,
+      },
+      {
+        name: 'on',
+        summary: 'switch to proxy mode, connect, and wait until the proxy answers',
+        details: 'Where it does not answer, mode, protocol and connection are set back to what they were.',
+        options: [{ flags: '--port <n>', summary: 'set the port of the proxy first' }],
+        load: async () => (await import('./proxy.ts')).proxyOn,
+      },
+      {
+        name: 'off',
+        summary: 'switch from proxy mode to mode warp',
+        load: async () => (await import('./proxy.ts')).proxyOff,
+      },
+    ],
+  },
+];

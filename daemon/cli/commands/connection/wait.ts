@@ -1,0 +1,127 @@
+// `culvert wait`: returns when the tunnel is up, and with --proof when a request has come through it.
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError, createClient, Unreachable } from '../../../api/client.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import type { Message } from '../../../api/values.ts';
+import { type Trace, traceThrough } from '../../../apps/launch/verify-tunnel.ts';
+import { statusLine } from '../../../state/status-line.ts';
+import { wordMessage } from '../../../view/message.ts';
+import { nextStep, setupText } from '../../../view/states/labels.ts';
+import { english } from '../../../view/translator.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { createProgress, type Progress } from '../../progress.ts';
+import { createTransport } from '../../transport.ts';
+
+/** Long against a request on a socket of this machine, short against a person. */
+const PAUSE_MS = 250;
+/** For the daemon's answer, however short the wait: a busy machine takes its time. */
+const ANSWER_MS = 5_000;
+const TRACE_MS = 10_000;
+const BETWEEN_TRACES_MS = 1_000;
+
+export const wait: Run = async (context, _, options) => {
+  const seconds = secondsOf(options.timeout);
+  const progress = createProgress(context);
+  const waiting = { deadline: performance.now() + seconds * 1000, seconds, progress };
+  try {
+    const { snapshot, proof } = await untilReady(context, waiting, options.proof === true);
+    progress.end();
+    show(context, { ok: true, state: snapshot.status.state, proof }, () =>
+      proof ? `${statusLine(snapshot, context.style)}\n${proof}` : statusLine(snapshot, context.style),
+    );
+    return EXIT.ok;
+  } finally {
+    progress.end();
+  }
+};
+
+interface Waiting {
+  /** Of `performance.now()`. */
+  deadline: number;
+  seconds: number;
+  progress: Progress;
+}
+
+/** Also waits for a daemon that is starting, and for one that ends and starts again. @throws Failure at the deadline */
+async function untilReady(
+  { paths, env, signal }: Context,
+  { deadline, seconds, progress }: Waiting,
+  wantsProof: boolean,
+): Promise<{ snapshot: Snapshot; proof: string | null }> {
+  for (;;) {
+    const left = deadline - performance.now();
+    // a request that would outlast the wait is given up
+    const client = createClient(createTransport(paths.socket, { readMs: Math.max(ANSWER_MS, wholeSeconds(left)) }));
+    let missing: Error;
+    let pauseMs = PAUSE_MS;
+    try {
+      const snapshot = await client.call('GET /api/snapshot');
+      if (snapshot.status.state !== 'connected') {
+        progress.step(`Waiting for the tunnel: ${statusLine(snapshot)}`);
+        missing = notConnected(snapshot, seconds);
+      } else if (!wantsProof) return { snapshot, proof: null };
+      else {
+        const { config } = await client.call('GET /api/config');
+        progress.step(`Asking ${config.warp.traceUrl}`);
+        const { through, seen } = await trace(snapshot, config.warp.traceUrl, env, left);
+        if (through) return { snapshot, proof: wordMessage(seen, english) };
+        missing = notProven(seen, seconds);
+        pauseMs = BETWEEN_TRACES_MS;
+      }
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      progress.step('Waiting for the daemon');
+      missing = error;
+    }
+    if (performance.now() >= deadline) throw missing;
+    await pause(Math.min(pauseMs, Math.max(0, deadline - performance.now())), signal);
+  }
+}
+
+/** What a daemon that starts, ends or has much to do answers, if anything. */
+function isPassing(error: unknown): error is Error {
+  return error instanceof Unreachable || (error instanceof ApiError && error.problem.code === 'busy');
+}
+
+/** Asks the trace page, through the proxy where only that leads through the tunnel. @throws Failure in modes without one */
+function trace({ settings, tunnel }: Snapshot, url: string, env: NodeJS.ProcessEnv, leftMs: number): Promise<Trace> {
+  if (settings.Mode === 'doh' || settings.Mode === 'dot')
+    throw new Failure(`The mode ${settings.Mode} tunnels no requests, so there is no proof.`, { code: 'notProven' });
+  // the port is known in other modes as well, and nothing listens there then
+  const port = settings.Mode === 'proxy' ? tunnel.proxyPort : null;
+  return traceThrough(port, url, env, Math.max(1_000, Math.min(TRACE_MS, wholeSeconds(leftMs))));
+}
+
+/** In ms, rounded up: limits are printed. */
+function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000) * 1000;
+}
+
+function notProven(seen: Message, seconds: number): Failure {
+  return new Failure(`No request came through the tunnel within ${seconds} s: ${wordMessage(seen, english)}.`, {
+    code: 'notProven',
+    hint: 'Find the cause with: culvert doctor --online',
+  });
+}
+
+function notConnected({ status }: Snapshot, seconds: number): Failure {
+  const { blocked, reason } = status;
+  const hint = (blocked && nextStep(blocked)) ?? 'Find the cause with: culvert doctor';
+  const why = blocked ? setupText(blocked, english) : `${reason?.text ?? status.state}.`;
+  const codes = { 'cli-missing': 'cliMissing', 'not-authorized': 'notAuthorized' } as const;
+  const code = blocked && blocked in codes ? codes[blocked as keyof typeof codes] : 'notConnected';
+  return new Failure(`The tunnel is not connected after ${seconds} s: ${why}`, { code, hint });
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {
+    throw new Failure('Interrupted.', { code: 'interrupted' });
+  });
+}
+
+function secondsOf(text: string | boolean | undefined): number {
+  if (typeof text !== 'string') return 30;
+  if (!/^\d{1,5}$/.test(text)) throw usage(`--timeout takes seconds, from 0 to 99999; not "${text}".`);
+  return Number(text);
+}

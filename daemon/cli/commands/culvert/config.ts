@@ -1,0 +1,144 @@
+// `culvert config`: the settings of Culvert itself, the layer each comes from, and how to change them.
+import { ApiError } from '../../../api/client.ts';
+import type { Config, ConfigPatch, ConfigResponse } from '../../../api/schema.ts';
+import { printable } from '../../../system/printable.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { CONFIG_KEYS } from '../../labels.ts';
+
+type Value = string | number | boolean;
+
+export const list: Run = async context => {
+  const response = await context.client.call('GET /api/config');
+  show(context, response, found => {
+    const rows = Object.keys(found.sources).map(key => [
+      key,
+      String(lookup(found.config, key)),
+      found.sources[key]!,
+      found.restartRequired.includes(key) ? 'changed; restart needed' : '',
+    ]);
+    const { bold, dim, yellow } = context.style;
+    return columns(rows, (text, column) => [bold, (t: string) => t, dim, yellow][column]!(text));
+  });
+  sayProblems(context, response);
+  return EXIT.ok;
+};
+
+export const get: Run = async (context, [key]) => {
+  const { config, sources } = await context.client.call('GET /api/config');
+  known(key!);
+  const value = lookup(config, key!)!;
+  show(context, { ok: true, key, value, source: sources[key!] }, () => String(value));
+  return EXIT.ok;
+};
+
+export const set: Run = async (context, [key, text], options) => {
+  const { config } = await context.client.call('GET /api/config');
+  known(key!);
+  return change(context, key!, convert(key!, text!, lookup(config, key!)!), options.session === true);
+};
+
+export const unset: Run = async (context, [key], options) => {
+  known(key!);
+  return change(context, key!, null, options.session === true);
+};
+
+async function change(context: Context, key: string, value: Value | null, session: boolean): Promise<number> {
+  const response = await post(context, key, value, session);
+  if (context.json) show(context, response, () => '');
+  const [now, source] = [String(lookup(response.config, key)), response.sources[key]!];
+  const layer = session ? 'session' : 'user';
+  const where = session ? 'until the daemon restarts' : `in ${context.paths.userConfig}`;
+  context.say(
+    value === null ? `${key} is no longer set ${where}; it is ${now} (${source}).` : `${key} = ${value}, ${where}.`,
+  );
+  if (value !== null && source !== layer) {
+    context.say(`It stays ${now} all the same: the ${source} layer comes first. ${await overriddenBy(key, source)}`);
+  }
+  if (response.restartRequired.includes(key))
+    context.say('It counts once the daemon is restarted: culvert stop, then culvert');
+  sayProblems(context, response);
+  return EXIT.ok;
+}
+
+async function post(context: Context, key: string, value: Value | null, session: boolean): Promise<ConfigResponse> {
+  const [group, name] = key.split('.') as [string, string];
+  const body = { [group]: { [name]: value } } as ConfigPatch;
+  try {
+    return await context.client.call(session ? 'POST /api/config/session' : 'POST /api/config/user', { body });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, errors, detail } = error.problem;
+    if (code === 'key-not-settable') throw byHand(context, key, value, error);
+    if (code === 'invalid-body' && errors?.length) {
+      const { expected } = await import('../../../config/file.ts');
+      throw new Failure(`${key} can't be ${JSON.stringify(value)}.`, {
+        code: 'usage',
+        hint: `Expected ${expected(key)}.`,
+        cause: error,
+      });
+    }
+    if (code === 'config-broken') {
+      throw new Failure(detail, { hint: `Correct ${context.paths.userConfig}, or use --session.`, cause: error });
+    }
+    throw error;
+  }
+}
+
+/** Such keys decide who may reach the daemon and what it runs, so that only the file's owner may set them. */
+function byHand({ paths }: Context, key: string, value: Value | null, cause: unknown): Failure {
+  const [group, name] = key.split('.') as [string, string];
+  const edit =
+    value === null
+      ? `remove "${name}" from "${group}" in ${paths.userConfig}`
+      : `put ${JSON.stringify({ [group]: { [name]: value } })} into ${paths.userConfig}`;
+  return new Failure(`${key} can't be changed through the running daemon.`, {
+    hint: `Edit the file: ${edit}; then restart: culvert stop, then culvert`,
+    cause,
+  });
+}
+
+/** The word as the type that the key has now. */
+function convert(key: string, text: string, current: Value): Value {
+  if (typeof current === 'boolean') {
+    if (/^(true|on|yes|1)$/i.test(text)) return true;
+    if (/^(false|off|no|0)$/i.test(text)) return false;
+    throw usage(`${key} is true or false, not "${text}".`);
+  }
+  if (typeof current === 'number') {
+    if (/^-?\d{1,15}$/.test(text)) return Number(text);
+    throw usage(`${key} is a whole number, not "${text}".`);
+  }
+  return text;
+}
+
+function lookup(config: Config, key: string): Value | undefined {
+  const [group, name] = key.split('.') as [string, string];
+  return (config as unknown as Record<string, Record<string, Value>>)[group]?.[name];
+}
+
+function known(key: string): void {
+  if (Object.hasOwn(CONFIG_KEYS, key)) return;
+  const near = Object.keys(CONFIG_KEYS).filter(name => {
+    const [a, b] = [name.toLowerCase(), key.toLowerCase()];
+    return a === b || a.split('.')[1] === b.split('.').at(-1) || a.startsWith(b);
+  });
+  throw usage(
+    `There is no key "${key}".`,
+    near.length ? `Did you mean ${near.join(' or ')}?` : 'See: culvert config list',
+  );
+}
+
+async function overriddenBy(key: string, source: string): Promise<string> {
+  if (source === 'session') return `Take that back with: culvert config unset --session ${key}`;
+  if (source !== 'environment') return '';
+  const { variableOf } = await import('../../../config/keys.ts');
+  return `It comes from ${variableOf(key)} or the daemon's command line.`;
+}
+
+function sayProblems(context: Context, { problems }: ConfigResponse): void {
+  for (const { file, line, key, message } of problems) {
+    context.say(printable(`${file}${line === null ? '' : `:${line}`}: ${key ? `${key}: ` : ''}${message}`));
+  }
+}

@@ -1,0 +1,17 @@
+// Writes what packages install beside the program: the manual page and the completions, from the command table.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { VERSION } from '../../../system/build-info.ts';
+import { bash, fish, zsh } from '../../command-line/completions.ts';
+import { manual } from '../../command-line/manual.ts';
+
+/**
+ * Writes `culvert.1`, `culvert.bash`, `_culvert` (zsh) and `culvert.fish` into a directory, which is made if missing.
+ * @returns the names written.
+ */
+export async function generate(directory: string): Promise<string[]> {
+  const files = { 'culvert.1': manual(VERSION), 'culvert.bash': bash(), _culvert: zsh(), 'culvert.fish': fish() };
+  await mkdir(directory, { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  return Object.keys(files);
+}

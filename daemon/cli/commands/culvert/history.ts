@@ -1,0 +1,119 @@
+// `culvert history`: what happened before, with totals; and deleting it.
+import type { History, HistoryChange, HistorySample, HistoryTotal } from '../../../api/schema.ts';
+import { bytes, dateTime } from '../../../system/terminal.ts';
+import { formatDuration } from '../../../view/format.ts';
+import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history.ts';
+import { english } from '../../../view/translator.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { isAttended } from '../../keep.ts';
+import { confirm } from '../../prompt.ts';
+
+export const showHistory: Run = async (context, _, options) => {
+  if (options.csv && context.json) throw usage('--json and --csv exclude each other.');
+  const { since, until, resolution } = options;
+  const query = { ...text({ since, until }), ...resolutionOf(resolution) };
+  const history = await readHistory(page => context.client.call('GET /api/history', { query: page }), query);
+  if (options.csv) context.stdout.write(csv(history));
+  else show(context, history, () => describe(context, history));
+  return EXIT.ok;
+};
+
+export const clearHistory: Run = async (context, _, options) => {
+  if (isAttended(context) && options.yes !== true && !(await confirm(context, 'Delete the history?')))
+    throw new Failure('Nothing was changed.');
+  show(context, await context.client.call('POST /api/history/clear', { body: {} }), () => 'The history is deleted.');
+  return EXIT.ok;
+};
+
+const RESOLUTIONS = ['full', 'minute', 'quarter', 'hour'] as const;
+
+function resolutionOf(given: Options[string]): { resolution?: (typeof RESOLUTIONS)[number] } {
+  if (given === undefined) return {};
+  const resolution = RESOLUTIONS.find(name => name === given);
+  if (resolution) return { resolution };
+  throw usage(`--resolution is one of ${RESOLUTIONS.join(', ')}, not "${given}".`);
+}
+
+/** Times go to the daemon as a duration, or as the moment that they name in this time zone. */
+function text(times: Options): { [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(times).flatMap(([name, given]) => {
+      if (given === undefined) return [];
+      if (/^(\d{1,6}[dhms])+$/.test(String(given))) return [[name, String(given)]];
+      const moment = new Date(/^\d{4}-\d{2}-\d{2}$/.test(String(given)) ? `${given}T00:00` : String(given));
+      if (Number.isNaN(moment.getTime()))
+        throw usage(`--${name} takes a duration such as 2d, or a time such as 2026-11-21T18:00, not "${given}".`);
+      return [[name, moment.toISOString()]];
+    }),
+  );
+}
+
+function describe({ style }: Context, history: History): string {
+  const { changes, totals, enabled } = history;
+  const { bold, dim, red } = style;
+  const parts: string[] = [];
+  if (changes.length) parts.push(timeline(history, style));
+  if (totals?.days.length) {
+    const months = totals.days[0]!.day.slice(0, 7) === totals.days.at(-1)!.day.slice(0, 7) ? [] : monthsOf(totals.days);
+    const rows = [
+      ['', 'CONNECTED', 'RECEIVED', 'SENT', 'DROPS'],
+      ...totals.days.map(day => totalRow(day.day, day)),
+      ...months.map(month => totalRow(month.month, month)),
+      totalRow('total', totals),
+    ];
+    parts.push(columns(rows, (cell, column) => (column === 0 ? bold(cell) : cell)));
+    const drops = dropLines(totals, english);
+    if (drops.length) parts.push(drops.map(red).join('\n'));
+  }
+  if (!parts.length) parts.push('Nothing was recorded in this time.');
+  if (!enabled) parts.push(dim('The history is turned off: culvert config set history.enabled true'));
+  return parts.join('\n\n');
+}
+
+function timeline(history: History, { dim, green, red, yellow }: Context['style']): string {
+  const { changes } = history;
+  const tones: Partial<Record<HistoryChange['state'], (text: string) => string>> = {
+    ...{ connected: green, unable: red, connecting: yellow, unknown: yellow },
+  };
+  const rows = changes.map((change, i) => {
+    const { title, details } = changeWords(change, english);
+    const time = change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, english);
+    return [dateTime(change.at), title, time, details];
+  });
+  const paint = [
+    dim,
+    (cell: string, row: number) => (changes[row]!.kind === 'stop' ? dim : (tones[changes[row]!.state] ?? dim))(cell),
+  ];
+  let cells = -1;
+  return columns(rows, (cell, column) => {
+    if (column === 0) cells++;
+    return paint[column]?.(cell, cells) ?? cell;
+  });
+}
+
+function totalRow(name: string, total: HistoryTotal): string[] {
+  const { connectedSeconds, received, sent } = total;
+  return [name, formatDuration(connectedSeconds, english), bytes(received), bytes(sent), String(dropCount(total))];
+}
+
+const HEADER = 'time,kind,state,reason,blocked,network,mode,colo,seconds,latency_ms,loss,received,sent';
+
+/** One line for each change and each sample, in order of time (RFC 4180; no value has a comma or a quote). */
+function csv({ changes, samples }: History): string {
+  const lines = [
+    ...changes.map(change => ({ at: change.at, cells: changeCells(change) })),
+    ...samples.map(sample => ({ at: sample.at, cells: sampleCells(sample) })),
+  ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  return `${[HEADER, ...lines.map(({ at, cells }) => [at, ...cells].map(cell => cell ?? '').join(','))].join('\r\n')}\r\n`;
+}
+
+const changeCells = ({ kind, state, reason, blocked, network, mode, colo }: HistoryChange) => [
+  ...[kind, state, reason, blocked, network, mode, colo],
+  ...['', '', '', '', ''],
+];
+const sampleCells = ({ seconds, latencyMs, loss, received, sent }: HistorySample) => [
+  ...['sample', '', '', '', '', '', ''],
+  ...[seconds, latencyMs, loss, received, sent],
+];

@@ -1,0 +1,208 @@
+// `culvert __install` and `__uninstall`, which ./culvert-tool calls: Culvert for this user, and all of it away again.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
+import { setAutostart } from '../../../system/autostart.ts';
+import { prefix } from '../../../system/install-paths.ts';
+import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
+import { linkAt } from '../../../update/links.ts';
+import { InstallError } from '../../../update/user/errors.ts';
+import { install, repair, uninstall } from '../../../update/user/installation.ts';
+import { mentionsInstall, type UserLayout, userLayout } from '../../../update/user/layout.ts';
+import { withInstallLock } from '../../../update/user/lock.ts';
+import { findDaemon, restartDaemon, stopDaemon, systemctl } from '../../../update/user/running-daemon.ts';
+import { currentOf, prune } from '../../../update/user/trees.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+
+type Say = (line: string) => void;
+
+/**
+ * Installs a tree for this user, or brings the installed one to its version.
+ * @param words the tree: a prefix with bin, share and lib; without one, the tree that this program lies in
+ */
+export async function installCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
+  const [given = prefix, ...more] = words;
+  if (more.length > 0 || given.startsWith('-')) throw usage('__install takes the tree to install, or nothing.');
+  const tree = resolve(given);
+  const layout = userLayout(env);
+  const version = versionIn(tree);
+  const before = currentOf(layout);
+  if (mentionsInstall(layout, `${tree}/`)) throw new Failure(`${tree} is installed already.`);
+
+  const kept = await explained(() =>
+    withInstallLock(layout, () => {
+      repair(layout);
+      const left = install(layout, tree, version);
+      prune(layout, prefix);
+      return left;
+    }),
+  );
+
+  say(`${before === null ? 'Installed' : 'Updated to'} Culvert ${version} in ${layout.root}.`);
+  if (kept.length > 0) say(`Left as they are, because Culvert did not write them: ${kept.join(', ')}`);
+  await systemctl('daemon-reload');
+  await again(pathsOf(env), layout, say);
+  adviseOnPath(layout, env, say);
+  return EXIT.ok;
+}
+
+/** Removes what install wrote, and nothing else; with `--purge` configuration and state as well. */
+export async function uninstallCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
+  const purge = words.includes('--purge');
+  if (words.some(word => word !== '--purge')) throw usage('__uninstall takes --purge, or nothing.');
+  const paths = pathsOf(env);
+  const layout = userLayout(env);
+  const own = layout.own.filter(directory => existsSync(directory) && !isInUse(directory));
+  const clean = () => {
+    if (!purge) return;
+    for (const directory of own) rmSync(directory, { recursive: true, force: true });
+  };
+
+  if (currentOf(layout) === null && !existsSync(layout.record)) {
+    say('Culvert is not installed for this user.');
+    clean();
+  } else {
+    removeShims(layout, env, say);
+    removeShortcuts(layout, env, say);
+    await removeRunning(paths, layout, say);
+    const kept = await explained(() =>
+      withInstallLock(layout, () => {
+        const changed = uninstall(layout);
+        clean();
+        return changed;
+      }),
+    );
+    await systemctl('daemon-reload');
+    say('Removed Culvert.');
+    if (kept.length > 0) say(`Left as they are, because they were changed since: ${kept.join(', ')}`);
+  }
+  if (own.length > 0 && purge) say(`Removed configuration and state: ${own.join(', ')}`);
+  if (own.length > 0 && !purge) say(`Configuration and state stay in ${own.join(', ')}; --purge removes them.`);
+  return EXIT.ok;
+}
+
+function versionIn(tree: string): string {
+  try {
+    const said = execFileSync(join(tree, 'bin/culvert'), ['--version'], { encoding: 'utf8', timeout: 10_000 });
+    const version = /^culvert (\d+\.\d+\.\d+[\w.+-]*)\n$/.exec(said)?.[1];
+    if (version && existsSync(join(tree, 'share/culvert/daemon/main.cjs'))) return version;
+  } catch {
+    // told below
+  }
+  throw new Failure(`${tree} is not a built Culvert.`, { hint: 'From its source: ./culvert-tool install' });
+}
+
+async function again(paths: Paths, layout: UserLayout, say: Say): Promise<void> {
+  const daemon = findDaemon(paths, layout);
+  if (daemon === 'other') say('Another Culvert is running. To use this one: culvert stop, then culvert');
+  else if (daemon) say(`Started the daemon again; it is ${await restartDaemon(daemon, paths, layout)} now.`);
+}
+
+function adviseOnPath({ bin, data }: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
+  const shell = basename(env.SHELL ?? '');
+  if (!(env.PATH ?? '').split(delimiter).includes(bin)) {
+    say(`${bin} is not in PATH, so "culvert" is not found yet. Add it:`);
+    if (shell === 'fish') say(`  fish_add_path ${bin}`);
+    else
+      say(
+        `  echo 'export PATH="${bin}:$PATH"' >> ~/${shell === 'zsh' ? '.zprofile' : '.profile'}   # then log in again`,
+      );
+  }
+  if (shell === 'zsh') say(`For completions in zsh, before compinit:  fpath+=(${join(data, 'zsh/site-functions')})`);
+}
+
+/** Shims name files of the tree, so they go first: the commands behind them have to go on working. */
+function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
+  const shims = shimsOf(layout);
+  if (shims.length === 0) return;
+  say(`culvert-wrap stands before ${shims.join(', ')}: putting the originals back.`);
+  try {
+    const wrap = join(layout.current, 'bin/culvert-wrap');
+    say(execFileSync(wrap, ['uninstall', ...shims], { env, encoding: 'utf8', timeout: 60_000 }).trimEnd());
+  } catch (error) {
+    throw new Failure('Not all originals could be put back, so nothing was removed.', {
+      hint: `Run: culvert-wrap uninstall ${shims.join(' ')}`,
+      cause: error,
+    });
+  }
+}
+
+/** The commands whose shim starts this installation. */
+function shimsOf(layout: UserLayout): string[] {
+  const record = layout.own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
+  const installs = record === undefined ? null : (parse(record) as Record<string, { bin?: unknown }> | null);
+  return Object.entries(installs ?? {})
+    .filter(([, entry]) => typeof entry?.bin === 'string' && mentionsInstall(layout, text(entry.bin)))
+    .map(([cli]) => cli);
+}
+
+/** Shortcuts start apps through this program. A version without them does not know the command. */
+function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
+  try {
+    const words = ['apps', 'shortcut', '--remove-all'];
+    const options = { env, encoding: 'utf8', timeout: 30_000, stdio: 'pipe' } as const;
+    execFileSync(join(current, 'bin/culvert'), words, options);
+  } catch (error) {
+    const { status, stderr } = error as { status?: number; stderr?: string };
+    if (status === EXIT.usage) return;
+    say(`Shortcuts of apps through the proxy may be left in the menu: ${(stderr ?? '').trim().split('\n')[0]}`);
+  }
+}
+
+/** What runs from the tree, and what starts it with the session. */
+async function removeRunning(paths: Paths, layout: UserLayout, say: Say): Promise<void> {
+  const daemon = findDaemon(paths, layout);
+  if (mentionsInstall(layout, text(paths.autostart))) setAutostart(paths, '', false);
+  const config = dirname(dirname(paths.userConfig));
+  const wanted = join(config, 'systemd/user/default.target.wants');
+  const enabled = join(wanted, 'culvert.service');
+  if (linkAt(enabled) === join(layout.data, 'systemd/user/culvert.service')) {
+    await systemctl('disable', 'culvert.service');
+    rmSync(enabled, { force: true });
+    removeIfEmpty(wanted);
+  }
+  if (daemon && daemon !== 'other') {
+    await stopDaemon(daemon);
+    say('Stopped the daemon.');
+  }
+  removeIfEmpty(paths.runtime);
+}
+
+/** Whether another installation's shims still need the wrapper's accounts and originals. */
+function isInUse(directory: string): boolean {
+  if (basename(directory) !== 'culvert-wrap') return false;
+  return Object.keys(parse(join(directory, 'installs.json')) ?? {}).length > 0;
+}
+
+async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof InstallError) throw new Failure(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function text(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function parse(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function removeIfEmpty(directory: string): void {
+  try {
+    if (readdirSync(directory).length === 0) rmdirSync(directory);
+  } catch {
+    // there is none
+  }
+}

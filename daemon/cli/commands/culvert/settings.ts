@@ -1,0 +1,73 @@
+// `culvert settings`: tunnel settings, routes and Culvert's own configuration as one file.
+import { writeFile } from 'node:fs/promises';
+import type { SettingsDiff } from '../../../api/settings-file.ts';
+import { printable } from '../../../system/printable.ts';
+import { settingsLines } from '../../../view/settings-file.ts';
+import { english } from '../../../view/translator.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure } from '../../errors.ts';
+import { askToKeep, isAttended, keepingOf } from '../../keep.ts';
+import { confirm } from '../../prompt.ts';
+import { readDocument } from '../../read-document.ts';
+
+export const exportSettings: Run = async (context, [file]) => {
+  const exported = await context.client.call('GET /api/settings/export');
+  if (file === undefined || file === '-') {
+    show(context, exported, ({ toml }) => toml.trimEnd());
+    return EXIT.ok;
+  }
+  await writeFile(file, exported.toml, { mode: 0o600 }).catch(error => {
+    throw new Failure(`${file} can't be written: ${error.message}`, { cause: error });
+  });
+  if (context.json) show(context, exported, () => '');
+  context.say(`Wrote ${file}.`);
+  return EXIT.ok;
+};
+
+/** Exit status 1 where the file differs or has mistakes, as diff(1) has it. */
+export const diffSettings: Run = async (context, [file]) => {
+  const found = await context.client.call('POST /api/settings/diff', {
+    body: { toml: await readDocument(context, file) },
+  });
+  const same = found.changes.length + found.invalid.length === 0;
+  show(context, { ...found, ok: same }, () => describe(context, found) || 'Nothing differs.');
+  return same ? EXIT.ok : EXIT.failure;
+};
+
+export const applySettings: Run = async (context, [file], options) => {
+  const keeping = keepingOf(context, options);
+  const toml = await readDocument(context, file);
+  if (isAttended(context) && options.yes !== true && file !== undefined && file !== '-') {
+    const found = await context.client.call('POST /api/settings/diff', { body: { toml } });
+    if (found.changes.length && found.invalid.length === 0) {
+      context.say(describe(context, found));
+      if (!(await confirm(context, 'Set this?'))) throw new Failure('Nothing was changed.');
+    }
+  }
+  const done = await context.client.call('POST /api/settings/apply', { body: { toml, ...limited(keeping) } });
+  return conclude(context, done, keeping);
+};
+
+export const undoSettings: Run = async (context, _, options) => {
+  const keeping = keepingOf(context, options);
+  const done = await context.client.call('POST /api/settings/undo', { body: limited(keeping) });
+  return conclude(context, done, keeping);
+};
+
+async function conclude(context: Context, done: SettingsDiff, keeping: ReturnType<typeof keepingOf>): Promise<number> {
+  if (context.json) show(context, done, () => '');
+  for (const { key, reason } of done.skipped) context.say(printable(`Left out: ${key} ${reason}.`));
+  context.say(done.changes.length ? `Set ${done.changes.map(({ key }) => key).join(', ')}.` : 'Nothing differs.');
+  return askToKeep(context, undefined, keeping);
+}
+
+function limited({ confirmWithin }: ReturnType<typeof keepingOf>): { confirmWithin?: number } {
+  return confirmWithin === undefined ? {} : { confirmWithin };
+}
+
+function describe({ style }: Context, found: SettingsDiff): string {
+  const styles = { invalid: style.red, change: (text: string) => text, skipped: style.dim };
+  return settingsLines(found, english)
+    .map(({ kind, mark, text }) => styles[kind](`${mark} ${printable(text)}`))
+    .join('\n');
+}

@@ -1,0 +1,63 @@
+// `culvert stop`: ends the daemon, once it is sure which process that is, and waits until it is gone.
+import { setTimeout as delay } from 'node:timers/promises';
+import { running } from '../../../system/instance.ts';
+import { isRunning, startTime } from '../../../system/process.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure } from '../../errors.ts';
+
+/** The daemon promises to be gone within 2 s. */
+const PATIENCE_MS = 10_000;
+
+export const stop: Run = async context => {
+  const { pid, started } = await identify(context);
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+  const deadline = Date.now() + PATIENCE_MS;
+  while (isRunning(pid, started)) {
+    if (Date.now() > deadline || context.signal.aborted) {
+      throw new Failure(`The daemon (pid ${pid}) was asked to end but still runs.`, {
+        hint: `End it by force with: kill -9 ${pid}`,
+      });
+    }
+    await delay(20);
+  }
+  show(context, { ok: true, pid }, () => `Stopped the daemon (pid ${pid}).`);
+  return EXIT.ok;
+};
+
+/**
+ * The daemon's process: the one that wrote the record, which its start time tells from a later owner of its pid;
+ * or, where the record is missing or torn, the one that answers on the socket, whose directory is closed to others.
+ * @throws Unreachable when there is neither.
+ */
+async function identify({ client, paths }: Context): Promise<Identity> {
+  const recorded = running(paths);
+  if (recorded && isSingleProcess(recorded)) return recorded;
+  const { app, pid } = await client.call('GET /api/health');
+  const answering = { pid, started: startTime(pid) };
+  if (app !== 'culvert' || !isSingleProcess(answering)) {
+    throw new Failure(`What answers at ${paths.socket} is not a running Culvert; it was left alone.`);
+  }
+  return answering;
+}
+
+interface Identity {
+  pid: number;
+  started: string;
+}
+
+/**
+ * Whether this names one process that may be signalled. kill(2) takes 0 and negative numbers for whole groups, and -1
+ * for every process there is; 1 is init. Both numbers come from files and sockets, so they are looked at here, last.
+ */
+export function isSingleProcess(found: { pid: unknown; started: unknown }): found is Identity {
+  return (
+    Number.isSafeInteger(found.pid) &&
+    (found.pid as number) > 1 &&
+    typeof found.started === 'string' &&
+    found.started !== ''
+  );
+}

@@ -1,0 +1,132 @@
+// `culvert update`: checks for a newer release, installs it, and rolls it back.
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient, Unreachable } from '../../../api/client.ts';
+import type { UpdateCheck, UpdateResponse } from '../../../api/schema.ts';
+import { dateTime } from '../../../system/terminal.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure } from '../../errors.ts';
+import { createProgress, type Progress } from '../../progress.ts';
+import { createTransport } from '../../transport.ts';
+
+/** A download over a slow line takes its time; the daemon itself gives up when nothing arrives. */
+const APPLY_MS = 6 * 3_600_000;
+/** From the reply to the new version's first answer; systemd waits 2 s in between. */
+const RESTART_MS = 60_000;
+
+export const checkUpdate: Run = async context => {
+  const found = await context.client.call('GET /api/update/check', { query: { fresh: '1' } });
+  show(context, { ...found, ok: found.problem === null }, () => described(found));
+  return found.problem ? EXIT.failure : EXIT.ok;
+};
+
+export const applyUpdate: Run = async context => {
+  const found = await context.client.call('GET /api/update/check', { query: { fresh: '1' } });
+  const { current, latest, updateAvailable, problem, applicable, command } = found;
+  const hint = command === null ? undefined : `Run: ${command}`;
+  if (problem && command) throw new Failure('This installation is not updated by the daemon.', { hint });
+  if (problem) throw new Failure(`Nothing was changed: ${problem.detail}`);
+  if (latest === null || latest === current) {
+    show(context, found, () => `Culvert ${current} is the newest.`);
+    return EXIT.ok;
+  }
+  if (!applicable) throw new Failure(`Culvert ${latest} is out, but this installation can't replace itself.`, { hint });
+  if (!updateAvailable) context.say(`Culvert ${latest} was rolled back before; it is installed again.`);
+  const changed = await followed(context, () => patient(context).call('POST /api/update/apply', { body: {} }));
+  show(
+    context,
+    changed,
+    ({ from, to }) => `Updated from Culvert ${from} to ${to}. Back again: culvert update rollback`,
+  );
+  return EXIT.ok;
+};
+
+export const rollBack: Run = async context => {
+  const changed = await followed(context, () => patient(context).call('POST /api/update/rollback', { body: {} }));
+  show(context, changed, ({ from, to }) => `Went back from Culvert ${from} to ${to}.`);
+  return EXIT.ok;
+};
+
+function described(found: UpdateCheck): string {
+  const { current, channel, latest, updateAvailable, manifest, checkedAt, problem, applicable, command, previous } =
+    found;
+  const how = applicable ? 'culvert update apply' : (command ?? 'by hand');
+  const rows = [
+    ['Installed', current],
+    ['Newest', latest ?? 'not known'],
+    ['Channel', channel],
+    ...(manifest ? [['Released', `${dateTime(manifest.generatedAt)}, signed by ${manifest.signer}`]] : []),
+    ...(previous === null ? [] : [['Before', `${previous} (culvert update rollback)`]]),
+    ['Checked', dateTime(checkedAt)],
+  ];
+  const verdict = problem
+    ? `No answer about newer versions: ${problem.detail}`
+    : updateAvailable
+      ? `Culvert ${latest} is out. To install it: ${how}`
+      : latest === null || latest === current
+        ? `Culvert ${current} is the newest.`
+        : `Culvert ${latest} was rolled back and is not offered again. To install it all the same: ${how}`;
+  return `${columns(rows)}\n${verdict}`;
+}
+
+/** Shows the progress that the daemon tells, then waits until the version that was installed answers. */
+async function followed(context: Context, work: () => Promise<UpdateResponse>): Promise<UpdateResponse> {
+  const progress = createProgress(context);
+  const stream = await context.client.events();
+  const listening = listen(stream.events, context, progress);
+  try {
+    const changed = await work();
+    progress.step(`Starting Culvert ${changed.to}`);
+    await answers(context, changed.to);
+    return changed;
+  } finally {
+    stream.close();
+    await listening;
+    progress.end();
+  }
+}
+
+async function listen(
+  events: Awaited<ReturnType<Context['client']['events']>>['events'],
+  { stderr }: Context,
+  progress: Progress,
+): Promise<void> {
+  try {
+    for await (const { event, data } of events)
+      if (event === 'update' && data.progress) progress.step(phase(data.progress, stderr.isTTY === true));
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error; // the daemon restarts
+  }
+}
+
+const PHASES = { downloading: 'Downloading', verifying: 'Verifying', installing: 'Installing' } as const;
+const BAR = 24;
+
+/** One line of a phase; on a terminal with a bar, elsewhere always the same, so that it is printed once. */
+function phase({ phase, received, total }: NonNullable<UpdateCheck['progress']>, terminal: boolean): string {
+  if (!terminal || phase !== 'downloading') return PHASES[phase];
+  const filled = Math.round((received / Math.max(total, 1)) * BAR);
+  const mib = (bytes: number) => (bytes / (1 << 20)).toFixed(1);
+  return `${PHASES[phase]} ${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} ${mib(received)} of ${mib(total)} MiB`;
+}
+
+async function answers({ client, signal }: Context, version: string): Promise<void> {
+  const deadline = Date.now() + RESTART_MS;
+  for (;;) {
+    try {
+      if ((await client.call('GET /api/version')).version === version) return;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+    }
+    if (Date.now() > deadline || signal.aborted) {
+      throw new Failure(`Culvert ${version} is installed, but does not answer yet.`, {
+        hint: 'Start it with: culvert. Or go back: culvert, then culvert update rollback',
+      });
+    }
+    await delay(100);
+  }
+}
+
+function patient({ paths }: Context) {
+  return createClient(createTransport(paths.socket, { writeMs: APPLY_MS }));
+}

@@ -1,0 +1,109 @@
+// `culvert web`: turns the browser page on and off, opens it, and says where it is.
+
+import { Unreachable } from '../../../api/client.ts';
+import type { RemoteAccess } from '../../../api/schema.ts';
+import { printable } from '../../../system/printable.ts';
+import { dateTime } from '../../../system/terminal.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+
+/** Turns the page on where it is off, opens it unless told not to, and prints its address. */
+export const web: Run = async (context, _words, options) => {
+  if (options.pair) return pair(context, options.manage === true);
+  if (options.manage) throw usage('--manage goes with --pair.');
+  const response = await setEnabled(context, true);
+  const url = await addressOf(context);
+  const wanted = options.open !== false && response.config.ui.openBrowser && !context.json;
+  const obstacle = wanted ? await open(context, url) : null;
+  show(context, { ok: true, enabled: true, url }, () => url);
+  if (obstacle) context.say(`It was not opened, because ${obstacle}.`);
+  return EXIT.ok;
+};
+
+export const webOff: Run = async context => {
+  await setEnabled(context, false);
+  show(context, { ok: true, enabled: false }, () => 'The browser page is off.');
+  return EXIT.ok;
+};
+
+async function setEnabled(context: Context, enabled: boolean) {
+  const { client } = context;
+  const current = await readConfig(context);
+  if (current.config.webui.enabled === enabled) return current;
+  const response = await client.call('POST /api/config/user', { body: { webui: { enabled } } });
+  if (response.config.webui.enabled === enabled) return response;
+  throw new Failure(
+    `webui.enabled stays ${!enabled}: the ${response.sources['webui.enabled']} layer of the configuration sets it.`,
+    { hint: 'It comes from CULVERT_WEBUI, CULVERT_WEBUI_ENABLED or "culvert config set --session".' },
+  );
+}
+
+/** The configuration, from a daemon that is started where none runs. */
+async function readConfig(context: Context) {
+  try {
+    return await context.client.call('GET /api/config');
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+  }
+  context.say('Starting the Culvert daemon.');
+  const { startDaemon } = await import('../../start-daemon.ts');
+  await startDaemon(context);
+  return context.client.call('GET /api/config');
+}
+
+async function addressOf({ client }: Context): Promise<string> {
+  const { port } = await client.call('GET /api/health');
+  if (port === null) throw new Failure('The daemon has no TCP port yet.', { hint: 'Try again in a moment.' });
+  return `http://127.0.0.1:${port}/`;
+}
+
+async function open({ env }: Context, url: string): Promise<string | null> {
+  const { openInBrowser } = await import('../../../system/browser.ts');
+  return openInBrowser(url, env);
+}
+
+/** Makes a one-time code for a device on another machine. */
+async function pair(context: Context, manage: boolean): Promise<number> {
+  const made = await context.client.call('POST /api/pair/code', { body: { manage } });
+  const { remoteAccess } = await context.client.call('GET /api/snapshot');
+  const addresses = await remoteAddresses(context, remoteAccess);
+  show(context, { ...made, addresses }, ({ code }) => code);
+  const what = manage ? 'see and change everything' : 'see everything; to let it change things, add --manage';
+  context.say(`Open ${addresses.join(' or ')} on the other device and enter this code within five minutes.`);
+  context.say(`That device may then ${what}.`);
+  if (!addresses.every(address => address.startsWith('https:')))
+    context.say('Without TLS, whoever can listen in on the network between can read along and take the access over.');
+  return EXIT.ok;
+}
+
+async function remoteAddresses(context: Context, remote: RemoteAccess | null): Promise<string[]> {
+  if (remote?.address) return [`${remote.address}/`];
+  const { networkInterfaces } = await import('node:os');
+  const { port } = new URL(await addressOf(context));
+  const outside = Object.values(networkInterfaces())
+    .flatMap(list => list ?? [])
+    .filter(({ internal, family }) => !internal && family === 'IPv4');
+  return outside.map(({ address }) => `${remote?.tls ? 'https' : 'http'}://${address}:${port}/`);
+}
+
+export const listDevices: Run = async context => {
+  const { devices } = await context.client.call('GET /api/devices');
+  show(context, { ok: true, devices }, () => {
+    if (devices.length === 0) return 'No device is paired.';
+    const rows = devices.map(({ id, name, manage, pairedAt }) => [
+      id,
+      printable(name),
+      manage ? 'manage' : 'read',
+      dateTime(pairedAt),
+    ]);
+    return columns([['ID', 'NAME', 'MAY', 'PAIRED'], ...rows], text => text);
+  });
+  return EXIT.ok;
+};
+
+export const revokeDevice: Run = async (context, [id]) => {
+  const answer = await context.client.call('POST /api/devices/revoke', { body: { id: id! } });
+  show(context, answer, () => `The device ${id} is revoked.`);
+  return EXIT.ok;
+};

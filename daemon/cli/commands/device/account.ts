@@ -1,0 +1,81 @@
+// `culvert account`: the registration of this device.
+import { type ActionName, actionRequest } from '../../../api/actions.ts';
+import type { Account } from '../../../api/schema.ts';
+import { printable } from '../../../system/printable.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, usage } from '../../errors.ts';
+import { confirm, readSecret } from '../../prompt.ts';
+
+export const account: Run = async context => {
+  show(context, await context.client.call('GET /api/account'), found => text(context, found));
+  return EXIT.ok;
+};
+
+export const register: Run = (context, _, options) =>
+  typeof options.organization === 'string'
+    ? perform(context, 'Registered with the organization.', 'registerOrganization', options.organization)
+    : perform(context, 'This device is registered.', 'register');
+
+export const deleteRegistration: Run = async (context, _, options) => {
+  if (!options.yes) {
+    if (!context.stdin.isTTY)
+      throw usage('Deleting the registration cuts this device off.', 'Say --yes to do it without being asked.');
+    if (!(await confirm(context, 'Delete the registration of this device? The tunnel stops working.'))) {
+      context.say('Nothing was changed.');
+      return EXIT.failure;
+    }
+  }
+  return perform(context, 'The registration is deleted.', 'deleteRegistration');
+};
+
+export const license: Run = async context =>
+  perform(context, 'The license is applied.', 'setLicense', await readSecret(context, 'License key'));
+
+export const registrationToken: Run = async context =>
+  perform(
+    context,
+    'The registration is complete.',
+    'setRegistrationToken',
+    await readSecret(context, 'Registration token'),
+  );
+
+export const acceptTerms: Run = context =>
+  perform(
+    context,
+    'Accepted: https://www.cloudflare.com/application/terms/ and https://www.cloudflare.com/application/privacypolicy/',
+    'acceptTerms',
+  );
+
+async function perform(context: Context, done: string, action: ActionName, value?: string): Promise<number> {
+  const response = await context.client.call('POST /api/action', {
+    body: actionRequest(action, value),
+  });
+  if (context.json) show(context, response, () => '');
+  context.say(done);
+  return EXIT.ok;
+}
+
+function text({ style }: Context, found: Account): string {
+  if (found.registered === false) return 'This device is not registered. Register it with: culvert account register';
+  const rows: [string, string | null][] = [
+    ['Type', found.type],
+    ['Organization', found.organization],
+    ['Account', found.accountId],
+    ['Device', found.deviceId],
+    ['License', found.license],
+    ['Managed', found.managed === null ? null : found.managed ? 'by an organization' : 'no'],
+  ];
+  const known = rows.filter((row): row is [string, string] => Boolean(row[1]));
+  const facts = columns(known, (cell, column) => (column === 0 ? style.dim(cell) : cell));
+  if (!found.devices.length) return facts || 'Registered; the tunnel CLI tells no more.';
+  const devices = found.devices.map(device => [
+    device.active ? '●' : '○',
+    device.name ?? 'unnamed',
+    [device.model, device.os].filter(Boolean).join(', '),
+    device.deviceId,
+  ]);
+  return `${facts}\n\n${style.bold('Devices')}\n${columns(devices, (cell, column) =>
+    column === 0 ? style.green(cell) : column > 1 ? style.dim(printable(cell)) : cell,
+  )}`;
+}

@@ -1,0 +1,60 @@
+// `culvert actions` and `culvert action`: every action of the API by its own name.
+import { ACTION_NAMES, ACTIONS, type ActionName, actionRequest, argumentOf } from '../../../api/actions.ts';
+import { columns } from '../../columns.ts';
+import { type Run, show } from '../../context.ts';
+import { EXIT, usage } from '../../errors.ts';
+import { readSecret } from '../../prompt.ts';
+
+export const listActions: Run = async context => {
+  const { bold, cyan, dim } = context.style;
+  show(context, { actions: listed() }, ({ actions }) =>
+    columns(
+      Object.entries(actions).map(([name, { value, summary, secret }]) => [
+        name,
+        secret ? `${value} (asked for)` : (value ?? ''),
+        summary,
+      ]),
+      (text, column) => [bold, cyan, dim][column]!(text),
+    ),
+  );
+  return EXIT.ok;
+};
+
+/** What `culvert actions --json` prints for each action. */
+interface Listed {
+  summary: string;
+  /** How the value is called; absent where the action takes none. */
+  value?: string;
+  secret?: true;
+}
+
+function listed(): Record<string, Listed> {
+  const entries = ACTION_NAMES.map((name): [string, Listed] => {
+    const argument = argumentOf(name);
+    const { summary } = ACTIONS[name];
+    if (!argument) return [name, { summary }];
+    return [name, { summary, value: argument.placeholder, ...(argument.secret && { secret: true }) }];
+  });
+  return Object.fromEntries(entries);
+}
+
+export const action: Run = async (context, [name, given]) => {
+  if (!Object.hasOwn(ACTIONS, name!)) throw usage(`There is no action "${name}".`, nearest(name!));
+  const known = name as ActionName;
+  const argument = argumentOf(known);
+  if (argument?.secret && given !== undefined) {
+    throw usage(`${known} takes its value from a prompt or a pipe: other users can read a command line.`);
+  }
+  if (!argument && given !== undefined) throw usage(`${known} takes no value.`);
+  const value = argument?.secret ? await readSecret(context, argument.placeholder) : given;
+  if (argument && value === undefined) throw usage(`${known} needs a value: ${argument.placeholder}`);
+  const response = await context.client.call('POST /api/action', { body: actionRequest(known, value) });
+  if (context.json) show(context, response, () => '');
+  context.say(`${known}: done.`);
+  return EXIT.ok;
+};
+
+function nearest(name: string): string {
+  const found = ACTION_NAMES.filter(known => known.toLowerCase().includes(name.toLowerCase()));
+  return found.length ? `Did you mean ${found.slice(0, 5).join(' or ')}?` : 'See: culvert actions';
+}

@@ -1,0 +1,68 @@
+// The commands of the registration and of single actions, for the command table.
+import { ACTION_NAMES, ACTIONS, argumentOf } from '../../../api/actions.ts';
+import type { CommandSpec } from '../../command-line/command-spec.ts';
+
+/** The values of each action that has a few; none for the others. */
+const ACTION_VALUES = Object.fromEntries(ACTION_NAMES.map(name => [name, argumentOf(name)?.values ?? []]));
+
+export const DEVICE_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'account',
+    summary: 'the registration of this device',
+    details:
+      'License keys and tokens are asked for without showing them, or read from a pipe; never from the command line.',
+    fallback: 'show',
+    commands: [
+      {
+        name: 'show',
+        summary: 'show account and devices',
+        load: async () => (await import('./account.ts')).account,
+      },
+      {
+        name: 'register',
+        summary: 'register this device',
+        options: [{ flags: '--organization <name>', summary: 'with an organization (Zero Trust)' }],
+        load: async () => (await import('./account.ts')).register,
+      },
+      {
+        name: 'delete',
+        summary: 'delete the registration',
+        options: [{ flags: '-y, --yes', summary: 'without being asked' }],
+        load: async () => (await import('./account.ts')).deleteRegistration,
+      },
+      {
+        name: 'license',
+        summary: 'apply a license key',
+        load: async () => (await import('./account.ts')).license,
+      },
+      {
+        name: 'token',
+        summary: 'finish a registration with the token of the browser',
+        load: async () => (await import('./account.ts')).registrationToken,
+      },
+      {
+        name: 'accept-terms',
+        summary: "accept Cloudflare's terms of service",
+        load: async () => (await import('./account.ts')).acceptTerms,
+      },
+    ],
+  },
+  {
+    name: 'actions',
+    summary: 'list every action of the API',
+    load: async () => (await import('./actions.ts')).listActions,
+  },
+  {
+    name: 'action',
+    summary: 'perform an action of the API by its name',
+    arguments: [
+      {
+        name: '<name>',
+        summary: 'the action',
+        words: Object.fromEntries(Object.entries(ACTIONS).map(([name, { summary }]) => [name, summary])),
+      },
+      { name: '[value]', summary: 'its value', wordsAfter: ACTION_VALUES },
+    ],
+    load: async () => (await import('./actions.ts')).action,
+  },
+];

@@ -1,0 +1,112 @@
+// `culvert diagnose`: writes a bundle that can be shared, and reads an archive of the vendor's warp-diag.
+import { basename } from 'node:path';
+import { Unreachable } from '../../../api/client.ts';
+import type { CheckResult } from '../../../api/doctor.ts';
+import { type Analysis, analyze } from '../../../doctor/diagnose/analyze.ts';
+import { ArchiveError, readArchive } from '../../../doctor/diagnose/archive.ts';
+import { createBundle, describeBundle, writeBundle } from '../../../doctor/diagnose/bundle.ts';
+import { undoable } from '../../../doctor/fixes.ts';
+import { undoJournal } from '../../../doctor/gather.ts';
+import { knowledgeDirectories, loadKnowledge } from '../../../doctor/knowledge.ts';
+import { errno, reason } from '../../../system/errno.ts';
+import { dataDirectory } from '../../../system/install-paths.ts';
+import { printable } from '../../../system/printable.ts';
+import type { Style } from '../../../system/terminal.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { examine } from './doctor.ts';
+import { describeResults } from './doctor-text.ts';
+
+export const diagnose: Run = async (context, _, options) => {
+  const { out } = options;
+  if (typeof out !== 'string')
+    throw usage('--out is missing: the file to write.', 'Example: culvert diagnose --out report.zip');
+  const { CHECKS } = await import('../../../doctor/checks/all.ts');
+  const { world, results } = await examine(context, CHECKS, false);
+  const [logs, config] = await fromDaemon(context);
+  const history = undoable(undoJournal(context.paths)).map(({ id, label, at }) => ({ id, label, at }));
+  const bundle = await createBundle({ world, results, entries: logs, config, history });
+  context.say(describeBundle(bundle));
+  if (options.dryRun === true) {
+    show(context, bundle, ({ files }) => files.map(({ name, text }) => `== ${name}\n${text}`).join('\n'));
+    return EXIT.ok;
+  }
+  try {
+    await writeBundle(out, bundle);
+  } catch (error) {
+    if (errno(error) === 'EEXIST')
+      throw new Failure(`${out} exists already.`, { hint: 'Remove it, or choose another name.' });
+    throw new Failure(`${out} could not be written: ${reason(error)}`, { cause: error });
+  }
+  const files = bundle.files.map(({ name }) => name);
+  show(
+    context,
+    { ok: true, out, files, redacted: bundle.redacted },
+    () => `Wrote ${out}. Look into it before you share it.`,
+  );
+  return EXIT.ok;
+};
+
+async function fromDaemon({ client }: Context) {
+  try {
+    const [logs, config] = await Promise.all([client.call('GET /api/logs'), client.call('GET /api/config')]);
+    return [logs.entries, config] as const;
+  } catch (error) {
+    if (error instanceof Unreachable) return [[], null] as const;
+    throw error;
+  }
+}
+
+export const diagnoseRead: Run = async (context, [path = '']) => {
+  const knowledge = loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, context.paths.userConfig));
+  try {
+    const archive = await readArchive(path);
+    if (archive.files.length === 0) throw new ArchiveError(`${path} has no text files that can be read.`);
+    const analysis = await analyze(archive, knowledge);
+    show(context, { ...analysis, skipped: archive.skipped }, () =>
+      [`${basename(path)}: ${describe(analysis, context.style)}`, ...skippedText(archive.skipped)].join('\n'),
+    );
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof ArchiveError) throw new Failure(error.message, { cause: error });
+    throw error;
+  }
+};
+
+function describe({ version, files, timeline, codes, causes }: Analysis, style: Style): string {
+  const head = `${files} text files, version ${version ?? 'not known'}`;
+  return [
+    head,
+    ...section('Causes', causesText(causes, style), style, 'none of the known causes'),
+    ...section('Codes', codesText(codes, style), style, 'none of the known codes'),
+    ...section('Timeline', timelineText(timeline, style), style, 'no dated lines'),
+  ].join('\n');
+}
+
+function section(title: string, lines: string[], style: Style, none: string): string[] {
+  return ['', style.bold(title), ...(lines.length > 0 ? lines : [`  ${none}`])];
+}
+
+function causesText(causes: readonly CheckResult[], style: Style): string[] {
+  // a fix is for this machine, and the archive is of another
+  const bare = causes.map(cause => ({ ...cause, fix: null }));
+  return bare.length > 0 ? [describeResults(bare, style, false)] : [];
+}
+
+function codesText(codes: Analysis['codes'], style: Style): string[] {
+  return codes.flatMap(({ code, file, line, count }) => [
+    `${style.bold(printable(code.code))}: ${printable(code.title)} (${count} ×, first in ${printable(file)})`,
+    `    ${printable(line)}`,
+    `  ${printable(code.meaning)}${code.try[1] ? ` Try: ${printable(code.try[1])}` : ''}`,
+  ]);
+}
+
+function timelineText(timeline: Analysis['timeline'], style: Style): string[] {
+  return timeline.map(
+    ({ at, text, count }) => `${style.dim(at)}  ${printable(text)}${count > 1 ? style.dim(` (${count} ×)`) : ''}`,
+  );
+}
+
+function skippedText(skipped: readonly string[]): string[] {
+  return skipped.length > 0 ? ['', 'Not read:', ...skipped.map(line => `  ${printable(line)}`)] : [];
+}

@@ -1,0 +1,200 @@
+// `culvert doctor`: runs the checks, shows problems first with their evidence, applies a fix, and takes it back.
+
+import { actionRequest } from '../../../api/actions.ts';
+import { Unreachable } from '../../../api/client.ts';
+import type { CheckResult, Verdict } from '../../../api/doctor.ts';
+import type { Check } from '../../../doctor/check.ts';
+import { CHECKS } from '../../../doctor/checks/all.ts';
+import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';
+import {
+  applyFix,
+  canApply,
+  FixError,
+  type HandedOver,
+  type Hands,
+  handedOver,
+  undoable,
+  undoLast,
+} from '../../../doctor/fixes.ts';
+import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather.ts';
+import type { World } from '../../../doctor/world/world.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { createProgress } from '../../progress.ts';
+import { confirm } from '../../prompt.ts';
+import { describeResults } from './doctor-text.ts';
+
+export const doctor: Run = async (context, _, options) => {
+  const checks = chosenChecks(options.only);
+  const online = options.online === true;
+  const started = performance.now();
+  const { world, results } = await examine(context, checks, online);
+  const undo = undoable(undoJournal(context.paths)).map(({ steps: _, ...entry }) => entry);
+  const report = {
+    ok: !results.some(({ verdict }) => verdict === 'problem'),
+    generatedAt: new Date().toISOString(),
+    results,
+    undo,
+    durationMs: Math.round(performance.now() - started),
+    processes: world.tools.started(),
+  };
+  show(context, report, () => describeResults(results, context.style, options.verbose === true));
+  leaveWhenPrinted(context, exitCodeOf(results));
+  return exitCodeOf(results);
+};
+
+/** Runs checks with a spinner, and sorts the results: problems first. */
+export async function examine(context: Context, checks: readonly Check[], online: boolean) {
+  const progress = createProgress(context);
+  try {
+    progress.step('Reading the state of the tunnel');
+    const world = await worldFor(context, online);
+    if (online) context.say(`Contacting ${contacted(world, checks).join(', ')}.`);
+    const running = new Set<Check>();
+    const tell = () => progress.step(`Checking: ${[...running].map(({ title }) => title).join(', ')}`);
+    const results = await runChecks(checks, world, {
+      onStart(check) {
+        running.add(check);
+        if (context.stderr.isTTY) tell();
+      },
+      onResult({ id }) {
+        for (const check of running) if (check.id === id) running.delete(check);
+        if (context.stderr.isTTY && running.size > 0) tell();
+      },
+    });
+    const rank = (verdict: Verdict) => WORST_FIRST.indexOf(verdict);
+    return { world, results: results.sort((a, b) => rank(a.verdict) - rank(b.verdict)) };
+  } finally {
+    progress.end();
+  }
+}
+
+/** Hosts that the chosen checks contact with `--online`, so that nobody is surprised. */
+function contacted({ targets }: World, checks: readonly Check[]): string[] {
+  const has = (id: string) => checks.some(check => check.id === id);
+  return [
+    ...(has('reachability') || has('path-mtu') ? [targets.tunnel] : []),
+    ...(has('reachability') ? ['1.1.1.1'] : []),
+    ...(has('captive-portal') ? [new URL(targets.portal).host] : []),
+    ...(has('no-traffic') ? [new URL(targets.trace).host] : []),
+  ];
+}
+
+async function worldFor(context: Context, online: boolean): Promise<World> {
+  const { client, env, paths, signal } = context;
+  const options = { env, paths, signal, online };
+  try {
+    const [health, snapshot, config] = await Promise.all([
+      client.call('GET /api/health'),
+      client.call('GET /api/snapshot', { query: { fresh: '1' } }),
+      client.call('GET /api/config'),
+    ]);
+    const world = worldWithDaemon({ health, snapshot, config }, options);
+    return { ...world, targets: { ...world.targets, trace: config.config.warp.traceUrl } };
+  } catch (error) {
+    if (error instanceof Unreachable) return worldAlone(options);
+    throw error;
+  }
+}
+
+function chosenChecks(only: Options[string]): readonly Check[] {
+  if (typeof only !== 'string') return CHECKS;
+  const ids = only.split(',').map(id => id.trim());
+  const wrong = ids.filter(id => !CHECKS.some(check => check.id === id));
+  if (wrong.length > 0)
+    throw usage(`There is no check "${wrong[0]}".`, `The checks are: ${CHECKS.map(({ id }) => id).join(', ')}`);
+  return CHECKS.filter(({ id }) => ids.includes(id));
+}
+
+/** The worst verdict decides. */
+function exitCodeOf(results: readonly CheckResult[]): number {
+  const has = (verdict: Verdict) => results.some(result => result.verdict === verdict);
+  return has('problem') ? EXIT.failure : has('unknown') ? EXIT.incomplete : EXIT.ok;
+}
+
+/** A file system that hangs keeps a probe, and with it the process, for as long as it likes. */
+function leaveWhenPrinted({ stdout }: Context, code: number): void {
+  stdout.write('', () => setTimeout(() => process.exit(code), 50).unref());
+  setTimeout(() => process.exit(code), 500).unref();
+}
+
+export const doctorFix: Run = async (context, [id = ''], options) => {
+  const { world, results } = await examine(context, chosenChecks(id), options.online === true);
+  const [result] = results;
+  if (!result?.fix) {
+    const text = result ? describeResults([result], context.style, true) : '';
+    throw new Failure(`There is no fix for ${id} now.`, { hint: text });
+  }
+  const { fix } = result;
+  context.say(describeResults([result], context.style, true));
+  if (fix.kind === 'open') {
+    show(context, { ok: true, done: [], url: fix.url }, () => fix.url);
+    return EXIT.ok;
+  }
+  // what an administrator has to do is printed, and asks nothing
+  if (canApply(fix) && options.yes !== true && !(await confirm(context, `${fix.label}?`)))
+    throw new Failure('Nothing was changed.', { hint: 'Without a terminal, --yes says that you want it.' });
+  const done = await carryOut(() => applyFix(result, hands(context, world)));
+  const [after] = await runChecks(
+    CHECKS.filter(check => check.id === id),
+    await worldFor(context, options.online === true),
+  );
+  show(context, { ok: true, done, result: after }, () =>
+    [...done.map(line => `✓ ${line}`), 'Take it back with: culvert doctor undo'].join('\n'),
+  );
+  return EXIT.ok;
+};
+
+export const doctorUndo: Run = async (context, _, options) => {
+  const journal = undoJournal(context.paths);
+  const [newest] = undoable(journal);
+  const administrator = handedOver(journal).map(({ file: _, ...entry }) => entry);
+  const forAdministrator = administrator.flatMap(describeHandedOver).join('\n');
+  if (!newest) {
+    if (forAdministrator) context.say(forAdministrator);
+    throw new Failure(forAdministrator ? 'There is nothing else to take back.' : 'There is nothing to take back.');
+  }
+  context.say([`${newest.label}, of ${newest.at}:`, ...newest.steps.map(step => `  ${step}`)].join('\n'));
+  if (options.yes !== true && !(await confirm(context, 'Take this back?')))
+    throw new Failure('Nothing was changed.', { hint: 'Without a terminal, --yes says that you want it.' });
+  const done = await carryOut(async () => undoLast(hands(context, await worldFor(context, false))));
+  show(context, { ok: true, done, administrator }, () =>
+    [...done.map(line => `✓ ${line}`), ...(forAdministrator ? [forAdministrator] : [])].join('\n'),
+  );
+  return EXIT.ok;
+};
+
+/** What only an administrator can take back, for as long as it is not known that nobody ran it. */
+function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at' | 'shell'>): string[] {
+  return [
+    `If an administrator did this (${label}, printed ${at}), it is taken back with:`,
+    ...shell.map(line => `  ${line}`),
+  ];
+}
+
+function hands({ client, paths }: Context, { tools }: World): Hands {
+  return {
+    tools,
+    journal: undoJournal(paths),
+    perform: (action, value) => client.call('POST /api/action', { body: actionRequest(action, value) }),
+  };
+}
+
+async function carryOut<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof FixError)) throw error;
+    // a hint is one line, and what an administrator runs was shown with the fix
+    const { message } = error;
+    const hint = error.code === 'privileged' ? 'The lines above are for an administrator.' : error.hint;
+    throw new Failure(message, { cause: error, ...(hint ? { hint } : {}) });
+  }
+}
+
+/** For scripts and people: every check with its id. */
+export const doctorList: Run = async context => {
+  const checks = CHECKS.map(({ id, title, group, source }) => ({ id, title, group, source }));
+  show(context, { checks }, () => checks.map(({ id, title }) => `${id.padEnd(24)}${title}`).join('\n'));
+  return EXIT.ok;
+};

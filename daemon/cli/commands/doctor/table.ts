@@ -1,0 +1,78 @@
+// The commands that find and explain problems, for the command table.
+import type { CommandSpec } from '../../command-line/command-spec.ts';
+
+export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'doctor',
+    summary: 'find what is wrong with the tunnel, this machine or Culvert, and repair it',
+    fallback: 'check',
+    commands: [
+      {
+        name: 'check',
+        summary: 'run the checks',
+        details:
+          'Problems come first, each with what was seen and what to do. Nothing leaves this machine without --online. The exit code is 1 with a problem, 7 when no problem was found but a check could not be completed, and 0 otherwise.',
+        options: [
+          { flags: '-v, --verbose', summary: 'also what does not apply, with sources and times' },
+          { flags: '--only <ids>', summary: 'these checks alone, separated by commas' },
+          { flags: '--online', summary: 'also contact Cloudflare and the page that detects login pages' },
+        ],
+        load: async () => (await import('./doctor.ts')).doctor,
+      },
+      {
+        name: 'list',
+        summary: 'list the checks',
+        load: async () => (await import('./doctor.ts')).doctorList,
+      },
+      {
+        name: 'fix',
+        summary: 'show the fix of a check, and apply it',
+        details: 'What only an administrator can do is printed as commands instead.',
+        arguments: [{ name: '<id>', summary: 'the check, as listed by culvert doctor list' }],
+        options: [
+          { flags: '-y, --yes', summary: 'without being asked' },
+          { flags: '--online', summary: 'the check needs to contact other machines' },
+        ],
+        load: async () => (await import('./doctor.ts')).doctorFix,
+      },
+      {
+        name: 'undo',
+        summary: 'take back the last fix',
+        options: [{ flags: '-y, --yes', summary: 'without being asked' }],
+        load: async () => (await import('./doctor.ts')).doctorUndo,
+      },
+    ],
+  },
+  {
+    name: 'diagnose',
+    summary: 'write a report that can be shared, or read an archive of warp-diag',
+    fallback: 'write',
+    commands: [
+      {
+        name: 'write',
+        summary: 'write a report of this machine as a ZIP archive',
+        details:
+          'Holds the results of the checks, versions, settings, configuration, the log of commands and the history of fixes. Names, addresses, identifiers and keys are replaced by placeholders that stay the same within the report. What is inside and what was replaced is listed first.',
+        options: [
+          { flags: '-o, --out <file>', summary: 'the file to write; an existing one is not replaced' },
+          { flags: '--dry-run', summary: 'print what would be written' },
+        ],
+        load: async () => (await import('./diagnose.ts')).diagnose,
+      },
+      {
+        name: 'read',
+        summary: 'explain an archive of the vendor: causes, codes and a timeline',
+        details: 'Needs neither a network nor the daemon, and unpacks nothing.',
+        arguments: [{ name: '<file>', summary: 'an archive of warp-diag', files: true }],
+        load: async () => (await import('./diagnose.ts')).diagnoseRead,
+      },
+    ],
+  },
+  {
+    name: 'explain',
+    summary: 'what a code or reason of the tunnel client means',
+    details: 'Needs neither a network nor the daemon. Without a code it lists all of them.',
+    arguments: [{ name: '[words...]', summary: 'a code such as CF_HOST_UNREACHABLE_CHECK, or a line of output' }],
+    load: async () => (await import('./explain.ts')).explainCode,
+  },
+];

@@ -1,0 +1,203 @@
+// `culvert killswitch`: blocks traffic outside the tunnel, lets it through for a while, or says how it stands.
+import { ApiError, Unreachable } from '../../../api/client.ts';
+import type { KillSwitch, KillSwitchRequest } from '../../../api/schema.ts';
+import type { Call } from '../../../killswitch/client/busctl.ts';
+import { printable } from '../../../system/printable.ts';
+import type { Style } from '../../../system/terminal.ts';
+import { timeOfDay } from '../../../view/time-of-day.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { askToKeep, confirmWithinOf, type Keeping, keepingOf } from '../../keep.ts';
+import { createProgress } from '../../progress.ts';
+
+export const killSwitchStatus: Run = async context => {
+  const state = await orWithoutDaemon(
+    () => context.client.call('GET /api/killswitch'),
+    async () => {
+      const { readWithoutDaemon, WAY_OUT } = await import('../../../killswitch/client/without-daemon.ts');
+      context.say('The Culvert daemon is not running. The root service reports:');
+      const known = await readWithoutDaemon();
+      if (known.enabled) context.say(WAY_OUT);
+      return { ok: true as const, ...known };
+    },
+  );
+  show(context, state, () => describe(state, context.style));
+  return EXIT.ok;
+};
+
+export const killSwitchOn: Run = async (context, _, options) => {
+  const allowLan = options.allowLan === true;
+  const wanted = keepingOf(context, options);
+  if (options.force !== true) await considerSession(context, allowLan);
+  const keeping = options.confirmWithin === undefined ? await asFarAsPossible(context, wanted) : wanted;
+  const { confirmWithin } = keeping;
+  await set(context, { enabled: true, allowLan, ...(confirmWithin === undefined ? {} : { confirmWithin }) });
+  const code = await askToKeep(context, 'killSwitch', keeping);
+  if (code === EXIT.ok && (confirmWithin === undefined || keeping.asks))
+    context.say('All users of this machine are blocked, also after a restart. Turning it off needs an administrator.');
+  return code;
+};
+
+export const killSwitchOff: Run = async (context, _, options) => {
+  const confirmWithin = confirmWithinOf(options.confirmWithin);
+  await set(context, { enabled: false, allowLan: false, ...(confirmWithin === undefined ? {} : { confirmWithin }) });
+  // who turns it off is cut off from nothing, so nobody is asked
+  return askToKeep(context, 'killSwitch', { confirmWithin, asks: false });
+};
+
+/** An older root service can't take anything back, and in a pause nothing else begins; that keeps nobody from blocking. */
+async function asFarAsPossible(context: Context, keeping: Keeping): Promise<Keeping> {
+  if (keeping.confirmWithin === undefined) return keeping;
+  const { confirmable, pausedUntil } = await context.client.call('GET /api/killswitch');
+  return confirmable && pausedUntil === null ? keeping : { asks: false };
+}
+
+export const killSwitchPause: Run = async (context, [minutes = ''], options) => {
+  const seconds = Math.round(Number(minutes) * 60);
+  if (!/^\d{1,2}(\.\d{1,3})?$/.test(minutes) || seconds < 1 || seconds > 3600)
+    throw usage(`A pause has up to 60 minutes, not "${minutes}".`);
+  const state = await orWithoutDaemon(
+    () => context.client.call('POST /api/killswitch/pause', { body: { seconds } }),
+    () => ask({ method: 'Pause', seconds }),
+  );
+  if (options.wait !== true) show(context, state, () => describe(state, context.style));
+  else await countDown(context, state);
+  return EXIT.ok;
+};
+
+export const killSwitchResume: Run = async context => {
+  const state = await orWithoutDaemon(
+    () => context.client.call('POST /api/killswitch/pause', { body: { seconds: 0 } }),
+    () => ask({ method: 'Pause', seconds: 0 }),
+  );
+  show(context, state, () => describe(state, context.style));
+  return EXIT.ok;
+};
+
+/** Whoever is blocked and has no working daemon must still get out. */
+async function orWithoutDaemon<T>(withDaemon: () => Promise<T>, without: () => Promise<T>): Promise<T> {
+  try {
+    return await withDaemon();
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    return without();
+  }
+}
+
+async function ask(call: Call): Promise<KillSwitch & { ok: true }> {
+  const { askWithoutDaemon } = await import('../../../killswitch/client/without-daemon.ts');
+  const { Problem } = await import('../../../problem.ts');
+  try {
+    return { ok: true, ...(await askWithoutDaemon(call)) };
+  } catch (error) {
+    throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
+  }
+}
+
+/** Prints the script that installs the root service; needs no daemon. */
+export const killSwitchInstaller: Run = async context => {
+  const [{ installerScript }, { programs }, { dirname }] = await Promise.all([
+    import('../../../killswitch/client/installer.ts'),
+    import('../../../system/install-paths.ts'),
+    import('node:path'),
+  ]);
+  if (context.stdout.isTTY) context.say('This is a script for root: culvert killswitch installer | sudo sh');
+  context.stdout.write(installerScript(dirname(programs.panel)));
+  return EXIT.ok;
+};
+
+async function set(context: Context, body: KillSwitchRequest): Promise<void> {
+  const { enabled, confirmWithin } = body;
+  const call = () => context.client.call('POST /api/killswitch', { body });
+  // without a daemon nothing could be confirmed
+  const needsDaemon = enabled || confirmWithin !== undefined;
+  const state = needsDaemon ? await call() : await orWithoutDaemon(call, () => ask({ method: 'Disable' }));
+  show(context, state, () => describe(state, context.style));
+  if (enabled && state.active === false && state.pausedUntil === null)
+    throw new Failure('It was turned on but does not block.', { hint: 'See: culvert doctor' });
+}
+
+/** Blocking cuts a session that came from outside: its answers would leave outside the tunnel. */
+async function considerSession(context: Context, allowLan: boolean): Promise<void> {
+  const peer = cutPeer(context.env.SSH_CONNECTION, allowLan);
+  if (peer === null) return;
+  if ((await context.client.call('GET /api/killswitch')).active) return; // this session lives with the block already
+  const warning = `You are connected over SSH from ${printable(peer)}, and the block would cut this session off.`;
+  const hint = isLan(peer)
+    ? 'Leave the local network reachable with --allow-lan, or insist with --force.'
+    : 'Insist with --force, if you can reach this machine in another way.';
+  if (!context.stdin.isTTY || context.json) throw usage(warning, hint);
+  context.say(warning);
+  const { confirm } = await import('../../prompt.ts');
+  if (!(await confirm(context, 'Turn it on all the same?')))
+    throw new Failure('Nothing was changed.', { code: 'usage', hint });
+}
+
+/** The peer of an SSH session (`SSH_CONNECTION`: peer, its port, here, our port) that the block would cut off, or null. */
+export function cutPeer(connection: string | undefined, allowLan: boolean): string | null {
+  const peer = connection
+    ?.trim()
+    .split(/\s+/)[0]
+    ?.replace(/%.*$/, '')
+    .replace(/^::ffff:/i, '');
+  if (!peer || /^127\.|^::1$/.test(peer)) return null;
+  return allowLan && isLan(peer) ? null : peer;
+}
+
+function isLan(address: string): boolean {
+  return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|fe[89ab][\da-f]:|f[cd][\da-f]{2}:)/i.test(address);
+}
+
+/** Shows what is left of a pause until the block is back. Ctrl+C leaves the pause as it is. */
+async function countDown(context: Context, state: KillSwitch): Promise<void> {
+  const progress = createProgress(context);
+  let now = state;
+  try {
+    const stream = await context.client.events();
+    const close = () => stream.close();
+    context.signal.addEventListener('abort', close, { once: true });
+    const tick = () => progress.step(`${remaining(now)} left of the pause; Ctrl+C leaves it paused`);
+    const timer = context.stderr.isTTY ? setInterval(tick, 1000) : undefined;
+    tick();
+    try {
+      for await (const { event, data } of stream.events) {
+        if (event === 'snapshot') now = data.killSwitch;
+        if (event === 'killSwitch') now = data;
+        if (now.pausedUntil === null) break;
+      }
+    } finally {
+      clearInterval(timer);
+      context.signal.removeEventListener('abort', close);
+      stream.close();
+    }
+  } finally {
+    progress.end();
+  }
+  show(context, { ok: true, ...now }, () => describe(now, context.style));
+}
+
+function describe(state: KillSwitch, style: Style): string {
+  const { enabled, allowLan, active, detail, pausedUntil, unconfirmed, installed, command } = state;
+  const head = `Kill switch ${enabled ? 'on' : 'off'}${enabled && allowLan ? ', local network allowed' : ''}`;
+  const lines = [`${head}; ${installed || enabled ? measured(state, style) : 'it is not installed'}.`];
+  if (pausedUntil !== null) lines.push(style.yellow(`Paused, ${remaining(state)} left.`));
+  if (detail && pausedUntil === null) lines.push(printable(detail));
+  if (active && state.protection === 'none') lines.push('Nothing answers if another program removes the rules.');
+  if (unconfirmed)
+    lines.push(`Not confirmed: set back at ${timeOfDay(unconfirmed.confirmBy, true)}, unless you run: culvert keep`);
+  else if (enabled && active && !state.bootGuard) lines.push('It will not block while the machine starts.');
+  if (!installed && command) lines.push(`Install it with: ${printable(command)}`);
+  return lines.join('\n');
+}
+
+function measured({ enabled, active, pausedUntil }: KillSwitch, style: Style): string {
+  if (active === null) return style.yellow('whether it blocks is not known');
+  if (active) return style.green('it blocks');
+  return enabled && pausedUntil === null ? style.red('it does not block') : 'it does not block';
+}
+
+/** `4:59` */
+function remaining({ pausedUntil }: KillSwitch): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(pausedUntil ?? '') - Date.now()) / 1000)) || 0;
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}

@@ -1,0 +1,175 @@
+// `culvert routes edit|import|add|remove|undo`: change the split tunnel as a document, after showing what that means.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/routes.ts';
+import { addedTo, type Entry, parseLine, removedFrom } from '../../../routes/document.ts';
+import { wordMessage } from '../../../view/message.ts';
+import { english } from '../../../view/translator.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { askToKeep, isAttended, type Keeping, keepingOf } from '../../keep.ts';
+import { createProgress } from '../../progress.ts';
+import { confirm } from '../../prompt.ts';
+import { readDocument } from '../../read-document.ts';
+import { describePreview, previewOf } from './routes.ts';
+
+/** Fewer runs of the tunnel CLI than these need no progress. */
+const MANY = 20;
+
+type Cause = NonNullable<RoutesRequest['cause']>;
+
+export const importDocument: Run = async (context, [file], options) => {
+  const document = await readDocument(context, file);
+  return apply(context, { document, cause: 'import', options, asks: 'always' });
+};
+
+export const edit: Run = async (context, _, options) => {
+  if (!isAttended(context))
+    throw usage('An editor needs a terminal.', 'Give the document as a file instead: culvert routes import FILE');
+  const { document, readOnly } = await context.client.call('GET /api/routes');
+  if (readOnly) throw new Failure('Your organization decides about the split tunnel, so it can only be read here.');
+  mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
+  const file = join(context.paths.runtime, `routes-${process.pid}.txt`);
+  try {
+    for (let text = document; ; ) {
+      text = await edited(context, file, text);
+      if (text === document) {
+        context.say('Nothing was changed.');
+        return EXIT.ok;
+      }
+      const found = await previewOf(context, text);
+      if (found.invalid.length === 0)
+        return await apply(context, { document: text, cause: 'edit', options, asks: 'always' });
+      context.say(describePreview(context, found));
+      if (!(await confirm(context, 'Edit it again?'))) throw new Failure('Nothing was changed.');
+    }
+  } finally {
+    rmSync(file, { force: true });
+  }
+};
+
+export const add: Run = async (context, words, options) => {
+  const routes = await context.client.call('GET /api/routes');
+  const entries = words.flatMap(entriesOf);
+  const preset = options.preset === undefined ? [] : await presetEntries(context, String(options.preset));
+  if (entries.length + preset.length === 0) throw usage('Name entries, or a preset with --preset.');
+  const document = addedTo(routes.document, [
+    ...entries.map(({ value }) => ({ value, comment: null })),
+    ...preset.map(({ value, source }) => ({ value, comment: `${options.preset}, ${source}` })),
+  ]);
+  return apply(context, { document, cause: preset.length ? 'preset' : 'add', options, asks: 'warnings', routes });
+};
+
+export const remove: Run = async (context, words, options) => {
+  const routes = await context.client.call('GET /api/routes');
+  const values = words.flatMap(entriesOf).map(({ value }) => value);
+  const absent = values.find(value => !routes.entries.some(entry => entry.value === value));
+  if (absent !== undefined)
+    throw new Failure(`${absent} is not in the list; nothing was removed.`, { hint: 'See: culvert routes' });
+  const document = removedFrom(routes.document, new Set(values));
+  return apply(context, { document, cause: 'remove', options, asks: 'warnings', routes });
+};
+
+export const undo: Run = async (context, _, options) => {
+  const keeping = keepingOf(context, options);
+  const response = await withProgress(context, MANY, () =>
+    context.client.call('POST /api/routes/undo', { body: limited(keeping) }),
+  );
+  return conclude(context, response, keeping);
+};
+
+interface Wanted {
+  document: string;
+  cause: Cause;
+  options: Options;
+  /** Before it is applied, at a terminal: always, or where there are warnings. */
+  asks: 'always' | 'warnings';
+  /** What the document was made from. */
+  routes?: Routes;
+}
+
+async function apply(context: Context, { document, cause, options, asks, routes }: Wanted): Promise<number> {
+  const keeping = keepingOf(context, options);
+  const found = await previewOf(context, document);
+  if (found.invalid.length) {
+    context.say(describePreview(context, found));
+    throw new Failure('The document has lines that can not be read. Nothing was changed.');
+  }
+  const changes = found.add.length + found.remove.length > 0;
+  if (changes && isAttended(context) && options.yes !== true && (asks === 'always' || found.warnings.length)) {
+    context.say(describePreview(context, found));
+    if (!(await confirm(context, 'Set these routes?'))) throw new Failure('Nothing was changed.');
+  } else for (const warning of found.warnings) context.say(describePreview(context, { ...EMPTY, warnings: [warning] }));
+  const ifRevision = routes?.revision ?? found.revision;
+  const body = { document, cause, ifRevision, ...limited(keeping) };
+  const response = await withProgress(context, found.calls, () => context.client.call('POST /api/routes', { body }));
+  return conclude(context, response, keeping);
+}
+
+async function conclude(context: Context, response: RoutesResponse, keeping: Keeping): Promise<number> {
+  if (context.json) show(context, response, () => '');
+  const { added, removed } = response;
+  context.say(added + removed ? `Added ${added}, removed ${removed}.` : 'The list is as it was.');
+  return askToKeep(context, 'routes', keeping);
+}
+
+const EMPTY: Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | 'contained'> = {
+  ...{ add: [], remove: [], invalid: [], duplicates: [], contained: [] },
+};
+
+function limited({ confirmWithin }: Keeping): { confirmWithin?: number } {
+  return confirmWithin === undefined ? {} : { confirmWithin };
+}
+
+/** Shows how far it is, for what takes many runs of the tunnel CLI. */
+async function withProgress<T>(context: Context, calls: number, work: () => Promise<T>): Promise<T> {
+  if (calls < MANY || context.json) return work();
+  const stream = await context.client.events(undefined, ['routes']);
+  const progress = createProgress(context);
+  const follow = async () => {
+    for await (const { event, data } of stream.events) {
+      if (event !== 'routes') continue;
+      const verb = data.phase === 'rolling-back' ? 'Setting the list before' : 'Setting the list';
+      if (context.stderr.isTTY || data.done % 500 === 0) progress.step(`${verb}: ${data.done} of ${data.total}`);
+    }
+  };
+  follow().catch(() => {}); // the reply says how it went
+  try {
+    return await work();
+  } finally {
+    stream.close();
+    progress.end();
+  }
+}
+
+/** Has the user's editor change a text. @throws Failure where it fails */
+async function edited(context: Context, file: string, text: string): Promise<string> {
+  const { env } = context;
+  writeFileSync(file, text, { mode: 0o600 });
+  const editor = env.VISUAL || env.EDITOR;
+  // as git and crontab do: the variable may have arguments
+  const command = editor ? `${editor} "$1"` : 'sensible-editor "$1" 2>/dev/null || vi "$1"';
+  const child = spawn('sh', ['-c', command, 'sh', file], { stdio: 'inherit' });
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  if (code === 0) return readFileSync(file, 'utf8');
+  throw new Failure(`The editor ended with ${signal ?? `exit status ${code}`}. Nothing was changed.`, {
+    hint: 'Choose another one with the variable EDITOR.',
+  });
+}
+
+function entriesOf(word: string): Entry[] {
+  const { entries, reason } = parseLine(word);
+  if (reason !== null) throw usage(`${wordMessage(reason, english)}.`);
+  return entries;
+}
+
+async function presetEntries(context: Context, id: string) {
+  const { presets } = await context.client.call('GET /api/routes/presets');
+  const preset = presets.find(each => each.id === id);
+  if (!preset) throw usage(`There is no preset "${id}".`, `Choose one of: ${presets.map(each => each.id).join(', ')}`);
+  if (preset.entries.length === 0) throw new Failure(`Nothing of ${id} was found on this machine.`);
+  return preset.entries;
+}

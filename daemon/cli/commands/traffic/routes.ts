@@ -1,0 +1,135 @@
+// `culvert routes`: the split tunnel as a document, what another document would change, the documents before it, the
+// shortest one of the same meaning, and entries for this machine's networks. Nothing is changed here.
+import { writeFile } from 'node:fs/promises';
+import type { RoutesPreview } from '../../../api/routes.ts';
+import {
+  canonical,
+  type Document,
+  type Entry,
+  parseDocument,
+  simplify as simplified,
+} from '../../../routes/document.ts';
+import { printable } from '../../../system/printable.ts';
+import { wordMessage } from '../../../view/message.ts';
+import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes.ts';
+import { english } from '../../../view/translator.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { readDocument } from '../../read-document.ts';
+
+export const print: Run = async context => {
+  const routes = await context.client.call('GET /api/routes');
+  show(context, routes, ({ mode, entries }) =>
+    [
+      `mode ${mode ?? 'exclude'}`,
+      ...entries.map(({ value, origin, description }) =>
+        printable(`${value}  # ${[origin, description].filter(Boolean).join(', ')}`),
+      ),
+    ].join('\n'),
+  );
+  if (routes.readOnly) context.say('Your organization decides about this list, so it can only be read here.');
+  return EXIT.ok;
+};
+
+export const exportDocument: Run = async (context, [file]) => {
+  const routes = await context.client.call('GET /api/routes');
+  if (file === undefined || file === '-') {
+    show(context, routes, ({ document }) => document.trimEnd());
+    return EXIT.ok;
+  }
+  const text = context.json ? `${JSON.stringify(routes)}\n` : routes.document;
+  await writeFile(file, text).catch(error => {
+    throw new Failure(`${file} can't be written: ${error.message}`, { cause: error });
+  });
+  context.say(`Wrote ${routes.entries.length} entries to ${file}.`);
+  return EXIT.ok;
+};
+
+/** Exit status 1 where the document differs or has lines that can't be read, as diff(1) has it. */
+export const diff: Run = async (context, [file]) => {
+  const found = await previewOf(context, await readDocument(context, file));
+  const same = found.add.length + found.remove.length + found.invalid.length === 0;
+  show(context, { ...found, ok: same }, () => describePreview(context, found));
+  return same ? EXIT.ok : EXIT.failure;
+};
+
+export const history: Run = async (context, [id]) => {
+  if (id !== undefined && !/^\d{1,9}$/.test(id)) throw usage(`A document has a number, not "${id}".`);
+  const query = id === undefined ? {} : { id };
+  const found = await context.client.call('GET /api/routes/history', { query });
+  show(context, found, ({ documents }) => {
+    if (id !== undefined) return (documents[0]?.document ?? '').trimEnd();
+    if (documents.length === 0) return 'No document of routes was set yet.';
+    const rows = documents.map(each => {
+      const mark = each.current ? '*' : each.undo ? '<' : '';
+      return [
+        mark,
+        String(each.id),
+        each.at.replace('T', ' ').replace(/\.\d+Z$/, 'Z'),
+        each.cause,
+        `${each.entries} entries`,
+      ];
+    });
+    return columns(rows, text => text);
+  });
+  if (id === undefined && found.documents.length)
+    context.say('* is set now, < is what "culvert routes undo" goes back to. See one: culvert routes history NUMBER');
+  return EXIT.ok;
+};
+
+export const presets: Run = async context => {
+  const found = await context.client.call('GET /api/routes/presets');
+  show(context, found, all => {
+    const rows = all.presets.flatMap(({ id, entries }) =>
+      entries.length ? entries.map(({ value, source }, at) => [at ? '' : id, value, source]) : [[id, 'none found', '']],
+    );
+    return columns(rows, (text, column) => (column === 2 ? context.style.dim(text) : text));
+  });
+  context.say('Add one with: culvert routes add --preset NAME');
+  return EXIT.ok;
+};
+
+export const simplify: Run = async (context, [file]) => {
+  const routes = file === undefined ? await context.client.call('GET /api/routes') : null;
+  const document = file === undefined ? null : parseDocument(await readDocument(context, file));
+  const mode = document ? document.mode : routes!.mode;
+  const entries = document ? valid(document) : routes!.entries.map(({ value }) => canonical(value));
+  const shortest = simplified(entries);
+  show(
+    context,
+    { ok: true, mode, before: entries.length, entries: shortest.map(({ kind, value }) => ({ kind, value })) },
+    () => [...(mode ? [`mode ${mode}`] : []), ...shortest.map(({ value }) => value)].join('\n'),
+  );
+  context.say(`${entries.length} entries became ${shortest.length}.`);
+  return EXIT.ok;
+};
+
+/** @throws Failure naming the first line that can't be read. */
+function valid({ lines }: Document): Entry[] {
+  const bad = lines.find(({ reason }) => reason !== null);
+  if (bad) throw new Failure(`Line ${bad.number}: ${printable(wordMessage(bad.reason!, english))}.`);
+  return lines.flatMap(({ entries }) => entries);
+}
+
+export function previewOf({ client, env }: Context, document: string): Promise<RoutesPreview> {
+  const sshPeer = env.SSH_CONNECTION?.trim().split(/\s+/)[0];
+  return client.call('POST /api/routes/preview', { body: { document, ...(sshPeer ? { sshPeer } : {}) } });
+}
+
+type Shown = Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | 'contained' | 'warnings'> & {
+  unchanged?: number;
+};
+
+export function describePreview({ style }: Context, found: Shown): string {
+  const { unchanged } = found;
+  const styles: Record<DifferenceKind, (text: string) => string> = {
+    ...{ invalid: style.red, add: style.green, remove: style.red, duplicate: style.dim, contained: style.dim },
+  };
+  const lines = [
+    ...differenceLines(found, english).map(({ kind, mark, text }) => styles[kind](`${mark} ${printable(text)}`)),
+    ...found.warnings.map(warning => style.yellow(`Warning: ${printable(routeWarning(warning, english))}`)),
+  ];
+  const total = unchanged === undefined ? [] : [style.bold(differenceTotal({ ...found, unchanged }, english))];
+  return [...lines, ...total].join('\n');
+}

@@ -1,0 +1,182 @@
+// `culvert split`: the entries that go around the tunnel (or, in include mode, through it).
+import { readFile, writeFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { ApiError } from '../../../api/client.ts';
+import type { Snapshot, SplitTunnel } from '../../../api/schema.ts';
+import {
+  ADD,
+  canonical,
+  type Entry,
+  formatDocument,
+  parseDocument,
+  parseLine,
+  REMOVE,
+} from '../../../routes/document.ts';
+import { printable } from '../../../system/printable.ts';
+import { wordMessage } from '../../../view/message.ts';
+import { english } from '../../../view/translator.ts';
+import { columns } from '../../columns.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT, Failure, unknown, usage } from '../../errors.ts';
+
+export const list: Run = async context => {
+  const split = known(await context.client.call('GET /api/snapshot'));
+  show(context, split, ({ mode, ips, hosts }) => {
+    const rows = [
+      ...ips.map(ip => [ip.value.includes('/') ? 'range' : 'address', ip]),
+      ...hosts.map(host => ['host', host]),
+    ] as [string, SplitTunnel['ips'][0]][];
+    const title = mode === 'include' ? 'Only these go through the tunnel:' : 'These go around the tunnel:';
+    if (!rows.length)
+      return mode === 'include' ? 'Nothing goes through the tunnel.' : 'Nothing goes around the tunnel.';
+    const table = rows.map(([kind, { value, description }]) => [`  ${value}`, kind, description ?? '']);
+    return `${context.style.bold(title)}\n${columns(
+      table.map(([value, ...rest]) => ['', value!, ...rest]),
+      (text, column) => (column > 1 ? context.style.dim(text) : text),
+    )}`;
+  });
+  return EXIT.ok;
+};
+
+export const add: Run = async (context, words) => {
+  const entries = words.flatMap(parse);
+  const present = valuesOf(await read(context));
+  const results = [];
+  for (const entry of entries) {
+    if (present.has(entry.value)) {
+      context.say(`${entry.value} is there already.`);
+      continue;
+    }
+    results.push(
+      await context.client.call('POST /api/action', { body: { action: ADD[entry.kind], value: entry.value } }),
+    );
+    present.add(entry.value);
+    context.say(`Added ${entry.value}.`);
+  }
+  if (context.json) show(context, { results }, () => '');
+  return EXIT.ok;
+};
+
+export const remove: Run = async (context, words) => {
+  const entries = words.flatMap(parse);
+  const present = valuesOf(known(await context.client.call('GET /api/snapshot')));
+  const absent = entries.find(entry => !present.has(entry.value));
+  if (absent)
+    throw new Failure(`${absent.value} is not in the split tunnel; nothing was removed.`, {
+      hint: 'See: culvert split list',
+    });
+  const results = [];
+  for (const { kind, value } of entries) {
+    results.push(await context.client.call('POST /api/action', { body: { action: REMOVE[kind], value } }));
+    context.say(`Removed ${value}.`);
+  }
+  if (context.json) show(context, { results }, () => '');
+  return EXIT.ok;
+};
+
+export const reset: Run = async (context, _, options) => {
+  const both = !options.ips === !options.hosts;
+  const results = [];
+  if (both || options.ips)
+    results.push(await context.client.call('POST /api/action', { body: { action: 'resetSplitIps' } }));
+  if (both || options.hosts)
+    results.push(await context.client.call('POST /api/action', { body: { action: 'resetSplitHosts' } }));
+  if (context.json) show(context, { results }, () => '');
+  context.say(
+    `${both ? 'Addresses and hosts are' : options.ips ? 'Addresses are' : 'Hosts are'} as the tunnel client ships them.`,
+  );
+  return EXIT.ok;
+};
+
+export const exportList: Run = async (context, [file]) => {
+  const split = known(await context.client.call('GET /api/snapshot'));
+  if (file === undefined || file === '-') {
+    context.print(context.json ? JSON.stringify({ ok: true, ...split }) : formatDocument(split, () => null).trimEnd());
+    return EXIT.ok;
+  }
+  const text = context.json ? `${JSON.stringify({ ok: true, ...split })}\n` : formatDocument(split, () => null);
+  await writeFile(file, text).catch(error => {
+    throw new Failure(`${file} can't be written: ${error.message}`, { cause: error });
+  });
+  context.say(`Wrote ${split.ips.length + split.hosts.length} entries to ${file}.`);
+  return EXIT.ok;
+};
+
+/** Adds what is missing, line by line; a line that fails is reported and the rest still counts. */
+export const importList: Run = async (context, [file]) => {
+  const source = file === undefined || file === '-' ? 'stdin' : file;
+  const { lines } = parseDocument(await (source === 'stdin' ? readAll(context.stdin) : readText(source)));
+  const present = valuesOf(await read(context));
+  const result = { ok: true, added: [] as string[], present: [] as string[], failed: [] as Fault[] };
+  for (const { number, text, entries, reason } of lines) {
+    if (context.signal.aborted) break;
+    const faults = reason === null ? [] : [wordMessage(reason, english)];
+    for (const entry of entries) faults.push(...(await addMissing(context, entry, present, result)));
+    for (const message of faults) {
+      result.failed.push({ line: number, text, message });
+      context.say(`${source}:${number}: ${printable(message)}`);
+    }
+  }
+  result.ok = result.failed.length === 0;
+  if (context.json) show(context, result, () => '');
+  context.say(`Added ${result.added.length}, already there ${result.present.length}, failed ${result.failed.length}.`);
+  if (context.signal.aborted) return EXIT.interrupted;
+  return result.ok ? EXIT.ok : EXIT.failure;
+};
+
+interface Fault {
+  line: number;
+  text: string;
+  message: string;
+}
+
+/** Returns what the API says of this entry alone; throws what would stop every further line. */
+async function addMissing(
+  { client }: Context,
+  entry: Entry,
+  present: Set<string>,
+  result: { added: string[]; present: string[] },
+): Promise<string[]> {
+  if (present.has(entry.value)) {
+    result.present.push(entry.value);
+    return [];
+  }
+  try {
+    await client.call('POST /api/action', { body: { action: ADD[entry.kind], value: entry.value } });
+  } catch (error) {
+    const single = error instanceof ApiError && ['argument-rejected', 'tunnel-cli-failed'].includes(error.problem.code);
+    if (!single) throw error;
+    return [error.problem.stderr?.trim() || error.problem.detail];
+  }
+  present.add(entry.value);
+  result.added.push(entry.value);
+  return [];
+}
+
+async function read({ client }: Context): Promise<SplitTunnel> {
+  return (await client.call('GET /api/snapshot')).splitTunnel;
+}
+
+/** The lists are empty before they were ever read, too: that must not pass for "nothing goes around the tunnel". */
+function known({ splitTunnel: split, status }: Snapshot): SplitTunnel {
+  if (split.mode === null && split.ips.length + split.hosts.length === 0) throw unknown('split tunnel', status);
+  return split;
+}
+
+/** The entries of a word; `10.0.0.1-10.0.0.9` has several. */
+function parse(word: string): Entry[] {
+  const { entries, reason } = parseLine(word);
+  if (reason !== null) throw usage(`${wordMessage(reason, english)}.`);
+  return entries;
+}
+
+/** The canonical values of everything in the split tunnel. */
+function valuesOf({ ips, hosts }: SplitTunnel): Set<string> {
+  return new Set([...ips, ...hosts].map(({ value }) => canonical(value).value));
+}
+
+function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(error => {
+    throw new Failure(`${file} can't be read: ${error.message}`, { cause: error });
+  });
+}

@@ -1,0 +1,33 @@
+// Durations and times of day as people type them.
+import { parseDuration } from '../api/duration.ts';
+import { secondsUntil } from '../view/time-of-day.ts';
+import type { OptionSpec } from './command-line/command-spec.ts';
+import type { Options } from './context.ts';
+import { usage } from './errors.ts';
+
+/** Of commands whose effect can end by itself. */
+export const UNTIL: readonly OptionSpec[] = [
+  { flags: '--for <duration>', summary: 'so long, then back to what was before: 15m, 2h, 1h30m, 1d' },
+  { flags: '--until <time>', summary: 'until a time of the next 24 hours, then back: 18:00' },
+];
+
+const A_WEEK = 604_800;
+
+/** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for what they can't mean */
+export function forSeconds({ for: duration, until }: Options, now = new Date()): number | undefined {
+  if (duration !== undefined && until !== undefined) throw usage('--for and --until exclude each other.');
+  if (until !== undefined) {
+    const seconds = secondsUntil(String(until), now);
+    if (seconds === null) throw usage(`--until takes a time of day such as 18:00, not "${until}".`);
+    return seconds;
+  }
+  return duration === undefined ? undefined : seconds(String(duration), '--for');
+}
+
+/** @param what names the argument @throws Failure */
+export function seconds(text: string, what: string): number {
+  const found = parseDuration(text);
+  if (found === null || found < 1 || found > A_WEEK)
+    throw usage(`${what} takes a duration such as 15m, 2h or 1d, at most a week; not "${text}".`);
+  return found;
+}

@@ -1,0 +1,124 @@
+// Exit codes of the command line, and the report of each failure.
+
+import { ACTIONS } from '../api/actions.ts';
+import { ApiError, Unreachable } from '../api/client.ts';
+import type { Blocked, Problem, Status } from '../api/schema.ts';
+import { nextStep, setupText } from '../view/states/labels.ts';
+import { english } from '../view/translator.ts';
+
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  /** `status --check` alone. */
+  notConnected: 3,
+  notAuthorized: 4,
+  notRunning: 5,
+  cliMissing: 6,
+  /** `doctor` alone: no problem, and a check could not be completed. */
+  incomplete: 7,
+  /** `wait --proof` alone. */
+  notProven: 8,
+  /** 128 + SIGINT, as shells report it. */
+  interrupted: 130,
+} as const;
+export type ExitName = keyof typeof EXIT;
+
+/** A failure that the command line itself found; `hint` says what to do next. */
+export class Failure extends Error {
+  readonly code: ExitName;
+  readonly hint: string | undefined;
+
+  constructor(message: string, options: { code?: ExitName; hint?: string | undefined; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'Failure';
+    this.code = options.code ?? 'failure';
+    this.hint = options.hint;
+  }
+}
+
+/** What could not be shown or done, and what the user has to resolve first. */
+export function blockedFailure(what: string, blocked: Blocked): Failure {
+  const code = blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure';
+  return new Failure(`${what}: ${setupText(blocked, english)}`, {
+    code,
+    hint: nextStep(blocked) ?? undefined,
+  });
+}
+
+/** A part of the snapshot that the tunnel CLI did not report, and why, where that is known. */
+export function unknown(what: string, { blocked }: Status): Failure {
+  return blocked
+    ? blockedFailure(`The ${what} is not known`, blocked)
+    : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
+}
+
+/** The command line is wrong. */
+export function usage(message: string, hint?: string): Failure {
+  return new Failure(message, { code: 'usage', ...(hint ? { hint } : {}) });
+}
+
+/** A problem document of the API, or the same shape for what went wrong before an answer could come. */
+type Report = Problem | { type: string; title: string; detail: string; code: string; hint?: string };
+
+export interface ExitReport {
+  exitCode: number;
+  report: Report;
+}
+
+/** The exit code and report for whatever a command threw. An unexpected error is a failure whose message is shown. */
+export function toExitReport(error: unknown): ExitReport {
+  if (error instanceof ApiError) {
+    const hint = nextStep(error.problem.code) ?? asCommand(error.problem);
+    return { exitCode: EXIT[exitOf(error.problem)], report: { ...error.problem, ...(hint ? { hint } : {}) } };
+  }
+  if (error instanceof Unreachable && error.daemon === 'silent') {
+    return {
+      exitCode: EXIT.failure,
+      report: own('daemon-not-answering', 'Daemon does not answer', error.message, 'Try again, or see: culvert doctor'),
+    };
+  }
+  if (error instanceof Unreachable) {
+    return {
+      exitCode: EXIT.notRunning,
+      report: own('daemon-not-running', 'Daemon not running', error.message, 'Start it with: culvert'),
+    };
+  }
+  if (error instanceof Failure) {
+    const title = error.code === 'usage' ? 'Usage' : 'Failure';
+    return { exitCode: EXIT[error.code], report: own(error.code, title, error.message, error.hint) };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { exitCode: EXIT.failure, report: own('failure', 'Failure', message) };
+}
+
+function exitOf(problem: Problem): ExitName {
+  switch (problem.code) {
+    case 'not-authorized':
+    case 'peer-not-allowed':
+    case 'token-required':
+    case 'killswitch-denied':
+      return 'notAuthorized';
+    case 'cli-missing':
+      return 'cliMissing';
+    case 'argument-rejected':
+    case 'invalid-body':
+    case 'invalid-query':
+      return 'usage';
+    default:
+      return 'failure';
+  }
+}
+
+/** A hint of the API that names an action, with the command that performs it. */
+function asCommand({ code, hint }: Problem): string | undefined {
+  const port = code === 'proxy-port-in-use' && /such as (\d+)/.exec(hint ?? '')?.[1];
+  if (port) return `End that program, or choose another port: culvert proxy on --port ${port}`;
+  return hint?.replace(/\b(?:the )?action (\w+)/g, (words, name) =>
+    Object.hasOwn(ACTIONS, name) ? `culvert action ${name}` : words,
+  );
+}
+
+function own(code: string, title: string, detail: string, hint?: string): Report {
+  return { type: `urn:culvert:cli:${code}`, title, detail, code, ...(hint ? { hint } : {}) };
+}

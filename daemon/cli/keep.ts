@@ -1,0 +1,132 @@
+// Changes that can cut a user off: they revert unless the user confirms them in time.
+import type { Change, Subject } from '../api/changes.ts';
+import { CONFIRM_SECONDS } from '../view/forms/form.ts';
+import { changeText } from '../view/states/changes.ts';
+import { english } from '../view/translator.ts';
+import type { OptionSpec } from './command-line/command-spec.ts';
+import type { Context, Options } from './context.ts';
+import { EXIT, usage } from './errors.ts';
+
+export const CONFIRM_WITHIN: OptionSpec = {
+  flags: '--confirm-within <seconds>',
+  summary: 'take the change back unless "culvert keep" comes in time',
+};
+
+/** Of every command that makes such a change. */
+export const KEEP: readonly OptionSpec[] = [
+  { flags: '-y, --yes', summary: 'keep the change without being asked' },
+  CONFIRM_WITHIN,
+];
+
+export interface Keeping {
+  confirmWithin?: number | undefined;
+  /** A user can be asked. */
+  asks: boolean;
+}
+
+/** @throws Failure for wrong options */
+export function keepingOf(context: Context, { yes, confirmWithin: text }: Options): Keeping {
+  if (yes === true && text !== undefined) throw usage('--yes and --confirm-within exclude each other.');
+  const asks = isAttended(context);
+  const seconds = confirmWithinOf(text);
+  if (seconds !== undefined) return { confirmWithin: seconds, asks };
+  return asks && yes !== true ? { confirmWithin: CONFIRM_SECONDS, asks } : { asks: false };
+}
+
+/** @throws Failure for anything but seconds in their limits */
+export function confirmWithinOf(text: Options[string]): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = Number(text);
+  if (!/^\d{1,3}$/.test(String(text)) || seconds < 1 || seconds > 600)
+    throw usage(`--confirm-within takes seconds, from 1 to 600; not "${text}".`);
+  return seconds;
+}
+
+/** Input and output are a terminal, and the output is not meant for a program. */
+export function isAttended({ stdin, stderr, json }: Context): boolean {
+  return Boolean(stdin.isTTY && stderr.isTTY && !json);
+}
+
+/**
+ * Asks whether to keep a change (without a subject, every unconfirmed change), if it would revert and a user can be
+ * asked.
+ * @returns the exit code: failure where the change was taken back
+ */
+export async function askToKeep(
+  context: Context,
+  subject: Subject | undefined,
+  { confirmWithin, asks }: Keeping,
+): Promise<number> {
+  if (confirmWithin === undefined) return EXIT.ok;
+  const body = subject ? { subject } : {};
+  const { changes } = await context.client.call('GET /api/snapshot');
+  const change = changes.find(each => each.confirmBy !== null && (!subject || each.subject === subject));
+  if (!change?.confirmBy) return EXIT.ok; // nothing was changed
+  if (!asks) {
+    context.say(`It is taken back in ${confirmWithin} s, unless you run: culvert keep`);
+    return EXIT.ok;
+  }
+  const answer = await question(context, Date.parse(change.confirmBy));
+  if (answer === 'keep') {
+    await context.client.call('POST /api/changes/confirm', { body });
+    context.say('The change stays.');
+    return EXIT.ok;
+  }
+  if (answer === 'revert') await context.client.call('POST /api/changes/revert', { body });
+  else await returned(context, subject);
+  context.say('The change was taken back.');
+  return EXIT.failure;
+}
+
+/** Says when a change that holds for a while ends. */
+export async function sayEnd(context: Context, subject: Subject): Promise<void> {
+  const change = await pendingChange(context, subject);
+  context.say(change ? `${changeText(change, english)}.` : 'It was so before, so nothing is set back later.');
+}
+
+async function pendingChange({ client }: Context, subject: Subject): Promise<Change | undefined> {
+  return (await client.call('GET /api/snapshot')).changes.find(change => change.subject === subject);
+}
+
+/** Waits until the daemon has taken a change back. */
+async function returned(context: Context, subject: Subject | undefined): Promise<void> {
+  const stream = await context.client.events(undefined, ['changes']);
+  const close = () => stream.close();
+  context.signal.addEventListener('abort', close, { once: true });
+  try {
+    for await (const { event, data } of stream.events)
+      if (
+        event === 'changes' &&
+        !data.some(change => (subject ? change.subject === subject : change.confirmBy !== null))
+      )
+        return;
+  } finally {
+    context.signal.removeEventListener('abort', close);
+    close();
+  }
+}
+
+/** Counts down. Ctrl+C and Ctrl+D take the change back; a terminal that goes away leaves that to the daemon. */
+async function question({ stdin, stderr }: Context, until: number): Promise<'keep' | 'revert' | 'late'> {
+  const { createInterface } = await import('node:readline');
+  const lines = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0 });
+  const left = () => Math.max(0, Math.ceil((until - Date.now()) / 1000));
+  const show = () => {
+    lines.setPrompt(`Keep this change? Reverting in ${left()} s [Y/n] `);
+    lines.prompt(true);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise(resolve => {
+      lines.on('line', line => resolve(/^\s*(y(es)?)?\s*$/i.test(line) ? 'keep' : 'revert'));
+      lines.on('SIGINT', () => resolve('revert'));
+      lines.on('close', () => resolve('revert'));
+      show();
+      timer = setInterval(() => (left() === 0 ? resolve('late') : show()), 1_000);
+    });
+  } finally {
+    clearInterval(timer);
+    lines.close();
+    stderr.write('\n');
+  }
+}

@@ -1,0 +1,83 @@
+// The words that commands take, each with what it means: for checks, help, completions and the manual.
+// Records over the contract's own types: a word that is missing or too much does not compile.
+import type { Config, Mode, Protocol } from '../api/schema.ts';
+
+export const MODES: Record<Mode, string> = {
+  warp: 'tunnel, DNS unencrypted inside it',
+  doh: 'no tunnel, DNS over HTTPS',
+  'warp+doh': 'tunnel, DNS over HTTPS',
+  dot: 'no tunnel, DNS over TLS',
+  'warp+dot': 'tunnel, DNS over TLS',
+  proxy: 'tunnel only for what uses the local proxy',
+  tunnel_only: 'tunnel, DNS left alone',
+};
+
+export const PROTOCOLS: Record<Protocol, string> = {
+  MASQUE: 'HTTP/3, falling back to HTTP/2',
+  WireGuard: 'WireGuard over UDP',
+};
+
+type ConfigKey = { [G in keyof Config]: `${G}.${keyof Config[G] & string}` }[keyof Config];
+export const CONFIG_KEYS: Record<ConfigKey, string> = {
+  'server.port': 'TCP port of the API',
+  'server.bind': 'address of the TCP listener',
+  'webui.enabled': 'serve the browser page',
+  'webui.allowRemote': 'let paired devices on other machines use the page, and scripts with the token the API',
+  'webui.address': 'where other machines find the page, such as https://culvert.example.org behind a reverse proxy',
+  'webui.tlsCertificate': 'PEM file with the certificate chain for other machines',
+  'webui.tlsKey': 'PEM file with its private key',
+  'warp.cli': 'name or path of the tunnel CLI',
+  'warp.killSwitch': 'block traffic outside the tunnel',
+  'warp.allowLan': 'leave the local network reachable while the kill switch blocks',
+  'warp.endpoints': 'further endpoints that the kill switch lets the tunnel service reach',
+  'warp.traceUrl': 'address that shows whether a request came through the tunnel',
+  'ui.openBrowser': 'open the browser page at start',
+  'ui.theme': 'system, light or dark',
+  'ui.locale': 'language, such as en or pt_BR',
+  'updates.channel': 'stable or beta',
+  'updates.checkOnStartup': 'look for updates at start',
+  'updates.source': 'base address of the releases',
+  'tray.autostart': 'start with the session',
+  'tray.startHidden': 'start with the session without the window',
+  'notifications.connection': 'notify when the connection is lost',
+  'notifications.reminders': 'notify a minute before something ends, and that WARP is still off',
+  'history.enabled': 'keep changes of the state and figures of the tunnel for 90 days',
+  'metrics.enabled': 'answer GET /api/metrics, for Prometheus',
+  'metrics.hashAccounts': 'show accounts of command-line tools in the metrics as hashes, not by name',
+  'reminders.offMinutes': 'minutes until the reminder that WARP is still off; 0 for never',
+  'notifications.signIn': 'notify when a network wants a sign-in',
+  'notifications.updates': 'notify of updates',
+};
+
+const BOOLEAN = ['true', 'false'] as const;
+/** The values of the keys that have a few; none for the others. */
+export const CONFIG_VALUES: Record<ConfigKey, readonly string[]> = {
+  'server.port': [],
+  'server.bind': [],
+  'webui.enabled': BOOLEAN,
+  'webui.allowRemote': BOOLEAN,
+  'webui.address': [],
+  'webui.tlsCertificate': [],
+  'webui.tlsKey': [],
+  'warp.cli': [],
+  'warp.killSwitch': BOOLEAN,
+  'warp.allowLan': BOOLEAN,
+  'warp.endpoints': [],
+  'warp.traceUrl': [],
+  'ui.openBrowser': BOOLEAN,
+  'ui.theme': ['system', 'light', 'dark'],
+  'ui.locale': [],
+  'updates.channel': ['stable', 'beta'],
+  'updates.checkOnStartup': BOOLEAN,
+  'updates.source': [],
+  'tray.autostart': BOOLEAN,
+  'tray.startHidden': BOOLEAN,
+  'notifications.connection': BOOLEAN,
+  'notifications.signIn': BOOLEAN,
+  'notifications.updates': BOOLEAN,
+  'notifications.reminders': BOOLEAN,
+  'reminders.offMinutes': [],
+  'history.enabled': BOOLEAN,
+  'metrics.enabled': BOOLEAN,
+  'metrics.hashAccounts': BOOLEAN,
+};

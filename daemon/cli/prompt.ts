@@ -1,0 +1,53 @@
+// Reads a secret from a hidden prompt or a pipe, never from the command line, which other users can read.
+import { text as readAll } from 'node:stream/consumers';
+import type { Context } from './context.ts';
+import { Failure, usage } from './errors.ts';
+
+/**
+ * One line without its end.
+ * @throws Failure for an empty one, one with more lines, or Ctrl+C.
+ */
+export async function readSecret(context: Context, name: string): Promise<string> {
+  const text = context.stdin.isTTY ? await prompt(context, name) : (await readAll(context.stdin)).replace(/\r?\n$/, '');
+  if (text.trim() === '')
+    throw usage(`No ${name} was given.`, `Pipe it in, or run the command on a terminal and type it.`);
+  if (/[\r\n]/.test(text)) throw usage(`The ${name} has more than one line.`);
+  return text.trim();
+}
+
+/** Asks on a terminal; elsewhere the answer is no. */
+export async function confirm(context: Context, question: string): Promise<boolean> {
+  if (!context.stdin.isTTY) return false;
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: context.stdin, output: context.stderr });
+  const closed = new Promise<string>(resolve => lines.once('close', () => resolve(''))); // Ctrl+C, Ctrl+D
+  try {
+    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}
+
+/**
+ * Asks with Node's line editor and shows nothing of what is typed, so that arrow keys and the like edit instead of
+ * ending up in the secret.
+ * @throws Failure for Ctrl+C, and for Ctrl+D on an empty line.
+ */
+async function prompt({ stdin, stderr }: Context, name: string): Promise<string> {
+  const [{ createInterface }, { Writable }] = await Promise.all([import('node:readline'), import('node:stream')]);
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: hidden, terminal: true, historySize: 0 });
+  stderr.write(`${name} (not shown): `); // the terminal no longer echoes
+  try {
+    return await new Promise((resolve, reject) => {
+      const stop = () => reject(new Failure('Nothing was changed.', { code: 'interrupted' }));
+      lines.once('line', resolve);
+      lines.once('SIGINT', stop);
+      lines.once('close', stop);
+    });
+  } finally {
+    lines.close();
+    stderr.write('\n');
+  }
+}

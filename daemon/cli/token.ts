@@ -1,8 +1,0 @@
-// `culvert token`: the bearer token for requests from other machines, made when there is none.
-import { readToken } from '../token.ts';
-import { type Run, show } from './context.ts';
-
-export const token: Run = async context => {
-  show(context, { ok: true, token: await readToken(context.paths.token, { create: true }) }, found => found.token);
-  return 0;
-};

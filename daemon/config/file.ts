@@ -1,0 +1,105 @@
+// Reads and edits the text of a configuration file; loaded only where there is a file.
+import {
+  applyEdits,
+  findNodeAtLocation,
+  getNodeValue,
+  modify,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
+import * as z from 'zod/mini';
+import { Config, type ConfigProblem } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
+import { message, wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import { flatten, type Layer } from './keys.ts';
+
+/** The type of each dotted key, from the contract. */
+const TYPES: Record<string, z.ZodMiniType> = Object.fromEntries(
+  Object.entries(Config.shape).flatMap(([group, { shape }]) =>
+    Object.entries(shape).map(([key, type]) => [`${group}.${key}`, type]),
+  ),
+);
+
+/** Whether a key exists and takes this value. */
+export function accepts(key: string, value: unknown): boolean {
+  return Object.hasOwn(TYPES, key) && z.safeParse(TYPES[key]!, value).success;
+}
+
+/** What a key takes, for people. */
+export function expected(key: string): string {
+  const { type, enum: values, anyOf, minimum, maximum } = z.toJSONSchema(TYPES[key]!) as Record<string, unknown>;
+  if (values) return `one of ${(values as string[]).join(', ')}`;
+  if (anyOf) return 'an IP address';
+  if (type === 'integer') return `a whole number from ${minimum} to ${maximum}`;
+  return type === 'boolean' ? 'true or false' : 'text';
+}
+
+/**
+ * Reads a file's text: the keys that are right, and what is wrong, by line.
+ * A problem without key concerns the whole file, of which nothing is taken then.
+ */
+export function read(text: string): { values: Layer; problems: Omit<ConfigProblem, 'file'>[] } {
+  if (text.trim() === '') return { values: {}, problems: [] }; // as `touch` makes it
+  try {
+    return readTree(text);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // the parser calls itself for every level
+    return { values: {}, problems: [problemAt(null, null, message('nested too deeply'))] };
+  }
+}
+
+function problemAt(line: number | null, key: string | null, wording: Message): Omit<ConfigProblem, 'file'> {
+  return { line, key, message: wordMessage(wording, english), wording };
+}
+
+function readTree(text: string): ReturnType<typeof read> {
+  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
+  if (errors[0]) {
+    const reason = printParseErrorCode(errors[0].error).replace(/(?<=.)[A-Z]/g, c => ` ${c.toLowerCase()}`);
+    return {
+      values: {},
+      problems: [problemAt(lineAt(errors[0].offset), null, message('not valid JSON: %s', reason))],
+    };
+  }
+  if (root?.type !== 'object') return { values: {}, problems: [problemAt(1, null, message('expected an object'))] };
+
+  const values: Layer = {};
+  const problems: Omit<ConfigProblem, 'file'>[] = [];
+  for (const [key, value] of flatten(getNodeValue(root))) {
+    if (accepts(key, value)) {
+      values[key] = value;
+      continue;
+    }
+    const node = findNodeAtLocation(root, key.split('.')) ?? findNodeAtLocation(root, [key]);
+    const why = Object.hasOwn(TYPES, key)
+      ? message('expected %s', expected(key))
+      : Object.hasOwn(Config.shape, key)
+        ? message('expected an object')
+        : message('unknown key');
+    problems.push(problemAt(node ? lineAt(node.offset) : null, key, why));
+  }
+  return { values, problems };
+}
+
+/**
+ * Changes keys, or removes them for null, and keeps layout and everything else. Returns an obstacle where a change would
+ * have no effect: the key is there twice, or its group is not an object.
+ */
+export function edit(text: string, changes: readonly [string, unknown][]): string | { obstacle: string } {
+  const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };
+  let edited = text.trim() === '' ? '{}\n' : text;
+  for (const [key, value] of changes) {
+    try {
+      edited = applyEdits(edited, modify(edited, key.split('.'), value ?? undefined, { formattingOptions }));
+    } catch {
+      return { obstacle: `${key.split('.')[0]}: expected an object` }; // jsonc-parser: Can not add index to parent of …
+    }
+  }
+  const { values } = read(edited);
+  const lost = changes.find(([key, value]) => values[key] !== (value ?? undefined));
+  return lost ? { obstacle: `${lost[0]}: is there more than once` } : edited;
+}

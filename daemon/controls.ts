@@ -1,0 +1,211 @@
+// Defines the interfaces of the lazily loaded features; below their implementations, so that both sides import it.
+import type { ServerResponse } from 'node:http';
+import type { ToolAccounts, ToolAccountsChange } from './api/accounts.ts';
+import type { ActionRequest } from './api/actions.ts';
+import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api/changes.ts';
+import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/doctor.ts';
+import type { History, HistoryQuery } from './api/history.ts';
+import type {
+  Routes,
+  RoutesHistory,
+  RoutesPresets,
+  RoutesPreview,
+  RoutesPreviewRequest,
+  RoutesRequest,
+  RoutesResponse,
+  RoutesUndoRequest,
+} from './api/routes.ts';
+import type {
+  App,
+  CommandOutput,
+  KillSwitch,
+  KillSwitchRequest,
+  LaunchRequest,
+  LaunchResponse,
+  LogEntry,
+  ShortcutRequest,
+  ShortcutResponse,
+  UpdateCheck,
+  UpdateResponse,
+} from './api/schema.ts';
+import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/settings-file.ts';
+import type { TunnelSubject } from './api/subjects.ts';
+import type { Settings } from './config/layers.ts';
+import type { State } from './state/store.ts';
+import type { Paths } from './system/paths.ts';
+import type { Tunnel } from './warp/tunnel.ts';
+
+/** What each feature is given. */
+export interface FeatureContext {
+  env: NodeJS.ProcessEnv;
+  paths: Paths;
+  state: State;
+  settings: Settings;
+  tunnel: Tunnel;
+  /** Prints one line on stderr. */
+  say(line: string): void;
+  /** Ends the daemon after the replies under way, and has it started again from where it is installed by then. */
+  restart(): void;
+}
+
+export interface KillSwitchControl {
+  /** Follows the root service from now on: its reports go into the state. Applies `warp.killSwitch`. */
+  start(): void;
+  /** Stops following. The rules stay as they are. */
+  stop(): Promise<void>;
+  /** The state measured now. Never rejects: what can't be known is null, with the reason in `detail`. */
+  read(): Promise<KillSwitch>;
+  /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
+  set(request: KillSwitchRequest): Promise<KillSwitch>;
+  /** Keeps an unconfirmed change, or takes it back. @throws Problem nothing-pending, and as `set` */
+  decide(what: 'confirm' | 'revert'): Promise<KillSwitch>;
+  /** @param seconds 0 ends a pause. @throws Problem as `set` */
+  pause(seconds: number): Promise<KillSwitch>;
+}
+
+export interface AppsControl {
+  /** Renews or removes shortcuts whose original changed. */
+  start(): void;
+  stop(): Promise<void>;
+  list(): Promise<App[]>;
+  /**
+   * @throws Problem app-not-found, app-not-launchable, app-launch-failed, proxy-not-enabled, proxy-not-answering,
+   * proxy-not-verified
+   */
+  launch(request: LaunchRequest): Promise<LaunchResponse>;
+  /** @throws Problem app-not-found, app-not-launchable, config-not-writable */
+  setShortcut(request: ShortcutRequest): Promise<ShortcutResponse>;
+}
+
+export interface UpdatesControl {
+  /** With `updates.checkOnStartup`: checks once, later. What it finds is published as `update`. */
+  start(): void;
+  stop(): Promise<void>;
+  /**
+   * Never rejects: the reason for a missing answer is in `problem`.
+   * @param fresh looks now, instead of repeating what was found a few minutes ago.
+   */
+  check(fresh?: boolean): Promise<UpdateCheck>;
+  /** @throws Problem update-refused (with `reason`), update-not-applicable, update-failed, busy */
+  apply(): Promise<UpdateResponse>;
+  /** @throws Problem as `apply` */
+  rollback(): Promise<UpdateResponse>;
+}
+
+export interface DoctorControl {
+  /**
+   * When the tunnel fails, or is connected and carries nothing: runs the cheap checks once, and publishes the cause.
+   */
+  start(): void;
+  stop(): Promise<void>;
+  /** Each result is published as `doctor` when it is there. @throws Problem not-found */
+  run(request: { only?: readonly string[]; online?: boolean }): Promise<DoctorReport>;
+  /** @throws Problem not-found, precondition-failed, fix-needs-administrator, fix-failed */
+  fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
+  /** @throws Problem fix-failed */
+  undo(): Promise<DoctorFixResponse>;
+  /** @param entries of the command log */
+  bundle(entries: readonly LogEntry[]): Promise<DoctorBundle>;
+}
+
+/** What a change that can be taken back consists of. */
+export interface Making extends ChangeOptions {
+  /** The current value in readable form; null for lists. */
+  value: string | null;
+  /**
+   * Looks at what is there, once no other change of the subject is being made. The canonical entries of routes that it
+   * returns are set again where the daemon is killed meanwhile; null where nothing is to be changed.
+   */
+  prepare?: () => Promise<string[] | null>;
+}
+
+/** Changes that are taken back by themselves. */
+export interface ChangesControl {
+  /** Takes back what was left over by an earlier run. */
+  start(): void;
+  stop(): Promise<void>;
+  /** `Tunnel.perform`, with a limit where the request has one. @throws Problem previous-unknown, state-not-writable */
+  perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null>;
+  /** Makes a change by `work`, one of a subject at a time. @throws Problem as `perform`, and what `work` throws */
+  make<T>(subject: TunnelSubject, making: Making, work: () => Promise<T>): Promise<T>;
+  /** @throws Problem nothing-pending, state-not-writable */
+  confirm(request: ChangeRequest): Promise<Changes>;
+  /** @throws Problem nothing-pending, and what setting the previous value throws */
+  revert(request: ChangeRequest): Promise<Changes>;
+  /** @throws Problem nothing-pending, state-not-writable */
+  extend(request: ExtendRequest): Promise<Changes>;
+}
+
+/** The split tunnel as a document. Each method throws Problem routes-failed where the list is not known. */
+export interface RoutesControl {
+  read(): Promise<Routes>;
+  preview(request: RoutesPreviewRequest): Promise<RoutesPreview>;
+  /** @throws Problem document-invalid, precondition-failed, not-authorized, and what the tunnel CLI answers */
+  apply(request: RoutesRequest): Promise<RoutesResponse>;
+  /** @throws Problem nothing-to-undo, and as `apply` */
+  undo(request: RoutesUndoRequest): Promise<RoutesResponse>;
+  /** @param id of the one document whose text is wanted */
+  history(id?: number): RoutesHistory;
+  presets(): RoutesPresets;
+  /** Sets a list again, as a change is taken back. @param entries canonical */
+  restore(entries: readonly string[]): Promise<void>;
+}
+
+/** What happened before: changes of the state, figures of the tunnel, totals. */
+export interface HistoryControl {
+  /** Records, while `history.enabled`. */
+  start(): void;
+  stop(): Promise<void>;
+  /** @throws Problem invalid-query */
+  read(query: HistoryQuery): Promise<History>;
+  /** Deletes everything. @throws Problem state-not-writable */
+  clear(): Promise<{ ok: true }>;
+}
+
+/** Metrics for Prometheus. They count while `metrics.enabled`, from the first request on. */
+export interface MetricsControl {
+  /** The text as it was made less than a second ago, while nothing that it says was published since; otherwise null. */
+  ready(): Buffer | null;
+  /** @throws Problem not-found while they are off */
+  text(): Promise<string>;
+  /** Counts the request of a response, while they count. */
+  count(response: ServerResponse): void;
+  stop(): void;
+}
+
+/** Settings as a file. */
+export interface SettingsFileControl {
+  export(): Promise<SettingsExport>;
+  diff(toml: string): Promise<SettingsDiff>;
+  /** @throws Problem document-invalid, state-not-writable, and what the tunnel CLI answers; nothing is changed then */
+  apply(request: SettingsApplyRequest): Promise<SettingsDiff>;
+  /** @throws Problem nothing-to-undo, and as `apply` */
+  undo(confirmWithin?: number): Promise<SettingsDiff>;
+}
+
+/** The accounts that culvert-wrap holds for command-line tools. */
+export interface ToolAccountsControl {
+  /** Reads what is stored, and publishes its changes for two minutes from now. */
+  read(): ToolAccounts;
+  /** @throws Problem wrapper-refused, wrapper-failed */
+  change(request: ToolAccountsChange): Promise<ToolAccounts>;
+  /** Publishes what is stored, and its changes until the returned function is called. */
+  follow(): () => void;
+  stop(): void;
+}
+
+export interface Features {
+  toolAccounts(): Promise<ToolAccountsControl>;
+  settingsFile(): Promise<SettingsFileControl>;
+  changes: ChangesControl;
+  metrics: MetricsControl;
+  history(): Promise<HistoryControl>;
+  routes(): Promise<RoutesControl>;
+  doctor(): Promise<DoctorControl>;
+  killSwitch(): Promise<KillSwitchControl>;
+  apps(): Promise<AppsControl>;
+  updates(): Promise<UpdatesControl>;
+  /** Starts what runs by itself. */
+  start(): void;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,66 @@
+// Defines a check, and what its probe returns.
+import type { CheckGroup, Fix, Verdict } from '../api/doctor.ts';
+import type { Message } from '../api/values.ts';
+import { wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import type { World } from './world/world.ts';
+
+export { message, quoted } from '../view/message.ts';
+export { NotApplicable, Unknown } from './errors.ts';
+
+/** Versions of the tunnel CLI: from `since` on, and before `before`. */
+export interface VersionRange {
+  since?: string;
+  before?: string;
+}
+
+export interface Check {
+  /** Stable, for `--only` and for scripts: `dns-port-53`. */
+  id: string;
+  title: string;
+  group: CheckGroup;
+  /** The page that describes the fact behind the check; null where the check is about Culvert itself. */
+  source: string | null;
+  /** Where the check makes sense. The engine answers for other versions; the probe, for other systems. */
+  appliesTo?: { versions?: VersionRange; systems?: string };
+  /** Fast and without much to start: the daemon runs it by itself when the tunnel fails. */
+  cheap?: true;
+  /** How long the probe may take, in milliseconds. Default: 2,500; 10,000 with `--online`. */
+  limitMs?: number;
+  /**
+   * Looks, and changes nothing. Runs without root.
+   * @param signal aborted at the time limit; ends what the probe waits for
+   * @throws Unknown when something that the verdict needs can't be had, NotApplicable where the check makes no sense
+   */
+  probe(world: World, signal: AbortSignal): Promise<Finding>;
+}
+
+export interface Finding {
+  verdict: Verdict;
+  /** What was seen, a line each. */
+  evidence: Message[];
+  /** What that means: sentences, one after the other. */
+  explanation?: Message[];
+  fix?: Fix | null;
+}
+
+export function ok(...evidence: Message[]): Finding {
+  return { verdict: 'ok', evidence };
+}
+
+export function notApplicable(why: Message): Finding {
+  return { verdict: 'not-applicable', evidence: [why] };
+}
+
+export function problem(evidence: Message[], explanation: Message | Message[], fix: Fix | null = null): Finding {
+  return { verdict: 'problem', evidence, explanation: [explanation].flat(), fix };
+}
+
+export function notice(evidence: Message[], explanation: Message | Message[], fix: Fix | null = null): Finding {
+  return { verdict: 'notice', evidence, explanation: [explanation].flat(), fix };
+}
+
+/** The words for the button of a fix. */
+export function labeled(wording: Message): Pick<Fix, 'label' | 'wording'> {
+  return { label: wordMessage(wording, english), wording };
+}

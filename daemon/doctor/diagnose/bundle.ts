@@ -1,0 +1,114 @@
+// Puts a bundle together that can be shared: the doctor's results, versions, configuration, log and history, redacted.
+import { constants, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { hostname, release, userInfo } from 'node:os';
+import { pipeline } from 'node:stream/promises';
+import { ZipFile } from 'yazl';
+import type { CheckResult } from '../../api/doctor.ts';
+import type { ConfigResponse, LogEntry } from '../../api/schema.ts';
+import type { World } from '../world/world.ts';
+import { namesOf } from './names.ts';
+import { createRedactor } from './redact.ts';
+
+export interface BundleInput {
+  world: World;
+  results: readonly CheckResult[];
+  entries: readonly LogEntry[];
+  config: ConfigResponse | null;
+  /** Fixes that were applied, newest first. */
+  history: readonly { id: string; label: string; at: string }[];
+}
+
+export interface Bundle {
+  files: { name: string; about: string; text: string }[];
+  /** How many different things of each kind were replaced. */
+  redacted: Record<string, number>;
+}
+
+/** Everything that is written, already redacted. */
+export async function createBundle(input: BundleInput): Promise<Bundle> {
+  const { world, results, entries, config, history } = input;
+  const [passwd, resolvConf, osRelease] = await Promise.all(
+    ['/etc/passwd', '/etc/resolv.conf', '/etc/os-release'].map(path => world.files.readText(path).catch(() => null)),
+  );
+  const redactor = createRedactor({
+    names: namesOf({
+      hostname: hostname(),
+      username: userInfo().username,
+      passwd: passwd ?? '',
+      resolvConf: resolvConf ?? '',
+      snapshot: world.tunnel,
+      entries,
+    }),
+    public: [...world.knowledge.limits.flatMap(({ values }) => values), '1.1.1.1', '1.0.0.1'],
+  });
+  const versions = {
+    culvert: world.culvert.version,
+    daemon: world.culvert.daemon?.version ?? null,
+    node: process.versions.node,
+    kernel: release(),
+    tunnelCli: world.tunnel?.tunnelCli ?? null,
+    system: /^PRETTY_NAME="?([^"\n]*)/m.exec(osRelease ?? '')?.[1] ?? null,
+  };
+  const documents: [name: string, about: string, value: unknown][] = [
+    ['doctor.json', 'results of culvert doctor', results.map(inEnglish)],
+    ['versions.json', 'versions of Culvert, Node, the kernel, the system and the tunnel CLI', versions],
+    ['snapshot.json', 'state, settings, split tunnel and account as the daemon shows them', world.tunnel],
+    ['configuration.json', 'configuration of Culvert', config],
+    ['command-log.json', 'commands given to the tunnel CLI, with their output', entries],
+    [
+      'history.json',
+      'memory of the service over time, and fixes that were applied',
+      { samples: world.samples, fixes: history },
+    ],
+  ];
+  const files = documents.map(([name, about, value]) => ({
+    name,
+    about,
+    text: `${JSON.stringify(redactor.value(value), null, 2)}\n`,
+  }));
+  const redacted = redactor.counts();
+  files.push({ name: 'contents.txt', about: 'this list', text: `${describeBundle({ files, redacted })}\n` });
+  return { files, redacted };
+}
+
+/** Those who read a report need no wording for the catalogs. */
+function inEnglish({ wording: _, fix, ...result }: CheckResult) {
+  const { wording: __, ...plain } = fix ?? {};
+  return { ...result, fix: fix && plain };
+}
+
+/** What is inside and what was replaced, for a person to read before the file is written. */
+export function describeBundle({ files, redacted }: Bundle): string {
+  const rows = files.map(
+    ({ name, about, text }) => `  ${name.padEnd(20)}${String(text.length).padStart(8)} bytes  ${about}`,
+  );
+  const counts = Object.entries(redacted).map(([kind, count]) => `${count} × <${kind}-…>`);
+  return [
+    'Inside:',
+    ...rows,
+    `Replaced by placeholders, the same ones in all files: ${counts.join(', ') || 'nothing'}.`,
+  ].join('\n');
+}
+
+/** The bytes of the archive. */
+export function packBundle({ files }: Bundle): NodeJS.ReadableStream {
+  const zip = new ZipFile();
+  for (const { name, text } of files) zip.addBuffer(Buffer.from(text), name, { mode: 0o100600 });
+  zip.end();
+  return zip.outputStream;
+}
+
+/**
+ * Writes the archive, readable for this user alone.
+ * @throws NodeJS.ErrnoException EEXIST when there is a file already, or whatever the disk says; nothing is left then
+ */
+export async function writeBundle(path: string, bundle: Bundle): Promise<void> {
+  const output = createWriteStream(path, { flags: 'wx', mode: constants.S_IRUSR | constants.S_IWUSR });
+  try {
+    await pipeline(packBundle(bundle), output);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,195 @@
+// The doctor inside the daemon: runs checks for the API, publishes results as they come, and applies fixes.
+import { buffer } from 'node:stream/consumers';
+import type { ActionName } from '../api/actions.ts';
+import { actionRequest } from '../api/actions.ts';
+import type {
+  CheckResult,
+  Diagnosis,
+  DoctorBundle,
+  DoctorFixRequest,
+  DoctorFixResponse,
+  DoctorReport,
+} from '../api/doctor.ts';
+import type { LogEntry } from '../api/schema.ts';
+import type { FeatureContext } from '../controls.ts';
+import { Problem } from '../problem.ts';
+import { VERSION } from '../system/build-info.ts';
+import { running } from '../system/instance.ts';
+import type { Check } from './check.ts';
+import { CHECKS } from './checks/all.ts';
+import { createBundle, packBundle } from './diagnose/bundle.ts';
+import { runChecks, WORST_FIRST } from './engine.ts';
+import { applyFix, FixError, type Hands, undoable, undoLast } from './fixes.ts';
+import { undoJournal, worldWithDaemon } from './gather.ts';
+import type { World } from './world/world.ts';
+
+export interface RunRequest {
+  /** Identifiers of checks; all of them without it. */
+  only?: readonly string[];
+  online?: boolean;
+}
+
+export interface DoctorService {
+  /** @throws Problem invalid-query for a check that does not exist */
+  run(request: RunRequest): Promise<DoctorReport>;
+  /** @throws Problem not-found, precondition-failed, fix-needs-administrator, fix-failed */
+  fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
+  /** @throws Problem fix-failed */
+  undo(): Promise<DoctorFixResponse>;
+  /** What can be shared of all this, redacted. @param entries of the command log */
+  bundle(entries: readonly LogEntry[]): Promise<DoctorBundle>;
+  /** The most likely cause of a tunnel that fails, by the cheap checks; null when they find none. */
+  diagnose(): Promise<Diagnosis | null>;
+  /** Ends what runs. */
+  stop(): void;
+}
+
+export function createDoctorService(context: FeatureContext): DoctorService {
+  const { env, paths, state, settings, tunnel } = context;
+  const ended = new AbortController();
+  /** Runs under way, by what was asked for: a second client waits for the same one. */
+  const runs = new Map<string, Promise<DoctorReport>>();
+
+  function world(online = false): World {
+    const snapshot = state.snapshot();
+    const port = running(paths)?.port ?? null;
+    const reported = { health: { version: VERSION, pid: process.pid, port }, snapshot, config: settings.response() };
+    const found = worldWithDaemon(reported, { env, paths, signal: ended.signal, online });
+    return { ...found, targets: { ...found.targets, trace: settings.config.warp.traceUrl } };
+  }
+
+  async function start({ only, online = false }: RunRequest): Promise<DoctorReport> {
+    const checks = choose(only);
+    const started = performance.now();
+    let completed = 0;
+    const total = checks.length;
+    const publish = (result: CheckResult | null) =>
+      state.publish('doctor', { running: true, completed, total, result, undo: null });
+    publish(null);
+    try {
+      await tunnel.refresh('all');
+      const within = world(online);
+      const results = await runChecks(checks, within, {
+        onResult(result) {
+          completed += 1;
+          publish(result);
+        },
+      });
+      return {
+        ok: true,
+        generatedAt: new Date().toISOString(),
+        results: results.sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict)),
+        undo: journal(),
+        durationMs: Math.round(performance.now() - started),
+        processes: within.tools.started(),
+      };
+    } finally {
+      state.publish('doctor', { running: false, completed, total, result: null, undo: journal() });
+    }
+  }
+
+  const journal = () => undoable(undoJournal(paths)).map(({ steps: _, ...entry }) => entry);
+
+  /** Changes something about one check, and publishes its result afterwards to every client. */
+  async function change(act: () => Promise<DoctorFixResponse>): Promise<DoctorFixResponse> {
+    const total = 1;
+    let result: CheckResult | null = null;
+    state.publish('doctor', { running: true, completed: 0, total, result, undo: null });
+    try {
+      const response = await act();
+      result = response.result;
+      return response;
+    } finally {
+      state.publish('doctor', { running: false, completed: 1, total, result, undo: journal() });
+    }
+  }
+
+  async function examine(id: string, online: boolean): Promise<CheckResult> {
+    await tunnel.refresh('all');
+    const [result] = await runChecks(choose([id]), world(online));
+    if (!result) throw new Problem('not-found', `There is no check "${id}".`);
+    return result;
+  }
+
+  const hands = (): Hands => ({
+    tools: world().tools,
+    journal: undoJournal(paths),
+    perform: (action: ActionName, value) => tunnel.perform(actionRequest(action, value)),
+  });
+
+  return {
+    run(request) {
+      const key = JSON.stringify([request.only ?? null, request.online ?? false]);
+      const run = runs.get(key) ?? start(request).finally(() => runs.delete(key));
+      runs.set(key, run);
+      return run;
+    },
+    fix: ({ id, fixId }) =>
+      change(async () => {
+        // what only shows up with --online is looked at in the same way again
+        let result = await examine(id, false);
+        if (result.fixId !== fixId) result = await examine(id, true);
+        if (!result.fix || result.fixId !== fixId)
+          throw new Problem('precondition-failed', 'The fix is not the one that was shown.', {
+            hint: 'Run the check again, and look at its fix.',
+          });
+        const done = await carryOut(() => applyFix(result, hands()));
+        return { ok: true, done, result: await examine(id, false) };
+      }),
+    undo: () =>
+      change(async () => {
+        const [newest] = journal();
+        const done = await carryOut(() => undoLast(hands()));
+        const known = CHECKS.some(({ id }) => id === newest?.id);
+        return { ok: true, done, result: newest && known ? await examine(newest.id, false) : null };
+      }),
+    async bundle(entries) {
+      await tunnel.refresh('all');
+      const within = world();
+      const results = await runChecks(CHECKS, within);
+      const config = settings.response();
+      const bundle = await createBundle({ world: within, results, entries, config, history: journal() });
+      const archive = (await buffer(packBundle(bundle))).toString('base64');
+      return {
+        ok: true,
+        files: bundle.files.map(({ name, text }) => ({ name, text })),
+        redacted: bundle.redacted,
+        archive,
+      };
+    },
+    async diagnose() {
+      const cheap = CHECKS.filter(check => check.cheap);
+      return causeIn(await runChecks(cheap, world()));
+    },
+    stop: () => ended.abort(),
+  };
+}
+
+function causeIn(results: readonly CheckResult[]): Diagnosis | null {
+  const cause = results.find(({ verdict }) => verdict === 'problem');
+  if (!cause) return null;
+  const { id, title, evidence, explanation, wording, fix, fixId, source } = cause;
+  const at = new Date().toISOString();
+  return { id, title, evidence, explanation, ...(wording ? { wording } : {}), fix, fixId, source, at };
+}
+
+function choose(only: readonly string[] | undefined): readonly Check[] {
+  if (!only) return CHECKS;
+  const wrong = only.find(id => !CHECKS.some(check => check.id === id));
+  if (wrong !== undefined)
+    throw new Problem('not-found', `There is no check "${wrong}".`, {
+      hint: `The checks are: ${CHECKS.map(({ id }) => id).join(', ')}`,
+    });
+  return CHECKS.filter(({ id }) => only.includes(id));
+}
+
+async function carryOut<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof FixError)) throw error;
+    const code =
+      error.code === 'privileged' ? 'fix-needs-administrator' : error.code === 'busy' ? 'busy' : 'fix-failed';
+    throw new Problem(code, error.message, error.hint ? { hint: error.hint } : {}, error);
+  }
+}

@@ -1,0 +1,22 @@
+// A fix that replaces a file, with the difference that a person is shown.
+import { createTwoFilesPatch } from 'diff';
+import type { Fix } from '../api/doctor.ts';
+import type { Message } from '../api/values.ts';
+import { labeled } from './check.ts';
+
+interface FileChange {
+  /** The text of the file now; null when there is none. */
+  before: string | null;
+  content: string;
+}
+
+/**
+ * @param privileged whether only an administrator can write it
+ */
+export function fileFix(label: Message, path: string, { before, content }: FileChange, privileged = true): Fix {
+  const diff = createTwoFilesPatch(before === null ? '/dev/null' : path, path, before ?? '', content, '', '', {
+    context: 2,
+    headerOptions: { includeIndex: false, includeUnderline: false, includeFileHeaders: true },
+  });
+  return { kind: 'file', ...labeled(label), path, diff, content, privileged };
+}

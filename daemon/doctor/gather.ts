@@ -1,0 +1,107 @@
+// Puts together what the checks look at: facts from a daemon that runs, or read without one.
+import { mkdirSync } from 'node:fs';
+import type { ConfigResponse, Health, Snapshot } from '../api/schema.ts';
+import { DEFAULTS } from '../config/keys.ts';
+import { VERSION } from '../system/build-info.ts';
+import { reason } from '../system/errno.ts';
+import { dataDirectory } from '../system/install-paths.ts';
+import type { Paths } from '../system/paths.ts';
+import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
+import { loadSamples, saveSample } from './world/samples.ts';
+import { type CulvertFacts, createWorld, type World } from './world/world.ts';
+
+/** What a daemon that runs says. */
+export interface Reported {
+  health: Pick<Health, 'version' | 'pid' | 'port'>;
+  snapshot: Snapshot;
+  config: ConfigResponse;
+}
+
+export interface GatherOptions {
+  env: NodeJS.ProcessEnv;
+  paths: Paths;
+  signal?: AbortSignal;
+  online?: boolean;
+}
+
+/** The world as a daemon that runs knows it. */
+export function worldWithDaemon({ health, snapshot, config }: Reported, options: GatherOptions): World {
+  const { version, pid, port } = health;
+  return worldOf(options, snapshot, {
+    daemon: { version, pid, port },
+    configuration: configurationOf(config),
+    port: config.config.server.port,
+    cli: config.config.warp.cli,
+  });
+}
+
+/** The world without a daemon: the tunnel CLI is asked once, here. */
+export async function worldAlone(options: GatherOptions): Promise<World> {
+  const { env, paths } = options;
+  const { loadConfig } = await import('../config/layers.ts');
+  try {
+    const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env);
+    const { server, warp } = settings.config;
+    const configuration = configurationOf(settings.response());
+    const snapshot = await readTunnel(warp.cli, options);
+    return worldOf(options, snapshot, { daemon: null, configuration, port: server.port, cli: warp.cli });
+  } catch (error) {
+    const configuration = { error: reason(error) };
+    return worldOf(options, null, { daemon: null, configuration, port: DEFAULTS.server.port, cli: DEFAULTS.warp.cli });
+  }
+}
+
+async function readTunnel(cli: string, { env, paths }: GatherOptions): Promise<Snapshot | null> {
+  const [{ createTunnel }, { createState }, { createLog }] = await Promise.all([
+    import('../warp/tunnel.ts'),
+    import('../state/store.ts'),
+    import('../state/command-log.ts'),
+  ]);
+  const state = createState({ available: false, path: null, version: null, emulated: false });
+  const log = createLog({ capacity: 50, onEntry() {} });
+  const tunnel = createTunnel({ cli, emulated: false, env, acceptedTerms: paths.acceptedTerms, state, log });
+  try {
+    tunnel.start();
+    await tunnel.refresh('all');
+    return state.snapshot();
+  } finally {
+    await tunnel.stop();
+  }
+}
+
+function configurationOf({ problems, restartRequired }: ConfigResponse): CulvertFacts['configuration'] {
+  return {
+    problems: problems.map(
+      ({ file, line, key, message }) =>
+        `${file}${line === null ? '' : `, line ${line}`}: ${key ? `${key}: ` : ''}${message}`,
+    ),
+    restartRequired,
+  };
+}
+
+type Own = Pick<CulvertFacts, 'daemon' | 'configuration' | 'port' | 'cli'>;
+
+function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): World {
+  const { env, paths } = options;
+  const { runtime, userConfig } = paths;
+  const samplesFile = `${paths.state}/doctor-samples.json`;
+  const samples = loadSamples(samplesFile);
+  return createWorld({
+    env,
+    tunnel,
+    culvert: { version: VERSION, runtime, userConfig, ...own },
+    knowledge: loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, userConfig)),
+    samples,
+    remember(sample) {
+      mkdirSync(paths.state, { recursive: true, mode: 0o700 });
+      saveSample(samplesFile, samples, sample);
+    },
+    ...(options.signal ? { signal: options.signal } : {}),
+    ...(options.online === undefined ? {} : { online: options.online }),
+  });
+}
+
+/** File that remembers what `culvert doctor undo` can take back. */
+export function undoJournal({ state }: Paths): string {
+  return `${state}/doctor-undo.json`;
+}

@@ -1,0 +1,65 @@
+// Reads properties of services on the system bus, by a short-lived busctl that starts no service.
+import * as z from 'zod/mini';
+import { message } from '../../view/message.ts';
+import { Unknown } from '../errors.ts';
+import type { Tools } from './tools.ts';
+
+export interface Bus {
+  /**
+   * Values of properties, in the order asked for, as `busctl --json=short` gives them; null when nobody on the bus
+   * provides the service, or there is no bus.
+   * @throws Unknown when the service does not answer, or busctl is missing
+   */
+  properties(target: BusTarget, names: readonly string[]): Promise<unknown[] | null>;
+}
+
+interface BusTarget {
+  service: string;
+  path: string;
+  interface: string;
+}
+
+const Property = z.object({ data: z.unknown() });
+const ABSENT =
+  /not provided by any|ServiceUnknown|has no owner|Could not activate|Failed to (?:connect to bus|open bus)|Failed to (?:connect|set bus address)|No such file or directory|Unknown object|Unknown interface|Unit .* not found/i;
+
+/** @param address of a bus other than the system's */
+export function createBus(tools: Tools, address: string | null): Bus {
+  return {
+    async properties({ service, path, interface: name }, names) {
+      if (!tools.has('busctl')) throw new Unknown(message('busctl is not installed; it is part of systemd.'));
+      const where = address === null ? '--system' : `--address=${address}`;
+      const options = [where, '--json=short', '--auto-start=no', '--timeout=2'];
+      const { exitCode, stdout, stderr } = await tools.run('busctl', [
+        ...options,
+        'get-property',
+        service,
+        path,
+        name,
+        ...names,
+      ]);
+      if (exitCode !== 0) {
+        if (ABSENT.test(stderr)) return null;
+        throw new Unknown(message('%s does not answer: %s', service, stderr.trim()));
+      }
+      const values = stdout.trim().split('\n').map(parse);
+      if (values.length !== names.length)
+        throw new Unknown(message('%s answered in words that are not understood.', service));
+      return values;
+    },
+  };
+}
+
+function parse(line: string): unknown {
+  try {
+    return z.parse(Property, JSON.parse(line)).data;
+  } catch (error) {
+    throw new Unknown(message('%s answered in words that are not understood.', 'busctl'), error);
+  }
+}
+
+/** A property as a type of zod, or null where the service gave another. */
+export function as<T>(schema: z.ZodMiniType<T>, value: unknown): T | null {
+  const parsed = z.safeParse(schema, value);
+  return parsed.success ? parsed.data : null;
+}

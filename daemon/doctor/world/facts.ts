@@ -1,0 +1,124 @@
+// Answers small questions about the tunnel's snapshot that several checks ask.
+import { BlockList, isIPv6 } from 'node:net';
+import type { Fix } from '../../api/doctor.ts';
+import type { Snapshot } from '../../api/schema.ts';
+import type { Message } from '../../api/values.ts';
+import { message } from '../../view/message.ts';
+import { labeled } from '../check.ts';
+import { NotApplicable, Unknown } from '../errors.ts';
+import type { World } from './world.ts';
+
+/** What is known of the tunnel. @throws Unknown when nothing is */
+export function tunnelOf({ tunnel }: World): Snapshot {
+  if (tunnel) return tunnel;
+  throw new Unknown(
+    message('The state of the tunnel is not known: no Culvert daemon runs, and the tunnel CLI was not asked.'),
+  );
+}
+
+/** The mode. @throws NotApplicable while the client tells no settings, Unknown when they could not be read */
+export function modeOf(world: World): string {
+  const { settings, status, tunnelCli } = tunnelOf(world);
+  if (tunnelCli.emulated) throw new NotApplicable(message('The embedded emulator tunnels nothing.'));
+  if (settings.Mode !== undefined) return settings.Mode;
+  if (!tunnelCli.available) throw new NotApplicable(message('The tunnel CLI is not installed.'));
+  if (status.blocked) throw new NotApplicable(message('The client has to be set up first: see the check "service".'));
+  throw new Unknown(message('The mode of the tunnel is not known: its settings could not be read.'));
+}
+
+const DNS_MODES = new Set(['warp', 'doh', 'warp+doh', 'dot', 'warp+dot']);
+const TUNNEL_MODES = new Set(['warp', 'warp+doh', 'warp+dot', 'tunnel_only']);
+
+/** The client answers name lookups of the whole machine in this mode. */
+export const handlesDns = (mode: string) => DNS_MODES.has(mode);
+/** The client routes traffic of the whole machine in this mode. */
+export const routesTraffic = (mode: string) => TUNNEL_MODES.has(mode);
+
+/** Whether the tunnel says that it carries traffic; the emulator never does. */
+export function isConnected({ tunnel }: World): boolean {
+  return tunnel?.status.state === 'connected' && !tunnel.tunnelCli.emulated;
+}
+
+/** Entries of the list of fallback domains, as they are printed: `wikipedia.org -> [8.8.8.8]`. */
+export function fallbackDomains({ settings }: Snapshot): string[] {
+  const list = settings['Fallback domains'];
+  return Array.isArray(list) ? list.map(String) : [];
+}
+
+/** `MASQUE`, `WireGuard`, or null where neither settings nor statistics name it. */
+export function protocolOf({ settings, tunnel }: Snapshot): 'MASQUE' | 'WireGuard' | null {
+  const text = String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? '');
+  if (/^masque/i.test(text)) return 'MASQUE';
+  return /^wireguard/i.test(text) ? 'WireGuard' : null;
+}
+
+/** Whether the device belongs to an organization; null before the registration was read. */
+export function isZeroTrust({ account }: Snapshot): boolean | null {
+  if (account.registered === null) return null;
+  return account.managed === true || Boolean(account.organization) || /^teams?$/i.test(account.type ?? '');
+}
+
+/** `10.0.0.0/8` as address and prefix; a bare address counts as one host. null for anything else. */
+function rangeOf(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | null {
+  const [, address = '', prefix] = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(text.trim()) ?? [];
+  const family = isIPv6(address) ? 'ipv6' : /^\d+\.\d+\.\d+\.\d+$/.test(address) ? 'ipv4' : null;
+  if (!family) return null;
+  const bits = family === 'ipv6' ? 128 : 32;
+  const length = prefix === undefined ? bits : Number(prefix);
+  return length <= bits ? { address, prefix: length, family } : null;
+}
+
+/** Whether one of `ranges` contains the whole of `inner` (an address or a range). Text that is neither never matches. */
+export function covers(ranges: readonly string[], inner: string): boolean {
+  const wanted = rangeOf(inner);
+  if (!wanted) return false;
+  return ranges.some(text => {
+    const range = rangeOf(text);
+    if (!range || range.family !== wanted.family || range.prefix > wanted.prefix) return false;
+    const list = new BlockList();
+    try {
+      list.addSubnet(range.address, range.prefix, range.family);
+      return list.check(wanted.address, wanted.family);
+    } catch {
+      return false; // not an address after all, such as 999.0.0.1
+    }
+  });
+}
+
+/** Whether traffic to an address or a range goes around the tunnel. @throws Unknown when the split tunnel is not known */
+export function isOutsideTunnel(world: World, range: string): boolean {
+  const { mode, ips } = tunnelOf(world).splitTunnel;
+  if (mode === null) throw new Unknown(message('The split tunnel is not known: its lists could not be read.'));
+  const listed = covers(
+    ips.map(({ value }) => value),
+    range,
+  );
+  return mode === 'exclude' ? listed : !listed;
+}
+
+/** Takes ranges or addresses out of the tunnel; null where the user can't change the list. */
+export function excludeFix(world: World, ranges: readonly string[], label: Message): Fix | null {
+  const { splitTunnel, account } = tunnelOf(world);
+  if (account.managed || ranges.length === 0) return null; // the organization's administrator keeps the list
+  const steps = (verb: 'add' | 'remove') =>
+    ranges.map(value => ({ action: `${verb}Split${value.includes('/') ? 'Range' : 'Ip'}` as const, value }));
+  const [there, back] = splitTunnel.mode === 'exclude' ? (['add', 'remove'] as const) : (['remove', 'add'] as const);
+  return { kind: 'action', ...labeled(label), actions: steps(there), undo: steps(back) };
+}
+
+/** Has the client set up everything again. */
+export const RECONNECT: Fix = {
+  kind: 'action',
+  ...labeled(message('Reconnect')),
+  actions: [{ action: 'disconnect' }, { action: 'connect' }],
+  undo: [],
+};
+
+export function adminCommands(label: Message, commands: string[][], undo: string[][] = []): Fix {
+  return { kind: 'commands', ...labeled(label), commands, undo, privileged: true };
+}
+
+const DOCS = 'https://developers.cloudflare.com/cloudflare-one/team-and-resources/devices/cloudflare-one-client/';
+/** A page of the vendor's documentation. */
+export const vendorPage = (path: string) => `${DOCS}${path}`;
+export const releaseNotes = 'https://developers.cloudflare.com/changelog/product/cloudflare-one-client/';

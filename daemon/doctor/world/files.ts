@@ -1,0 +1,88 @@
+// Reads files of a machine, or of a directory that stands for one: bounded, and never hanging on a pipe.
+import { constants } from 'node:fs';
+import { lstat, open, readdir, readlink, stat } from 'node:fs/promises';
+import { errno, reason } from '../../system/errno.ts';
+import { message } from '../../view/message.ts';
+import { Unknown } from '../errors.ts';
+
+export interface Files {
+  /** Where a path of the machine really lies, for programs that read it themselves. */
+  locate(path: string): string;
+  /**
+   * The text of a regular file, or null when there is none.
+   * @param limit in bytes @throws Unknown when it can't be read, is longer, or is no regular file
+   */
+  readText(path: string, limit?: number): Promise<string | null>;
+  /** The target of a symbolic link, or null when the path is none. */
+  readLink(path: string): Promise<string | null>;
+  /** Names in a directory; none when it can't be read. */
+  list(path: string): Promise<string[]>;
+  /** What is at the path itself, without following a link; null when nothing is, or it can't be known. */
+  stat(path: string): Promise<FileInfo | null>;
+}
+
+interface FileInfo {
+  kind: 'file' | 'directory' | 'link' | 'other';
+  size: number;
+  mtimeMs: number;
+  mode: number;
+  uid: number;
+}
+
+const LIMIT = 256 * 1024;
+const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ESRCH']);
+
+/** @param root a directory that stands for `/`; the machine itself by default */
+export function createFiles(root = ''): Files {
+  return {
+    locate: path => `${root}${path}`,
+    async readText(path, limit = LIMIT) {
+      try {
+        // a pipe or a device in its place must not hold the reader
+        const file = await open(`${root}${path}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+        try {
+          if (!(await file.stat()).isFile()) throw new Unknown(message('%s is not a regular file.', path));
+          return await readUpTo(file, path, limit);
+        } finally {
+          await file.close();
+        }
+      } catch (error) {
+        if (error instanceof Unknown) throw error;
+        if (MISSING.has(errno(error) ?? '')) return null;
+        if (errno(error) === 'EACCES' || errno(error) === 'EPERM')
+          throw new Unknown(message('You may not read %s.', path), error);
+        throw new Unknown(message("%s can't be read: %s", path, reason(error)), error);
+      }
+    },
+    readLink: path => readlink(`${root}${path}`).catch(() => null),
+    list: path => readdir(`${root}${path}`).catch(() => []),
+    async stat(path) {
+      const found = await lstat(`${root}${path}`).catch(() => null);
+      if (!found) return null;
+      const kind = found.isSymbolicLink()
+        ? 'link'
+        : found.isFile()
+          ? 'file'
+          : found.isDirectory()
+            ? 'directory'
+            : 'other';
+      // the size and the age of a link are those of its target
+      const { size, mtimeMs, mode, uid } = (await stat(`${root}${path}`).catch(() => null)) ?? found;
+      return { kind, size, mtimeMs, mode, uid };
+    },
+  };
+}
+
+/** Files of /proc say a size of 0, so the end is found by reading. */
+async function readUpTo(file: Awaited<ReturnType<typeof open>>, path: string, limit: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    // most files are small, and of /proc there are many
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(size === 0 ? 4 * 1024 : 64 * 1024), 0);
+    if (bytesRead === 0) return Buffer.concat(chunks).toString('utf8');
+    size += bytesRead;
+    if (size > limit) throw new Unknown(message('%s is longer than %d KiB, so it was not read.', path, limit / 1024));
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}

@@ -1,0 +1,164 @@
+// Reads interfaces, routes and rules from `ip` of iproute2, once for all checks.
+import * as z from 'zod/mini';
+import { message } from '../../view/message.ts';
+import { Unknown } from '../errors.ts';
+import type { World } from './world.ts';
+
+const Link = z.object({
+  ifname: z.string(),
+  mtu: z._default(z.int(), 0),
+  flags: z._default(z.array(z.string()), []),
+  operstate: z.optional(z.string()),
+  link_type: z.optional(z.string()),
+  linkinfo: z.optional(z.object({ info_kind: z.optional(z.string()) })),
+  addr_info: z._default(
+    z.array(
+      z.object({
+        family: z.optional(z.string()),
+        local: z.optional(z.string()),
+        prefixlen: z.optional(z.int()),
+        scope: z.optional(z.string()),
+      }),
+    ),
+    [],
+  ),
+});
+export type Link = z.infer<typeof Link>;
+const Route = z.object({
+  dst: z.optional(z.string()),
+  dev: z.optional(z.string()),
+  gateway: z.optional(z.string()),
+  table: z.optional(z.union([z.string(), z.int()])),
+  type: z.optional(z.string()),
+  metric: z.optional(z.int()),
+});
+export type Route = z.infer<typeof Route>;
+
+/** The interface of the tunnel client. */
+export const TUNNEL_LINK = 'CloudflareWARP';
+/** The routing table of the tunnel client. */
+export const TUNNEL_TABLE = '65743';
+
+/** The server that the tunnel uses, or the documented one. */
+export function ingress(world: World): string {
+  const [endpoint = ''] = world.tunnel?.tunnel.endpoints ?? [];
+  return /^(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/.exec(endpoint)?.[1] ?? world.targets.tunnel;
+}
+
+/** How the client's own packets go there: their mark has them go around its table (documented in its routing rule). */
+const markedRoute = (host: string) => ['route', 'get', host, 'mark', '0x100cf'];
+
+type Part = 'addr' | 'routes' | 'rules' | 'path';
+const ROUTES = ['route', 'show', 'table', 'all'];
+
+/** What one run of `ip` prints of everything; null where a part of it fails, or prints nothing in this version. */
+function together(world: World): Promise<Record<Part, unknown> | null> {
+  return world.once('ip', async () => {
+    const commands = [['addr'], ROUTES, ['rule'], markedRoute(ingress(world))];
+    const input = commands.map(words => `${words.join(' ')}\n`).join('');
+    // details are for the kind of an interface
+    const { exitCode, stdout } = await world.tools.run('ip', ['-j', '-d', '-batch', '-'], { input, mebibytes: 4 });
+    const lines = stdout.trim().split('\n');
+    if (exitCode !== 0 || lines.length !== commands.length) return null;
+    try {
+      const [addr, routes, rules, path] = lines.map(line => JSON.parse(line) as unknown);
+      return { addr, routes, rules, path };
+    } catch {
+      return null;
+    }
+  });
+}
+
+/** A part as the run of all prints it, or else by a run of its own. */
+async function read<T>(world: World, part: Part, args: string[], schema: z.ZodMiniType<T>): Promise<T[]> {
+  const all = await together(world);
+  const found = all && z.safeParse(z.array(schema), all[part]);
+  return found?.success ? found.data : readAlone(world, args, schema);
+}
+
+/** Interfaces with kind and addresses. @throws Unknown */
+export function links(world: World): Promise<Link[]> {
+  return world.once('links', () => read(world, 'addr', ['-d', 'addr'], Link));
+}
+
+/** Routes of all tables and both families. @throws Unknown */
+export function routes(world: World): Promise<Route[]> {
+  return world.once('routes', async () => (await read(world, 'routes', ROUTES, Route)).map(plain));
+}
+
+/** Without what is said in detail alone. */
+function plain({ table, type, ...route }: Route): Route {
+  const named = table === undefined || table === 'main' ? {} : { table };
+  return { ...route, ...named, ...(type === undefined || type === 'unicast' ? {} : { type }) };
+}
+
+/** Policy rules of both families, as they are printed. @throws Unknown */
+export function rules(world: World): Promise<{ family: 4 | 6; rule: Record<string, unknown> }[]> {
+  return world.once('rules', async () => {
+    const Rule = z.record(z.string(), z.unknown());
+    const [four, six] = await Promise.all([
+      read(world, 'rules', ['-4', 'rule'], Rule),
+      readAlone(world, ['-6', 'rule'], Rule),
+    ]);
+    return [
+      ...four.map(({ protocol: _, ...rule }) => ({ family: 4 as const, rule })),
+      ...six.map(rule => ({ family: 6 as const, rule })),
+    ];
+  });
+}
+
+const RouteGet = z.array(z.object({ metrics: z.optional(z.array(z.object({ mtu: z.optional(z.int()) }))) }));
+
+/**
+ * What the kernel has learned from a router that could not pass a packet on to the ingress, or null.
+ * @param when `again`: after packets were sent
+ * @throws Unknown
+ */
+export async function learnedMtu(world: World, when: 'again' | 'once'): Promise<number | null> {
+  const all = when === 'once' ? await together(world) : null;
+  const known = all && z.safeParse(RouteGet, all.path);
+  if (known?.success) return mtuOf(known.data);
+  const { exitCode, stdout } = await world.tools.run('ip', ['-j', ...markedRoute(ingress(world))]);
+  if (exitCode !== 0) return null;
+  try {
+    return mtuOf(z.parse(RouteGet, JSON.parse(stdout)));
+  } catch (error) {
+    throw new Unknown(message('%s answered in words that are not understood.', 'ip route get'), error);
+  }
+}
+
+function mtuOf([route]: z.infer<typeof RouteGet>): number | null {
+  return route?.metrics?.find(({ mtu }) => mtu)?.mtu ?? null;
+}
+
+async function readAlone<T>(world: World, args: string[], schema: z.ZodMiniType<T>): Promise<T[]> {
+  const { exitCode, stdout, stderr } = await world.tools.run('ip', ['-j', ...args]);
+  if (exitCode !== 0) throw new Unknown(message('%s failed: %s', `ip ${args.join(' ')}`, stderr.trim()));
+  try {
+    // an empty table prints nothing
+    return z.parse(z.array(schema), JSON.parse(stdout.trim() || '[]'));
+  } catch (error) {
+    throw new Unknown(message('%s answered in words that are not understood.', `ip ${args.join(' ')}`), error);
+  }
+}
+
+/** The interface of the tunnel, or undefined while it is down. */
+export async function tunnelLink(world: World): Promise<Link | undefined> {
+  return (await links(world)).find(({ ifname }) => ifname === TUNNEL_LINK);
+}
+
+const BRIDGES = /^(docker\d|br-[0-9a-f]{12}|podman\d|cni-podman\d|cni\d|virbr\d|lxcbr\d|lxdbr\d|incusbr\d)/;
+
+/** Bridges of containers and virtual machines. */
+export async function bridges(world: World): Promise<Link[]> {
+  return (await links(world)).filter(({ ifname }) => BRIDGES.test(ifname));
+}
+
+/** The interface that leads to the Internet outside the tunnel: the one with the best default route of a main table. */
+export async function uplink(world: World): Promise<Link | undefined> {
+  const [all, table] = await Promise.all([links(world), routes(world)]);
+  const [best] = table
+    .filter(({ dst, dev, table: name }) => dst === 'default' && dev && dev !== TUNNEL_LINK && !name)
+    .sort((a, b) => (a.metric ?? 0) - (b.metric ?? 0));
+  return all.find(({ ifname }) => ifname === best?.dev);
+}

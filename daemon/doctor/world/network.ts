@@ -1,0 +1,116 @@
+// Sends the few requests of a probe over the network: one datagram, one connection, one page, one trace.
+import { createSocket } from 'node:dgram';
+import { type RequestOptions, request } from 'node:http';
+import { connect, isIPv6 } from 'node:net';
+import type { Trace } from '../../apps/launch/verify-tunnel.ts';
+import { errno, reason } from '../../system/errno.ts';
+
+/** `refused`: the other end, or a firewall that says so, rejects it. `silent`: nothing came back in time. */
+export type Reached = 'answered' | 'refused' | 'silent' | 'unreachable';
+
+export interface Network {
+  /** Sends a datagram and waits for one back. Never rejects. */
+  datagram(to: Address, payload: Uint8Array, limitMs: number, signal: AbortSignal): Promise<Reached>;
+  /** Opens a connection and closes it. Never rejects. */
+  connection(to: Address, limitMs: number, signal: AbortSignal): Promise<Reached>;
+  /** Reads a page over plain HTTP, without following redirects. @throws Error */
+  page(url: string, options: { localAddress?: string; signal: AbortSignal }): Promise<Page>;
+  /** Whether a request, through the local proxy when there is one, leaves through the tunnel. Never rejects. */
+  trace(url: string, proxyPort: number | null, limitMs: number): Promise<Trace>;
+  /** What answers on a local port. Never rejects. */
+  proxy(port: number, limitMs: number): Promise<{ open: boolean; socks5: boolean; http: boolean }>;
+}
+
+interface Address {
+  host: string;
+  port: number;
+}
+interface Page {
+  status: number;
+  location: string | null;
+  body: string;
+}
+
+const BODY_BYTES = 16 * 1024;
+const REFUSED = new Set(['ECONNREFUSED', 'EPERM', 'EACCES', 'ECONNRESET']);
+
+export function createNetwork(env: NodeJS.ProcessEnv): Network {
+  return {
+    datagram,
+    connection,
+    page,
+    trace: async (url, proxyPort, limitMs) => {
+      const { traceThrough } = await import('../../apps/launch/verify-tunnel.ts');
+      return traceThrough(proxyPort, url, env, limitMs);
+    },
+    proxy: async (port, limitMs) => (await import('../../warp/actions/probe.ts')).probeProxy(port, limitMs),
+  };
+}
+
+function datagram(
+  { host, port }: Address,
+  payload: Uint8Array,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<Reached> {
+  return new Promise(resolve => {
+    const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+    const end = (reached: Reached) => {
+      clearTimeout(limit);
+      signal.removeEventListener('abort', silent);
+      socket.removeAllListeners();
+      socket.on('error', () => {});
+      socket.close();
+      resolve(reached);
+    };
+    const silent = () => end('silent');
+    const limit = setTimeout(silent, limitMs);
+    signal.addEventListener('abort', silent, { once: true });
+    socket.once('error', error => end(outcome(error)));
+    socket.once('message', () => end('answered'));
+    // a connected socket hears of a rejection (ICMP), which an unconnected one never does
+    socket.connect(port, host, () => socket.send(payload, error => error && end(outcome(error))));
+  });
+}
+
+function connection({ host, port }: Address, limitMs: number, signal: AbortSignal): Promise<Reached> {
+  return new Promise(resolve => {
+    const socket = connect({ host, port });
+    const end = (reached: Reached) => {
+      clearTimeout(limit);
+      signal.removeEventListener('abort', silent);
+      socket.destroy();
+      resolve(reached);
+    };
+    const silent = () => end('silent');
+    const limit = setTimeout(silent, limitMs);
+    signal.addEventListener('abort', silent, { once: true });
+    socket.once('connect', () => end('answered'));
+    socket.on('error', error => end(outcome(error)));
+  });
+}
+
+function outcome(error: Error): Reached {
+  return REFUSED.has(errno(error) ?? '') ? 'refused' : 'unreachable';
+}
+
+function page(url: string, { localAddress, signal }: { localAddress?: string; signal: AbortSignal }): Promise<Page> {
+  const options: RequestOptions = { signal, agent: false, ...(localAddress ? { localAddress } : {}) };
+  return new Promise((resolve, reject) => {
+    const call = request(url, options, response => {
+      let body = '';
+      const done = () => {
+        resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? null, body });
+        call.destroy();
+      };
+      response.setEncoding('latin1').on('data', piece => {
+        body += piece;
+        if (body.length > BODY_BYTES) done();
+      });
+      response.once('end', done);
+      response.once('error', error => reject(new Error(reason(error), { cause: error })));
+    });
+    call.once('error', reject);
+    call.end();
+  });
+}

@@ -1,0 +1,119 @@
+// Runs small programs of the system (`ip`, `nft`, `busctl`) that only print, within limits of time and output.
+import { setMaxListeners } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { reason } from '../../system/errno.ts';
+import { message } from '../../view/message.ts';
+import { afterExit, signalGroup, startChild } from '../../warp/cli/child.ts';
+import { Unknown } from '../errors.ts';
+
+interface Printed {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+interface RunLimits {
+  limitMs?: number;
+  input?: string;
+  /** How much it may print. */
+  mebibytes?: number;
+}
+
+export interface Tools {
+  /**
+   * Runs a program, with `input` on its stdin or without any, and resolves when it has ended.
+   * @throws Unknown when it is not installed, does not start, does not end in time, or prints too much
+   */
+  run(program: string, args: readonly string[], options?: RunLimits): Promise<Printed>;
+  /** Whether a program is installed. */
+  has(program: string): boolean;
+  /** How many processes were started. */
+  started(): number;
+}
+
+export interface ToolsOptions {
+  env: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+  /** Words before every command, such as `nsenter …` for another network namespace. */
+  prefix?: readonly string[];
+}
+
+const LIMIT_MS = 2_000;
+/** How long output that a grandchild holds open is read after the end of the program. */
+const GRACE_MS = 250;
+/** Users often lack these in PATH; `ip` and `nft` are there on Debian. */
+const SYSTEM_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
+
+export function createTools({ env, signal, prefix = [] }: ToolsOptions): Tools {
+  let started = 0;
+  setMaxListeners(0, signal); // one for each program that runs
+  const directories = [...(env.PATH ?? '').split(':').filter(path => path.startsWith('/'))];
+  // a PATH that a test or a user narrowed to one directory is meant so
+  if (directories.length > 1) directories.push(...SYSTEM_DIRECTORIES);
+  const { NODE_OPTIONS: _, ...rest } = env;
+  const childEnv = { ...rest, LC_ALL: 'C', PATH: directories.join(':') };
+
+  return {
+    has: program => find(program, directories) !== null,
+    started: () => started,
+    async run(program, args, { limitMs = LIMIT_MS, input, mebibytes = 1 } = {}) {
+      const file = find(program, directories);
+      if (!file) throw new Unknown(message('%s is not installed.', program));
+      if (signal.aborted) throw new Unknown(message('It was interrupted.'));
+      const [first = file, ...rest] = [...prefix, file, ...args];
+      started += 1;
+      return collect(startChild(first, rest, childEnv, input), { program, limitMs, mebibytes, signal });
+    },
+  };
+}
+
+function find(program: string, directories: readonly string[]): string | null {
+  for (const directory of directories) {
+    try {
+      accessSync(join(directory, program), constants.X_OK);
+      return join(directory, program);
+    } catch {
+      // not in this one
+    }
+  }
+  return null;
+}
+
+function collect(
+  child: ReturnType<typeof startChild>,
+  {
+    program,
+    limitMs,
+    mebibytes,
+    signal,
+  }: Required<Omit<RunLimits, 'input'>> & { program: string; signal: AbortSignal },
+): Promise<Printed> {
+  const text = { stdout: '', stderr: '' };
+  return new Promise((resolve, reject) => {
+    const end = (error?: Unknown) => {
+      clearTimeout(limit);
+      signal.removeEventListener('abort', interrupted);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      if (!error) return resolve({ exitCode: child.exitCode, ...text });
+      signalGroup(child, 'SIGKILL');
+      reject(error);
+    };
+    const interrupted = () => end(new Unknown(message('It was interrupted.')));
+    const limit = setTimeout(
+      () => end(new Unknown(message('%s did not answer within %s s.', program, String(limitMs / 1000)))),
+      limitMs,
+    );
+    signal.addEventListener('abort', interrupted, { once: true });
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name]?.setEncoding('utf8').on('data', (piece: string) => {
+        text[name] += piece;
+        if (text[name].length > mebibytes * 1024 * 1024)
+          end(new Unknown(message('%s printed more than %s MiB.', program, String(mebibytes))));
+      });
+    child.once('error', error => end(new Unknown(message('%s did not start: %s', program, reason(error)), error)));
+    child.once('exit', () => afterExit(GRACE_MS, end).unref());
+    child.once('close', () => end());
+  });
+}

@@ -1,0 +1,102 @@
+// Everything that a probe may look at. Tests replace any part: a directory for `/`, a bus, a namespace, a daemon.
+import type { Snapshot } from '../../api/schema.ts';
+import type { Knowledge } from '../knowledge.ts';
+import { type Bus, createBus } from './bus.ts';
+import { createFiles, type Files } from './files.ts';
+import { createNetwork, type Network } from './network.ts';
+import type { Sample } from './samples.ts';
+import { createTools, type Tools } from './tools.ts';
+
+/** What the doctor knows of Culvert itself. */
+export interface CulvertFacts {
+  /** The installed version, which the daemon that runs may not be. */
+  version: string;
+  runtime: string;
+  userConfig: string;
+  /** The daemon that answers; null when none runs. */
+  daemon: { version: string; pid: number; port: number | null } | null;
+  configuration: { problems: string[]; restartRequired: string[] } | { error: string } | null;
+  port: number;
+  cli: string;
+}
+
+/** Addresses that checks contact with `--online`. */
+interface Targets {
+  /** An ingress of the tunnel. */
+  tunnel: string;
+  /** Answers 204, or the login page of a network. */
+  portal: string;
+  /** Says whether a request came through the tunnel. */
+  trace: string;
+}
+
+export interface World {
+  /** Aborted when the whole run is to end. */
+  signal: AbortSignal;
+  /** Whether probes may contact other machines. */
+  online: boolean;
+  env: NodeJS.ProcessEnv;
+  /** What the daemon, or a read without it, says of the tunnel; null when nothing is known. */
+  tunnel: Snapshot | null;
+  culvert: CulvertFacts;
+  files: Files;
+  tools: Tools;
+  bus: Bus;
+  network: Network;
+  targets: Targets;
+  knowledge: Knowledge;
+  /** Measurements of `warp-svc` from earlier runs, oldest first. */
+  samples: readonly Sample[];
+  /** Adds a measurement for later runs. */
+  remember(sample: Sample): void;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Runs `load` once for all checks that share the key. */
+  once<T>(key: string, load: () => Promise<T>): Promise<T>;
+}
+
+export interface WorldOptions
+  extends Pick<World, 'env' | 'tunnel' | 'culvert' | 'knowledge'>,
+    Partial<Pick<World, 'signal' | 'online' | 'targets' | 'samples' | 'remember' | 'now'>> {
+  /** A directory that stands for `/`. */
+  root?: string;
+  /** Words before every command. */
+  prefix?: readonly string[];
+  /** Address of a bus other than the system's. */
+  bus?: string;
+}
+
+/** The page of the documentation says these addresses; the user's knowledge files can replace them. */
+const TARGETS: Targets = {
+  tunnel: '162.159.197.3',
+  portal: 'http://connectivitycheck.gstatic.com/generate_204',
+  trace: 'https://www.cloudflare.com/cdn-cgi/trace',
+};
+
+export function createWorld(options: WorldOptions): World {
+  const { env, tunnel, culvert, knowledge } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  const tools = createTools({ env, signal, ...(options.prefix ? { prefix: options.prefix } : {}) });
+  const shared = new Map<string, Promise<unknown>>();
+  return {
+    signal,
+    online: options.online ?? false,
+    env,
+    tunnel,
+    culvert,
+    files: createFiles(options.root),
+    tools,
+    bus: createBus(tools, options.bus ?? null),
+    network: createNetwork(env),
+    targets: options.targets ?? TARGETS,
+    knowledge,
+    samples: options.samples ?? [],
+    remember: options.remember ?? (() => {}),
+    now: options.now ?? Date.now,
+    once<T>(key: string, load: () => Promise<T>) {
+      const known = shared.get(key) ?? load();
+      shared.set(key, known);
+      return known as Promise<T>;
+    },
+  };
+}

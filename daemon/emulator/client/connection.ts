@@ -1,0 +1,123 @@
+// The connection as a pure function of the stored state and the time: its status now, and when that changes next.
+import type { Faults } from '../faults.ts';
+import type { CliGeneration } from '../version.ts';
+import type { State } from './state.ts';
+
+/** `NetworkHealthy`, or `{EstablishingConnection: '162.159.198.2:443'}`. */
+export type Reason = string | { [name: string]: unknown };
+export interface Status {
+  status: 'Connected' | 'Connecting' | 'Disconnected' | 'Unable';
+  reason: Reason | null;
+}
+
+/** @returns `nextAt` in ms since the epoch: the next phase boundary, or null while nothing is under way */
+export function statusAt(state: State, now: number, faults: Faults): { status: Status; nextAt: number | null } {
+  const final = (status: Status) => ({ status, nextAt: null });
+  if (faults.has('not-in-api') !== null) return final(unable({ RegistrationMissing: 'DoesNotExistInApi' }));
+  if (state.registration === null) return final(unable({ RegistrationMissing: missingReason(state) }));
+  if (state.connection === null) {
+    const why = faults.has('reason');
+    if (why !== null) return final({ status: 'Disconnected', reason: reasonOf(why) });
+    return final({ status: 'Disconnected', reason: state.change ? { SettingsChanged: state.change } : 'Manual' });
+  }
+  const failure = faults.has('unable');
+  if (failure !== null) return final(unable(reasonOf(failure)));
+  if (faults.has('insufficient-resource') !== null)
+    return final(unable({ InsufficientSystemResource: 'FileDescriptor' }));
+  if (faults.has('no-network') !== null) return final(unable('NoNetwork'));
+  const forced = faults.has('reason');
+  const phases = phasesOf(state);
+  const stuck = faults.has('stuck');
+  if (stuck !== null) {
+    const phase = phases.find(each => nameOf(each) === stuck);
+    return final({ status: 'Connecting', reason: phase ?? (stuck ? reasonOf(stuck) : phases[0]!) });
+  }
+  let end = state.connection.since;
+  for (const [index, reason] of phases.entries()) {
+    const fault = FAILURES[nameOf(reason)];
+    end += state.connection.phases[index] ?? 0;
+    if (now < end) return { status: { status: 'Connecting', reason }, nextAt: end };
+    if (fault && faults.has(fault.fault) !== null) return final(unable(fault.reason));
+  }
+  // Recorded as a name; what the real client does next is not, so this one goes on trying.
+  if (effectiveMode(state) === 'proxy' && state.proxyRefused === state.settings.proxyPort)
+    return final(unable('ProxyAddressBound'));
+  if (forced !== null) return final({ status: 'Connected', reason: reasonOf(forced) });
+  return final({ status: 'Connected', reason: faults.has('network-unstable') !== null ? DEGRADED : 'NetworkHealthy' });
+}
+
+/** When the connection stood, or null when it does not. */
+export function connectedAt(state: State, now: number, faults: Faults): number | null {
+  if (statusAt(state, now, faults).status.status !== 'Connected') return null;
+  return state.connection!.since + state.connection!.phases.reduce((sum, each) => sum + each, 0);
+}
+
+/** Splits the time that connecting takes: looking for an endpoint, establishing, checking. */
+export function phaseDurations(total: number): number[] {
+  const first = Math.round(total * 0.35);
+  const second = Math.round(total * 0.4);
+  return [first, second, Math.max(total - first - second, 0)];
+}
+
+export function effectiveProtocol(state: State, generation: CliGeneration): 'MASQUE' | 'WireGuard' {
+  if (!generation.has('protocolChoice')) return 'WireGuard';
+  const preferred = state.policy?.protocol ?? state.settings.protocol;
+  return preferred ?? (generation.has('masqueDefault') ? 'MASQUE' : 'WireGuard');
+}
+
+export const effectiveMode = (state: State) => state.policy?.mode ?? state.settings.mode ?? 'warp';
+
+// The names are real; the shape of this one's payload is only known from tests of other programs.
+const DEGRADED: Reason = { NetworkDegraded: { loss_percent: 8, rtt_ms: 400 } };
+const FAILURES: Record<string, { fault: 'happy-eyeballs-failed' | 'dns-lookup-failed'; reason: Reason }> = {
+  PerformingHappyEyeballs: { fault: 'happy-eyeballs-failed', reason: 'HappyEyeballsFailed' },
+  PerformingConnectivityChecks: {
+    fault: 'dns-lookup-failed',
+    reason: { ConnectivityCheckFailed: 'DNSLookupFailed' },
+  },
+};
+
+const unable = (reason: Reason): Status => ({ status: 'Unable', reason });
+/** A bare name needs no quotes: shells eat them. */
+function reasonOf(text: string): Reason {
+  if (/^\w+$/.test(text)) return text;
+  const value: unknown = JSON.parse(text);
+  if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value)))
+    return value as Reason;
+  throw new TypeError(`a reason is a name or an object: ${text}`);
+}
+const nameOf = (reason: Reason) => (typeof reason === 'string' ? reason : (Object.keys(reason)[0] ?? ''));
+const missingReason = (state: State) =>
+  state.missing === 'ManualDeletion' ? { Invalidated: 'ManualDeletion' } : 'DaemonStartup';
+
+/** Modes without a tunnel have no endpoint to look for. */
+function phasesOf(state: State): Reason[] {
+  if (['doh', 'dot'].includes(effectiveMode(state))) {
+    return ['CheckingForRouteToDnsEndpoint', 'ApplyingDnsSettings', 'PerformingConnectivityChecks'];
+  }
+  const endpoints = state.connection?.endpoints ?? [];
+  return [
+    { PerformingHappyEyeballs: endpoints },
+    { EstablishingConnection: endpoints[0] ?? null },
+    'PerformingConnectivityChecks',
+  ];
+}
+
+/** Consumer endpoints as observed: MASQUE on 443, WireGuard on 2408. */
+function endpointsFor(state: State, generation: CliGeneration): string[] {
+  if (state.settings.endpoint) return [state.settings.endpoint];
+  const [v4, v6] =
+    effectiveProtocol(state, generation) === 'MASQUE'
+      ? ['162.159.198.2:443', '[2606:4700:103::2]:443']
+      : ['162.159.192.10:2408', '[2606:4700:d0::a29f:c003]:2408'];
+  return state.ipv6 ? [v4, v6] : [v4];
+}
+
+/** Begins (or begins again) to connect. */
+export function beginConnection(state: State, now: number, generation: CliGeneration): void {
+  state.connection = {
+    since: now,
+    phases: phaseDurations(state.connectMs),
+    endpoints: endpointsFor(state, generation),
+  };
+}

@@ -1,0 +1,68 @@
+// The state file: read whole, replaced whole, changed by one process at a time.
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { errno } from '../../system/errno.ts';
+import { replaceFile } from '../../system/files.ts';
+import { acquireLock } from '../../system/lock.ts';
+import { initialState } from './initial-state.ts';
+import { parseState } from './parse-state.ts';
+import type { State } from './state.ts';
+
+const LOCK_WAIT_MS = 15_000;
+
+export class StoreError extends Error {
+  readonly code = 'ELOCKED';
+}
+
+/**
+ * The stored state; the first call makes it. A file that is not a state (an editor's accident, a full disk) is put
+ * aside as `….broken` and begun anew.
+ */
+export function load(file: string): State {
+  return read(file) ?? update(file, state => state);
+}
+
+/**
+ * Changes the state under the lock. `change` may alter its argument; what it returns is passed on.
+ * The file is only replaced when something changed, so listeners hear of changes alone.
+ * @throws StoreError ELOCKED when the lock is held by a living process for 15 s
+ */
+export function update<T>(file: string, change: (state: State) => T): T {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const lock = acquireLock(`${file}.lock`, LOCK_WAIT_MS);
+  if ('heldBy' in lock)
+    throw new StoreError(`The state is locked by ${file}.lock (process ${lock.heldBy}). Wait for it, or end it.`);
+  try {
+    const stored = read(file);
+    if (stored === null) putAside(file);
+    const state = stored ?? initialState(Math.floor(Math.random() * 0xffffffff));
+    const before = stored === null ? '' : serialize(stored);
+    const result = change(state);
+    const after = serialize(state);
+    if (after !== before) replaceFile(file, after, { durable: false });
+    return result;
+  } finally {
+    lock.release();
+  }
+}
+
+const serialize = (state: State) => `${JSON.stringify(state, null, 1)}\n`;
+
+function read(file: string): State | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return null;
+    throw error;
+  }
+  return parseState(text);
+}
+
+function putAside(file: string): void {
+  try {
+    renameSync(file, `${file}.broken`);
+  } catch (error) {
+    if (errno(error) !== 'ENOENT') throw error;
+  }
+}

@@ -1,0 +1,86 @@
+// The shape of the argument table, and the questions that parsing, help and errors ask of it.
+import type { CliGeneration } from '../version.ts';
+
+interface Value {
+  name: string;
+  about?: string;
+}
+
+export interface Argument {
+  /** As in `<MODE>`. */
+  name: string;
+  about?: string;
+  optional?: true;
+  values?: Value[];
+  /** Which grammar a value must match (`values.ts`). */
+  format?: 'ip' | 'range' | 'route' | 'port' | 'endpoint' | 'number';
+}
+
+export interface Option {
+  short?: string;
+  long: string;
+  about: string;
+  /** Name of its value; without one it is a flag. */
+  value?: string;
+  repeats?: true;
+  hidden?: true;
+  since?: string;
+}
+
+export interface Command {
+  name: string;
+  /** The text in force from a version on, oldest first; or one text for all. */
+  about: string | [since: string, text: string][];
+  args?: Argument[];
+  options?: Option[];
+  subcommands?: Command[];
+  /** Runs without a subcommand as well. */
+  optionalSubcommand?: true;
+  /** An argument or a subcommand, not both (`override`). */
+  argsOrSubcommand?: true;
+  since?: string;
+  until?: string;
+  hidden?: true;
+  aliases?: string[];
+  /** Its `--help` says more than its `-h` although its table does not. */
+  longHelp?: true;
+  /** For a flat name: the grouped command line that it stands for. */
+  means?: string[];
+}
+
+export function aboutOf(command: Command, generation: CliGeneration): string {
+  if (typeof command.about === 'string') return command.about;
+  return command.about.findLast(([since]) => generation.within(since))?.[1] ?? '';
+}
+
+/** Subcommands that exist in an generation, in the order of its help page. */
+export function subcommandsOf(command: Command, generation: CliGeneration): Command[] {
+  return (command.subcommands ?? []).filter(each => generation.within(each.since, each.until));
+}
+
+export function find(command: Command, name: string, generation: CliGeneration): Command | undefined {
+  return subcommandsOf(command, generation).find(each => each.name === name || each.aliases?.includes(name));
+}
+
+/** clap adds it to every command that has subcommands. */
+export const HELP_COMMAND: Command = {
+  name: 'help',
+  about: 'Print this message or the help of the given subcommand(s)',
+};
+
+const NO_PAGINATE: Option = { long: 'no-paginate', about: 'Disable automatic pagination', since: '2024.9.346' };
+const HELP: Option = { short: 'h', long: 'help', about: 'Print help' };
+
+/** Options that a command takes itself; the global ones belong to the root alone. */
+export function optionsOf(path: Command[], generation: CliGeneration): Option[] {
+  const own = path.at(-1)?.options ?? [];
+  const all = path.length === 1 ? own : [...own, NO_PAGINATE, HELP];
+  return all.filter(option => generation.within(option.since));
+}
+
+/** clap offers a long page when any argument has more to say than one line. */
+export function hasLongHelp(path: Command[], generation: CliGeneration): boolean {
+  const command = path.at(-1);
+  if (path.length === 1) return generation.has('json');
+  return command?.longHelp ?? (command?.args ?? []).some(arg => arg.values?.some(value => value.about));
+}

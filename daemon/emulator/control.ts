@@ -1,0 +1,89 @@
+// `culvert-emulator --emulate …`: brings the emulator into a state, sets faults, shows what it holds.
+import { rmSync } from 'node:fs';
+import { initialRegistration, initialState, organizationPolicy } from './client/initial-state.ts';
+import type { State } from './client/state.ts';
+import { load, update } from './client/store.ts';
+import { FAULTS, FaultError, parseFaults } from './faults.ts';
+import { write } from './io.ts';
+import { acceptedFile } from './terms.ts';
+
+const HELP = `Control of the emulator. The words take effect in their order, in one change that listeners hear of at once.
+
+Usage: culvert-emulator --emulate <WORD>...
+
+Words:
+  show                 Print the state
+  reset                Begin anew: registered, free account, disconnected, terms accepted
+  clear                Remove all faults
+  fault=<FAULTS>       Replace the faults: NAME[=VALUE][@COMMAND],...
+  organization=<NAME>  Be enrolled in an organisation
+  <KEY>=<VALUE>        Set a part of the state: settings.mode=proxy, registration=null, stats.latency=11
+  help                 Print this
+
+Faults:
+${Object.entries(FAULTS)
+  .map(([name, about]) => `  ${name.padEnd(23)}${about}`)
+  .join('\n')}
+
+Environment:
+  CULVERT_EMULATOR_STATE       the state file (default: $XDG_STATE_HOME/culvert/emulator.json)
+  CULVERT_EMULATOR_VERSION     the release to be: 2026.7.1377, 2023.3.398, 2022.4 …
+  CULVERT_EMULATOR_FAULTS      faults for this process
+  CULVERT_EMULATOR_CONNECT_MS  how long connecting takes (default 1200)
+`;
+
+/** @returns the exit code */
+export function control(words: string[], file: string): number {
+  if (words.length === 0 || words.includes('help')) {
+    write(words.length === 0 ? 2 : 1, HELP);
+    return words.length === 0 ? 64 : 0;
+  }
+  const changes = words.filter(word => word !== 'show');
+  if (changes.length > 0) {
+    update(file, state => {
+      for (const word of changes) apply(word, state);
+    });
+    if (changes.includes('reset')) rmSync(acceptedFile(file), { force: true });
+  }
+  if (words.includes('show')) write(1, `${JSON.stringify(load(file), null, 2)}\n`);
+  return 0;
+}
+
+function apply(word: string, state: State): void {
+  const [, key, value] = word.match(/^([^=]+)=(.*)$/s) ?? [];
+  if (word === 'reset') Object.assign(state, initialState(state.seed));
+  else if (word === 'clear') Object.assign(state, { faults: '', serviceUpAt: null });
+  else if (key === undefined || value === undefined)
+    throw new FaultError(`"${word}" is no word of --emulate. See --emulate help.`);
+  else if (key === 'fault') {
+    parseFaults(value);
+    Object.assign(state, { faults: value, serviceUpAt: null });
+  } else if (key === 'organization') enrol(state, value);
+  else assign(state, key.split('.'), key, parsed(value));
+}
+
+function enrol(state: State, organization: string): void {
+  state.registration = { ...initialRegistration(state.seed), accountType: 'team', license: null, organization };
+  state.policy = organizationPolicy(state.seed);
+}
+
+/** Only what a state has can be set, so that a typing error is not a silent nothing. */
+function assign(target: object, path: string[], whole: string, value: unknown): void {
+  const [name = '', ...rest] = path;
+  const open = whole.startsWith('stats.') || whole.startsWith('sources.');
+  if (!Object.hasOwn(target, name) && !(open && rest.length === 0)) {
+    throw new FaultError(`The state has no "${whole}". See --emulate show.`);
+  }
+  const record = target as Record<string, unknown>;
+  if (rest.length === 0) record[name] = value;
+  else if (typeof record[name] === 'object' && record[name] !== null) assign(record[name], rest, whole, value);
+  else throw new FaultError(`The state has no "${whole}" now, as ${name} is ${JSON.stringify(record[name])}.`);
+}
+
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,96 @@
+// Faults on demand: their names, their notation, and which command each one strikes.
+
+/** Every fault with what it does; the value in brackets is optional. */
+export const FAULTS = {
+  'service-down': 'the service does not run (No such file or directory)',
+  'connection-refused': 'the service refuses the connection',
+  'socket-late': '[=ms, 2000] the service is down for so long, then up',
+  terms: 'the terms are not accepted, until --accept-tos or a yes at the prompt',
+  'not-registered': 'there is no registration',
+  'not-authorized': 'every command but status and settings is refused: another user registered',
+  'policy-lock': 'an organization locks the switch and its settings',
+  hang: 'never answers',
+  'hang-deaf': 'never answers and ignores SIGTERM, SIGINT and SIGHUP',
+  grandchild: '[=s, 30] leaves a process behind that holds stdout and stderr open',
+  cut: '[=bytes, half] output ends in the middle',
+  'unknown-output': 'output in a form that no release prints',
+  huge: '[=bytes, 2 MiB] prints that much before its answer',
+  slow: '[=ms, 1000] answers late',
+  'json-exit-0': 'errors are JSON under -j, even without a service; exit code 0',
+  'json-exit-1': 'errors are JSON under -j, even without a service; exit code 1',
+  'text-errors': 'errors stay text on stderr, even under -j',
+  'listener-exits': '[=ms, 0] a listener ends after so long',
+  'network-unstable': 'connected, but the network is unstable',
+  'no-network': 'no network',
+  'happy-eyeballs-failed': 'no endpoint answers',
+  'dns-lookup-failed': 'the connectivity check fails at its DNS lookup',
+  'insufficient-resource': 'the service runs out of file descriptors',
+  'not-in-api': 'the registration was deleted on the server',
+  'proxy-silent': 'in proxy mode nothing listens',
+  'proxy-deaf': 'in proxy mode the port is open, and nothing answers',
+  stuck: '[=PHASE] connecting never gets beyond this phase: EstablishingConnection',
+  unable: '=REASON a wanted connection is Unable for this reason: CaptivePortalTimedOut',
+  reason: '=REASON what is connected or disconnected is so for this reason: NetworkHealthy, {"NetworkDegraded":…}',
+} as const;
+type FaultName = keyof typeof FAULTS;
+
+interface Fault {
+  name: FaultName;
+  value: string | null;
+  /** Words of the commands it strikes; null: all that it can. */
+  scope: string | null;
+}
+
+/** A fault, a word of `--emulate` or a variable that is not understood. */
+export class FaultError extends Error {
+  readonly code = 'EUSAGE';
+}
+
+/** Commands that a fault without a scope leaves alone. */
+const SPARED: Partial<Record<FaultName, RegExp>> = {
+  'not-authorized': /^(status|settings( list)?)$/,
+  'policy-lock':
+    /^(connect|status|stats.*|certs|vnet|settings( list| support-url| mode-switch-allowed)?|override.*|debug .*|target list|mdm get-configs|registration (show|new|token|organization|devices)|tunnel (dump|stats|ip list|host list)|dns (stats|default-fallbacks|fallback list)|trusted ssid list)$/,
+};
+
+export interface Faults {
+  /** The value of a fault that strikes this command ('' without one), or null. `command` is its grouped words. */
+  strikes(name: FaultName, command: string): string | null;
+  /** The value of a fault of the service as a whole. */
+  has(name: FaultName): string | null;
+}
+
+/**
+ * `name[=value][@command words]`, comma-separated: `slow=200@connect,network-unstable`.
+ * A value in braces or quotes may contain commas.
+ * @throws FaultError for an unknown name
+ */
+export function parseFaults(...texts: string[]): Faults {
+  const list = texts.flatMap(text => split(text).map(parseOne));
+  return {
+    strikes(name, command) {
+      const fault = list.find(each => each.name === name && covers(each, command));
+      return fault ? (fault.value ?? '') : null;
+    },
+    has(name) {
+      const fault = list.find(each => each.name === name);
+      return fault ? (fault.value ?? '') : null;
+    },
+  };
+}
+
+const split = (text: string) =>
+  (text.match(/(?:\{[^}]*\}+|"[^"]*"|[^,])+/g) ?? []).map(part => part.trim()).filter(Boolean);
+
+function parseOne(text: string): Fault {
+  const [, name = '', value = null, scope = null] = text.match(/^([a-z0-9-]+)(?:=(.*?))?(?:@([a-z -]+))?$/s) ?? [];
+  if (!Object.hasOwn(FAULTS, name)) {
+    throw new FaultError(`There is no fault "${text}". The faults are: ${Object.keys(FAULTS).join(', ')}.`);
+  }
+  return { name: name as FaultName, value, scope };
+}
+
+function covers(fault: Fault, command: string): boolean {
+  if (fault.scope !== null) return command === fault.scope || command.startsWith(`${fault.scope} `);
+  return !SPARED[fault.name]?.test(command);
+}

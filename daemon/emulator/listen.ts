@@ -1,0 +1,83 @@
+// Implements `-l`: stays, and prints every change of the status at once, without polling.
+import { watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { type Status, statusAt } from './client/connection.ts';
+import type { State } from './client/state.ts';
+import { load } from './client/store.ts';
+import type { Faults } from './faults.ts';
+import { write } from './io.ts';
+import { view } from './perform.ts';
+import { statusJson, statusText } from './render/status.ts';
+import { garbled } from './respond.ts';
+import { serviceProblem } from './service.ts';
+import type { CliGeneration } from './version.ts';
+
+interface Options {
+  file: string;
+  /** One object a line instead of the text of `status`. */
+  json: boolean;
+  generationFor(state: State): CliGeneration;
+  faultsFor(state: State): Faults;
+}
+
+/** @returns null: it goes on until the service does not */
+export function listen({ file, json, generationFor, faultsFor }: Options): null {
+  let told: string | null = null;
+  let settings: string | null = null;
+  /** When the connection that was reported last was requested, and when its current phase ends. */
+  let since: number | null = null;
+  let due: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(dirname(file), (_, name) => {
+    if (name === basename(file)) tell();
+  });
+  watcher.on('error', hangUp);
+  tell();
+  return null;
+
+  /** Once more what is now; only what differs from the last time is written. */
+  function tell(): void {
+    const stored = load(file);
+    const faults = faultsFor(stored);
+    if (serviceProblem(stored, 'status', faults, file)) hangUp();
+    const now = Date.now();
+    const [state, generation] = [view(stored, faults), generationFor(stored)];
+    const lines: string[] = [];
+    if (json) {
+      const current = JSON.stringify([state.settings, state.policy]);
+      if (settings !== null && current !== settings) lines.push('{"update":"SettingsUpdated"}\n');
+      settings = current;
+    }
+    for (const status of statusesUntil(now, state, faults)) {
+      const line = json ? `${JSON.stringify(statusJson(status, generation))}\n` : statusText(status, generation);
+      if (line !== told) lines.push(line);
+      told = line;
+    }
+    clearTimeout(timer);
+    if (due !== null) timer = setTimeout(tell, Math.max(due - now, 1));
+    if (lines.length > 0) write(1, garbled(lines.join(''), 'status', json, faults));
+    if (faults.strikes('cut', 'status') !== null) hangUp();
+    const exits = faults.has('listener-exits');
+    if (exits !== null) setTimeout(hangUp, Number(exits || 0));
+  }
+
+  /** What is now, after the phases that have passed since the last time: a busy machine wakes this process late. */
+  function statusesUntil(now: number, state: State, faults: Faults): Status[] {
+    const began = state.connection?.since ?? null;
+    let at = told === null ? now : began !== null && began !== since ? began : (due ?? now);
+    since = began;
+    const statuses: Status[] = [];
+    for (;;) {
+      const { status, nextAt } = statusAt(state, Math.min(at, now), faults);
+      statuses.push(status);
+      due = nextAt;
+      if (nextAt === null || nextAt > now) return statuses;
+      at = nextAt;
+    }
+  }
+
+  function hangUp(): never {
+    write(2, 'IPC client reached EOF, daemon connection lost\n');
+    process.exit(1);
+  }
+}

@@ -1,0 +1,124 @@
+// registration …: the account, the browser enrolment of an organisation, licences and tokens.
+import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
+import { initialRegistration, initialSettings, organizationPolicy } from '../client/initial-state.ts';
+import { change } from './connection.ts';
+
+/** What `set-license` brought in 2023: 24.6 PB. */
+const QUOTA = 24_598_562_000_000_000;
+
+export const show: Operation = ({ state, generation }) => {
+  const it = state.registration;
+  if (it === null) return missingRegistration(generation);
+  const plus = it.accountType === 'limited' && !generation.has('groupedNames');
+  const lines = [
+    ['Account type', it.accountType[0]!.toUpperCase() + it.accountType.slice(1)],
+    generation.has('groupedNames') && ['ID', it.id],
+    ['Device ID', it.deviceId],
+    ['Public key', it.publicKey],
+    ['Account ID', it.accountId],
+    it.license !== null && ['License', it.license],
+    plus && ['Role', 'Child'],
+    plus && ['Quota', QUOTA],
+    plus && ['Premium Data', QUOTA],
+    it.organization !== null && ['Organization', it.organization],
+  ].filter(line => line !== false);
+  return say(lines.map(([key, value]) => `${key}: ${value}\n`).join(''), {
+    id: it.id,
+    device_id: it.deviceId,
+    public_key: it.publicKey,
+    managed: it.organization !== null,
+    account: {
+      type: it.accountType,
+      id: it.accountId,
+      ...(it.license !== null && { license: it.license }),
+      ...(it.organization !== null && { organization: it.organization }),
+    },
+    alternate_networks: [],
+  });
+};
+
+export const create: Operation = (context, [organization]) => {
+  const { state, generation, now } = context;
+  if (state.registration !== null && !generation.has('registerReplaces')) {
+    return refuse('OldRegistration', 'Old registration is still around. Try running: "warp-cli registration delete"');
+  }
+  if (organization === undefined) {
+    forget(context);
+    state.registration = initialRegistration((state.seed ^ now) >>> 0);
+    return success;
+  }
+  state.enrolling = organization;
+  return say(
+    `A browser window should open at the following URL:\n\nhttps://${organization}.cloudflareaccess.com/warp\n\n` +
+      'If the browser fails to open, please visit the URL above directly in your browser.\n\n',
+  );
+};
+
+/** The link that the browser hands back: `com.cloudflare.warp://TEAM.cloudflareaccess.com/auth?token=JWT`. */
+export const token: Operation = (context, [url = '']) => {
+  const { state, generation, now } = context;
+  const [, team, jwt] =
+    url.match(/^com\.cloudflare\.warp:\/\/([^./]+)\.cloudflareaccess\.com\/auth\?token=(.*)$/) ?? [];
+  const wellFormed = /^[\w-]{4,}\.[\w-]{4,}\.[\w-]{4,}$/.test(jwt ?? '');
+  if (!team || !wellFormed || state.enrolling !== team) {
+    // Not "Error: …": the status of the API call stands in the word.
+    if (generation.has('groupedNames')) return { ...refuse('Unauthorized', 'Unauthorized'), prefix: 'Error(401)' };
+    return refuse('InvalidToken', 'Invalid JWT provided.');
+  }
+  forget(context);
+  state.registration = {
+    ...initialRegistration((state.seed ^ now) >>> 0),
+    accountType: 'team',
+    license: null,
+    organization: team,
+  };
+  state.policy = organizationPolicy(state.seed);
+  return success;
+};
+
+export const remove: Operation = context => {
+  const { state, generation } = context;
+  if (state.registration === null) return missingRegistration(generation);
+  if (state.policy && !state.policy.allowLeave) return notAuthorized;
+  forget(context);
+  state.missing = 'ManualDeletion';
+  return success;
+};
+
+function forget({ state }: Context): void {
+  Object.assign(state, { registration: null, connection: null, policy: null, enrolling: null, change: null });
+  state.settings.alwaysOn = false;
+}
+
+/** Without an organization there is no name to print. */
+export const organization: Operation = ({ state, generation }) => {
+  if (state.registration === null) return missingRegistration(generation);
+  return say(state.registration.organization ? `${state.registration.organization}\n` : '');
+};
+
+/** Keys of the JSON form are those that parsers read; of the text form nothing was recorded. */
+export const devices: Operation = ({ state, generation }) => {
+  if (state.registration === null) return missingRegistration(generation);
+  const own = { device_id: state.registration.deviceId, name: 'culvert-demo', model: 'PC', active: true };
+  const all = [own, ...state.otherDevices];
+  const text = all.map(
+    each => `ID: ${each.device_id}\n  Name: ${each.name}\n  Model: ${each.model}\n  Active: ${each.active}\n`,
+  );
+  return say(text.join(''), all);
+};
+
+export const license: Operation = ({ state, generation }, [key = '']) => {
+  if (state.registration === null) return missingRegistration(generation);
+  if (state.registration.accountType === 'team') return notAuthorized;
+  if (!/^[A-Za-z0-9]{8}-[A-Za-z0-9]{8}-[A-Za-z0-9]{8}$/.test(key)) {
+    return refuse('InvalidLicense', 'Invalid license key.');
+  }
+  state.registration.license = key;
+  state.registration.accountType = generation.has('groupedNames') ? 'unlimited' : 'limited';
+  return success;
+};
+
+export const resetSettings: Operation = context =>
+  change(context, settings => {
+    Object.assign(settings, initialSettings(), { alwaysOn: settings.alwaysOn });
+  });

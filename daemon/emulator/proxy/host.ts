@@ -1,0 +1,150 @@
+// The process behind proxy mode: listens while the connection stands, and ends with connection, state file and owner.
+import { spawn } from 'node:child_process';
+import { existsSync, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { startTime } from '../../system/process.ts';
+import { effectiveMode, statusAt } from '../client/connection.ts';
+import type { State } from '../client/state.ts';
+import { load, update } from '../client/store.ts';
+import type { Faults } from '../faults.ts';
+import { view } from '../perform.ts';
+import { serviceProblem } from '../service.ts';
+import type { CliGeneration } from '../version.ts';
+import { createProxy } from './proxy.ts';
+
+export interface Setting {
+  file: string;
+  generationFor(state: State): CliGeneration;
+  faultsFor(state: State): Faults;
+}
+
+/** How often it looks whether its owner lives: the kernel tells parents of their children's end, not the reverse. */
+const LOOK_MS = 500;
+
+/**
+ * Starts the hosting process where the state wants a proxy and none runs. It belongs to whoever started this command
+ * (the daemon, or a shell) and ends with it.
+ */
+export function ensureProxyHost({ file, faultsFor }: Setting): void {
+  const state = load(file);
+  if (wish(state, faultsFor(state), file) === null) return;
+  const owner = identity(process.ppid);
+  if (lives(state.proxyHost?.process) && lives(state.proxyHost?.owner)) return;
+  const hosted = update(file, fresh => {
+    if (!lives(fresh.proxyHost?.process)) return false;
+    if (fresh.proxyHost && !lives(fresh.proxyHost.owner)) fresh.proxyHost.owner = owner;
+    return true;
+  });
+  if (hosted) return;
+  const args = [...process.execArgv, process.argv[1]!, '--host-proxy', owner];
+  spawn(process.execPath, args, { detached: true, stdio: 'ignore', cwd: '/' }).unref();
+}
+
+/** Runs as the hosting process until it is no longer needed. */
+export function hostProxy(setting: Setting, owner: string): void {
+  const { file, generationFor, faultsFor } = setting;
+  const me = identity(process.pid);
+  let open: { form: string; close(): void } | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let opening = false;
+
+  const claimed =
+    existsSync(file) &&
+    update(file, state => {
+      if (lives(state.proxyHost?.process)) return false;
+      state.proxyHost = { process: me, owner };
+      return true;
+    });
+  if (!claimed) process.exit(0);
+
+  const watcher = watch(dirname(file), (_, name) => {
+    if (name === basename(file)) look();
+  });
+  watcher.on('error', end);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
+  setInterval(look, LOOK_MS);
+  look();
+
+  function look(): void {
+    clearTimeout(timer);
+    if (!existsSync(file)) process.exit(0);
+    const state = load(file);
+    if (state.proxyHost?.process !== me) process.exit(0);
+    const port = lives(state.proxyHost.owner) ? wish(state, faultsFor(state), file) : null;
+    if (port === null) end();
+    else if (typeof port === 'object') {
+      shut();
+      timer = setTimeout(look, Math.max(port.at - Date.now(), 1));
+    } else {
+      const deaf = faultsFor(state).has('proxy-deaf') !== null;
+      const form = JSON.stringify([port, deaf, state.proxyFrom]);
+      if (open?.form === form || opening) return;
+      shut();
+      listen(port, form, createProxy({ generation: generationFor(state), from: state.proxyFrom, deaf }));
+    }
+  }
+
+  function listen(port: number, form: string, { server, closeAllSockets }: ReturnType<typeof createProxy>): void {
+    opening = true;
+    server.once('error', () => {
+      opening = false;
+      refused(port); // and once more at the next look
+    });
+    server.listen(port, '127.0.0.1', () => {
+      opening = false;
+      open = {
+        form,
+        close() {
+          server.close();
+          closeAllSockets();
+        },
+      };
+      refused(null);
+      look();
+    });
+  }
+
+  function refused(port: number | null): void {
+    if (!existsSync(file)) return;
+    update(file, state => {
+      state.proxyRefused = port;
+    });
+  }
+
+  function shut(): void {
+    open?.close();
+    open = null;
+  }
+
+  function end(): void {
+    shut();
+    if (existsSync(file)) {
+      // Under the lock: who wants a proxy from now on finds that none is hosted.
+      update(file, state => {
+        if (state.proxyHost?.process === me) Object.assign(state, { proxyHost: null, proxyRefused: null });
+      });
+    }
+    process.exit(0);
+  }
+}
+
+/** The port to listen on, when to look again, or null: nothing is wanted. */
+function wish(stored: State, faults: Faults, file: string): number | { at: number } | null {
+  const state: State = { ...view(stored, faults), proxyRefused: null };
+  if (effectiveMode(state) !== 'proxy' || faults.has('proxy-silent') !== null) return null;
+  if (serviceProblem(stored, 'status', faults, file)) return null;
+  const { status, nextAt } = statusAt(state, Date.now(), faults);
+  if (status.status === 'Connecting' && nextAt !== null) return { at: nextAt };
+  return status.status === 'Connected' ? state.settings.proxyPort : null;
+}
+
+/** A process by its pid and start time, which no later one shares. */
+function identity(pid: number): string {
+  return `${pid} ${startTime(pid)}`;
+}
+
+function lives(process: string | undefined): boolean {
+  if (!process) return false;
+  const [pid, started] = process.split(' ');
+  return startTime(Number(pid)) === started;
+}

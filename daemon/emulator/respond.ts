@@ -1,0 +1,53 @@
+// An answer on its way out: text or JSON, the right stream, the exit code, and the faults that garble it.
+import type { Answer } from './answer.ts';
+import type { Globals } from './command-line/parse.ts';
+import type { Faults } from './faults.ts';
+import { write } from './io.ts';
+
+/** sysexits(3) EX_UNAVAILABLE */
+const UNAVAILABLE = 69;
+
+/** @returns the exit code */
+export function respond(answer: Answer, command: string, { json }: Globals, faults: Faults): number {
+  switch (answer.kind) {
+    case 'success':
+      print(json ? pretty({ status: 'Success' }) : 'Success\n', command, json, faults);
+      return 0;
+    case 'said':
+      print(json && answer.json !== null ? pretty(answer.json) : answer.text, command, json, faults);
+      return 0;
+    case 'not-emulated':
+      write(2, `culvert-emulator: "${command}" is not emulated.\n`);
+      return UNAVAILABLE;
+    case 'refused': {
+      const { code, message, prefix = 'Error', daemon } = answer;
+      const asked = faults.has('json-exit-0') !== null || faults.has('json-exit-1') !== null;
+      // Without a service, 2026 answered in plain text even under -j; other captures have JSON.
+      if (json && faults.has('text-errors') === null && (!daemon || asked)) {
+        print(pretty({ code, error: message }), command, json, faults);
+        return faults.has('json-exit-1') !== null ? 1 : 0;
+      }
+      write(2, daemon ? `${message}\n\nMaybe the daemon is not running?\n` : `${prefix}: ${message}\n`);
+      return 1;
+    }
+  }
+}
+
+function print(text: string, command: string, json: boolean, faults: Faults): void {
+  write(1, garbled(text, command, json, faults));
+}
+
+/** stdout as the faults `huge`, `unknown-output` and `cut` leave it. */
+export function garbled(text: string, command: string, json: boolean, faults: Faults): string {
+  let out = text;
+  if (faults.strikes('unknown-output', command) !== null) out = json ? UNKNOWN_JSON : UNKNOWN_TEXT;
+  const huge = faults.strikes('huge', command);
+  if (huge !== null) out = `${'0123456789abcde\n'.repeat(Math.ceil(Number(huge || 2 ** 21) / 16))}${out}`;
+  const cut = faults.strikes('cut', command);
+  return cut === null ? out : out.slice(0, cut === '' ? Math.floor(out.length / 2) : Number(cut));
+}
+
+const UNKNOWN_TEXT = 'Tunnel condition: nominal\nPhase of the moon: waxing\n';
+const UNKNOWN_JSON = '{"condition":"nominal","moon":{"phase":"waxing"}}\n';
+
+const pretty = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;

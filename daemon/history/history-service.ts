@@ -1,0 +1,135 @@
+// Writes what is observed to the files of the history, and answers questions about them.
+import { parseDuration } from '../api/duration.ts';
+import type { History, HistoryQuery } from '../api/history.ts';
+import { Problem } from '../problem.ts';
+import { reason } from '../system/errno.ts';
+import { createDayFiles } from './day-files.ts';
+import { createObserver, type Observer, type Seen } from './observe.ts';
+import { formatChange, formatCounters, formatSample } from './records.ts';
+import { bucketOf, QUARTER } from './summarize.ts';
+
+/** A clock that is wrong after the machine has started is mostly corrected by then: no file is deleted before. */
+const SETTLED_MS = 600_000;
+const DAY_MS = 86_400_000;
+/** The history is kept this long. */
+const KEPT_MS = 90 * DAY_MS;
+
+interface Options {
+  directory: string;
+  say(line: string): void;
+  /** ms since the epoch. */
+  now?: () => number;
+  /** ms of a clock that is never set. */
+  steady?: () => number;
+}
+
+export type HistoryService = ReturnType<typeof createHistoryService>;
+
+export function createHistoryService({ directory, say, now = Date.now, steady = () => performance.now() }: Options) {
+  const files = createDayFiles(directory);
+  const startedAt = steady();
+  let observer: Observer | null = null;
+  let maintained = '';
+  /** The quarter of an hour in which was summed up last, in seconds. */
+  let summed: number | null = null;
+  let failing = false;
+
+  /** What can't be written is lost: the next try is a minute later, and the tunnel matters more. */
+  function attempt(work: () => void): void {
+    try {
+      work();
+      failing = false;
+    } catch (error) {
+      if (!failing) say(`The history is not recorded: ${reason(error)}`);
+      failing = true;
+    }
+  }
+
+  /** The lines of what was seen, by day. */
+  function linesOf(seen: readonly Seen[], by: Observer): Map<string, string> {
+    const lines = new Map<string, string>();
+    for (const each of seen) {
+      const before = by.present();
+      const add = (at: number, line: string) => {
+        const day = dayOf(at);
+        const repeated = before && { ...before, at: Date.parse(day), kind: 'day' as const };
+        const start = repeated && !files.has(day) ? formatChange(repeated) : '';
+        lines.set(day, `${lines.get(day) ?? start}${line}`);
+      };
+      const { changes, sample } = by.observe(each);
+      if (sample) add(sample.at * 1000, formatSample(sample));
+      for (const change of changes) add(change.at, formatChange(change));
+    }
+    const [counters, last] = [by.counters(), [...lines.keys()].at(-1)];
+    if (counters && last) lines.set(last, `${lines.get(last)}${formatCounters(counters)}`);
+    return lines;
+  }
+
+  /** Once in a quarter of an hour, and again while more is left. @param at of the newest record, in ms since the epoch */
+  function sumUp(at: number): void {
+    const quarter = bucketOf(Math.floor(at / 1000), QUARTER.bucket);
+    if (quarter === summed) return;
+    if (!files.sumUp(dayOf(at))) summed = quarter;
+  }
+
+  function maintain(): void {
+    const today = dayOf(now());
+    if (maintained === today || steady() - startedAt < SETTLED_MS) return;
+    maintained = today;
+    files.maintain(today);
+  }
+
+  return {
+    /** Writes what was seen since the last call, in order. */
+    record(seen: readonly Seen[]): void {
+      attempt(() => {
+        observer ??= createObserver(files.left(dayOf(now())));
+        for (const [day, text] of linesOf(seen, observer)) files.append(day, text);
+        sumUp(seen.at(-1)?.at ?? now());
+        maintain();
+      });
+    },
+    /** Notes that nothing changed since the last record. */
+    touch(): void {
+      attempt(() => files.touch(now()));
+    },
+    /** The end of the recording, until more is seen. */
+    end(): void {
+      const present = observer?.present();
+      observer = null;
+      if (present) attempt(() => files.append(dayOf(now()), formatChange({ ...present, at: now(), kind: 'stop' })));
+    },
+    /** @throws Problem invalid-query */
+    async read(query: HistoryQuery, enabled: boolean): Promise<History> {
+      const { readPage } = await import('./read-page.ts');
+      // what happened this very moment counts
+      const until = Math.min(now(), momentOf(query.until, now(), now())) + 1;
+      const since = Math.max(now() - KEPT_MS, momentOf(query.since, now(), now() - DAY_MS));
+      if (since >= until)
+        throw new Problem('invalid-query', 'The time asked for ends before it begins.', {
+          hint: 'The history goes back 90 days at most: since=2d.',
+        });
+      return { ok: true, enabled, ...readPage({ files, query, since, until, now: enabled ? now() : null }) };
+    },
+    /** @throws Problem state-not-writable */
+    clear(): void {
+      try {
+        files.clear();
+      } catch (error) {
+        throw new Problem('state-not-writable', reason(error), {}, error);
+      }
+      // the state that goes on is recorded again, as at a start
+      observer = null;
+      summed = null;
+    },
+  };
+}
+
+/** A duration back from now, or a time. */
+function momentOf(text: string | undefined, now: number, fallback: number): number {
+  if (text === undefined) return fallback;
+  const seconds = parseDuration(text);
+  return seconds === null ? Date.parse(text) : now - seconds * 1000;
+}
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);

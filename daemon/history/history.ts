@@ -1,0 +1,119 @@
+// Follows the state for the history: keeps what is published until it is written, and loads the rest for that.
+import type { FeatureContext, HistoryControl } from '../controls.ts';
+import type { HistoryService } from './history-service.ts';
+import type { Seen } from './observe.ts';
+
+export interface Pace {
+  /** What is published is written this long after the write before, with what came meanwhile: a kill loses no more. */
+  writeMs: number;
+  /** A tunnel that nobody looks at is read once in this time, while it is connected. */
+  readMs: number;
+}
+const PACE: Pace = { writeMs: 50_000, readMs: 300_000 };
+/** So much is written at once, whenever the last write was. */
+const MANY = 1_000;
+
+export function createHistory(
+  { state, settings, tunnel, paths, say }: Pick<FeatureContext, 'state' | 'settings' | 'tunnel' | 'paths' | 'say'>,
+  { writeMs, readMs }: Pace = PACE,
+): HistoryControl {
+  let loading: Promise<HistoryService> | undefined;
+  let seen: Seen[] = [];
+  let wroteAt = performance.now();
+  let writing: NodeJS.Timeout | undefined;
+  let reading: NodeJS.Timeout | undefined;
+  let readAt: string | null = null;
+  let unsubscribe = () => {};
+  let recording = false;
+
+  const open = async () =>
+    (await import('./history-service.ts')).createHistoryService({ directory: paths.history, say });
+  const load = () => (loading ??= open());
+
+  function observe(): void {
+    const { status, settings: ofTunnel, tunnel: figures } = state.snapshot();
+    if (status.state === 'unknown' && status.raw === null && !status.blocked) return; // nothing is known yet
+    seen.push({ at: Date.now(), status, mode: ofTunnel.Mode, tunnel: figures });
+    if (status.state === 'connected') reading ??= setTimeout(readFigures, readMs).unref();
+    const waitMs = wroteAt + writeMs - performance.now();
+    if (seen.length >= MANY || (waitMs <= 0 && !writing)) void write();
+    else writing ??= setTimeout(() => void write(), Math.max(0, waitMs)).unref();
+  }
+
+  async function write(): Promise<void> {
+    clearTimeout(writing);
+    writing = undefined;
+    wroteAt = performance.now();
+    const [now, batch] = [Date.now(), seen];
+    seen = [];
+    try {
+      if (batch.length) (await load()).record(batch);
+    } catch (error) {
+      // a package may have replaced the program's files
+      say(
+        `The history is not recorded since ${new Date(now).toISOString()}: ${(error as Error).message}. Restart Culvert.`,
+      );
+      follow(false);
+    }
+  }
+
+  /** Reads the figures where no client had them read meanwhile. */
+  async function readFigures(): Promise<void> {
+    reading = undefined;
+    const { status, tunnel: figures } = state.snapshot();
+    if (!recording || status.state !== 'connected') return;
+    reading = setTimeout(readFigures, readMs).unref();
+    if (figures.at === readAt) await tunnel.readFigures();
+    readAt = state.snapshot().tunnel.at;
+    // a mode without figures leaves no other trace of a state that lasts
+    if (readAt === null) (await load()).touch();
+  }
+
+  function follow(wanted: boolean): void {
+    if (wanted === recording) return;
+    recording = wanted;
+    if (!wanted) {
+      unsubscribe();
+      clearTimeout(reading);
+      reading = undefined;
+      return;
+    }
+    unsubscribe = state.subscribe(({ event }) => {
+      if (event === 'status' || event === 'settings' || event === 'tunnel') observe();
+    });
+    observe();
+  }
+
+  async function pause(): Promise<void> {
+    follow(false);
+    await write();
+    (await loading)?.end();
+  }
+
+  let unwatch = () => {};
+  return {
+    start() {
+      follow(settings.config.history.enabled);
+      unwatch = state.subscribe(({ event }) => {
+        if (event !== 'config' || settings.config.history.enabled === recording) return;
+        if (recording) void pause();
+        else follow(true);
+      });
+    },
+    async stop() {
+      unwatch();
+      await pause();
+    },
+    async read(query) {
+      await write();
+      return (await load()).read(query, recording);
+    },
+    async clear() {
+      await write();
+      (await load()).clear();
+      if (recording) observe();
+      state.publish('history', { clearedAt: new Date().toISOString() });
+      return { ok: true };
+    },
+  };
+}

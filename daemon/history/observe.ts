@@ -1,0 +1,106 @@
+// Turns what is published of the tunnel into records: changes of the state, and samples whose bytes never run back. Pure.
+import type { Status, Tunnel } from '../api/schema.ts';
+import { type Change, type Counters, coloOr, modeOr, nameOr, type Sample } from './records.ts';
+
+/** What was published, and when. */
+export interface Seen {
+  /** ms since the epoch. */
+  at: number;
+  status: Status;
+  mode: string | undefined;
+  tunnel: Tunnel;
+}
+
+export interface Observer {
+  /** What is new since the last call. */
+  observe(seen: Seen): { changes: Change[]; sample: Sample | null };
+  /** The last change, to be repeated where another file begins. */
+  present(): Change | null;
+  counters(): Counters | null;
+}
+
+/** What an earlier run left. */
+export interface Left {
+  counters: Counters | null;
+  /** When it wrote last, in ms since the epoch. */
+  lastAt: number | null;
+}
+
+export function createObserver({ counters: left, lastAt }: Left): Observer {
+  let present: Change | null = null;
+  let counters = left;
+  let lastRead: string | null = null;
+
+  return {
+    observe(seen) {
+      const first = present === null;
+      const next = { ...changeOf(seen, first ? 'start' : 'state'), ...(first && lastAt !== null ? { lastAt } : {}) };
+      const changes = present && isSame(present, next) ? [] : [next];
+      present = changes[0] ?? present;
+      const { tunnel, status } = seen;
+      if (status.state !== 'connected' || tunnel.at === null || tunnel.at === lastRead)
+        return { changes, sample: null };
+      const continues = lastRead === null && left !== null;
+      lastRead = tunnel.at;
+      const read = readingOf(tunnel, counters);
+      if (continues && read?.counters && !isNew(left, read.counters)) changes.push(changeOf(seen, 'same'));
+      counters = read?.counters ?? counters;
+      return { changes, sample: read?.sample ?? null };
+    },
+    present: () => present,
+    counters: () => counters,
+  };
+}
+
+function changeOf({ at, status, mode, tunnel }: Seen, kind: Change['kind']): Change {
+  const { state, reason, blocked, network } = status;
+  return {
+    ...{ at, kind, state, blocked, network },
+    reason: nameOr(reason?.code),
+    mode: modeOr(mode),
+    // the figures of a tunnel that is down may be cleared a moment later
+    colo: state === 'connected' ? coloOr(tunnel.colo) : null,
+  };
+}
+
+/** The phases of connecting are no changes of their own. */
+function isSame(before: Change, { state, reason, blocked, network, mode, colo }: Change): boolean {
+  const isPhase = state === 'connecting' || state === 'disconnecting';
+  return (
+    before.state === state &&
+    before.blocked === blocked &&
+    before.mode === mode &&
+    before.colo === colo &&
+    (isPhase || (before.reason === reason && before.network === network))
+  );
+}
+
+/** The figures of one read. Null where the tunnel CLI reported none that are kept. */
+function readingOf(tunnel: Tunnel, last: Counters | null): { sample: Sample | null; counters: Counters | null } | null {
+  const at = Math.floor(Date.parse(tunnel.at ?? '') / 1000);
+  const { bytesReceived, bytesSent, latencyMs, loss } = tunnel;
+  if (!Number.isSafeInteger(at) || at < 0) return null;
+  const latency = latencyMs === null ? null : Math.round(latencyMs * 1000);
+  const known = bytesReceived !== null && bytesSent !== null;
+  const counters = known ? { at, received: Math.round(bytesReceived), sent: Math.round(bytesSent) } : null;
+  const passed = counters && last ? passedSince(last, counters) : { span: 0, received: 0, sent: 0 };
+  if (latency === null && loss === null && !known) return { sample: null, counters };
+  const sample = {
+    ...{ at, count: latency === null && loss === null ? 0 : 1, latency, least: latency, greatest: latency },
+    ...{ loss: loss === null ? null : Math.round(loss * 1e6), ...passed },
+  };
+  return { sample, counters };
+}
+
+/**
+ * The bytes between two reads. Counters that fell belong to a new connection, whose bytes all came since. Counters that
+ * rose may belong to one as well; then those of the one before are missing, but nothing is counted twice. A clock that
+ * was set back gives no length of time.
+ */
+export function passedSince(last: Counters, now: Counters): Pick<Sample, 'span' | 'received' | 'sent'> {
+  const span = Math.max(0, now.at - last.at);
+  if (isNew(last, now)) return { span, received: now.received, sent: now.sent };
+  return { span, received: now.received - last.received, sent: now.sent - last.sent };
+}
+
+const isNew = (last: Counters, now: Counters) => now.received < last.received || now.sent < last.sent;

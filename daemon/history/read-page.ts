@@ -1,0 +1,71 @@
+// Answers a query of the history: walks through the files of its time, and collects a page and the totals.
+import type { History, HistoryQuery } from '../api/history.ts';
+import type { DayFiles, OnLine } from './day-files.ts';
+import { createPage, SECONDS, suitedTo } from './page.ts';
+import { createChangeParser } from './parse-change.ts';
+import { parseSample, type Sample } from './records.ts';
+import { QUARTER } from './summarize.ts';
+import { createTimeline } from './timeline.ts';
+
+const BRACE = 0x7b;
+
+interface Question {
+  files: Pick<DayFiles, 'days' | 'read' | 'readSums'>;
+  query: HistoryQuery;
+  /** ms since the epoch. */
+  since: number;
+  until: number;
+  /** The last known state lasts until then; null where it is not recorded any more. */
+  now: number | null;
+}
+
+export function readPage({ files, query, since, until, now }: Question): Omit<History, 'ok' | 'enabled'> {
+  const resolution = query.resolution ?? suitedTo(until - since);
+  const bucket = SECONDS[resolution];
+  const cursor = query.cursor === undefined ? null : Number(query.cursor);
+  const from = cursor ?? since;
+  // the first sample may be of a time that began before
+  const page = createPage({ from: cursor ?? since - (since % (bucket * 1000)), until, bucket });
+  const line = {} as Sample;
+  const parseChange = createChangeParser();
+  // milliseconds of each line would be garbage until the loop is compiled
+  const fromSeconds = from / 1000;
+  const timeline = createTimeline({ since, until }, change => page.change(change));
+  const onLine: OnLine = (bytes, start, end) => {
+    if (bytes[start] === BRACE) {
+      const change = parseChange(bytes.toString('utf8', start, end));
+      if (change) timeline.change(change);
+      return;
+    }
+    const sample = parseSample(bytes, start, end, line);
+    if (!sample || sample.at < fromSeconds) return;
+    timeline.sample(sample);
+    page.sample(sample);
+  };
+  const first = dayOf(from);
+  for (const day of daysFrom(files.days(), first, dayOf(until))) {
+    // of the day before, only the last state counts
+    const wanted: OnLine =
+      day < first ? (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end) : onLine;
+    if (day < first || bucket % QUARTER.bucket === 0)
+      files.readSums(day, { from: fromSeconds, until: until / 1000 }, wanted);
+    else files.read(day, onLine);
+  }
+  const { total, days } = timeline.end(now);
+  return {
+    ...{ since: new Date(since).toISOString(), until: new Date(until).toISOString(), resolution },
+    ...page.end(),
+    totals: cursor === null ? { ...total, days } : null,
+  };
+}
+
+/** The days to read: those of the time, and before them the last one, which tells the state at its beginning. */
+function daysFrom(days: string[], first: string, last: string): string[] {
+  const begin = Math.max(
+    0,
+    days.findLastIndex(day => day < first),
+  );
+  return days.slice(begin).filter(day => day <= last);
+}
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);

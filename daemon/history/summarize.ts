@@ -1,0 +1,63 @@
+// Sums the lines of a day up to a coarser resolution, and keeps a file within its size. Pure.
+import { addTo, copyAt, formatSample, parseSample, type Sample } from './records.ts';
+
+const DAY_MS = 86_400_000;
+/** Of everything that is kept, in bytes. */
+export const MAX_BYTES = 10_000_000;
+
+export interface Tier {
+  /** In the first line of a file that was summed up; null for a file as it was written. */
+  name: string | null;
+  /** Seconds that become one sample. */
+  bucket: number;
+  /** Greatest size of a file, in bytes: 2 × 1.5 MB, 6 × 250 kB and 83 × 60 kB are less than `MAX_BYTES`. */
+  bytes: number;
+}
+
+export const FULL: Tier = { name: null, bucket: 1, bytes: 1_500_000 };
+export const MINUTE: Tier = { name: 'minute', bucket: 60, bytes: 250_000 };
+export const QUARTER: Tier = { name: 'quarter', bucket: 900, bytes: 60_000 };
+
+/** How a day is kept on another day, both as `2026-11-21`; null where it is not kept any more. */
+export function tierOf(day: string, today: string): Tier | null {
+  const age = Math.round((Date.parse(today) - Date.parse(day)) / DAY_MS);
+  return age <= 1 ? FULL : age <= 7 ? MINUTE : age <= 90 ? QUARTER : null;
+}
+
+/** The tier in the first line of a file. */
+export function tierIn(text: string): Tier {
+  const name = /^# (\w+)\n/.exec(text)?.[1] ?? null;
+  return [MINUTE, QUARTER].find(tier => tier.name === name) ?? FULL;
+}
+
+/** The start of the time that a moment belongs to. */
+export const bucketOf = (at: number, bucket: number): number => at - (at % bucket);
+
+/**
+ * The text of a file for a tier, in order of time. Changes stay as they are; where there are too many for the tier's
+ * size, the oldest go. Lines that are not understood are dropped.
+ */
+export function summarize(text: string, tier: Tier): string {
+  const samples = new Map<number, Sample>();
+  const changes: { at: number; line: string }[] = [];
+  for (const line of text.split('\n')) {
+    const change = /^\{"at":(\d{1,15}),.*\}$/.exec(line);
+    if (change) changes.push({ at: Number(change[1]), line: `${line}\n` });
+    const bytes = Buffer.from(change ? '' : line);
+    const sample = parseSample(bytes, 0, bytes.length);
+    if (!sample) continue;
+    const at = bucketOf(sample.at, tier.bucket);
+    const before = samples.get(at);
+    if (before) addTo(before, sample);
+    else samples.set(at, copyAt(at, sample));
+  }
+  const header = `# ${tier.name}\n`;
+  const figures = [...samples.values()].map(sample => ({ at: sample.at * 1000, line: formatSample(sample) }));
+  let room = tier.bytes - header.length - figures.reduce((sum, { line }) => sum + line.length, 0);
+  const kept = changes.reverse().filter(({ line }) => {
+    room -= Buffer.byteLength(line);
+    return room >= 0;
+  });
+  const lines = [...kept.reverse(), ...figures].sort((a, b) => a.at - b.at);
+  return header + lines.map(({ line }) => line).join('');
+}

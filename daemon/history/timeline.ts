@@ -1,0 +1,157 @@
+// Walks through records in order, and finds the changes to show, the time connected, and what ended a connection. Pure.
+import type { HistoryDay, HistoryTotal } from '../api/history.ts';
+import { addDrops, totalOf } from '../api/totals.ts';
+import type { Change, Sample } from './records.ts';
+
+/** Longer than a restart of the daemon or an update takes, in ms. */
+const RESTART_MS = 600_000;
+/** These ends of a connection were asked for. */
+const ASKED_FOR: readonly string[] = ['Manual', 'SettingsChanged'];
+/** What a client that connects is doing, which says nothing about what ended the connection before. */
+const PHASE = /^(Performing|Establishing|Checking|Ensuring|Applying|Configuring|Validating|Initializ|NetworkHealthy)/;
+const UNKNOWN = 'unknown';
+
+/** @param range what counts, in ms since the epoch; the state before it must be walked through as well */
+export function createTimeline(range: { since: number; until: number }, onChange: (change: Change) => void) {
+  const days = new Map<string, HistoryDay>();
+  let present: Change | null = null;
+  /** Not shown yet, because the next one may complete it. */
+  let waiting: Change | null = null;
+  /** The connection that is up: since when it has not been counted. */
+  let upSince: number | null = null;
+  /** A connection ended, and nothing said why so far. */
+  let endedAt: number | null = null;
+  /** The time in which nothing was recorded, while the tunnel was up before and after. */
+  let gap: { from: number; to: number } | null = null;
+
+  /** In seconds, as samples have them. */
+  const [since, until] = [range.since / 1000, range.until / 1000];
+  /** The day that was looked up last, in ms: most records are of the same, and names of days cost more than all else. */
+  let last: { from: number; to: number; day: HistoryDay } | null = null;
+
+  function dayOf(at: number): HistoryDay {
+    if (last === null || at < last.from || at >= last.to) last = { from: at, to: dayAfter(at), day: entryOf(days, at) };
+    return last.day;
+  }
+
+  function count(from: number, to: number): void {
+    const end = Math.min(to, range.until);
+    for (let at = Math.max(from, range.since); at < end; ) {
+      const day = dayOf(at);
+      const next = Math.min(end, last!.to);
+      day.connectedSeconds += (next - at) / 1000;
+      at = next;
+    }
+  }
+
+  function drop(cause: string): void {
+    const at = endedAt;
+    endedAt = null;
+    if (at === null || ASKED_FOR.includes(cause) || at < range.since || at >= range.until) return;
+    addDrops(dayOf(at).drops, cause, 1);
+  }
+
+  function follow(change: Change): void {
+    const { at, kind, state, lastAt } = change;
+    const cause = change.blocked ?? change.reason;
+    if (kind === 'same') {
+      if (gap) count(gap.from, gap.to);
+      gap = null;
+      return;
+    }
+    if (kind === 'start') {
+      // nobody wrote down how the run before ended
+      if (upSince !== null) close(Math.min(at, Math.max(upSince, lastAt ?? 0)));
+      if (gap && at - gap.from <= RESTART_MS) gap = { ...gap, to: at };
+      else gap = null;
+    }
+    if (state === 'connected' && kind !== 'stop') {
+      if (endedAt !== null) drop(cause !== null && !PHASE.test(cause) ? cause : UNKNOWN);
+      upSince ??= at;
+      return;
+    }
+    if (upSince !== null) {
+      close(at);
+      if (kind === 'state') endedAt = at;
+    }
+    if (kind !== 'stop') gap = null;
+    if (kind !== 'state') endedAt = null;
+    if (endedAt !== null && cause !== null && !PHASE.test(cause)) drop(cause);
+  }
+
+  function close(at: number): void {
+    count(upSince ?? at, at);
+    gap = { from: at, to: at };
+    upSince = null;
+  }
+
+  function showWaiting(): void {
+    if (waiting && waiting.kind !== 'day') onChange(waiting);
+    waiting = null;
+  }
+
+  return {
+    change(change: Change): void {
+      // a clock that was set back repeats a time, and one that ran ahead is not believed
+      if (change.at >= range.until) return;
+      follow(change);
+      if (change.kind === 'same' || (change.kind === 'day' && present)) return;
+      if (waiting && completes(waiting, change)) waiting = { ...change, at: waiting.at, kind: waiting.kind };
+      else {
+        showWaiting();
+        waiting = change;
+      }
+      present = change;
+    },
+    sample({ at, received, sent }: Sample): void {
+      if (at < since || at >= until) return;
+      const day = dayOf(at * 1000);
+      day.received += received;
+      day.sent += sent;
+    },
+    /** @param now the state lasts until then, in ms; null where nothing is recorded any more */
+    end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
+      if (upSince !== null && now !== null) count(upSince, now);
+      drop(UNKNOWN);
+      showWaiting();
+      const list = [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1)).map(rounded);
+      return { total: totalOf(list), days: list };
+    },
+  };
+}
+
+/** What was not known of a state at first: the mode and the data center are read after it was reported. */
+function completes(before: Change, after: Change): boolean {
+  return (
+    after.kind === 'state' &&
+    before.kind !== 'stop' &&
+    before.state === after.state &&
+    before.reason === after.reason &&
+    before.blocked === after.blocked &&
+    (before.network === null || before.network === after.network) &&
+    (before.mode === null || before.mode === after.mode) &&
+    (before.colo === null || before.colo === after.colo)
+  );
+}
+
+const rounded = (day: HistoryDay): HistoryDay => ({ ...day, connectedSeconds: Math.round(day.connectedSeconds) });
+
+function entryOf(days: Map<string, HistoryDay>, at: number): HistoryDay {
+  const day = dayName(at);
+  const entry = days.get(day) ?? { day, connectedSeconds: 0, received: 0, sent: 0, drops: {} };
+  days.set(day, entry);
+  return entry;
+}
+
+/** The day of this time zone. */
+function dayName(at: number): string {
+  const date = new Date(at);
+  const [year, ...rest] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return [String(year).padStart(4, '0'), ...rest.map(n => String(n).padStart(2, '0'))].join('-');
+}
+
+/** The next midnight of this time zone. */
+function dayAfter(at: number): number {
+  const date = new Date(at);
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime();
+}

@@ -1,0 +1,203 @@
+// Streams events to clients; each event is framed once and the same bytes are written to every client.
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { PARTS } from '../api/apply-event.ts';
+import type { EventName } from '../api/contract.ts';
+import type { ConfigResponse } from '../api/schema.ts';
+import { Problem } from '../problem.ts';
+import { NO_COMMANDS, type Published, type State } from '../state/store.ts';
+import { message } from '../view/message.ts';
+
+const RING = 1_000;
+const HEARTBEAT_MS = 15_000;
+
+/** What a client asked for. */
+interface Wanted {
+  /** Events by name; null for all. */
+  only: ReadonlySet<string> | null;
+  /** Snapshots and log entries of reads come without what the tunnel CLI printed, which is most of their bytes. */
+  brief: boolean;
+}
+
+export interface EventStreams {
+  /**
+   * Turns a request into a stream of all events, or of these. Resolves when it has begun.
+   * @throws Problem busy when as many as allowed are open.
+   */
+  open(request: IncomingMessage, response: ServerResponse, wanted: Wanted): Promise<void>;
+  /** What a brief stream of all events would start with now, as text. */
+  openingText(): string;
+  /** Streams open now. */
+  count(): number;
+  /** Whether this connection carries a stream. */
+  has(socket: Socket): boolean;
+  /** Says goodbye and ends every stream. */
+  close(reason: string): void;
+}
+
+/**
+ * Streams of everything that `state` publishes.
+ * A chunk is written to the socket itself, already framed: a tenth of the work and half the memory of a response
+ * stream each (10,000 clients: 11.5 KB against 18–33 KB).
+ */
+export function createEventStreams(
+  state: State,
+  limits: { streams: number; streamBacklogBytes: number },
+  { config, onOpen }: { config(): ConfigResponse; onOpen(): void },
+): EventStreams {
+  const clients = new Map<Socket, Client>();
+  const ring: (Framed & { revision: number; event: EventName })[] = [];
+  let heartbeat: NodeJS.Timeout | undefined;
+
+  state.subscribe(published => {
+    const framed = frameBoth(published);
+    ring.push({ revision: published.revision, event: published.event, ...framed });
+    if (ring.length > RING) ring.shift();
+    for (const [socket, client] of clients)
+      if (client.wants(published.event)) send(socket, client.brief ? framed.brief : framed.chunk, client);
+  });
+  const start = state.snapshot().revision;
+
+  function beat() {
+    for (const [socket, client] of clients) send(socket, HEARTBEAT, client);
+  }
+  function send(socket: Socket, chunk: Chunk, client: Client) {
+    if (socket.writableLength > limits.streamBacklogBytes) {
+      remove(socket);
+      socket.destroy(); // it does not read; what it missed is in the ring when it comes back
+      return;
+    }
+    write(socket, chunk, client);
+  }
+  function remove(socket: Socket) {
+    clients.delete(socket);
+    if (clients.size === 0) {
+      clearInterval(heartbeat);
+      heartbeat = undefined;
+    }
+  }
+  /** What a client gets first: what it missed, or the present state (after a gap where its place is not known). */
+  function opening(lastEventId: string | undefined, client: Client): Chunk[] {
+    const { revision } = state.snapshot();
+    if (lastEventId === undefined) return present(client);
+    const last = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN;
+    // the last revision that was published before the ring begins
+    const reach = ring.length === RING ? ring[0]!.revision - 1 : start;
+    if (last >= reach && last <= revision)
+      return ring.filter(e => e.revision > last && client.wants(e.event)).map(e => (client.brief ? e.brief : e.chunk));
+    return [frame({ revision, event: 'gap', data: { revision } }), ...present(client)];
+  }
+  /** The whole snapshot, or for a restricted stream its named parts, each as its own event; then the configuration. */
+  function present({ wants, restricted, brief }: Omit<Client, 'chunked'>): Chunk[] {
+    const snapshot = state.snapshot();
+    const { revision } = snapshot;
+    const whole = !restricted || wants('snapshot');
+    const chunks = whole
+      ? [frame({ revision, event: 'snapshot', data: brief ? { ...snapshot, commands: NO_COMMANDS } : snapshot })]
+      : PARTS.filter(wants).map(part => frame({ revision, event: part, data: snapshot[part] }));
+    if (wants('config')) chunks.push(frame({ revision, event: 'config', data: config() }));
+    return chunks;
+  }
+
+  return {
+    async open(request, response, { only, brief }) {
+      const { socket } = request;
+      // the stream's bytes bypass Node's queue, so the responses to earlier requests of the connection go first
+      if (!response.socket) await once(response, 'socket');
+      if (clients.size >= limits.streams)
+        throw new Problem('busy', message('%d event streams are open, and no more are allowed.', limits.streams), {
+          hint: 'Close a client, or try again later.',
+        });
+      const client: Client = {
+        chunked: request.httpVersionMinor > 0,
+        brief,
+        restricted: only !== null,
+        wants: event => only === null || only.has(event),
+      };
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        ...(client.chunked ? { 'transfer-encoding': 'chunked' } : { connection: 'close' }),
+      });
+      response.flushHeaders();
+      socket.setNoDelay(true);
+      socket.setTimeout(0);
+      clients.set(socket, client);
+      socket.once('close', () => remove(socket));
+      socket.on('error', () => {}); // 'close' follows
+      // a half-closed stream client is almost always gone; drop it now, not at the next failed write
+      if (socket.readableEnded) return void socket.destroy();
+      socket.once('end', () => socket.destroy());
+      heartbeat ??= setInterval(beat, HEARTBEAT_MS);
+      send(socket, RETRY, client);
+      for (const chunk of opening(request.headers['last-event-id'] as string | undefined, client))
+        write(socket, chunk, client);
+      onOpen();
+    },
+    openingText: () =>
+      present({ brief: true, restricted: false, wants: () => true })
+        .map(({ payload }) => payload.toString())
+        .join(''),
+    count: () => clients.size,
+    has: socket => clients.has(socket),
+    close(reason) {
+      const bye = frame({ revision: state.snapshot().revision, event: 'bye', data: { reason } });
+      for (const [socket, client] of clients) {
+        send(socket, bye, client);
+        socket.end(client.chunked ? '0\r\n\r\n' : '');
+      }
+      clearInterval(heartbeat);
+      clients.clear();
+    },
+  };
+}
+
+interface Client {
+  /** Speaks HTTP/1.1. */
+  chunked: boolean;
+  /** See `Wanted`. */
+  brief: boolean;
+  /** Asked for some events only. */
+  restricted: boolean;
+  wants(event: EventName): boolean;
+}
+
+interface Chunk {
+  /** As a chunk of HTTP/1.1 chunked encoding. */
+  framed: Buffer;
+  /** The bare text, for HTTP/1.0. */
+  payload: Buffer;
+}
+
+/** An event as each kind of stream gets it. */
+interface Framed {
+  chunk: Chunk;
+  brief: Chunk;
+}
+
+function frameBoth(published: Published): Framed {
+  const { event, data } = published;
+  const chunk = frame(published);
+  const read =
+    event === 'log' && typeof data === 'object' && data !== null && 'source' in data && data.source === 'read';
+  return { chunk, brief: read ? frame({ ...published, data: { ...data, stdout: '', stderr: '' } }) : chunk };
+}
+
+function write(socket: Socket, { framed, payload }: Chunk, { chunked }: Client) {
+  socket.write(chunked ? framed : payload);
+}
+
+function chunk(text: string): Chunk {
+  const size = Buffer.byteLength(text);
+  const head = `${size.toString(16)}\r\n`;
+  const framed = Buffer.from(`${head}${text}\r\n`);
+  return { framed, payload: framed.subarray(head.length, head.length + size) };
+}
+
+function frame({ revision, event, data }: Published): Chunk {
+  return chunk(`id: ${revision}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+const RETRY = chunk('retry: 2000\n\n');
+const HEARTBEAT = chunk(': still here\n\n');

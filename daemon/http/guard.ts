@@ -1,0 +1,176 @@
+// Decides, from method, target, headers and connection, whether a request is admitted. Pure; the order of the checks is
+// part of the contract.
+import { bodyLimit } from '../api/limits.ts';
+import { Problem } from '../problem.ts';
+import { printable } from '../system/printable.ts';
+import type { Rights } from './pairing.ts';
+
+export interface RequestInfo {
+  method: string;
+  /** Request target as sent: `/api/logs?since=0`. */
+  target: string;
+  /** Names and values alternate, as they arrived. */
+  rawHeaders: readonly string[];
+  /** The connection that it came over. */
+  via: Via;
+}
+export type Via =
+  | { kind: 'unix' }
+  /** Loopback; `address` is our own end, `peerIsUser` what the kernel says about the other (null: not known). */
+  | { kind: 'loopback'; port: number; address: string; peerIsUser: boolean | null }
+  /**
+   * Another machine, or a reverse proxy that runs as another user; possible only with webui.allowRemote. `address` is our
+   * own end.
+   */
+  | { kind: 'remote'; port: number; address: string; from: string; access: RemoteAccess; encrypted: boolean };
+
+/** What admits requests from other machines. */
+export interface RemoteAccess {
+  token: TokenCheck;
+  /** Rights of the paired device that sends this `Cookie` header; null for none. */
+  rightsOf(cookie: string | undefined): Rights | null;
+  /** webui.address: where a reverse proxy or a name leads to this daemon. */
+  address: string | null;
+}
+
+/** Whether a bearer token is the right one, in constant time. */
+type TokenCheck = (given: string) => boolean;
+
+export const LIMITS = {
+  targetBytes: 2048,
+  headerBytes: 8192,
+  headers: 64,
+  headersTimeoutMs: 5_000,
+  requestTimeoutMs: 15_000,
+  /** Over TCP. */
+  connections: 256,
+  unixConnections: 256,
+  /** TCP connections that other users can hold while their refusal is being sent. */
+  strangers: 16,
+  streams: 64,
+  streamBacklogBytes: 65_536,
+} as const;
+export type Limits = { [K in keyof typeof LIMITS]: number };
+
+/** Checks a request before its body is read; null admits it. */
+export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): Problem | null {
+  if (via.kind === 'loopback' && via.peerIsUser === null)
+    return new Problem(
+      'busy',
+      'The owner of this connection could not be read from the kernel; too many files may be open.',
+    );
+  if (via.kind === 'loopback' && !via.peerIsUser)
+    return new Problem('peer-not-allowed', 'This daemon answers only the user who started it.');
+
+  const headers: Record<string, string | undefined> = {};
+  let bytes = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const [name, value] = [rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!];
+    bytes += name.length + value.length + 4;
+    // a repeated Host or Origin could be read in two ways; joined, it matches nothing
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  }
+
+  if (via.kind === 'loopback' && FORWARDED.some(name => headers[name] !== undefined))
+    return new Problem('peer-not-allowed', 'A proxy sends this request on behalf of somebody else.', {
+      hint: 'Let the reverse proxy run as a user of its own, with webui.allowRemote and webui.address set.',
+    });
+
+  const host = headers.host ?? '';
+  if (!hostAllowed(host, via))
+    return new Problem(
+      'host-not-allowed',
+      `The address "${printable(host).slice(0, 80)}" is not an address of this daemon.`,
+      {
+        hint: via.kind === 'unix' ? 'Use http://localhost/ over the socket.' : `Use http://127.0.0.1:${via.port}/.`,
+      },
+    );
+  const { origin } = headers;
+  if (origin !== undefined && !originAllowed(origin, via))
+    return new Problem('origin-not-allowed', 'A web page of another origin may not use this API.');
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && !(site === 'none' && (method === 'GET' || method === 'HEAD')))
+    return new Problem('fetch-site-not-allowed', 'A web page of another site may not use this API.');
+  const refusal = via.kind === 'remote' && checkRemote(method, target, remoteRights(headers, via.access));
+  if (refusal) return refusal;
+  if (method === 'POST') {
+    const type = headers['content-type'];
+    if (type === undefined || !/^application\/json(\s*;\s*charset="?utf-8"?)?\s*$/i.test(type))
+      return new Problem('unsupported-media-type', 'A request body has to be application/json in UTF-8.');
+    if (headers['content-encoding'] !== undefined)
+      return new Problem('unsupported-media-type', 'A request body has to come without content encoding.');
+    if (Number(headers['content-length'] ?? 0) > bodyLimit(target)) return tooLarge(target);
+  }
+  if (target.length > LIMITS.targetBytes)
+    return new Problem('uri-too-long', `The address is longer than ${LIMITS.targetBytes} bytes.`);
+  if (rawHeaders.length / 2 > LIMITS.headers || bytes > LIMITS.headerBytes)
+    return new Problem(
+      'headers-too-large',
+      `At most ${LIMITS.headers} headers of ${LIMITS.headerBytes} bytes are read.`,
+    );
+  if (!target.startsWith('/') || /[^\x21-\x7e]/.test(target))
+    return new Problem('malformed-request', 'The request target has to be a path.');
+  return null;
+}
+
+/** Rights of a request from another machine: all with the bearer token, a paired device's with its cookie, else null. */
+export function remoteRights(
+  { authorization, cookie }: { authorization?: string | undefined; cookie?: string | undefined },
+  { token, rightsOf }: RemoteAccess,
+): Rights | null {
+  return token(/^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? '') ? 'manage' : rightsOf(cookie);
+}
+
+/** Who may use this machine from elsewhere is decided on this machine. */
+const LOCAL_ONLY = ['/api/pair/code', '/api/devices', '/api/devices/revoke'];
+
+function checkRemote(method: string, target: string, rights: Rights | null): Problem | null {
+  const path = target.replace(/\?.*/s, '');
+  const reading = method === 'GET' || method === 'HEAD';
+  // what it takes to pair: the page's files, and the code
+  const pairing = (reading && !path.startsWith('/api')) || (method === 'POST' && path === '/api/pair');
+  if (rights === null && !pairing)
+    return new Problem('token-required', 'Requests from another address need a paired device or the bearer token.', {
+      hint:
+        'On the machine of the daemon, run "culvert web --pair" and enter its code in the page; or run "culvert token" ' +
+        'and send the token as "Authorization: Bearer …".',
+    });
+  if (LOCAL_ONLY.includes(path))
+    return new Problem('local-only', 'Devices are paired and revoked on the machine of the daemon alone.');
+  if (rights === 'read' && !reading)
+    return new Problem('device-read-only', 'This device was paired to read only.', {
+      hint: 'Pair it again with: culvert web --pair --manage',
+    });
+  return null;
+}
+
+/** The problem for a body over the limit of its target. */
+export function tooLarge(target: string): Problem {
+  return new Problem('payload-too-large', `A request body may have at most ${bodyLimit(target)} bytes here.`);
+}
+
+/** What reverse proxies add: one that runs as this user must not give its clients this user's rights. */
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
+
+const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+
+function hostAllowed(host: string, via: Via): boolean {
+  if (via.kind === 'unix') return NAMES.includes(host);
+  if (via.kind === 'loopback' && NAMES.some(name => host === `${name}:${via.port}`)) return true;
+  // a name that its owner chose can't be rebound by others
+  if (via.kind === 'remote' && via.access.address && host === new URL(via.access.address).host) return true;
+  // an IP address can't be rebound by DNS
+  return host === `${bracketed(via.address)}:${via.port}`;
+}
+
+function originAllowed(origin: string, via: Via): boolean {
+  if (via.kind === 'unix') return false; // no browser speaks over a Unix socket
+  if (via.kind === 'remote' && origin === via.access.address) return true;
+  const scheme = via.kind === 'remote' && via.encrypted ? 'https' : 'http';
+  const names = [...(via.kind === 'loopback' ? NAMES : []), bracketed(via.address)];
+  return names.some(name => origin === `${scheme}://${name}:${via.port}`);
+}
+
+function bracketed(address: string): string {
+  return address.includes(':') ? `[${address}]` : address;
+}

@@ -1,0 +1,174 @@
+// One short function per route: what it asks of which part, and nothing else. A route without one does not compile.
+
+import type { BodyOf, Endpoints, QueryOf, RequestLine, ResponseOf } from '../api/contract.ts';
+import type { Settings } from '../config/layers.ts';
+import type { Features } from '../controls.ts';
+import { Problem } from '../problem.ts';
+import type { CommandLog } from '../state/command-log.ts';
+import type { State } from '../state/store.ts';
+import { API_VERSION, COMMIT, VERSION } from '../system/build-info.ts';
+import { installFormat } from '../system/install-paths.ts';
+import type { Tunnel } from '../warp/tunnel.ts';
+import type { Pairing, Rights } from './pairing.ts';
+
+/** What the handlers work with. */
+export interface Daemon {
+  env: NodeJS.ProcessEnv;
+  state: State;
+  tunnel: Tunnel;
+  settings: Settings;
+  log: CommandLog;
+  features: Features;
+  startedAt: string;
+  /** Directory of the built browser page. */
+  webui: string;
+  /** Devices on other machines; null while no other machine is let in. */
+  pairing: Pairing | null;
+  /** TCP port, or null while there is none. */
+  port(): number | null;
+}
+
+/** Who asks. */
+export interface Client {
+  /** Its IP address. */
+  address: string;
+  /** From another machine. */
+  remote: boolean;
+  rights: Rights;
+  /** Sends a `Set-Cookie` header with the response. */
+  setCookie(value: string): void;
+}
+
+interface Input<L extends RequestLine> {
+  body: BodyOf<L>;
+  query: QueryOf<L>;
+  client: Client;
+}
+type Streamed = { [L in RequestLine]: Endpoints[L] extends { kind: 'stream' } ? L : never }[RequestLine];
+export type Handlers = {
+  [L in Exclude<RequestLine, Streamed>]: (daemon: Daemon, input: Input<L>) => ResponseOf<L> | Promise<ResponseOf<L>>;
+};
+
+const LOG_PAGE = 500;
+
+export const handlers: Handlers = {
+  'GET /api/session': (_daemon, { client: { remote, rights } }) => ({ ok: true, remote, rights }),
+  'POST /api/pair/code': ({ pairing }, { body }) => ({
+    ok: true,
+    ...orOff(pairing).createCode(body.manage ?? false),
+  }),
+  'POST /api/pair': async ({ pairing }, { body, client }) => {
+    const { device, cookie } = await orOff(pairing).pair(body.code, body.name, client.address);
+    client.setCookie(cookie);
+    return { ok: true, device };
+  },
+  'GET /api/devices': ({ pairing }) => ({ ok: true, devices: orOff(pairing).list() }),
+  'POST /api/devices/revoke': ({ pairing }, { body }) => {
+    orOff(pairing).revoke(body.id);
+    return { ok: true, devices: orOff(pairing).list() };
+  },
+  'GET /api/health': ({ state, startedAt, port, pairing }) => ({
+    ok: true,
+    app: 'culvert',
+    version: VERSION,
+    apiVersion: API_VERSION,
+    pid: process.pid,
+    port: port(),
+    startedAt,
+    remoteAccess: pairing !== null,
+    tunnelCli: state.snapshot().tunnelCli,
+  }),
+  'GET /api/version': ({ state }) => ({
+    ok: true,
+    version: VERSION,
+    commit: COMMIT,
+    node: process.versions.node,
+    apiVersion: API_VERSION,
+    installFormat: installFormat(),
+    tunnelCli: { version: state.snapshot().tunnelCli.version },
+  }),
+  'GET /api/snapshot': async ({ state, tunnel }, { query }) => {
+    await tunnel.refresh(query?.fresh === '1' ? 'all' : 'stale');
+    const stale = tunnel.stale();
+    return stale.length ? { ...state.snapshot(), stale } : state.snapshot();
+  },
+  'GET /api/account': ({ tunnel }) => tunnel.account(),
+  'POST /api/action': async ({ state, features }, { body }) => {
+    const result = await features.changes.perform(body);
+    return { ok: true, action: body.action, result, revision: state.snapshot().revision };
+  },
+  'GET /api/config': ({ settings }) => settings.response(),
+  'POST /api/config/session': ({ settings }, { body }) => {
+    settings.setSession(body);
+    return settings.response();
+  },
+  'POST /api/config/user': async ({ settings }, { body }) => {
+    await settings.setUser(body);
+    return settings.response();
+  },
+  'GET /api/logs': ({ log }, { query }) => {
+    const since = Number(query?.since ?? 0);
+    const entries = log.since(since, Math.min(Number(query?.limit ?? LOG_PAGE), LOG_PAGE));
+    const { oldestId, lastId, capacity } = log;
+    // ids begin at 1 again when the daemon restarts: a `since` of an earlier run must not stay ahead for ever
+    const next = entries.at(-1)?.id ?? Math.min(since, lastId);
+    const lost = oldestId === null ? 0 : Math.max(0, oldestId - 1 - since);
+    return { ok: true, entries, next, oldest: oldestId, lost, capacity };
+  },
+  'GET /api/why': async ({ env, state, tunnel }, { query }) => {
+    await tunnel.refresh('stale');
+    const { explain } = await import('../routes/explain.ts');
+    return explain(query.target, state.snapshot(), env);
+  },
+  'GET /api/routes': async ({ features }) => (await features.routes()).read(),
+  'POST /api/routes/preview': async ({ features }, { body }) => (await features.routes()).preview(body),
+  'POST /api/routes': async ({ features }, { body }) => (await features.routes()).apply(body),
+  'POST /api/routes/undo': async ({ features }, { body }) => (await features.routes()).undo(body),
+  'GET /api/routes/history': async ({ features }, { query }) =>
+    (await features.routes()).history(query?.id === undefined ? undefined : Number(query.id)),
+  'GET /api/routes/presets': async ({ features }) => (await features.routes()).presets(),
+  'GET /api/settings/export': async ({ features }) => (await features.settingsFile()).export(),
+  'POST /api/settings/diff': async ({ features }, { body }) => (await features.settingsFile()).diff(body.toml),
+  'POST /api/settings/apply': async ({ features }, { body }) => (await features.settingsFile()).apply(body),
+  'POST /api/settings/undo': async ({ features }, { body }) => (await features.settingsFile()).undo(body.confirmWithin),
+  'GET /api/accounts': async ({ features }) => (await features.toolAccounts()).read(),
+  'POST /api/accounts': async ({ features }, { body }) => (await features.toolAccounts()).change(body),
+  'GET /api/history': async ({ features }, { query }) => (await features.history()).read(query),
+  'POST /api/history/clear': async ({ features }) => (await features.history()).clear(),
+  'GET /api/metrics': ({ features }) => features.metrics.text(),
+  'POST /api/changes/confirm': ({ features }, { body }) => features.changes.confirm(body),
+  'POST /api/changes/revert': ({ features }, { body }) => features.changes.revert(body),
+  'POST /api/changes/extend': ({ features }, { body }) => features.changes.extend(body),
+  'GET /api/openapi.json': async () => (await import('../api/openapi.ts')).openapi(VERSION),
+  'GET /api/killswitch': async ({ features }) => ({ ok: true, ...(await (await features.killSwitch()).read()) }),
+  'POST /api/killswitch': async ({ features }, { body }) => ({
+    ok: true,
+    ...(await (await features.killSwitch()).set(body)),
+  }),
+  'POST /api/killswitch/pause': async ({ features }, { body }) => ({
+    ok: true,
+    ...(await (await features.killSwitch()).pause(body.seconds)),
+  }),
+  'GET /api/apps': async ({ features }) => ({ ok: true, apps: await (await features.apps()).list() }),
+  'POST /api/apps/proxy-launcher': async ({ features }, { body }) => (await features.apps()).launch(body),
+  'POST /api/apps/shortcut': async ({ features }, { body }) => (await features.apps()).setShortcut(body),
+  'GET /api/update/check': async ({ features }, { query }) => (await features.updates()).check(query?.fresh === '1'),
+  'POST /api/update/apply': async ({ features }) => (await features.updates()).apply(),
+  'GET /api/doctor': async ({ features }, { query }) =>
+    (await features.doctor()).run({
+      online: query?.online === '1',
+      ...(query?.only ? { only: query.only.split(',') } : {}),
+    }),
+  'POST /api/doctor/fix': async ({ features }, { body }) => (await features.doctor()).fix(body),
+  'POST /api/doctor/undo': async ({ features }) => (await features.doctor()).undo(),
+  'GET /api/doctor/bundle': async ({ features, log }) => (await features.doctor()).bundle(log.since(0, LOG_PAGE)),
+  'POST /api/update/rollback': async ({ features }) => (await features.updates()).rollback(),
+};
+
+/** @throws Problem remote-access-off */
+function orOff(pairing: Pairing | null): Pairing {
+  if (pairing) return pairing;
+  throw new Problem('remote-access-off', 'No other machine may use this daemon, so there is nothing to pair.', {
+    hint: 'Put {"webui": {"enabled": true, "allowRemote": true}} into the configuration file, then restart the daemon.',
+  });
+}

@@ -1,0 +1,48 @@
+// Writes refusals: for parsed requests, and for connections that never sent one.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Problem } from '../problem.ts';
+import { LIMITS } from './guard.ts';
+
+/** Bytes of a refused body that are read and dropped, so that the client gets to read the answer. */
+const DRAINED_BYTES = 1 << 20;
+
+export const INTERNAL_ERROR = new Problem('internal-error', 'Something went wrong inside the daemon.', {
+  hint: 'If Culvert was upgraded or removed since it started, restart it: culvert stop, then culvert',
+});
+export const MALFORMED = new Problem('malformed-request', 'The daemon does not understand this request.');
+
+/** Refuses a request before its body is read. */
+export function refuse(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
+  const body = JSON.stringify(problem);
+  response.writeHead(problem.status, { ...problem.headers(), 'content-length': Buffer.byteLength(body) });
+  response.end(request.method === 'HEAD' ? undefined : body);
+  let drained = 0;
+  request.on('data', (chunk: Buffer) => {
+    drained += chunk.length;
+    if (drained > DRAINED_BYTES) request.destroy();
+  });
+}
+
+/** Answers a connection without a parsed request, and closes it. */
+export function refuseRaw(socket: Socket, problem: Problem): void {
+  const body = JSON.stringify(problem);
+  const headers = { ...problem.headers(), 'content-length': Buffer.byteLength(body), connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join('')}\r\n${body}`);
+  socket.destroySoon();
+}
+
+export type ClientError = Error & { code?: string; rawPacket?: Buffer };
+
+/** The problem for what Node's HTTP parser or its time limits refused. */
+export function clientProblem({ code, rawPacket }: ClientError): Problem {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request-timeout', 'The request did not arrive completely in time.');
+  if (code !== 'HPE_HEADER_OVERFLOW') return MALFORMED;
+  const lineEnd = rawPacket?.indexOf('\r\n') ?? -1;
+  const firstLine = rawPacket?.subarray(0, lineEnd < 0 ? undefined : lineEnd);
+  return firstLine && firstLine.length > LIMITS.targetBytes
+    ? new Problem('uri-too-long', `The address is longer than ${LIMITS.targetBytes} bytes.`)
+    : new Problem('headers-too-large', `At most ${LIMITS.headers} headers of ${LIMITS.headerBytes} bytes are read.`);
+}

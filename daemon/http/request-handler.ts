@@ -1,0 +1,89 @@
+// Handles one parsed request: guard, cached responses, event streams, and Koa for the rest, loaded on first use.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Problem } from '../problem.ts';
+import { acceptedLanguages } from '../view/language.ts';
+import { chosenLanguage } from '../view/translator.ts';
+import type { Assets } from './assets.ts';
+import { cachedResponses } from './cached-responses.ts';
+import type { EventStreams } from './event-streams.ts';
+import { checkRequest, type RequestInfo, type Via } from './guard.ts';
+import type { Daemon } from './handlers.ts';
+import type { Reader } from './page.ts';
+import { INTERNAL_ERROR, refuse } from './refusals.ts';
+import type { RoutedHandler } from './server.ts';
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse, via: Via) => void;
+
+export function createRequestHandler(daemon: Daemon, streams: EventStreams): RequestHandler {
+  const answeredFromCache = cachedResponses(daemon);
+  let koa: Promise<RoutedHandler> | undefined;
+  let page: Promise<Assets> | undefined;
+
+  /** The browser page, which is loaded when it is first asked for while it is on. */
+  function servePage(request: IncomingMessage, response: ServerResponse, via: Via): void {
+    if (!daemon.settings.config.webui.enabled) {
+      refuse(request, response, PAGE_IS_OFF);
+      return;
+    }
+    page ??= import('./assets.ts').then(({ createAssets }) => createAssets(daemon.webui));
+    page
+      .then(serve => serve(request, response, () => readerOf(request, via, daemon, streams)))
+      .catch(error => {
+        page = undefined;
+        fail(request, response, error);
+      });
+  }
+
+  return (request, response, via) => {
+    daemon.features.metrics.count(response);
+    const problem = checkRequest(requestInfo(request, via));
+    if (problem) return refuse(request, response, problem);
+    if (!/^\/api(?:[/?]|$)/.test(request.url!)) return servePage(request, response, via);
+    if (request.method === 'GET') {
+      if (answeredFromCache(request, response)) return;
+      // the two that clients of ours open, without the router and its schemas
+      if (request.url === '/api/events') return openStream(request, response, streams, false);
+      if (request.url === BRIEF_STREAM) return openStream(request, response, streams, true);
+    }
+    koa ??= import('./server.ts').then(({ createServer }) => createServer(daemon, streams));
+    koa
+      .then(serve => serve(request, response, via))
+      .catch(error => {
+        koa = undefined;
+        fail(request, response, error);
+      });
+  };
+}
+
+/** The stream of the browser page, as daemon/webui asks for it. */
+const BRIEF_STREAM = '/api/events?brief=1';
+
+/** Who reads the page's HTML. The state is for those who could read it from the API with the same request. */
+function readerOf(request: IncomingMessage, via: Via, { settings }: Daemon, streams: EventStreams): Reader {
+  const mayRead = checkRequest({ ...requestInfo(request, via), target: BRIEF_STREAM }) === null;
+  const chosen = chosenLanguage(settings.response());
+  const languages = chosen ? [chosen] : acceptedLanguages(String(request.headers['accept-language'] ?? ''));
+  return { languages, events: mayRead ? streams.openingText() : '' };
+}
+
+const PAGE_IS_OFF = new Problem('not-found', 'The browser page is off.', {
+  hint: 'Turn it on with: culvert web. The API is at /api/; see /api/openapi.json.',
+});
+
+function fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  if (!(error instanceof Problem)) console.error('culvert: internal error:', error);
+  if (response.headersSent) response.destroy();
+  else refuse(request, response, error instanceof Problem ? error : INTERNAL_ERROR);
+}
+
+/** What the guard looks at. */
+export function requestInfo({ method = '', url = '', rawHeaders }: IncomingMessage, via: Via): RequestInfo {
+  return { method, target: url, rawHeaders, via };
+}
+
+function openStream(request: IncomingMessage, response: ServerResponse, streams: EventStreams, brief: boolean): void {
+  streams.open(request, response, { only: null, brief }).catch(error => {
+    if (error instanceof Problem) refuse(request, response, error);
+    else throw error;
+  });
+}

@@ -1,0 +1,176 @@
+// Mounts the contract on Koa: validation on the way in, problems and ETags on the way out.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import * as z from 'zod/mini';
+import en from 'zod/v4/locales/en.js';
+import { type Endpoint, endpoints, type QueryOf, type RequestLine } from '../api/contract.ts';
+import { METRICS_TYPE } from '../api/metrics.ts';
+import { splitRequestLine } from '../api/request-line.ts';
+import { Problem } from '../problem.ts';
+import { errno } from '../system/errno.ts';
+import { printable } from '../system/printable.ts';
+import { parseBody, readBody } from './body.ts';
+import { etagMatches, etagOf } from './etag.ts';
+import type { EventStreams } from './event-streams.ts';
+import { remoteRights, type Via } from './guard.ts';
+import { type Client, type Daemon, type Handlers, handlers } from './handlers.ts';
+
+z.config(en());
+
+export type RoutedHandler = (request: IncomingMessage, response: ServerResponse, via: Via) => Promise<void>;
+
+/**
+ * A request handler for every route of the contract, for requests that the guard has admitted.
+ * Every failure becomes a problem document; none ends the process.
+ */
+export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandler {
+  const vias = new WeakMap<IncomingMessage, Via>();
+  const router = new Router({ strict: true, sensitive: true });
+  for (const [line, handler] of Object.entries(handlers) as [keyof Handlers, Handlers[keyof Handlers]][]) {
+    const { method, path } = splitRequestLine(line);
+    const endpoint: Endpoint = endpoints[line];
+    router.register(path, method === 'GET' ? ['GET', 'HEAD'] : [method], async ctx => {
+      const query = queryOf(ctx, endpoint);
+      const body =
+        endpoint.body &&
+        validate(endpoint.body, parseBody(await readBody(ctx.req, ctx.res)), 'invalid-body', 'The body');
+      const ifMatch = ctx.get('if-match');
+      if (endpoint.etag && method === 'POST' && ifMatch) checkUnchanged(daemon, ifMatch);
+      reply(
+        ctx,
+        daemon,
+        endpoint,
+        await handler(daemon, { body, query, client: clientOf(ctx, vias.get(ctx.req)!) } as never),
+      );
+    });
+  }
+  router.get('/api/events', async (ctx, next) => {
+    if (ctx.method === 'HEAD') return next(); // the length of a stream is not known
+    const { only, brief } = queryOf(ctx, endpoints['GET /api/events']) as QueryOf<'GET /api/events'>;
+    const names = only === undefined ? null : new Set(only.split(','));
+    await streams.open(ctx.req, ctx.res, { only: names, brief: brief === '1' });
+    ctx.respond = false;
+    if (names?.has('accounts')) await followAccounts(daemon, ctx.req.socket);
+  });
+
+  const app = new Koa();
+  app.silent = true;
+  app.use(async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const problem = asProblem(error);
+      ctx.status = problem.status;
+      ctx.set(problem.headers());
+      ctx.body = JSON.stringify(problem);
+    }
+  });
+  app.use(router.routes());
+  app.use(ctx => {
+    const allowed = allowedMethods(ctx.path);
+    if (!allowed)
+      throw new Problem('not-found', `There is nothing at ${printable(ctx.path).slice(0, 80)}.`, {
+        hint: 'See /api/openapi.json.',
+      });
+    ctx.set('allow', allowed);
+    throw new Problem('method-not-allowed', `${ctx.method} is not possible at ${ctx.path}; ${allowed} is.`);
+  });
+  const serve = app.callback();
+  return (request, response, via) => {
+    vias.set(request, via);
+    return serve(request, response);
+  };
+}
+
+/** The store of accounts is watched only for those who ask for its event by name. */
+async function followAccounts({ features }: Daemon, socket: Socket): Promise<void> {
+  const unfollow = (await features.toolAccounts()).follow();
+  if (socket.destroyed) unfollow();
+  else socket.once('close', unfollow);
+}
+
+/** Who asks, and the cookie that it is given. */
+function clientOf(ctx: Context, via: Via): Client {
+  const remote = via.kind === 'remote';
+  return {
+    address: remote ? via.from : '127.0.0.1',
+    remote,
+    // the guard has admitted it, so that no rights mean it is about to be paired
+    rights: remote ? (remoteRights(ctx.req.headers, via.access) ?? 'read') : 'manage',
+    setCookie: value => ctx.set('set-cookie', remote && isEncrypted(via) ? `${value}; Secure` : value),
+  };
+}
+
+/** As far as the browser sees, which may speak to a reverse proxy. */
+function isEncrypted({ encrypted, access }: Extract<Via, { kind: 'remote' }>): boolean {
+  return encrypted || (access.address?.startsWith('https:') ?? false);
+}
+
+/** A failure as a problem. Unexpected errors are logged in full; the client sees only a generic message. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (errno(error) === 'ECONNRESET')
+    return new Problem('malformed-request', 'The client left before its request was complete.');
+  console.error('culvert: internal error:', error);
+  return new Problem('internal-error', 'Something went wrong inside the daemon.', {
+    hint: 'Its log (journalctl --user -u culvert, or the terminal it runs in) says more.',
+  });
+}
+
+function reply(ctx: Context, { settings }: Daemon, endpoint: Endpoint, value: object | string) {
+  if (typeof value === 'string') {
+    ctx.set({ 'content-type': METRICS_TYPE, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+    ctx.body = value;
+    return;
+  }
+  ctx.type = 'application/json';
+  ctx.set('x-content-type-options', 'nosniff');
+  if (endpoint.etag && !('stale' in value)) {
+    const etag = 'revision' in value ? etagOf(value as { revision: number }) : settings.etag();
+    ctx.set({ etag, 'cache-control': 'no-cache' });
+    if (ctx.method !== 'POST' && etagMatches(ctx.get('if-none-match'), etag)) {
+      ctx.status = 304;
+      return;
+    }
+  } else ctx.set('cache-control', 'no-store');
+  ctx.body = JSON.stringify(value);
+}
+
+/** Compares If-Match of a change to the configuration with the present ETag of GET /api/config. */
+function checkUnchanged({ settings }: Daemon, ifMatch: string) {
+  if (!etagMatches(ifMatch, settings.etag()))
+    throw new Problem('precondition-failed', 'The configuration has changed since it was read.', {
+      hint: 'Read GET /api/config again, and repeat the change on it.',
+    });
+}
+
+/** The query, checked; a route without one takes no parameter. @throws Problem invalid-query */
+function queryOf(ctx: Context, { query }: Endpoint): unknown {
+  return validate(query ?? NO_QUERY, { ...ctx.query }, 'invalid-query', 'The query');
+}
+const NO_QUERY = z.strictObject({});
+
+function validate(
+  schema: z.ZodMiniType,
+  value: unknown,
+  code: 'invalid-body' | 'invalid-query',
+  what: string,
+): unknown {
+  const result = z.safeParse(schema, value);
+  if (result.success) return result.data;
+  const errors = result.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  const first = errors[0]!;
+  throw new Problem(code, `${what} does not match the contract: ${first.path && `${first.path}: `}${first.message}.`, {
+    errors,
+  });
+}
+
+function allowedMethods(path: string): string | null {
+  const lines = (Object.keys(endpoints) as RequestLine[]).filter(line => splitRequestLine(line).path === path);
+  if (!lines.length) return null;
+  // no HEAD for streams: their length is unknown
+  const headless = lines.some(line => line.startsWith('GET ') && (endpoints[line] as Endpoint).kind !== 'stream');
+  return [...lines.map(line => splitRequestLine(line).method), ...(headless ? ['HEAD'] : [])].join(', ');
+}

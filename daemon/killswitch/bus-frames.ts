@@ -1,0 +1,119 @@
+// Pure: cuts the byte stream of a D-Bus connection into messages, without holding any above a limit.
+
+/** Types of messages (D-Bus specification, "Message Format"). */
+export const METHOD_CALL = 1;
+export const SIGNAL = 4;
+
+/** What a message says about itself before its body. Header fields that are missing are empty. */
+export interface Header {
+  type: number;
+  /** Whether the sender waits for a reply. */
+  replyExpected: boolean;
+  serial: number;
+  interface: string;
+  /** Unique name of the connection that sent it; the bus fills it in. */
+  sender: string;
+}
+
+/** Bytes before the header fields: byte order, type, flags, version, body length, serial, length of the fields. */
+const FIXED_BYTES = 16;
+/** A header with longer fields is not read: no honest caller has one. */
+const MAX_FIELDS_BYTES = 2048;
+const NO_REPLY_EXPECTED = 1;
+const LITTLE = 0x6c;
+/** Codes of header fields. */
+const INTERFACE = 2;
+const SENDER = 7;
+/** Types of header fields: `s`, `o`, `g`, `u`. */
+const [STRING, OBJECT_PATH, SIGNATURE, UINT32] = [0x73, 0x6f, 0x67, 0x75];
+
+export interface FrameHandlers {
+  /** A whole message within the limit. The bytes are valid only during the call. */
+  message(bytes: Uint8Array, header: Header): void;
+  /** A message beyond the limit, whose body is not kept. `header` is null where even that is too long. */
+  oversized(header: Header | null): void;
+}
+
+/**
+ * @param limit bytes of the largest message that is passed on
+ * @returns a function that takes the next bytes of the stream. It returns how many bytes after them belong to a message
+ * that was refused, and must be skipped before the next call.
+ * @throws Error when the stream is not D-Bus, after which nothing can be known of it
+ */
+export function createFrames(limit: number, handlers: FrameHandlers): (chunk: Uint8Array) => number {
+  let buffer = new Uint8Array(2 * limit);
+  let held = 0;
+  return chunk => {
+    if (held + chunk.length > buffer.length) {
+      const larger = new Uint8Array(held + chunk.length);
+      larger.set(buffer.subarray(0, held));
+      buffer = larger;
+    }
+    buffer.set(chunk, held);
+    const bytes = buffer.subarray(0, held + chunk.length);
+    let at = 0;
+    for (let size = sizeOf(bytes, at); size; size = sizeOf(bytes, at)) {
+      const { header, total } = size;
+      if (total > limit) {
+        const readable = header <= FIXED_BYTES + MAX_FIELDS_BYTES;
+        if (readable && bytes.length - at < header) break;
+        handlers.oversized(readable ? readHeader(bytes.subarray(at)) : null);
+      } else {
+        if (bytes.length - at < total) break;
+        const message = bytes.subarray(at, at + total);
+        handlers.message(message, readHeader(message));
+      }
+      at += total;
+      if (at > bytes.length) break;
+    }
+    buffer.copyWithin(0, at, bytes.length);
+    held = Math.max(0, bytes.length - at);
+    return Math.max(0, at - bytes.length);
+  };
+}
+
+/** Lengths of the message that begins at an offset, or null while too little of it is there. */
+function sizeOf(bytes: Uint8Array, at: number): { header: number; total: number } | null {
+  if (bytes.length - at < FIXED_BYTES) return null;
+  const order = bytes[at]; // 'l' for little endian, or 'B'
+  if ((order !== LITTLE && order !== 0x42) || bytes[at + 3] !== 1) throw new Error('the bus does not speak D-Bus');
+  const header = aligned(FIXED_BYTES + uint32(bytes, at + 12, order), 8);
+  return { header, total: header + uint32(bytes, at + 4, order) };
+}
+
+/** @param bytes a whole header, at least */
+function readHeader(bytes: Uint8Array): Header {
+  const order = bytes[0]!;
+  const names = { [INTERFACE]: '', [SENDER]: '' };
+  const end = FIXED_BYTES + uint32(bytes, 12, order);
+  for (let at = FIXED_BYTES; at + 8 <= end; ) {
+    at = aligned(at, 8);
+    const code = bytes[at]!;
+    const type = bytes[at + 2]; // behind the length of the signature, which is one letter here
+    const value = at + 4;
+    if (type === UINT32) at = value + 4;
+    else if (type === SIGNATURE) at = value + bytes[value]! + 2;
+    else if (type === STRING || type === OBJECT_PATH) {
+      const after = value + 4 + uint32(bytes, value, order);
+      if (after > end) break;
+      if (code === INTERFACE || code === SENDER) names[code] = String.fromCharCode(...bytes.subarray(value + 4, after));
+      at = after + 1;
+    } else break;
+  }
+  return {
+    type: bytes[1]!,
+    replyExpected: bytes[1] === METHOD_CALL && !(bytes[2]! & NO_REPLY_EXPECTED),
+    serial: uint32(bytes, 8, order),
+    interface: names[INTERFACE],
+    sender: names[SENDER],
+  };
+}
+
+function uint32(bytes: Uint8Array, at: number, order: number): number {
+  const [a, b, c, d] = [bytes[at]!, bytes[at + 1]!, bytes[at + 2]!, bytes[at + 3]!];
+  return order === LITTLE ? a + b * 0x100 + c * 0x10000 + d * 0x1000000 : d + c * 0x100 + b * 0x10000 + a * 0x1000000;
+}
+
+function aligned(at: number, size: number): number {
+  return Math.ceil(at / size) * size;
+}

@@ -1,0 +1,137 @@
+// Calls the root service through short-lived busctl processes. Calls are rare, so the daemon holds no bus connection.
+import { execFile } from 'node:child_process';
+import { Problem } from '../../problem.ts';
+import { BUS_NAME, OBJECT_PATH, parseReport, type Report } from '../report.ts';
+import type { Endpoint } from '../rules/rules.ts';
+import { type Message, message } from '../wording.ts';
+import type { Places } from './published-state.ts';
+
+export type Call =
+  | { method: 'Enable'; allowLan: boolean; endpoints: readonly Endpoint[] }
+  | { method: 'TryEnable'; allowLan: boolean; endpoints: readonly Endpoint[]; seconds: number }
+  | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
+  | { method: 'Disable' | 'Status' | 'Confirm' | 'Revert' }
+  | { method: 'TryDisable'; seconds: number }
+  | { method: 'Pause'; seconds: number };
+
+/** A person may have to find a password. */
+const ASKING_SECONDS = 125;
+const SECONDS = 20;
+
+/**
+ * @param interactive whether the user may be asked for permission
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
+ */
+export async function callService(
+  call: Call,
+  interactive: boolean,
+  { busctl, bus, install }: Pick<Places, 'busctl' | 'bus' | 'install'>,
+): Promise<Report> {
+  const seconds = interactive ? ASKING_SECONDS : SECONDS;
+  const options = [`--timeout=${seconds}`, `--allow-interactive-authorization=${interactive ? 'yes' : 'no'}`];
+  const where = bus === null ? '--system' : `--address=${bus}`;
+  const target = [BUS_NAME, OBJECT_PATH, BUS_NAME, call.method];
+  const argv = [where, '--json=short', ...options, 'call', ...target, ...argumentsOf(call)];
+  let { error, stdout, stderr } = await run(busctl, argv, (seconds + 5) * 1000);
+  // it was ending, with nothing to guard, or died and is started again: every call may be made twice
+  if (error && /disconnected from message bus|without replying/.test(stderr))
+    ({ error, stdout, stderr } = await run(busctl, argv, (seconds + 5) * 1000));
+  if (error) throw problemOf(error, stderr, install);
+  const report = reportOf(stdout);
+  if (!report) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
+  return report;
+}
+
+/** As busctl wants them: a signature, then the values, an array led by its length. */
+function argumentsOf(call: Call): string[] {
+  switch (call.method) {
+    case 'Pause':
+    case 'TryDisable':
+      return ['u', String(call.seconds)];
+    case 'Enable':
+      return ['ba(ssaq)', String(call.allowLan), ...arrayOf(call.endpoints)];
+    case 'TryEnable':
+      return ['ba(ssaq)u', String(call.allowLan), ...arrayOf(call.endpoints), String(call.seconds)];
+    case 'SetEndpoints':
+      return ['a(ssaq)', ...arrayOf(call.endpoints)];
+    default:
+      return [];
+  }
+}
+
+function arrayOf(endpoints: readonly Endpoint[]): string[] {
+  const words = endpoints.flatMap(({ cidr, protocol, ports }) => [
+    cidr,
+    protocol,
+    String(ports.length),
+    ...ports.map(String),
+  ]);
+  return [String(endpoints.length), ...words];
+}
+
+type Finished = { error: NodeJS.ErrnoException | null; stdout: string; stderr: string };
+
+function run(file: string, argv: readonly string[], timeout: number): Promise<Finished> {
+  const env = { PATH: process.env.PATH, LC_ALL: 'C' };
+  return new Promise(resolve => {
+    execFile(file, [...argv], { env, timeout, killSignal: 'SIGKILL', maxBuffer: 1 << 20 }, (error, stdout, stderr) =>
+      resolve({ error: error as NodeJS.ErrnoException | null, stdout, stderr }),
+    );
+  });
+}
+
+function reportOf(stdout: string): Report | null {
+  try {
+    const { data } = JSON.parse(stdout) as { data?: unknown };
+    const [text] = Array.isArray(data) ? data : [];
+    return typeof text === 'string' ? parseReport(JSON.parse(text)) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Errors whose sentence has parts of other programs: its code says more in another language. */
+const COMPOSED = new Set(['Failed', 'InvalidArgument']);
+
+/** The service's own codes lead its messages. */
+const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Unconfirmed|Failed): (.*)/s;
+
+/** A whole sentence of the root service, which the catalogs have. */
+function told(text: string): Message {
+  return { text, values: [] };
+}
+
+function problemOf(error: NodeJS.ErrnoException & { killed?: boolean }, stderr: string, install: string): Problem {
+  if (error.code === 'ENOENT')
+    return new Problem(
+      'killswitch-failed',
+      message('busctl is missing, without which the root service can not be asked.'),
+      { hint: 'It is part of systemd.' },
+    );
+  const said = stderr.trim().replace(/^Call failed: /, '');
+  const [, code, text] = CODES.exec(said) ?? [];
+  if (code === 'Denied' || /interactive authentication required|^access denied|^rejected send message/i.test(said))
+    return new Problem('killswitch-denied', text ? told(text) : message('The system does not permit it.'), {
+      hint: 'Try again in a session on this machine and answer the question for a password, or do it as an administrator.',
+    });
+  if (code === 'NothingPending') return new Problem('nothing-pending', told(text!));
+  if (/no such method|unknown method/i.test(said))
+    return new Problem(
+      'killswitch-failed',
+      message('The installed root service is older than this program, and can not take a change back by itself.'),
+      { hint: `Replace it with: ${install}` },
+    );
+  if (/not provided by any \.service files|ServiceUnknown/.test(said))
+    return new Problem('killswitch-not-installed', message('The kill switch is not installed on this machine.'), {
+      hint: `Install it with: ${install}`,
+    });
+  if (error.killed || /timed out|did not receive a reply/i.test(said))
+    return new Problem('killswitch-failed', message('The root service did not answer in time.'), {
+      hint: 'See: systemctl status culvert-killswitch',
+    });
+  return code
+    ? new Problem('killswitch-failed', COMPOSED.has(code) ? text! : told(text!))
+    : new Problem('killswitch-failed', message("The root service can't be reached: %s", said || error.message), {
+        hint: 'See: systemctl status culvert-killswitch',
+      });
+}

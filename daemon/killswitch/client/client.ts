@@ -1,0 +1,196 @@
+// The daemon's side of the kill switch: keeps the configuration, the root service and the published state in step.
+import type { Change, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
+import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
+import { Problem } from '../../problem.ts';
+import { setPart } from '../../state/pending-changes.ts';
+import { NO_KILL_SWITCH } from '../../state/store.ts';
+import type { Report } from '../report.ts';
+import { wantedEndpoints } from '../rules/endpoint-allowlist.ts';
+import type { Endpoint } from '../rules/rules.ts';
+import { explained, type Message, message, wordingOf } from '../wording.ts';
+import type { Call } from './busctl.ts';
+import { type Places, places as usual } from './published-state.ts';
+import { createServiceLink } from './service-link.ts';
+
+const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
+const UNKNOWN: Report = { ...REST, ...explained([]) };
+
+const LEFT_OUT =
+  'Kill switch: warp.endpoints needs an administrator and is left out. Turn the kill switch on again to be asked.';
+const DEMO = {
+  detail: 'This is the demo: nothing is tunneled, so everything would be cut off.',
+  hint: 'Start Culvert with a real warp-cli.',
+};
+
+/** @param places where the service publishes and how it is called; tests have their own */
+export function createKillSwitch(context: FeatureContext, places: Places = usual): KillSwitchControl {
+  const { state, settings, say } = context;
+  const link = createServiceLink(places, () => publishFile());
+  let unsubscribe = () => {};
+  /** Why the kill switch of the configuration is not in force, until somebody changes it. */
+  let unmet: Message[] = [];
+  /** The endpoints that this daemon last gave the service. */
+  let given = '';
+
+  const emulated = () => state.snapshot().tunnelCli.emulated;
+  const endpoints = (own = settings.config.warp.endpoints) => wantedEndpoints(state.snapshot().tunnel.endpoints, own);
+
+  function publish(report: Report | null, why: Message[] = []): KillSwitch {
+    const installed = link.isInstalled();
+    if (report?.enabled) unmet = []; // another client turned it on
+    const known = report ?? { ...UNKNOWN, enabled: state.snapshot().killSwitch.enabled };
+    const value: KillSwitch = {
+      ...known,
+      enabled: known.enabled || (unmet.length > 0 && settings.config.warp.killSwitch),
+      // while it is off, what turning it on would ask for
+      allowLan: known.enabled ? known.allowLan : settings.config.warp.allowLan,
+      ...(why.length ? explained(why) : known.detail === null && unmet.length ? explained(unmet) : {}),
+      installed,
+      command: installed ? null : places.install,
+    };
+    state.set('killSwitch', value);
+    setPart(state, 'kill-switch', changesOf(value));
+    return value;
+  }
+
+  function publishFile(): KillSwitch {
+    if (!link.isInstalled()) return publishAbsent();
+    const read = link.published();
+    return 'unreadable' in read ? publish(null, [read.unreadable]) : publish(read);
+  }
+
+  function publishAbsent(): KillSwitch {
+    const { killSwitch } = settings.config.warp;
+    const why = message('The part that blocks is not installed, so nothing is blocked.');
+    return publish({ ...UNKNOWN, enabled: killSwitch, ...explained(killSwitch ? [why] : []) });
+  }
+
+  /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
+  async function enable(allowLan: boolean, interactive: boolean, seconds?: number): Promise<Report> {
+    const wanted = endpoints();
+    for (const why of wanted.refused) say(`Kill switch: ${why}`);
+    given = JSON.stringify(wanted.endpoints); // asked once, whatever the answer
+    try {
+      const change = { allowLan, endpoints: wanted.endpoints };
+      const call: Call =
+        seconds === undefined ? { method: 'Enable', ...change } : { method: 'TryEnable', ...change, seconds };
+      return await link.ask(call, interactive);
+    } catch (error) {
+      const without = endpoints('').endpoints;
+      // no user can be asked here, and blocking matters more than endpoints that need an administrator
+      if (interactive || !isDenied(error) || without.length === wanted.endpoints.length) throw error;
+      say(LEFT_OUT);
+      return link.ask({ method: 'Enable', allowLan, endpoints: without }, false);
+    }
+  }
+
+  /** The tunnel has moved to an address that the rules do not let through. */
+  async function followTunnel(): Promise<void> {
+    const { enabled, active, allowLan, unconfirmed } = state.snapshot().killSwitch;
+    if (!enabled || active !== true || emulated()) return;
+    const { endpoints: wanted, beyondShipped } = endpoints();
+    if ((!beyondShipped && given === '') || JSON.stringify(wanted) === given) return;
+    await (unconfirmed ? setEndpoints(wanted) : enable(allowLan, false)).then(publish, error =>
+      say(`Kill switch: ${error.message}`),
+    );
+  }
+
+  /** Turning it on again would confirm what the user has yet to confirm. */
+  function setEndpoints(wanted: readonly Endpoint[]): Promise<Report> {
+    given = JSON.stringify(wanted);
+    return link.ask({ method: 'SetEndpoints', endpoints: wanted }, false);
+  }
+
+  async function applyConfiguration(): Promise<void> {
+    const known = await read();
+    if (!settings.config.warp.killSwitch || known.enabled || !known.installed || emulated()) return;
+    if (known.unconfirmed) return; // it was turned off, and returns unless that is confirmed
+    try {
+      publish(await enable(settings.config.warp.allowLan, false));
+    } catch (error) {
+      unmet = [message('It is wanted but not in force.'), ...wordingOf(error)];
+      say(`Kill switch: ${explained(unmet).detail}`);
+      publishFile();
+    }
+  }
+
+  async function read(): Promise<KillSwitch> {
+    link.follow();
+    if (!link.isInstalled()) return publishAbsent();
+    try {
+      return publish(await link.ask({ method: 'Status' }, false));
+    } catch (error) {
+      // over SSH the bus refuses the question, but everybody may read what the service published
+      return isDenied(error) ? publishFile() : publish(null, wordingOf(error));
+    }
+  }
+
+  async function set({ enabled, allowLan, confirmWithin: seconds }: KillSwitchRequest): Promise<KillSwitch> {
+    if (enabled && emulated()) throw new Problem('unsupported-by-cli', DEMO.detail, { hint: DEMO.hint });
+    // what is off, or not installed, needs no administrator to stay off
+    const isOff = !enabled && (!link.isInstalled() || (await isSurelyOff()));
+    const off = (): Call => (seconds === undefined ? { method: 'Disable' } : { method: 'TryDisable', seconds });
+    const report = isOff ? null : await (enabled ? enable(allowLan, true, seconds) : link.ask(off(), true));
+    unmet = [];
+    // what is not confirmed must not come back with the next start
+    if (!report?.unconfirmed) await remember(context, enabled, allowLan);
+    return report ? publish(report) : read();
+  }
+
+  async function isSurelyOff(): Promise<boolean> {
+    const { enabled, unconfirmed } = await link.ask({ method: 'Status' }, false);
+    return !enabled && unconfirmed === null;
+  }
+
+  async function decide(what: 'confirm' | 'revert'): Promise<KillSwitch> {
+    const report = await link.ask({ method: what === 'confirm' ? 'Confirm' : 'Revert' }, true);
+    if (what === 'confirm') await remember(context, report.enabled, report.allowLan);
+    return publish(report);
+  }
+
+  return {
+    start() {
+      link.follow();
+      unsubscribe = state.subscribe(({ event }) => {
+        if (event === 'tunnel') void followTunnel();
+      });
+      void applyConfiguration();
+    },
+    async stop() {
+      unsubscribe();
+      link.close();
+    },
+    ...{ read, set, decide },
+    // where nothing can block there is nothing to pause
+    pause: async seconds =>
+      link.isInstalled() ? publish(await link.ask({ method: 'Pause', seconds }, true)) : publishAbsent(),
+  };
+}
+
+/** The unconfirmed change, as clients show each of them. */
+function changesOf({ enabled, allowLan, unconfirmed }: KillSwitch): Change[] {
+  if (!unconfirmed) return [];
+  const { setAt, confirmBy, previous } = unconfirmed;
+  const change = { subject: 'killSwitch' as const, value: wordOf({ enabled, allowLan }), previous: wordOf(previous) };
+  return [{ ...change, setAt, confirmBy, endsAt: null, endingSoon: false, problem: null }];
+}
+
+function wordOf({ enabled, allowLan }: { enabled: boolean; allowLan: boolean }): string {
+  if (!enabled) return 'off';
+  return allowLan ? 'on-lan' : 'on';
+}
+
+/** Keeps a choice for the next start. Blocking does not depend on whether the file can be written. */
+async function remember({ settings, say }: FeatureContext, killSwitch: boolean, allowLan: boolean): Promise<void> {
+  const choice = { warp: { killSwitch, allowLan } };
+  try {
+    await settings.setUser(choice);
+  } catch (error) {
+    say(`Kill switch: ${(error as Error).message}`);
+  }
+  if (settings.config.warp.killSwitch !== killSwitch) settings.setSession(choice);
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'killswitch-denied';
+}

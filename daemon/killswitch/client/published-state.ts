@@ -1,0 +1,88 @@
+// Reads what the root service published, and whether the service still runs. Needs no privileges.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { programs } from '../../system/install-paths.ts';
+import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from '../report.ts';
+import { type Message, message } from '../wording.ts';
+
+/** Nothing is known of the state. */
+export interface Unreadable {
+  unreadable: Message;
+}
+
+export interface Places {
+  /** Where the service publishes its state. */
+  run: string;
+  /** Files that let the bus start the service: one is there where it is installed. */
+  activation: readonly string[];
+  busctl: string;
+  /** Address of the bus, where it is not the system's. */
+  bus: string | null;
+  /** What installs the service, ready to be copied. */
+  install: string;
+}
+
+/** dbus-daemon looks there for services of the system bus. */
+const ACTIVATION = ['/usr/local/share', '/usr/share', '/lib'].map(
+  directory => `${directory}/dbus-1/system-services/${BUS_NAME}.service`,
+);
+
+export const places: Places = {
+  run: RUN_DIRECTORY,
+  activation: ACTIVATION,
+  busctl: 'busctl',
+  bus: null,
+  install: installCommand(programs.culvert),
+};
+
+/**
+ * The command that installs the service. The program prints a script, which root runs: from an AppImage, root could not
+ * read the files, and from a home directory, root must not run them in place. A package brings them along; where they were
+ * taken out of it, the same command puts them back.
+ */
+export function installCommand(culvert: string): string {
+  const word = /^[\w@%+=:,./-]+$/.test(culvert) ? culvert : `'${culvert.replaceAll("'", `'\\''`)}'`;
+  return `${word} killswitch installer | sudo sh`;
+}
+
+export function isInstalled({ activation }: Places): boolean {
+  return activation.some(file => existsSync(file));
+}
+
+/** @returns the sentence that says why nothing is known, in place of the state */
+export function readPublished({ run }: Places): Published | Unreadable {
+  let text: string;
+  try {
+    text = readFileSync(join(run, STATE_FILE), 'utf8');
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return {
+      unreadable: missing
+        ? message('The root service is not running; whether its rules are in force is not known.')
+        : message("What the root service published can't be read: %s", (error as Error).message),
+    };
+  }
+  const published = parsePublished(text);
+  if (!published) return { unreadable: message("What the root service published can't be read.") };
+  if (published.pid !== null && !lives(published.pid, published.startTime))
+    return {
+      unreadable: message('The root service has died. Its rules stay, but whether they are in force is not known.'),
+    };
+  return published;
+}
+
+/** A process that may not be looked at (hidepid) still refuses signals. */
+function lives(pid: number, startTime: string | null): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return state !== 'Z' && state !== 'X' && fields[18] === startTime;
+  } catch {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'EPERM';
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// Pure: the published report on the kill switch.
+import type { Protection, Report, Unconfirmed } from './report.ts';
+import { inForce, type Mode } from './transition.ts';
+import { explained, type Message, message } from './wording.ts';
+
+export interface Measurement {
+  /** Whether the kernel blocks; null when it did not answer. */
+  active: boolean | null;
+  protection: Protection;
+  /** Whether the boot guard is installed and not masked. */
+  bootGuard: boolean;
+  backend: string | null;
+  /** Why the last attempt to bring kernel and disk in step failed. */
+  trouble: Message[] | null;
+  /** When a foreign change was last repaired, in milliseconds since the epoch. */
+  repairedAt: number | null;
+  /** End of a pause or of an unconfirmed change, in milliseconds since the epoch. */
+  ends: number;
+}
+
+export function describeState(mode: Mode, measured: Measurement): Report {
+  const { active, protection, bootGuard, backend, repairedAt, ends } = measured;
+  return {
+    enabled: isWanted(mode),
+    allowLan: (mode.kind === 'paused' ? mode.wanted : inForce(mode))?.allowLan ?? false,
+    active,
+    protection,
+    bootGuard: returnsAtBoot(mode) && bootGuard,
+    backend,
+    ...explained(wordingFor(mode, measured)),
+    pausedUntil: mode.kind === 'paused' ? toIso(ends) : null,
+    repairedAt: repairedAt === null ? null : toIso(repairedAt),
+    confirmable: true,
+    unconfirmed: mode.kind === 'trying' ? unconfirmed(mode, ends) : null,
+  };
+}
+
+function isWanted(mode: Mode): boolean {
+  return mode.kind === 'trying' ? mode.trial.wanted !== null : mode.kind !== 'off';
+}
+
+/** An unconfirmed change does not outlive a reboot. */
+function returnsAtBoot(mode: Mode): boolean {
+  return mode.kind === 'trying' ? mode.previous !== null : mode.kind !== 'off';
+}
+
+function unconfirmed({ trial, previous }: Extract<Mode, { kind: 'trying' }>, ends: number): Unconfirmed {
+  return {
+    setAt: toIso(trial.setAt),
+    confirmBy: toIso(ends),
+    previous: { enabled: previous !== null, allowLan: previous?.allowLan ?? false },
+  };
+}
+
+function wordingFor(mode: Mode, { active, trouble, repairedAt }: Measurement): Message[] {
+  if (trouble) return trouble;
+  if (mode.kind === 'fail-closed')
+    return [
+      mode.why,
+      message('Everything outside the tunnel stays blocked until the kill switch is turned on or off again.'),
+    ];
+  if (mode.kind === 'paused') return [message('Paused.')];
+  if (!isWanted(mode) && active)
+    return [message('Rules are in force although the kill switch is off. Turn it off again to remove them.')];
+  if (repairedAt === null) return [];
+  return [message('Another program changed the rules at %s; they were put back.', { time: toIso(repairedAt) })];
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

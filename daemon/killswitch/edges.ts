@@ -1,0 +1,51 @@
+// Defines what the kill switch works with (kernel, files, clock, bus). Tests replace each to fail at each step.
+import type { Protection, Report } from './report.ts';
+import type { RuleOptions } from './rules/rules.ts';
+import type { Listing } from './rules/ruleset-diff.ts';
+
+export interface Kernel {
+  /** What enforces the rules: `nftables 1.0.6`. */
+  readonly backend: string | null;
+  /** Replaces the table in one transaction and lists it. @throws Error with nft's message; nothing has changed then */
+  replace(options: RuleOptions): Promise<Listing | null>;
+  /** @throws Error with nft's message */
+  remove(): Promise<void>;
+  /** The table as it is, null where there is none. @throws Error when the kernel can't be asked */
+  list(): Promise<Listing | null>;
+  /** What protects the table from foreign changes, given what was listed. */
+  protection(listing: Listing | null): Protection;
+  /** Begins or ends to report foreign changes. */
+  watch(on: boolean): void;
+}
+
+export interface Files {
+  /** @returns null where there is no such file. @throws Error when it can't be read */
+  read(name: FileName): string | null;
+  /** Atomic and durable. @throws Error */
+  write(name: FileName, text: string): void;
+  /** No file is fine. @throws Error */
+  remove(name: FileName): void;
+}
+export type FileName = 'rules.nft' | 'pause.json' | 'trial.json';
+
+export interface Edges {
+  kernel: Kernel;
+  files: Files;
+  clock: {
+    bootId: string;
+    /** Seconds since boot, suspend included. */
+    uptime(): number;
+    /** Milliseconds since the epoch. */
+    now(): number;
+  };
+  /** Calls back after some seconds; replaces the alarm before. null: no alarm. */
+  alarm(seconds: number | null, ring: () => void): void;
+  /** Has systemd load the rules file after some seconds, even if this process dies. @throws Error */
+  arm(seconds: number): Promise<void>;
+  disarm(): Promise<void>;
+  /** Whether the boot guard is installed and not masked. */
+  bootGuard(): boolean;
+  publish(report: Report): void;
+  /** What to block with where the stored rules can't be read. */
+  fallback: RuleOptions;
+}

@@ -1,0 +1,42 @@
+// Pure: which of polkit's actions a change needs.
+
+import type { Wanted } from './request.ts';
+import { covers, isReported } from './rules/endpoint-allowlist.ts';
+import { shippedEndpoints } from './rules/endpoints.ts';
+import type { Endpoint } from './rules/rules.ts';
+
+export type Action =
+  | 'org.culvert.killswitch.enable'
+  | 'org.culvert.killswitch.disable'
+  | 'org.culvert.killswitch.pause';
+
+export const ALL_ACTIONS: readonly Action[] = [
+  'org.culvert.killswitch.enable',
+  'org.culvert.killswitch.disable',
+  'org.culvert.killswitch.pause',
+];
+
+/** Addresses that the tunnel moves between by itself; more than these look like something else. */
+const MAX_REPORTED = 16;
+
+/**
+ * The action that turning on needs. Where it opens the local network, or changes endpoints of an administrator, it needs
+ * what turning off needs. Single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and the tunnel
+ * moves between them by itself.
+ * @param now what is in force; null where nothing is
+ */
+export function requiredAction(now: Wanted | null, next: Wanted): Action {
+  const opensLan = now !== null && next.allowLan && !now.allowLan;
+  const known = [...shippedEndpoints(), ...(now?.endpoints ?? [])];
+  const added = next.endpoints.filter(endpoint => !isCovered(endpoint, known));
+  const adds = !added.every(isReported) || new Set(added.map(({ cidr }) => cidr)).size > MAX_REPORTED;
+  const narrows = (now?.endpoints ?? []).some(
+    endpoint => !isReported(endpoint) && !isCovered(endpoint, next.endpoints),
+  );
+  return opensLan || adds || narrows ? 'org.culvert.killswitch.disable' : 'org.culvert.killswitch.enable';
+}
+
+/** Whether the others let through all that an endpoint does, each port by any of them. */
+function isCovered(endpoint: Endpoint, others: readonly Endpoint[]): boolean {
+  return endpoint.ports.every(port => others.some(other => covers(other, { ...endpoint, ports: [port] })));
+}

@@ -1,0 +1,46 @@
+// Parses the shipped endpoints of the tunnel service. Strict, since each entry is an exception to the block.
+import data from '../../../data/killswitch/endpoints.json' with { type: 'json' };
+import { parseCidr } from './cidr.ts';
+import { type Endpoint, isEndpointPort } from './rules.ts';
+
+/** Cloudflare's endpoints, from data/killswitch/endpoints.json. */
+export function shippedEndpoints(): Endpoint[] {
+  return parseEndpoints(data);
+}
+
+/**
+ * Endpoints from the form of data/killswitch/endpoints.json: each group's ranges with its ports.
+ * @throws TypeError for anything but that form, and for a range or port that may be no exception.
+ */
+export function parseEndpoints(json: unknown): Endpoint[] {
+  const { version, groups } = record(json, 'the data', ['version', 'date', 'groups']);
+  if (!Number.isInteger(version)) throw new TypeError('version: expected a whole number');
+  return list(groups, 'groups').flatMap((group, i) => {
+    const at = `groups[${i}]`;
+    const { name, cidrs, udp = [], tcp = [] } = record(group, at, ['name', 'source', 'cidrs', 'udp', 'tcp']);
+    if (typeof name !== 'string' || name === '') throw new TypeError(`${at}.name: expected a text`);
+    const ports = { udp: list(udp, `${at}.udp`), tcp: list(tcp, `${at}.tcp`) };
+    for (const port of [...ports.udp, ...ports.tcp])
+      if (!isEndpointPort(port as number)) throw new TypeError(`${at}: ${String(port)} is no port of an endpoint`);
+    return list(cidrs, `${at}.cidrs`).flatMap(word => {
+      const cidr = parseCidr(String(word));
+      if (typeof cidr === 'string') throw new TypeError(`${at}: ${cidr}`);
+      return (['udp', 'tcp'] as const)
+        .filter(protocol => ports[protocol].length > 0)
+        .map(protocol => ({ cidr: cidr.text, protocol, ports: ports[protocol] as number[] }));
+    });
+  });
+}
+
+function record(value: unknown, at: string, keys: readonly string[]): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TypeError(`${at}: expected an object`);
+  const unknown = Object.keys(value).find(key => !keys.includes(key));
+  if (unknown !== undefined) throw new TypeError(`${at}: unknown key ${unknown}`);
+  return value as Record<string, unknown>;
+}
+
+function list(value: unknown, at: string): unknown[] {
+  if (!Array.isArray(value)) throw new TypeError(`${at}: expected a list`);
+  return value;
+}

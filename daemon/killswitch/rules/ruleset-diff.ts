@@ -1,0 +1,73 @@
+// Pure: compares what the kernel holds (`nft -j list table`) with the rules that it was given.
+import { CHAINS, TABLE } from './rules.ts';
+
+/** One listed object: `{chain: {…}}`, `{rule: {…}}`. */
+type Item = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
+
+export interface Listing {
+  /** Of the table: `owner`, `persist`. */
+  flags: readonly string[];
+  /** The table is switched off by a flag. */
+  dormant: boolean;
+  /** The same for the same rules: without handles and counts. */
+  fingerprint: string;
+  items: readonly Item[];
+}
+
+/** @returns null where the text is not the table's listing. */
+export function parseListing(json: string): Listing | null {
+  let items: Item[];
+  try {
+    const { nftables } = JSON.parse(json) as { nftables?: unknown };
+    if (!Array.isArray(nftables) || !nftables.every(isItem)) return null;
+    items = nftables.filter(item => !item.metainfo);
+  } catch {
+    return null;
+  }
+  const table = items.find(item => item.table?.name === TABLE && item.table.family === 'inet')?.table;
+  if (!table) return null;
+  const flags = [table.flags ?? []].flat() as string[]; // nft prints one flag as a string, several as a list
+  const kept = items.filter(item => !item.table);
+  // by exclusion: nft 1.0.6 calls the flag whatever its memory holds at that place
+  const dormant = flags.some(flag => flag !== 'owner' && flag !== 'persist');
+  return { flags, dormant, items: kept, fingerprint: JSON.stringify([dormant, kept], without) };
+}
+
+function isItem(value: unknown): value is Item {
+  const isObject = (part: unknown) => typeof part === 'object' && part !== null;
+  return isObject(value) && Object.values(value as object).every(isObject);
+}
+
+/** Whether a table stops what leaves this machine, whatever else is in it. A table of 0.2.7 or older has no postrouting chain. */
+export function isBlocking(listing: Listing | null): boolean {
+  const drops = (hook: string) => listing?.items.find(({ chain }) => chain?.hook === hook)?.chain?.policy === 'drop';
+  return drops('output') && drops('postrouting') && !listing?.dormant;
+}
+
+/**
+ * What a listing lacks of the rules in `text`, as a sentence, or null. Looks at what makes the difference between a
+ * block and none: each base chain at its hook with its policy, and no rule more or less in any of them.
+ */
+export function missingRules(listing: Listing | null, text: string): string | null {
+  if (!listing) return `there is no table inet ${TABLE}`;
+  if (listing.dormant) return 'the table is dormant';
+  const chains = listing.items.flatMap(({ chain }) => (chain ? [chain] : []));
+  for (const [name, policy] of Object.entries(CHAINS)) {
+    const chain = chains.find(chain => chain.name === name);
+    if (chain?.hook !== name || chain.type !== 'filter') return `chain ${name} is not at its hook`;
+    if (chain.policy !== policy) return `the policy of chain ${name} is ${String(chain.policy)}`;
+    const rules = listing.items.filter(({ rule }) => rule?.chain === name).length;
+    const given = countRules(text, name);
+    if (rules !== given) return `chain ${name} has ${rules} rules instead of ${given}`;
+  }
+  return chains.length === Object.keys(CHAINS).length ? null : 'there is a chain more';
+}
+
+function countRules(text: string, chain: string): number {
+  const [, body = ''] = new RegExp(`^ {2}chain ${chain} \\{\\n(.*?)\\n {2}\\}`, 'ms').exec(text) ?? [];
+  return body.split('\n').filter(line => !/^\s*(#|type |$)/.test(line)).length;
+}
+
+function without(this: unknown, key: string, value: unknown): unknown {
+  return key === 'handle' || key === 'packets' || key === 'bytes' ? undefined : value;
+}

@@ -1,0 +1,74 @@
+// Asks polkit whether the connection that called may do what it asks for.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import type { Action } from '../permission.ts';
+
+/** A person may look for a password that long. */
+const ANSWER_MS = 120_000;
+const ALLOW_USER_INTERACTION = 1;
+
+/**
+ * Asks polkit. Where there is none, root alone may.
+ * @param interactive whether the caller allowed that a person is asked
+ */
+export async function mayCall(
+  bus: Gio.DBusConnection,
+  caller: { sender: string; uid: number; interactive: boolean },
+  action: Action,
+): Promise<boolean> {
+  if (caller.uid === 0) return true;
+  const subject: [string, Record<string, GLib.Variant>] = [
+    'system-bus-name',
+    { name: new GLib.Variant('s', caller.sender) },
+  ];
+  const flags = caller.interactive ? ALLOW_USER_INTERACTION : 0;
+  try {
+    const reply = await call(bus, {
+      name: 'org.freedesktop.PolicyKit1',
+      path: '/org/freedesktop/PolicyKit1/Authority',
+      method: 'org.freedesktop.PolicyKit1.Authority.CheckAuthorization',
+      body: new GLib.Variant('((sa{sv})sa{ss}us)', [subject, action, {}, flags, '']),
+      reply: '((bba{ss}))',
+      ms: ANSWER_MS,
+    });
+    return (reply as [[boolean, boolean, unknown]])[0][0] === true;
+  } catch {
+    return false; // no polkit, no answer in time, or the caller has gone
+  }
+}
+
+interface Call {
+  name: string;
+  path: string;
+  /** Interface and member. */
+  method: string;
+  body: GLib.Variant | null;
+  /** Type of the reply. */
+  reply: string | null;
+  ms: number;
+}
+
+/** One call on the bus. @throws GLib.Error */
+export function call(bus: Gio.DBusConnection, { name, path, method, body, reply, ms }: Call): Promise<unknown> {
+  const at = method.lastIndexOf('.');
+  return new Promise((resolve, reject) => {
+    bus.call(
+      name,
+      path,
+      method.slice(0, at),
+      method.slice(at + 1),
+      body,
+      reply ? new GLib.VariantType(reply) : null,
+      Gio.DBusCallFlags.NONE,
+      ms,
+      null,
+      (_, result) => {
+        try {
+          resolve(bus.call_finish(result).recursiveUnpack());
+        } catch (error) {
+          reject(error);
+        }
+      },
+    );
+  });
+}

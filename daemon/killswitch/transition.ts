@@ -1,0 +1,281 @@
+// Pure: what the kill switch does when something happens to it. `switch.ts` runs the effects.
+
+import type { Wanted } from './request.ts';
+import { isSame, type Pause, type Stored, type Trial } from './rules/persisted-rules.ts';
+import { type Message, message } from './wording.ts';
+
+export type Mode =
+  | { kind: 'off' }
+  /** `fingerprint`: of the table as it was last put in force; null: not yet. */
+  | { kind: 'on'; wanted: Wanted; fingerprint: string | null }
+  | { kind: 'paused'; wanted: Wanted; pause: Pause }
+  /** A change that nobody has confirmed: `previous` returns at its deadline; null: off. */
+  | { kind: 'trying'; trial: Trial; previous: Wanted | null; fingerprint: string | null }
+  /** Fail closed: something is in force, or has to be, but what is wanted can't be known. */
+  | { kind: 'fail-closed'; why: Message };
+
+export type Event =
+  /**
+   * The service started and read what is stored. `inForce`: whether there is a table. `due`: the time of the trial is
+   * over.
+   */
+  | {
+      kind: 'started';
+      stored: Stored;
+      pause: Pause | null;
+      trial: { trial: Trial; due: boolean } | null;
+      inForce: boolean;
+    }
+  | { kind: 'enable'; wanted: Wanted }
+  | { kind: 'disable' }
+  /** A change that is to be confirmed. `seconds`: until `trial.until`. */
+  | { kind: 'try'; trial: Trial; seconds: number }
+  | { kind: 'confirm' }
+  /** Somebody takes a trial back, or its time is over. */
+  | { kind: 'revert' }
+  /** `seconds`: until `pause.until`. */
+  | { kind: 'pause'; pause: Pause; seconds: number }
+  /** Somebody ended a pause, or its time is over. */
+  | { kind: 'resume' }
+  /** Somebody else changed or removed the table. */
+  | { kind: 'damaged' };
+
+export type Effect =
+  | { do: 'store-rules'; wanted: Wanted }
+  /** Stores them only where an earlier version rendered them otherwise. */
+  | { do: 'refresh-rules'; wanted: Wanted }
+  /** Puts a file back as it was. */
+  | { do: 'restore-rules' | 'restore-trial'; text: string }
+  | { do: 'store-pause'; pause: Pause }
+  | { do: 'store-trial'; trial: Trial }
+  | { do: 'forget-rules' }
+  | { do: 'forget-pause' | 'forget-trial'; tolerant?: true }
+  /** Begins or ends to listen for foreign changes. */
+  | { do: 'watch'; on: boolean }
+  /** Puts rules in force; null: the fallback, unless what is in force blocks already. */
+  | { do: 'block'; wanted: Wanted | null }
+  | { do: 'open' }
+  /** Wakes this process when a pause is over; null: not any more. */
+  | { do: 'alarm'; pause: Pause | null }
+  /** Has systemd load the rules later, even if this process dies. */
+  | { do: 'arm'; seconds: number }
+  | { do: 'disarm'; tolerant: true };
+
+export interface Transition {
+  mode: Mode;
+  effects: readonly Effect[];
+}
+
+type Trying = Extract<Mode, { kind: 'trying' }>;
+
+const DISARM: Effect = { do: 'disarm', tolerant: true };
+const FORGET_TRIAL: Effect = { do: 'forget-trial' };
+
+/** What is to be in force; null: nothing, or it can't be known. */
+export function inForce(mode: Mode): Wanted | null {
+  return mode.kind === 'trying' ? mode.trial.wanted : mode.kind === 'on' ? mode.wanted : null;
+}
+
+/** The order of the effects matters: a crash between any two leaves the machine blocked, or with nothing wanted. */
+export function transition(mode: Mode, event: Event): Transition {
+  switch (event.kind) {
+    case 'started':
+      return start(event);
+    case 'enable':
+      return enable(mode, event.wanted);
+    case 'disable':
+      return {
+        mode: { kind: 'off' },
+        effects: [
+          { do: 'forget-rules' }, // first: a crash from here on leaves rules that nothing on disk asks for, never the reverse
+          { do: 'forget-pause' },
+          { do: 'alarm', pause: null },
+          { do: 'watch', on: false },
+          { do: 'open' },
+          FORGET_TRIAL, // last: until then, a restart finds why there are rules that nothing asks for
+          DISARM,
+        ],
+      };
+    case 'try':
+      return begin(mode, event);
+    case 'confirm':
+      return mode.kind === 'trying' ? confirm(mode) : { mode, effects: [] };
+    case 'revert':
+      return mode.kind === 'trying' ? returning(mode.previous) : { mode, effects: [] };
+    case 'pause': {
+      if (mode.kind !== 'on' && mode.kind !== 'paused') return { mode, effects: [] };
+      const { pause, seconds } = event;
+      return {
+        mode: { kind: 'paused', wanted: mode.wanted, pause },
+        effects: [
+          { do: 'arm', seconds }, // the block is not lifted before systemd is sure to restore it
+          { do: 'store-pause', pause },
+          { do: 'watch', on: true },
+          { do: 'alarm', pause },
+          { do: 'open' },
+        ],
+      };
+    }
+    case 'resume':
+      return mode.kind === 'on' || mode.kind === 'paused' ? resuming(mode.wanted) : { mode, effects: [] };
+    case 'damaged': {
+      if (mode.kind === 'fail-closed') return { mode, effects: [{ do: 'block', wanted: null }] };
+      const wanted = inForce(mode);
+      return { mode, effects: wanted ? blocking(wanted) : [] };
+    }
+  }
+}
+
+function start({ stored, pause, trial: found, inForce: hasTable }: Extract<Event, { kind: 'started' }>): Transition {
+  const forget: Effect[] = found ? [{ do: 'forget-trial', tolerant: true }] : [];
+  if (stored.kind === 'broken') return failClosed(stored.why, forget);
+  const previous = stored.kind === 'wanted' ? stored.wanted : null;
+  if (found?.due) return returning(previous);
+  // where both are the same, the change had been confirmed
+  if (found && !isSame(found.trial.wanted, previous)) return trying(found.trial, previous);
+  if (stored.kind === 'absent')
+    return hasTable
+      ? failClosed(message('Nothing is stored, but rules of an earlier run are in force.'), forget)
+      : { mode: { kind: 'off' }, effects: forget };
+  const { wanted } = stored;
+  if (pause)
+    return {
+      mode: { kind: 'paused', wanted, pause },
+      effects: [...forget, { do: 'open' }, { do: 'alarm', pause }],
+    };
+  const { mode, effects } = resuming(wanted);
+  return { mode, effects: [...forget, ...effects, { do: 'refresh-rules', wanted }] };
+}
+
+function failClosed(why: Message, before: readonly Effect[]): Transition {
+  return {
+    mode: { kind: 'fail-closed', why },
+    effects: [...before, { do: 'watch', on: true }, { do: 'block', wanted: null }],
+  };
+}
+
+function enable(mode: Mode, wanted: Wanted): Transition {
+  // an unconfirmed "off" must not outlive the wish to block; what is stored blocks already
+  const first = mode.kind === 'trying' && mode.trial.wanted === null ? [FORGET_TRIAL] : [];
+  return {
+    mode: { kind: 'on', wanted, fingerprint: null },
+    effects: [
+      ...first,
+      { do: 'store-rules', wanted }, // first what is wanted: a crash from here on ends blocked
+      { do: 'forget-pause' },
+      FORGET_TRIAL,
+      ...blocking(wanted),
+      DISARM,
+    ],
+  };
+}
+
+/** The rules file keeps what returns, so that a reboot, the boot guard and the timer of systemd bring it back. */
+function begin(mode: Mode, { trial, seconds }: Extract<Event, { kind: 'try' }>): Transition {
+  if (mode.kind === 'paused' || mode.kind === 'fail-closed') return { mode, effects: [] };
+  const previous = mode.kind === 'trying' ? mode.previous : inForce(mode);
+  if (isSame(trial.wanted, previous))
+    return transition(mode, previous ? { kind: 'enable', wanted: previous } : { kind: 'disable' });
+  const next = trying(trial, previous);
+  const arm: Effect[] = trial.wanted ? [] : [{ do: 'arm', seconds }]; // as for a pause
+  return {
+    mode: next.mode,
+    effects: [...arm, { do: 'store-trial', trial }, ...next.effects, ...(trial.wanted ? [DISARM] : [])],
+  };
+}
+
+/** Puts a trial in force that is stored. */
+function trying(trial: Trial, previous: Wanted | null): Transition {
+  return {
+    mode: { kind: 'trying', trial, previous, fingerprint: null },
+    effects: trial.wanted ? blocking(trial.wanted) : [{ do: 'watch', on: true }, { do: 'open' }],
+  };
+}
+
+/** Stores what is tried, then forgets that it was: a crash between the two finds that both are the same. */
+function confirm(mode: Trying): Transition {
+  const { wanted } = mode.trial;
+  if (wanted === null) return transition(mode, { kind: 'disable' });
+  return {
+    mode: { kind: 'on', wanted, fingerprint: mode.fingerprint },
+    effects: [{ do: 'store-rules', wanted }, FORGET_TRIAL, { do: 'alarm', pause: null }],
+  };
+}
+
+/** The value before a trial returns. The trial is forgotten last: until then, a restart finds that it is to return. */
+function returning(previous: Wanted | null): Transition {
+  if (previous === null)
+    return {
+      mode: { kind: 'off' },
+      effects: [{ do: 'watch', on: false }, { do: 'open' }, { do: 'alarm', pause: null }, FORGET_TRIAL],
+    };
+  return {
+    mode: { kind: 'on', wanted: previous, fingerprint: null },
+    effects: [...blocking(previous), FORGET_TRIAL, DISARM],
+  };
+}
+
+/** Blocks again, whatever becomes of the pause's file and timer: both only ever end a pause. */
+function resuming(wanted: Wanted): Transition {
+  return {
+    mode: { kind: 'on', wanted, fingerprint: null },
+    effects: [{ do: 'forget-pause', tolerant: true }, ...blocking(wanted), DISARM],
+  };
+}
+
+function blocking(wanted: Wanted): Effect[] {
+  return [
+    { do: 'watch', on: true },
+    { do: 'block', wanted },
+    { do: 'alarm', pause: null },
+  ];
+}
+
+/**
+ * What a look at the kernel calls for, or null.
+ * @param fingerprint of the table in force; null where there is none
+ * @param blocks whether that table stops what leaves
+ * @param uptime seconds since boot
+ */
+export function reconcile(
+  mode: Mode,
+  { fingerprint, blocks }: { fingerprint: string | null; blocks: boolean },
+  uptime: number,
+): Event | null {
+  switch (mode.kind) {
+    case 'off':
+      return null;
+    case 'on':
+      return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
+    case 'paused':
+      // a table during a pause: the timer that outlives this process was first
+      return fingerprint !== null || mode.pause.until <= uptime ? { kind: 'resume' } : null;
+    case 'trying':
+      if (mode.trial.until <= uptime) return { kind: 'revert' };
+      if (mode.trial.wanted === null) return fingerprint !== null ? { kind: 'revert' } : null;
+      return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
+    case 'fail-closed':
+      return blocks ? null : { kind: 'damaged' };
+  }
+}
+
+/** The files before a change; null where there was none, or it could not be read. */
+export interface FilesBefore {
+  rules: string | null;
+  trial: string | null;
+}
+
+/** What brings back the state before a change that failed. */
+export function undo(before: Mode, event: Event, { rules, trial }: FilesBefore): Transition {
+  if (event.kind === 'pause' || event.kind === 'resume') return transition(before, { kind: 'resume' });
+  const effects: Effect[] = [];
+  if (rules !== null) effects.push({ do: 'restore-rules', text: rules });
+  if (trial !== null) effects.push({ do: 'restore-trial', text: trial });
+  if (event.kind === 'try' && trial === null) effects.push(FORGET_TRIAL);
+  const wasOff = before.kind === 'off' || (before.kind === 'trying' && before.previous === null);
+  if (rules === null && wasOff && event.kind !== 'disable') effects.push({ do: 'forget-rules' });
+  if (before.kind !== 'off') {
+    if (event.kind !== 'enable' || before.kind === 'trying') effects.push({ do: 'watch', on: true });
+  } else if (event.kind !== 'disable') effects.push({ do: 'watch', on: false }, { do: 'open' });
+  return { mode: before, effects };
+}

@@ -1,0 +1,156 @@
+// Counts what the daemon publishes and answers, and writes it as OpenMetrics text. Loaded with the first request for it.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Histogram } from 'prom-client';
+import { randomHex } from '../../wrapper/store/hash.ts';
+import { collectWrapSamples, UNREADABLE, type WrapSamples } from '../../wrapper/store/metrics/collect.ts';
+import { exposition } from '../../wrapper/store/metrics/exposition.ts';
+import { metricsKey } from '../../wrapper/store/metrics/keep.ts';
+import { advance, tallyFromNow } from '../../wrapper/store/metrics/tally.ts';
+import { pathsFor } from '../../wrapper/store/paths.ts';
+import { endpoints } from '../api/contract.ts';
+import type { DoctorProgress, Verdict } from '../api/doctor.ts';
+import type { LogEntry } from '../api/schema.ts';
+import type { FeatureContext } from '../controls.ts';
+import { COMMIT, VERSION } from '../system/build-info.ts';
+import { installFormat } from '../system/install-paths.ts';
+import { CLI_DURATION, FAMILIES } from './families.ts';
+import { type DaemonSamples, samplesOf, value } from './samples.ts';
+import { createTunnelCounters } from './tunnel-counters.ts';
+
+export interface Collector {
+  /** Counts the request of a response, once that is sent. */
+  count(response: ServerResponse): void;
+  /** @returns the text, and the revision of the state that it shows */
+  text(): Promise<{ text: string; revision: number }>;
+  stop(): void;
+}
+
+/** A tunnel CLI that hangs must not use up the time that a scrape has; its figures are in the next one. */
+const FIGURES_MS = 1_000;
+const ROUTES = new Set(Object.keys(endpoints));
+
+export function createCollector(context: FeatureContext, openStreams: () => number): Collector {
+  const { state, tunnel, settings, env } = context;
+  const requests = createPairCounter();
+  const calls = createPairCounter();
+  const verdicts = new Map<string, Verdict>();
+  let checkedAt: number | null = null;
+  let mended = 0;
+  const durations = new Histogram({ ...CLI_DURATION, registers: [] });
+  const now = () => performance.now();
+  const first = state.snapshot();
+  let mendedAt = first.killSwitch.repairedAt;
+  const counters = createTunnelCounters({ state: first.status.state, tunnel: first.tunnel, now: now() });
+  const accounts = createAccounts(env);
+  const format = installFormat();
+  const startedAt = Date.now() / 1000 - process.uptime();
+
+  const unsubscribe = state.subscribe(({ event, data }) => {
+    if (event === 'status') {
+      const { state: present, reason } = state.snapshot().status;
+      counters.state(present, reason?.code, now());
+    } else if (event === 'tunnel') counters.figures(state.snapshot().tunnel);
+    else if (event === 'killSwitch') {
+      const { repairedAt } = state.snapshot().killSwitch;
+      if (repairedAt === null || repairedAt === mendedAt) return;
+      mendedAt = repairedAt;
+      mended += 1;
+    } else if (event === 'log') {
+      const { argv, ok, exitCode, durationMs } = data as LogEntry;
+      // the words after the first one may be a user's
+      const command = argv.slice(1).find(word => !word.startsWith('-')) ?? '';
+      calls.add(command, ok ? 'ok' : exitCode === null ? 'killed' : 'failed');
+      durations.observe(durationMs / 1000);
+    } else if (event === 'doctor') {
+      const { result } = data as DoctorProgress;
+      if (!result) return;
+      verdicts.set(result.id, result.verdict);
+      checkedAt = Date.now();
+    }
+  });
+
+  /** One function for all responses, so that each costs no closure. */
+  function onClose(this: ServerResponse): void {
+    // a client that left before the answer was not refused anything
+    if (this.headersSent) requests.add(routeOf(this.req), String(this.statusCode));
+  }
+
+  function ownSamples(): DaemonSamples {
+    return {
+      culvert_build_info: [{ labels: { version: VERSION, commit: COMMIT ?? '', format }, value: 1 }],
+      process_start_time_seconds: value(startedAt),
+      process_resident_memory_bytes: value(process.memoryUsage.rss()),
+    };
+  }
+
+  return {
+    count: response => void response.on('close', onClose),
+    async text() {
+      const limit = new AbortController();
+      await Promise.race([tunnel.readFigures(), delay(FIGURES_MS, undefined, { signal: limit.signal })]);
+      limit.abort();
+      const counted = {
+        ...{ tunnel: counters.counts(now()), requests: requests.entries(), calls: calls.entries() },
+        ...{ verdicts, checkedAt, mended, openStreams: openStreams() },
+      };
+      const samples = {
+        ...ownSamples(),
+        ...samplesOf(state.snapshot(), counted),
+        ...accounts(settings.config.metrics.hashAccounts),
+      };
+      const { revision } = state.snapshot();
+      return { text: await exposition(FAMILIES, samples, 'openmetrics', [durations]), revision };
+    },
+    stop: unsubscribe,
+  };
+}
+
+/** The request line of the contract; what is asked for beside it is the browser page or nothing. */
+function routeOf({ method = '', url = '' }: IncomingMessage): string {
+  const asked = `${method} ${url}`;
+  if (ROUTES.has(asked)) return asked;
+  const path = url.replace(/\?.*/s, '');
+  const line = `${method === 'HEAD' ? 'GET' : method} ${path}`;
+  if (ROUTES.has(line)) return line;
+  return /^\/api(?:\/|$)/.test(path) ? 'other' : 'page';
+}
+
+/** What culvert-wrap holds; what its runs come to is counted from now on. */
+function createAccounts(env: NodeJS.ProcessEnv): (hashed: boolean) => WrapSamples {
+  const paths = pathsFor(env);
+  let tally = tallyFromNow(paths);
+  let ownKey: string | undefined;
+
+  /** A store that can't be written still has names that must not appear. */
+  function key(): string {
+    try {
+      return metricsKey(paths);
+    } catch {
+      ownKey ??= randomHex(16);
+      return ownKey;
+    }
+  }
+  return hashed => {
+    try {
+      tally = advance(paths, tally);
+      return collectWrapSamples(paths, { now: Date.now(), tally, key: hashed ? key() : undefined });
+    } catch {
+      return UNREADABLE; // "culvert-wrap doctor" says why
+    }
+  };
+}
+
+/** Counts by two labels. */
+function createPairCounter() {
+  const counts = new Map<string, [readonly [string, string], number]>();
+  return {
+    add(first: string, second: string): void {
+      const key = `${first}\n${second}`;
+      const known = counts.get(key);
+      if (known) known[1] += 1;
+      else counts.set(key, [[first, second], 1]);
+    },
+    entries: () => counts.values(),
+  };
+}

@@ -1,0 +1,82 @@
+// Turns what the daemon knows into samples. Pure.
+
+import type { Sample, Samples } from '../../wrapper/store/metrics/exposition.ts';
+import type { Verdict } from '../api/doctor.ts';
+import type { Snapshot } from '../api/schema.ts';
+import { ConnectionState } from '../api/tunnel.ts';
+import type { FAMILIES } from './families.ts';
+import type { TunnelCounts } from './tunnel-counters.ts';
+
+export type DaemonSamples = Samples<typeof FAMILIES>;
+
+/** What was counted since the first request. */
+export interface Counted {
+  tunnel: TunnelCounts;
+  /** By route and status, by command and outcome. */
+  requests: Iterable<readonly [readonly [string, string], number]>;
+  calls: Iterable<readonly [readonly [string, string], number]>;
+  /** The last verdict of each check, and when the last check was run, in ms since the epoch. */
+  verdicts: ReadonlyMap<string, Verdict>;
+  checkedAt: number | null;
+  /** Repairs of the kill switch's rules. */
+  mended: number;
+  openStreams: number;
+}
+
+export function samplesOf(snapshot: Snapshot, counted: Counted): DaemonSamples {
+  const { tunnelCli, diagnosis } = snapshot;
+  return {
+    ...(tunnelCli.available
+      ? {
+          culvert_warp_info: [
+            { labels: { version: tunnelCli.version ?? '', emulated: String(tunnelCli.emulated) }, value: 1 },
+          ],
+        }
+      : {}),
+    ...tunnelSamples(snapshot, counted.tunnel),
+    ...killSwitchSamples(snapshot.killSwitch),
+    culvert_killswitch_mended_total: value(counted.mended),
+    culvert_health_findings: [...counted.verdicts].map(([id, verdict]) => ({ labels: { id, verdict }, value: 1 })),
+    culvert_health_checked_timestamp_seconds: value(counted.checkedAt === null ? null : counted.checkedAt / 1000),
+    culvert_health_diagnosis: diagnosis ? [{ labels: { id: diagnosis.id }, value: 1 }] : [],
+    culvert_cli_calls_total: pairs(counted.calls, 'command', 'outcome'),
+    culvert_api_requests_total: pairs(counted.requests, 'route', 'code'),
+    culvert_event_streams: value(counted.openStreams),
+  };
+}
+
+function tunnelSamples({ status, tunnel }: Snapshot, counts: TunnelCounts): DaemonSamples {
+  const { at, latencyMs, loss, handshakeAgeSeconds } = tunnel;
+  return {
+    culvert_tunnel_state: ConnectionState.options.map(state => ({
+      labels: { state },
+      value: Number(state === status.state),
+    })),
+    culvert_tunnel_state_changes_total: [...counts.changes].map(([reason, value]) => ({ labels: { reason }, value })),
+    culvert_tunnel_connection_attempts_total: value(counts.attempts),
+    culvert_tunnel_connected_seconds_total: value(counts.connectedSeconds),
+    culvert_tunnel_receive_bytes_total: value(counts.receivedBytes),
+    culvert_tunnel_transmit_bytes_total: value(counts.sentBytes),
+    culvert_tunnel_latency_seconds: value(latencyMs === null ? null : latencyMs / 1000),
+    culvert_tunnel_loss_ratio: value(loss),
+    culvert_tunnel_handshake_age_seconds: value(handshakeAgeSeconds),
+    culvert_tunnel_figures_timestamp_seconds: value(at === null ? null : Date.parse(at) / 1000),
+  };
+}
+
+function killSwitchSamples({ enabled, active, pausedUntil }: Snapshot['killSwitch']): DaemonSamples {
+  return {
+    culvert_killswitch_wanted: value(Number(enabled)),
+    culvert_killswitch_engaged: value(active === null ? null : Number(active)),
+    culvert_killswitch_paused: value(Number(pausedUntil !== null)),
+  };
+}
+
+/** The one sample of a metric without labels; none for what is not known. */
+export function value(known: number | null): Sample[] {
+  return known === null || !Number.isFinite(known) ? [] : [{ labels: {}, value: known }];
+}
+
+function pairs(table: Counted['requests'], first: string, second: string): Sample[] {
+  return [...table].map(([[a, b], value]) => ({ labels: { [first]: a, [second]: b }, value }));
+}

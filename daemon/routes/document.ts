@@ -1,0 +1,195 @@
+// The split tunnel as a text document: a mode, then one address, range or host per line, with comments.
+import { domainToASCII } from 'node:url';
+import type { SplitTunnel } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
+import { message } from '../view/message.ts';
+import { difference, faultOf, parseRange, prefixes, type Range, union } from './ranges.ts';
+
+type EntryKind = 'ip' | 'range' | 'host';
+
+/** One entry as warp-cli takes it. */
+export interface Entry {
+  kind: EntryKind;
+  /** Canonical, so that equal entries have equal values; a range of one address is that address. */
+  value: string;
+  /** The addresses; null for a host. */
+  range: Range | null;
+}
+
+/** The action that adds an entry, and the one that removes it. */
+export const ADD = { ip: 'addSplitIp', range: 'addSplitRange', host: 'addSplitHost' } as const;
+export const REMOVE = { ip: 'removeSplitIp', range: 'removeSplitRange', host: 'removeSplitHost' } as const;
+
+export type Mode = NonNullable<SplitTunnel['mode']>;
+
+/** A line with content; `reason` says why it holds nothing valid. */
+export interface Line {
+  /** Counted from 1. */
+  number: number;
+  /** Without its comment. */
+  text: string;
+  comment: string | null;
+  entries: Entry[];
+  reason: Message | null;
+}
+
+export interface Document {
+  /** null where the text names none. */
+  mode: Mode | null;
+  lines: Line[];
+}
+
+/** What one line may expand to: `::/0 - ::1` has 128 prefixes. */
+const MAX_PREFIXES_PER_LINE = 256;
+
+/**
+ * Reads a document. `#` begins a comment. A line is `mode exclude`, `mode include`, an address, a prefix, a range
+ * `FIRST-LAST`, a difference of those (`10.0.0.0/8 - 10.1.2.0/24 - 10.9.9.9`), or a host name, which may begin with
+ * `*.`. Lines that can't be read are kept with a reason.
+ */
+export function parseDocument(text: string): Document {
+  const lines: Line[] = [];
+  let mode: Mode | null = null;
+  // no spreads and iterators: documents have thousands of lines, and are previewed while they are typed
+  const add = (
+    number: number,
+    text: string,
+    comment: string | null,
+    { entries, reason }: ReturnType<typeof parseLine>,
+  ) => void lines.push({ number, text, comment, entries, reason });
+  const texts = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
+  for (let at = 0; at < texts.length; at++) {
+    const raw = texts[at]!;
+    const hash = raw.indexOf('#');
+    const line = (hash < 0 ? raw : raw.slice(0, hash)).trim();
+    if (line === '') continue;
+    const comment = hash < 0 ? null : raw.slice(hash + 1).trim() || null;
+    const named = /^mode\s+(\S+)$/i.exec(line)?.[1];
+    if (named === undefined) add(at + 1, line, comment, parseLine(line));
+    else if (!isMode(named))
+      add(at + 1, line, comment, refused(message('"%s" is not exclude or include', shown(named))));
+    else if (mode !== null && mode !== named) add(at + 1, line, comment, refused(message('names a second mode')));
+    else mode = named;
+  }
+  return { mode, lines };
+}
+
+function refused(reason: Message): Pick<Line, 'entries' | 'reason'> {
+  return { entries: [], reason };
+}
+
+function isMode(word: string): word is Mode {
+  return word === 'exclude' || word === 'include';
+}
+
+/** The entries of one line, or the reason why it has none. */
+export function parseLine(text: string): Pick<Line, 'entries' | 'reason'> {
+  // Cc, Cf, Zl, Zp, Cs: what a terminal or a reader's eye could mistake, right-to-left marks among them
+  if (!/^[\t -~]*$/.test(text) && /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text.replaceAll('\t', ' ')))
+    return refused(message('contains control or invisible characters'));
+  const [head = '', ...minus] = text.includes('-') ? text.split(/\s+-\s+/) : [text];
+  if (minus.length === 0 && !looksLikeAddress(head)) {
+    const host = parseHost(head);
+    if (host) return { entries: [host], reason: null };
+    if (/[:/]/.test(head))
+      return refused(message('"%s" is not a host name: give it without scheme, port and path', shown(head)));
+    return refused(message('"%s" is neither an address, nor a range, nor a host name', shown(head)));
+  }
+  const ranges: Range[] = [];
+  for (const term of [head, ...minus]) {
+    const range = parseRange(term);
+    if (typeof range === 'string') return refused(faultOf(term, range, shown(term)));
+    ranges.push(range);
+  }
+  const [first, ...without] = ranges as [Range, ...Range[]];
+  const left = without.length ? difference([first], without) : [first];
+  if (left.length === 0) return refused(message('leaves no address'));
+  const entries: Entry[] = [];
+  for (const range of left) {
+    entries.push(...entriesOf(range));
+    if (entries.length > MAX_PREFIXES_PER_LINE)
+      return refused(message('needs more than %d ranges', MAX_PREFIXES_PER_LINE));
+  }
+  return { entries, reason: null };
+}
+
+/** The entries that are exactly a range. */
+function entriesOf(range: Range): Entry[] {
+  const values = prefixes(range);
+  if (values.length === 1) return [{ kind: values[0]!.includes('/') ? 'range' : 'ip', value: values[0]!, range }];
+  return values.map(value => {
+    const own = parseRange(value);
+    return { kind: value.includes('/') ? 'range' : 'ip', value, range: typeof own === 'string' ? null : own };
+  });
+}
+
+/**
+ * Digits and dots, hexadecimal digits and colons; with a prefix or a second end. Everything else is meant as a host.
+ */
+function looksLikeAddress(text: string): boolean {
+  return /^([\d.]+|[\da-f.]*:[\da-f:.]*(%\S*)?)([/-].*)?$/i.test(text);
+}
+
+function parseHost(word: string): Entry | null {
+  const [, wildcard = '', name = ''] = /^(\*\.)?(.*?)\.?$/s.exec(word)!;
+  // domainToASCII cuts at what ends a host in an address
+  if (name.length > 253 || /[/\\?#@:%\s]/.test(name)) return null;
+  const ascii = domainToASCII(name);
+  const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
+  const labels = ascii.split('.');
+  // the last label of a name is never a number; a mistyped address is
+  if (ascii.length > 253 || !labels.every(part => label.test(part)) || /^\d+$/.test(labels.at(-1)!)) return null;
+  return { kind: 'host', value: wildcard + ascii, range: null };
+}
+
+/**
+ * The document of a split tunnel. Each entry is followed by its origin where one is known.
+ * @param origin the words for an entry's comment; null for none.
+ */
+export function formatDocument({ mode, ips, hosts }: SplitTunnel, origin: (value: string) => string | null): string {
+  const lines = [...ips, ...hosts].map(({ value, description }) => {
+    const comment = [origin(value), description].filter(Boolean).join(', ');
+    return comment ? `${value}  # ${shown(comment)}` : value;
+  });
+  return [`mode ${mode ?? 'exclude'}`, ...lines, ''].join('\n');
+}
+
+/** Appends entries to a document, except those that it already contains. */
+export function addedTo(document: string, added: readonly { value: string; comment: string | null }[]): string {
+  const known = new Set(parseDocument(document).lines.flatMap(({ entries }) => entries.map(({ value }) => value)));
+  const lines = added
+    .filter(({ value }) => !known.has(value))
+    .map(({ value, comment }) => (comment ? `${value}  # ${shown(comment)}\n` : `${value}\n`));
+  return (document === '' || document.endsWith('\n') ? document : `${document}\n`) + lines.join('');
+}
+
+/** A document without some entries: their lines go, and what else a line meant stays. @param values canonical */
+export function removedFrom(document: string, values: ReadonlySet<string>): string {
+  const texts = document.split(/\r\n|\n|\r/);
+  for (const { number, entries, comment } of parseDocument(document).lines.toReversed()) {
+    const left = entries.filter(({ value }) => !values.has(value));
+    if (left.length === entries.length) continue;
+    const note = comment ? `  # ${comment}` : '';
+    texts.splice(number - 1, 1, ...left.map(({ value }) => `${value}${note}`));
+  }
+  return texts.join('\n');
+}
+
+/** The canonical entry that warp-cli's list shows as `value`; hosts and unknown forms as they are printed. */
+export function canonical(value: string): Entry {
+  const { entries } = parseLine(value);
+  return entries.length === 1 ? entries[0]! : { kind: 'host', value, range: null };
+}
+
+/** The entries of a list as the fewest that mean the same: addresses and ranges are merged, hosts listed once. */
+export function simplify(entries: readonly Entry[]): Entry[] {
+  const ranges = entries.flatMap(({ range }) => range ?? []);
+  const hosts = new Map(entries.filter(({ range }) => range === null).map(entry => [entry.value, entry]));
+  return [...union(ranges).flatMap(entriesOf), ...hosts.values()];
+}
+
+/** Text from outside, short and on one line. */
+function shown(text: string): string {
+  const line = text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}

@@ -1,0 +1,25 @@
+// Answers `GET /api/why`: forecast and fact for one target.
+import type { Snapshot, Why } from '../api/schema.ts';
+import { Problem } from '../problem.ts';
+import { message, wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import { addressesOf, routeOf } from './kernel.ts';
+import { forecast, parseTarget } from './why.ts';
+
+/**
+ * @param text an address, a host name or a URL
+ * @throws Problem invalid-query for any other text
+ */
+export async function explain(text: string, snapshot: Snapshot, env: NodeJS.ProcessEnv): Promise<Why> {
+  const target = parseTarget(text);
+  if (!target)
+    throw new Problem('invalid-query', message('The target is not an address, a host name or a URL.'), {
+      hint: 'Ask for something like 192.0.2.1, 2001:db8::1, www.example.com or https://www.example.com/.',
+    });
+  const { addresses, problem } =
+    target.kind === 'ip' ? { addresses: [target.value], problem: null } : await addressesOf(target.value);
+  const answers = await Promise.all(addresses.map(async address => ({ address, kernel: await routeOf(address, env) })));
+  const why = forecast(target, answers, snapshot);
+  if (!problem) return { ok: true, ...why, resolveProblem: null };
+  return { ok: true, ...why, resolveProblem: wordMessage(problem, english), wording: [problem] };
+}

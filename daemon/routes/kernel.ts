@@ -1,0 +1,72 @@
+// Asks the kernel where an address would go, and the system's resolver what a name is.
+import { lookup } from 'node:dns/promises';
+import { execa } from 'execa';
+import * as z from 'zod/mini';
+import type { Message } from '../api/values.ts';
+import { errno, reason } from '../system/errno.ts';
+import { message, quoted, WordedError, wordingOf } from '../view/message.ts';
+import type { KernelAnswer } from './why.ts';
+
+/** The name of the vendor's device. */
+const TUNNEL_DEVICE = 'CloudflareWARP';
+const LIMIT_MS = 2_000;
+/** What a host may have; each costs one process. */
+const MAX_ADDRESSES = 8;
+
+const RouteGet = z.array(
+  z.object({ dev: z.optional(z.string()), gateway: z.optional(z.string()), prefsrc: z.optional(z.string()) }),
+);
+
+/** The answer of `ip -j route get ADDRESS` (iproute2), which needs no rights. Never rejects. */
+export async function routeOf(address: string, env: NodeJS.ProcessEnv): Promise<KernelAnswer> {
+  const { failed, code, timedOut, stdout, stderr, shortMessage } = await execa('ip', ['-j', 'route', 'get', address], {
+    env: { PATH: `${env.PATH ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
+    extendEnv: false,
+    stdin: 'ignore',
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+    reject: false,
+  });
+  if (!failed) return parseRouteGet(stdout);
+  if (code === 'ENOENT') return { problem: message('ip is not installed (package iproute2)') };
+  if (timedOut) return { problem: message('ip gave no answer within %s s', String(LIMIT_MS / 1000)) };
+  return { problem: quoted(stderr.trim().split('\n')[0] || shortMessage || 'ip failed') };
+}
+
+/** Reads the JSON of `ip -j route get`. */
+export function parseRouteGet(text: string): KernelAnswer {
+  try {
+    const [route] = z.parse(RouteGet, JSON.parse(text));
+    if (!route) return { problem: message('ip printed no route') };
+    const { dev = null, gateway = null, prefsrc = null } = route;
+    return { route: { device: dev, gateway, source: prefsrc, tunnel: dev === TUNNEL_DEVICE } };
+  } catch (error) {
+    return { problem: message('the answer of ip is not understood: %s', reason(error)) };
+  }
+}
+
+/** Codes of getaddrinfo(3) in words; what else goes wrong says so itself. */
+function lookupProblem(error: unknown): Message {
+  if (errno(error) === 'ENOTFOUND') return message('the name does not exist');
+  if (errno(error) === 'EAI_AGAIN') return message('no name server answered');
+  return wordingOf(error)[0]!;
+}
+
+/** The addresses of a host, as programs on this machine get them. */
+export async function addressesOf(host: string): Promise<{ addresses: string[]; problem: Message | null }> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new WordedError(message('no answer within %s s', String(LIMIT_MS / 1000)))),
+      LIMIT_MS,
+    );
+  });
+  try {
+    const found = await Promise.race([lookup(host, { all: true }), limit]);
+    return { addresses: [...new Set(found.map(({ address }) => address))].slice(0, MAX_ADDRESSES), problem: null };
+  } catch (error) {
+    return { addresses: [], problem: lookupProblem(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,150 @@
+// What a document would change: added, removed, invalid, repeated and contained entries, and what to be warned of.
+import type { SplitTunnel } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
+import { message, wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import { canonical, type Document, type Entry, type Mode } from './document.ts';
+import { byPosition, contains, parseRange } from './ranges.ts';
+
+/** A line that holds no entry, and why. */
+interface InvalidLine {
+  line: number;
+  text: string;
+  reason: string;
+  /** The same, to be worded by a client. */
+  message: Message;
+}
+
+export interface Preview {
+  mode: Mode | null;
+  add: Entry[];
+  remove: Entry[];
+  /** Entries that stay. */
+  unchanged: number;
+  invalid: InvalidLine[];
+  /** Entries that an earlier line has already. */
+  duplicates: { line: number; value: string; first: number }[];
+  /** Entries that change nothing, because a wider one has them already. */
+  contained: { line: number; value: string; in: string }[];
+  warnings: Warning[];
+}
+
+/** A consequence that users tend to overlook; `value` is the address it is about. */
+interface Warning {
+  code: 'ssh-peer' | 'gateway' | 'resolver' | 'endpoint' | 'everything' | 'hosts-need-dns';
+  value: string;
+}
+
+/** What the machine is connected to; each address as text. */
+export interface Surroundings {
+  /** The peer of this SSH session, or null outside of one. */
+  sshPeer: string | null;
+  gateways: readonly string[];
+  resolvers: readonly string[];
+  /** The tunnel's own endpoints. */
+  endpoints: readonly string[];
+  /** The client's mode, as `setMode` takes it. */
+  clientMode: string | null;
+}
+
+export const NO_SURROUNDINGS: Surroundings = {
+  sshPeer: null,
+  gateways: [],
+  resolvers: [],
+  endpoints: [],
+  clientMode: null,
+};
+
+/** Compares a document with the list that is set. The mode itself can't be changed by warp-cli; another one is invalid. */
+export function preview(document: Document, current: SplitTunnel, around: Surroundings = NO_SURROUNDINGS): Preview {
+  const set = new Map([...current.ips, ...current.hosts].map(({ value }) => canonical(value)).map(e => [e.value, e]));
+  const wanted = new Map<string, { entry: Entry; line: number }>();
+  const duplicates: Preview['duplicates'] = [];
+  for (const { number, entries } of document.lines)
+    for (const entry of entries) {
+      const known = wanted.get(entry.value);
+      if (known) duplicates.push({ line: number, value: entry.value, first: known.line });
+      else wanted.set(entry.value, { entry, line: number });
+    }
+  const mode = current.mode ?? document.mode;
+  const entries = [...wanted.values()];
+  const add = entries.filter(({ entry }) => !set.has(entry.value)).map(({ entry }) => entry);
+  const remove = [...set.values()].filter(({ value }) => !wanted.has(value));
+  return {
+    mode,
+    add,
+    remove,
+    unchanged: entries.length - add.length,
+    invalid: [...modeProblem(document, current), ...invalidLines(document)],
+    duplicates,
+    contained: containedIn(entries),
+    warnings: warningsOf({ mode, before: [...set.values()], after: entries.map(({ entry }) => entry), around }),
+  };
+}
+
+function invalidLines({ lines }: Document): InvalidLine[] {
+  return lines.flatMap(({ number, text, reason }) => (reason === null ? [] : [invalidLine(number, text, reason)]));
+}
+
+function modeProblem(document: Document, current: SplitTunnel): InvalidLine[] {
+  if (document.mode === null || current.mode === null || document.mode === current.mode) return [];
+  const why = message('the split tunnel is in %s mode, and warp-cli has no command to change that', current.mode);
+  return [invalidLine(1, `mode ${document.mode}`, why)];
+}
+
+function invalidLine(line: number, text: string, why: Message): InvalidLine {
+  return { line, text, reason: wordMessage(why, english), message: why };
+}
+
+/** One pass over the ranges in order: the widest range that has not ended yet contains all that begin in it. */
+function containedIn(entries: readonly { entry: Entry; line: number }[]): Preview['contained'] {
+  const ranges = entries
+    .flatMap(({ entry, line }) => (entry.range ? [{ entry, line, range: entry.range }] : []))
+    .sort((a, b) => byPosition(a.range, b.range));
+  const found: Preview['contained'] = [];
+  let widest: (typeof ranges)[number] | undefined;
+  for (const each of ranges) {
+    if (widest && contains(widest.range, each.range))
+      found.push({ line: each.line, value: each.entry.value, in: widest.entry.value });
+    else widest = each;
+  }
+  return found;
+}
+
+interface Change {
+  mode: Mode | null;
+  before: readonly Entry[];
+  after: readonly Entry[];
+  around: Surroundings;
+}
+
+function warningsOf({ mode, before, after, around }: Change): Warning[] {
+  const [was, will] = [tunneled(mode, before), tunneled(mode, after)];
+  const moves = (address: string) => was(address) !== will(address);
+  const about = (code: Warning['code'], addresses: readonly string[], warns: (address: string) => boolean) =>
+    [...new Set(addresses)].filter(warns).map((value): Warning => ({ code, value }));
+  const hosts = after.some(({ kind }) => kind === 'host') && around.clientMode === 'tunnel_only';
+  return [
+    // a session breaks in either direction: its packets change their source address
+    ...about('ssh-peer', around.sshPeer === null ? [] : [around.sshPeer], moves),
+    ...about('gateway', around.gateways, address => !was(address) && will(address)),
+    ...about('resolver', around.resolvers, moves),
+    // the client keeps its endpoints out of the tunnel itself; an include list that names them asks for a loop
+    ...about('endpoint', around.endpoints, address => mode === 'include' && !was(address) && will(address)),
+    ...(after.some(({ value }) => value === '0.0.0.0/0' || value === '::/0')
+      ? [{ code: 'everything', value: after.find(({ value }) => value.endsWith('/0'))!.value } as const]
+      : []),
+    ...(hosts ? [{ code: 'hosts-need-dns', value: after.find(({ kind }) => kind === 'host')!.value } as const] : []),
+  ];
+}
+
+/** Whether an address goes through the tunnel, by a list of entries; a text that is no address does not move. */
+export function tunneled(mode: Mode | null, entries: readonly Entry[]): (address: string) => boolean {
+  const ranges = entries.flatMap(({ range }) => range ?? []);
+  return address => {
+    const range = parseRange(address);
+    if (typeof range === 'string') return false;
+    const listed = ranges.some(each => contains(each, range));
+    return mode === 'include' ? listed : !listed;
+  };
+}

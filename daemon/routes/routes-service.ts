@@ -1,0 +1,196 @@
+// Reads, previews and sets the split tunnel as a document, and keeps the last documents to go back to.
+import { createHash } from 'node:crypto';
+import type { RoutesCause } from '../api/routes.ts';
+import type { Snapshot, SplitTunnel } from '../api/schema.ts';
+import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
+import { Problem } from '../problem.ts';
+import { reason } from '../system/errno.ts';
+import { message } from '../view/message.ts';
+import { callsFor } from './calls.ts';
+import { originOf } from './defaults.ts';
+import { canonical, type Entry, formatDocument, parseDocument } from './document.ts';
+import { currentOf, type History, loadHistory, record, saveHistory, undoTarget } from './document-history.ts';
+import { readPresets } from './presets.ts';
+import { preview } from './preview.ts';
+import { createSplitList, entriesOf } from './split-list.ts';
+import { readSurroundings } from './surroundings.ts';
+
+/** @param changes makes a list return that is interrupted or not confirmed */
+export function createRoutes(
+  context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>,
+  changes: Pick<ChangesControl, 'make'>,
+): RoutesControl {
+  const { paths, state, say } = context;
+  const list = createSplitList(context);
+  const { current } = list;
+
+  function remember(split: SplitTunnel, document: string, cause: RoutesCause): void {
+    const entries = split.ips.length + split.hosts.length;
+    const found = { at: new Date().toISOString(), cause, revision: revisionOf(split), entries, document };
+    try {
+      saveHistory(paths.routes, record(loadHistory(paths.routes, say), found));
+    } catch (error) {
+      say(`Routes: ${reason(error)} This list can't be gone back to.`);
+    }
+  }
+
+  /** The history, with the list that is set now as its current document. */
+  function historyWith(split: SplitTunnel): History {
+    const history = loadHistory(paths.routes, say);
+    if (currentOf(history)?.revision === revisionOf(split)) return history;
+    remember(split, textOf(split), 'outside');
+    return loadHistory(paths.routes, say);
+  }
+
+  /** @param choose the document, from the list that is set now */
+  async function set(choose: (split: SplitTunnel) => string, cause: RoutesCause, options: SetOptions) {
+    let plan: Plan | undefined;
+    const prepare = async () => {
+      refuseManaged(state.snapshot());
+      const split = await current();
+      if (options.ifRevision !== undefined && options.ifRevision !== revisionOf(split)) throw changedMeanwhile();
+      plan = planFor(choose(split), split);
+      const { added, removed, before } = plan;
+      return added + removed > 0 ? before.map(({ value }) => value) : null;
+    };
+    await changes.make('routes', { value: null, prepare, confirmWithin: options.confirmWithin }, async () => {
+      const { wanted, before, document, added, removed } = plan!;
+      if (added + removed > 0) {
+        historyWith(await current());
+        await list.setOrRollBack(wanted, before);
+      }
+      remember(await current(), document, cause);
+    });
+    const { added, removed } = plan!;
+    return { ok: true as const, revision: revisionOf(await current()), added, removed };
+  }
+
+  return {
+    async read() {
+      const split = await current();
+      const { managed } = state.snapshot().account;
+      const item = currentOf(loadHistory(paths.routes, say));
+      const entries = [...split.ips, ...split.hosts].map(({ value, description }) => {
+        const entry = canonical(value);
+        return { kind: entry.kind, value: entry.value, origin: originOf(entry.value, managed), description };
+      });
+      const revision = revisionOf(split);
+      const document = item?.revision === revision ? item.document : textOf(split);
+      return { ok: true, revision, mode: split.mode, readOnly: managed === true, entries, document };
+    },
+
+    async preview({ document, sshPeer }) {
+      const split = await current();
+      const { tunnel: facts, settings } = state.snapshot();
+      const env = sshPeer === undefined ? {} : { SSH_CONNECTION: sshPeer };
+      const around = readSurroundings(env, { endpoints: facts.endpoints, clientMode: settings.Mode ?? null });
+      const found = preview(parseDocument(document), split, around);
+      const before = entriesOf(split);
+      const after = without(before, found.remove).concat(found.add);
+      const { resets, rest } = callsFor({ mode: split.mode, before, after, supports: await list.supported() });
+      const plain = (entries: readonly Entry[]) => entries.map(({ kind, value }) => ({ kind, value }));
+      return {
+        ...{ ok: true, revision: revisionOf(split), ...found },
+        ...{ add: plain(found.add), remove: plain(found.remove), calls: resets.length + rest.length },
+      };
+    },
+
+    apply: ({ document, cause, ...options }) => set(() => document, cause ?? 'api', options),
+
+    undo(options) {
+      const before = (split: SplitTunnel) => {
+        const target = undoTarget(historyWith(split));
+        if (target) return target.document;
+        throw new Problem('nothing-to-undo', 'No earlier document of routes is kept.');
+      };
+      return set(before, 'undo', options);
+    },
+
+    history(id) {
+      const history = loadHistory(paths.routes, say);
+      const target = undoTarget(history);
+      const shown = id === undefined ? history.items : history.items.filter(item => item.id === id);
+      if (id !== undefined && shown.length === 0) throw new Problem('not-found', `No document ${id} is kept.`);
+      return {
+        ok: true,
+        documents: shown.toReversed().map(({ id: number, at, cause, entries, document }) => ({
+          ...{ id: number, at, cause, entries, current: number === history.current, undo: number === target?.id },
+          ...(id === undefined ? {} : { document }),
+        })),
+      };
+    },
+
+    presets: () => ({ ok: true, presets: readPresets() }),
+
+    async restore(entries) {
+      await list.set(entries.map(canonical), 'rolling-back');
+      const split = await current();
+      remember(split, textOf(split), 'revert');
+    },
+  };
+}
+
+/** @throws Problem not-authorized */
+function refuseManaged({ account }: Snapshot): void {
+  if (account.managed !== true) return;
+  throw new Problem(
+    'not-authorized',
+    message('Your organization decides about the split tunnel, so it can only be read here.'),
+    { hint: 'Ask the administrator of your organization for a change.' },
+  );
+}
+
+interface Plan {
+  document: string;
+  before: Entry[];
+  wanted: Entry[];
+  added: number;
+  removed: number;
+}
+
+/** @throws Problem document-invalid */
+function planFor(document: string, split: SplitTunnel): Plan {
+  const { add, remove, invalid } = preview(parseDocument(document), split);
+  if (invalid.length) throw invalidDocument(invalid);
+  const before = entriesOf(split);
+  return { document, before, wanted: without(before, remove).concat(add), added: add.length, removed: remove.length };
+}
+
+interface SetOptions {
+  ifRevision?: string | undefined;
+  confirmWithin?: number | undefined;
+}
+
+/** Of a list: the same for every order of its entries and every form in which the tunnel CLI prints them. */
+function revisionOf(split: SplitTunnel): string {
+  const values = entriesOf(split)
+    .map(({ value }) => value)
+    .sort();
+  return createHash('sha256')
+    .update([split.mode ?? '', ...values].join('\n'))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+function without(entries: readonly Entry[], removed: readonly Entry[]): Entry[] {
+  const values = new Set(removed.map(({ value }) => value));
+  return entries.filter(({ value }) => !values.has(value));
+}
+
+function textOf(split: SplitTunnel): string {
+  return formatDocument(split, () => null);
+}
+
+function changedMeanwhile(): Problem {
+  return new Problem('precondition-failed', 'The split tunnel has changed since it was read.', {
+    hint: 'Look at it again, and repeat the change.',
+  });
+}
+
+function invalidDocument(invalid: readonly { line: number; reason: string }[]): Problem {
+  const { line, reason: why } = invalid[0]!;
+  const more = invalid.length > 1 ? ` ${invalid.length - 1} more lines are wrong.` : '';
+  return new Problem('document-invalid', `Line ${line}: ${why}.${more} Nothing was changed.`, {
+    errors: invalid.slice(0, 100).map(each => ({ path: `line ${each.line}`, message: each.reason })),
+  });
+}

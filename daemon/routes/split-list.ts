@@ -1,0 +1,119 @@
+// Reads and sets the list of the split tunnel: repeats what is missing, and leaves the list before where setting fails.
+import type { ActionName, ActionRequest } from '../api/actions.ts';
+import type { SplitTunnel } from '../api/schema.ts';
+import { NotRestored } from '../changes/not-restored.ts';
+import type { FeatureContext } from '../controls.ts';
+import { Problem } from '../problem.ts';
+import { reason } from '../system/errno.ts';
+import { callsFor } from './calls.ts';
+import { canonical, type Entry } from './document.ts';
+
+type Context = Pick<FeatureContext, 'state' | 'tunnel'>;
+type Phase = 'applying' | 'rolling-back';
+
+/** Another program may change the list meanwhile. If it still differs after this many passes, the call fails. */
+const PASSES = 3;
+
+export interface SplitList {
+  /** @throws Problem routes-failed where the list can't be read now */
+  current(): Promise<SplitTunnel>;
+  /** Whether the tunnel CLI has a command for the action. */
+  supported(): Promise<(action: ActionName) => boolean>;
+  /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
+  set(wanted: readonly Entry[], phase: Phase): Promise<void>;
+  /** Sets the list, or leaves the one before. @throws Problem; NotRestored where that failed too */
+  setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void>;
+}
+
+export function createSplitList({ state, tunnel }: Context): SplitList {
+  /** @throws Problem routes-failed where the list can't be read now */
+  async function current(): Promise<SplitTunnel> {
+    await tunnel.refresh('stale');
+    // on a busy machine, and right after the start of the daemon, that gives up early
+    if (!isKnown()) await tunnel.refresh('all');
+    if (isKnown()) return state.snapshot().splitTunnel;
+    throw new Problem('routes-failed', 'The tunnel client did not report the split tunnel.', {
+      hint: state.snapshot().status.blocked ? 'See: culvert status' : 'Try again, or see: culvert doctor',
+    });
+  }
+
+  /** The lists are empty before they were ever read, too. */
+  function isKnown(): boolean {
+    const { mode, ips, hosts } = state.snapshot().splitTunnel;
+    const isRead = mode !== null || ips.length + hosts.length > 0;
+    return isRead && !tunnel.stale().some(({ part }) => part === 'splitTunnel');
+  }
+
+  async function supported(): Promise<(action: ActionName) => boolean> {
+    const names = ['resetSplitIps', 'resetSplitHosts'] as const;
+    const found = await Promise.all(names.map(name => tunnel.supports(name)));
+    return action => names.some((name, at) => name === action && found[at]!);
+  }
+
+  /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
+  async function set(wanted: readonly Entry[], phase: Phase): Promise<void> {
+    const supports = await supported();
+    let done = 0;
+    const run = async (actions: readonly ActionRequest[]) => {
+      const total = done + actions.length;
+      for (const action of actions) {
+        state.publish('routes', { phase, done, total });
+        await tunnel.perform(action).catch(error => unlessDone(action, wanted, error));
+        done += 1;
+      }
+    };
+    await tunnel.batch(async () => {
+      for (let pass = 0; ; pass++) {
+        const { resets, rest } = await callsTo(wanted, supports);
+        if (resets.length + rest.length === 0) return;
+        if (pass === PASSES)
+          throw new Problem('routes-failed', `The tunnel client accepted the list, and ${rest.length} entries differ.`);
+        await run(resets);
+        await run(resets.length ? (await callsTo(wanted, () => false)).rest : rest);
+      }
+    });
+    state.publish('routes', { phase: 'done', done, total: done });
+  }
+
+  /** Another program may have made the same change meanwhile; the tunnel CLI then reports a failure. */
+  async function unlessDone({ value }: ActionRequest, list: readonly Entry[], error: unknown): Promise<void> {
+    const has = (entries: readonly Entry[]) => entries.some(entry => entry.value === value);
+    const now = await current().catch(() => null);
+    if (value === undefined || !now || has(entriesOf(now)) !== has(list)) throw error;
+  }
+
+  async function callsTo(after: readonly Entry[], supports: (action: ActionName) => boolean) {
+    const split = await current();
+    return callsFor({ mode: split.mode, before: entriesOf(split), after, supports });
+  }
+
+  /** Sets the list, or leaves the one before. @throws NotRestored where that failed too */
+  async function setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void> {
+    try {
+      await set(wanted, 'applying');
+    } catch (error) {
+      const problem = error instanceof Problem ? error : new Problem('routes-failed', reason(error), {}, error);
+      try {
+        await set(before, 'rolling-back');
+      } catch (cause) {
+        throw new NotRestored(
+          withHint(problem, 'The list before is set as soon as the tunnel client takes it.'),
+          cause,
+        );
+      }
+      throw withHint(problem, 'The list is as it was before.');
+    }
+  }
+
+  return { current, supported, set, setOrRollBack };
+}
+
+/** The entries of a list in their canonical spelling. */
+export function entriesOf({ ips, hosts }: SplitTunnel): Entry[] {
+  return [...ips, ...hosts].map(({ value }) => canonical(value));
+}
+
+function withHint(problem: Problem, sentence: string): Problem {
+  const hint = [sentence, problem.extras.hint].filter(Boolean).join(' ');
+  return new Problem(problem.code, problem.said, { ...problem.extras, hint }, problem.cause);
+}

@@ -1,0 +1,130 @@
+// Forecasts whether a target goes through the tunnel: mode, connection, split tunnel and kill switch decide. Pure.
+import type { Snapshot, Why, WhyAddress } from '../api/schema.ts';
+import type { Message } from '../api/values.ts';
+import { wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+import { canonical, type Entry, parseLine } from './document.ts';
+import { contains, parseRange } from './ranges.ts';
+
+export interface Target {
+  kind: 'ip' | 'host';
+  value: string;
+}
+
+/** An address, a host name, or the host of a URL. @returns null for anything else. */
+export function parseTarget(text: string): Target | null {
+  const host = hostOf(text.trim());
+  const { entries } = parseLine(host);
+  const [entry] = entries;
+  if (entries.length !== 1 || !entry || entry.kind === 'range' || entry.value.startsWith('*')) return null;
+  return { kind: entry.kind, value: entry.value };
+}
+
+function hostOf(text: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text))
+    return new URL(text).hostname.replace(/^\[(.*)\]$/, '$1');
+  // host:port, but not an IPv6 address
+  return /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([^:/]+):\d+$/.exec(text)?.[1] ?? text;
+}
+
+/** What the kernel answered for an address, or why it did not. */
+export type KernelAnswer = { route: NonNullable<WhyAddress['kernel']> } | { problem: Message };
+
+type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch'>;
+
+/** Modes without a tunnel: DNS alone is encrypted. */
+const DNS_ONLY = new Set(['doh', 'dot']);
+
+/** @param addresses of the target, each with the kernel's answer. */
+export function forecast(
+  target: Target,
+  addresses: readonly { address: string; kernel: KernelAnswer }[],
+  known: Known,
+): Omit<Why, 'ok' | 'resolveProblem'> {
+  const { settings, splitTunnel, tunnel } = known;
+  const mode = settings.Mode ?? null;
+  const entries = [...splitTunnel.ips, ...splitTunnel.hosts].map(({ value }) => canonical(value));
+  return {
+    target,
+    mode,
+    list: splitTunnel.mode,
+    fallback: target.kind === 'host' ? fallbackOf(target.value, settings['Fallback domains']) : null,
+    proxy: mode === 'proxy' && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null,
+    addresses: addresses.map(({ address, kernel }) => {
+      const decision = decide({ address, host: target.kind === 'host' ? target.value : null }, entries, known);
+      const blocked = decision.tunnel === false && known.killSwitch.active === true;
+      const route = 'route' in kernel ? kernel.route : null;
+      return {
+        address,
+        ...decision,
+        blocked,
+        kernel: route,
+        ...('problem' in kernel
+          ? { kernelProblem: wordMessage(kernel.problem, english), wording: [kernel.problem] }
+          : { kernelProblem: null }),
+        disagrees: route !== null && decision.tunnel !== null && route.tunnel !== decision.tunnel,
+      };
+    }),
+  };
+}
+
+type Decision = Pick<WhyAddress, 'tunnel' | 'reason' | 'entry'>;
+
+function decide(
+  { address, host }: { address: string; host: string | null },
+  entries: readonly Entry[],
+  { status, settings, splitTunnel }: Known,
+): Decision {
+  const none = (reason: WhyAddress['reason'], tunnel: boolean | null = false): Decision => ({
+    tunnel,
+    reason,
+    entry: null,
+  });
+  if (status.blocked || status.state === 'unknown') return none('unknown', null);
+  if (status.state !== 'connected') return none('disconnected');
+  if (DNS_ONLY.has(settings.Mode ?? '')) return none('dns-only');
+  if (settings.Mode === 'proxy') return none('proxy-only');
+  if (splitTunnel.mode === null) return none('unknown', null);
+  const entry = (host === null ? null : hostEntry(host, entries)) ?? narrowest(address, entries);
+  const listed = entry !== null;
+  const tunnel = splitTunnel.mode === 'include' ? listed : !listed;
+  return { tunnel, reason: listed ? 'entry' : 'default', entry };
+}
+
+/** `example.com` matches itself alone, `*.example.com` every name below it (vendor documentation, split tunnels). */
+function hostEntry(host: string, entries: readonly Entry[]): string | null {
+  const found = entries.find(
+    ({ kind, value }) => kind === 'host' && (value.startsWith('*.') ? host.endsWith(value.slice(1)) : value === host),
+  );
+  return found?.value ?? null;
+}
+
+/** The narrowest entry that has the address; all of them decide the same, and the narrowest one explains best. */
+function narrowest(address: string, entries: readonly Entry[]): string | null {
+  const range = parseRange(address);
+  if (typeof range === 'string') return null;
+  let best: Entry | null = null;
+  for (const entry of entries)
+    if (entry.range && contains(entry.range, range) && (!best?.range || contains(best.range, entry.range)))
+      best = entry;
+  return best?.value ?? null;
+}
+
+/** Settings print a fallback domain as `corp`, or with its resolvers as `corp -> [10.0.0.1, 10.0.0.2]`. */
+function fallbackOf(host: string, setting: unknown): Why['fallback'] {
+  if (!Array.isArray(setting)) return null;
+  const matches = setting.flatMap(line => {
+    const [, domain, resolvers = ''] = /^(\S+?)\.?(?:\s*->\s*\[(.*)\])?(?:\s|$)/.exec(String(line)) ?? [];
+    if (!domain || (host !== domain && !host.endsWith(`.${domain}`))) return [];
+    return [
+      {
+        domain,
+        resolvers: resolvers
+          .split(',')
+          .map(each => each.trim())
+          .filter(Boolean),
+      },
+    ];
+  });
+  return matches.sort((a, b) => b.domain.length - a.domain.length)[0] ?? null;
+}

@@ -1,0 +1,177 @@
+// Settings as TOML: writing what is set, and reading a file that may be from another machine or version. Pure.
+import { parse, stringify, TomlError } from 'smol-toml';
+import * as z from 'zod/mini';
+import { MODES, PROTOCOLS } from '../api/actions.ts';
+import { Config, type ConfigPatch, type ConfigResponse, type Snapshot, type SplitTunnel } from '../api/schema.ts';
+import type { SettingsDiff } from '../api/settings-file.ts';
+import type { Message } from '../api/values.ts';
+import { currentValue, type Value } from '../changes/values.ts';
+import { formatDocument, parseLine } from '../routes/document.ts';
+import { reason } from '../system/errno.ts';
+import { quoted, wordMessage } from '../view/message.ts';
+import { english } from '../view/translator.ts';
+
+/** The tunnel's settings of a file, by table and key. */
+const TUNNEL = {
+  'tunnel.mode': 'mode',
+  'tunnel.protocol': 'protocol',
+  'tunnel.endpoint': 'endpoint',
+  'dns.families': 'families',
+  'dns.gateway_id': 'gatewayId',
+  'dns.fallback': 'fallback',
+} as const;
+type TunnelKey = keyof typeof TUNNEL;
+type TunnelValue = Exclude<Value, { subject: 'routes' | 'connection' }>;
+
+/** A file writes the tunnel client's own default as an empty text. */
+const KINDS: { [K in TunnelKey]: z.ZodMiniType } = {
+  'tunnel.mode': z.enum(MODES),
+  'tunnel.protocol': z.enum([...PROTOCOLS, '']),
+  'tunnel.endpoint': z.string().check(z.maxLength(256)),
+  'dns.families': z.enum(['off', 'malware', 'full']),
+  'dns.gateway_id': z.string().check(z.maxLength(64)),
+  'dns.fallback': z.array(z.string().check(z.maxLength(253))).check(z.maxLength(1000)),
+};
+
+export interface SettingsFile {
+  tunnel: { key: TunnelKey; wanted: TunnelValue }[];
+  /** A document of routes; null where the file has none. */
+  routes: string | null;
+  culvert: { key: string; value: string | number | boolean }[];
+  /** Keys that this version does not know. */
+  unknown: string[];
+  invalid: SettingsDiff['invalid'];
+}
+
+/**
+ * What is set, without what the tunnel CLI did not report and without defaults of Culvert's own configuration.
+ * @param also dotted keys of that configuration that are written although they are defaults
+ */
+export function writeSettings(
+  snapshot: Snapshot,
+  { config, sources }: ConfigResponse,
+  also: ReadonlySet<string> = new Set(),
+): string {
+  const tables: Record<string, Record<string, unknown>> = {};
+  const put = (path: string, value: unknown) => {
+    const [table, key] = path.split('.') as [string, string];
+    tables[table] ??= {};
+    tables[table][key] = value;
+  };
+  for (const [key, subject] of Object.entries(TUNNEL)) {
+    const found = currentValue(subject, snapshot);
+    if (found) put(key, found.value ?? '');
+  }
+  const routes = currentValue('routes', snapshot);
+  if (routes) {
+    if (snapshot.splitTunnel.mode) put('split_tunnel.mode', snapshot.splitTunnel.mode);
+    put('split_tunnel.entries', routes.value);
+  }
+  const culvert: Record<string, Record<string, unknown>> = {};
+  for (const [key, source] of Object.entries(sources)) {
+    if (source === 'default' && !also.has(key)) continue;
+    const [group, leaf] = key.split('.') as [keyof Config, string];
+    culvert[group] ??= {};
+    culvert[group][leaf] = (config[group] as Record<string, unknown>)[leaf];
+  }
+  const text = stringify({ ...tables, ...(Object.keys(culvert).length ? { culvert } : {}) });
+  return `# Settings of Culvert. Compare: culvert settings diff FILE. Use: culvert settings apply FILE\n\n${text}`;
+}
+
+/** What is wrong with a key, or why it is left out. */
+export function reasonFor(key: string, wording: Message): SettingsDiff['invalid'][number] {
+  return { key, reason: wordMessage(wording, english), wording };
+}
+
+/** Reads a file. What can't be read is in `invalid`, and the rest is read all the same. */
+export function readSettings(toml: string): SettingsFile {
+  const file: SettingsFile = { tunnel: [], routes: null, culvert: [], unknown: [], invalid: [] };
+  let root: Record<string, unknown>;
+  try {
+    root = parse(toml);
+  } catch (error) {
+    const where = error instanceof TomlError ? `line ${error.line}` : 'the file';
+    file.invalid.push(reasonFor(where, quoted(reason(error).split('\n')[0]!)));
+    return file;
+  }
+  for (const [table, content] of Object.entries(root)) {
+    if (!isTable(content)) file.unknown.push(table);
+    else if (table === 'split_tunnel') readRoutes(content, file);
+    else if (table === 'culvert') readCulvert(content, file);
+    else for (const [key, value] of Object.entries(content)) readTunnel(`${table}.${key}`, value, file);
+  }
+  return file;
+}
+
+function readTunnel(key: string, value: unknown, file: SettingsFile): void {
+  if (!Object.hasOwn(TUNNEL, key)) {
+    file.unknown.push(key);
+    return;
+  }
+  const known = key as TunnelKey;
+  const found = z.safeParse(KINDS[known], value);
+  if (!found.success) {
+    file.invalid.push(reasonFor(key, quoted(found.error.issues[0]?.message ?? '')));
+    return;
+  }
+  const wanted = { subject: TUNNEL[known], value: found.data === '' ? null : found.data } as TunnelValue;
+  file.tunnel.push({ key: known, wanted });
+}
+
+function readRoutes(table: Record<string, unknown>, file: SettingsFile): void {
+  const found = z.safeParse(SplitTable, table);
+  if (!found.success) {
+    const [issue] = found.error.issues;
+    file.invalid.push(reasonFor(['split_tunnel', ...(issue?.path ?? [])].join('.'), quoted(issue?.message ?? '')));
+    return;
+  }
+  const { mode, entries } = found.data;
+  for (const text of entries) {
+    const { reason: why } = parseLine(text);
+    if (why !== null) file.invalid.push(reasonFor('split_tunnel.entries', why));
+  }
+  const split: SplitTunnel = {
+    mode: mode ?? null,
+    ips: entries.map(text => ({ value: text, description: null })),
+    hosts: [],
+  };
+  const document = formatDocument(split, () => null);
+  // a document without a mode applies to the current one
+  file.routes = mode === undefined ? document.replace(/^mode .*\n/, '') : document;
+}
+const SplitTable = z.strictObject({
+  mode: z.optional(z.enum(['exclude', 'include'])),
+  entries: z.array(z.string().check(z.maxLength(300))).check(z.maxLength(20_000)),
+});
+
+function readCulvert(table: Record<string, unknown>, file: SettingsFile): void {
+  for (const [group, keys] of Object.entries(table)) {
+    const shape = Object.hasOwn(Config.shape, group) ? Config.shape[group as keyof Config].shape : null;
+    if (!shape || !isTable(keys)) {
+      file.unknown.push(`culvert.${group}`);
+      continue;
+    }
+    for (const [key, value] of Object.entries(keys)) {
+      const kind = Object.hasOwn(shape, key) ? (shape as Record<string, z.ZodMiniType>)[key]! : null;
+      const found = kind && z.safeParse(kind, value);
+      if (!found) file.unknown.push(`culvert.${group}.${key}`);
+      else if (found.success) file.culvert.push({ key: `${group}.${key}`, value: found.data as string });
+      else file.invalid.push(reasonFor(`culvert.${group}.${key}`, quoted(found.error.issues[0]?.message ?? '')));
+    }
+  }
+}
+
+/** The keys of a file as a change of the user's configuration. */
+export function patchOf(keys: readonly { key: string; value: unknown }[]): ConfigPatch {
+  const patch: Record<string, Record<string, unknown>> = {};
+  for (const { key, value } of keys) {
+    const [group, leaf] = key.split('.') as [string, string];
+    patch[group] ??= {};
+    patch[group][leaf] = value;
+  }
+  return patch as ConfigPatch;
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}

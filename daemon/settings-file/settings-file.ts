@@ -1,0 +1,173 @@
+// Exports settings as a file, compares one with what is set, and applies it: as a whole or not at all.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { ActionRequest } from '../api/actions.ts';
+import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/settings-file.ts';
+import type { TunnelSubject as Subject } from '../api/subjects.ts';
+import type { Message } from '../api/values.ts';
+import { actionsTo, currentValue, textOf, type Value } from '../changes/values.ts';
+import type { ChangesControl, FeatureContext, RoutesControl, SettingsFileControl } from '../controls.ts';
+import { Problem } from '../problem.ts';
+import { errno, reason } from '../system/errno.ts';
+import { replaceFile } from '../system/files.ts';
+import { message, quoted } from '../view/message.ts';
+import { patchOf, readSettings, reasonFor, writeSettings } from './document.ts';
+
+type Context = Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'settings' | 'say'>;
+
+/** Long enough for every step; what is left after a kill returns then. */
+const STEPS_SECONDS = 600;
+/** Keys that only a file or an administrator can set. */
+const NOT_APPLIED: Readonly<Record<string, Message>> = {
+  'server.port': message('is set in the configuration file alone'),
+  'server.bind': message('is set in the configuration file alone'),
+  'webui.allowRemote': message('is set in the configuration file alone'),
+  'warp.cli': message('is set in the configuration file alone'),
+  'warp.killSwitch': message('is turned on with: culvert killswitch on'),
+  'warp.allowLan': message('is set with the kill switch: culvert killswitch on --allow-lan'),
+};
+
+interface Step {
+  key: string;
+  from: string | null;
+  to: string | null;
+  subject: Subject;
+  actions: ActionRequest[];
+}
+
+export function createSettingsFile(
+  context: Context,
+  changes: ChangesControl,
+  routes: () => Promise<RoutesControl>,
+): SettingsFileControl {
+  const { paths, state, tunnel, settings, say } = context;
+
+  async function plan(toml: string) {
+    await tunnel.refresh('stale');
+    const file = readSettings(toml);
+    const snapshot = state.snapshot();
+    const skipped = file.unknown.map(key => reasonFor(key, message('is not known to this version of Culvert')));
+    const steps: Step[] = [];
+    for (const { key, wanted } of file.tunnel) {
+      const now = currentValue(wanted.subject, snapshot);
+      const actions = actionsTo(wanted, snapshot);
+      const supported = await Promise.all(actions.map(({ action }) => tunnel.supports(action)));
+      if (!now) skipped.push(reasonFor(key, message('is not reported by the tunnel client')));
+      else if (!supported.every(Boolean))
+        skipped.push(reasonFor(key, message('has no command in this version of warp-cli')));
+      else if (actions.length)
+        steps.push({ key, from: shown(now), to: shown(wanted), subject: wanted.subject, actions });
+    }
+    const { config } = settings;
+    const culvert = file.culvert.filter(({ key, value }) => {
+      const [group, leaf] = key.split('.') as [keyof typeof config, string];
+      const isSet = (config[group] as Record<string, unknown>)[leaf] === value;
+      if (!isSet && NOT_APPLIED[key]) skipped.push(reasonFor(`culvert.${key}`, NOT_APPLIED[key]));
+      return !isSet && !NOT_APPLIED[key];
+    });
+    const list = file.routes === null ? null : await previewed(file.routes, skipped, file.invalid);
+    return { ...file, steps, culvert, list, skipped };
+  }
+
+  /** What setting a list would change; null if it is already set, or can't be set here. */
+  async function previewed(document: string, skipped: SettingsDiff['skipped'], invalid: SettingsDiff['invalid']) {
+    const key = 'split_tunnel.entries';
+    if (state.snapshot().account.managed) {
+      skipped.push(reasonFor(key, message('is decided by your organization')));
+      return null;
+    }
+    const found = await (await routes()).preview({ document });
+    if (invalid.length === 0)
+      invalid.push(...found.invalid.map(each => reasonFor('split_tunnel', each.message ?? quoted(each.reason))));
+    return found.add.length + found.remove.length ? found : null;
+  }
+
+  async function apply({ toml, confirmWithin }: SettingsApplyRequest): Promise<SettingsDiff> {
+    const planned = await plan(toml);
+    const diff = toDiff(planned);
+    const [wrong] = diff.invalid;
+    if (wrong) throw new Problem('document-invalid', `${wrong.key}: ${wrong.reason}. Nothing was changed.`, {});
+    if (diff.changes.length === 0) return diff;
+    const also = new Set(planned.culvert.map(({ key }) => key));
+    keep(writeSettings(state.snapshot(), settings.response(), also));
+    const made: Subject[] = [];
+    const limit = { confirmWithin: confirmWithin ?? STEPS_SECONDS };
+    try {
+      for (const { subject, actions } of planned.steps)
+        for (const action of actions) {
+          await changes.perform({ ...action, ...limit });
+          if (!made.includes(subject)) made.push(subject);
+        }
+      if (planned.list && planned.routes !== null) {
+        await (await routes()).apply({ document: planned.routes, cause: 'settings', ...limit });
+        made.push('routes');
+      }
+      if (planned.culvert.length) await settings.setUser(patchOf(planned.culvert));
+    } catch (error) {
+      // what can't be taken back now is taken back when its time is up
+      for (const subject of made.toReversed())
+        await changes.revert({ subject }).catch(cause => say(`Settings: ${reason(cause)}`));
+      throw error;
+    }
+    // what was set to the value that would have returned is confirmed by that
+    const unconfirmed = new Set(state.snapshot().changes.flatMap(each => (each.confirmBy ? each.subject : [])));
+    if (confirmWithin === undefined)
+      for (const subject of made) if (unconfirmed.has(subject)) await changes.confirm({ subject });
+    return diff;
+  }
+
+  /** @throws Problem state-not-writable */
+  function keep(toml: string): void {
+    try {
+      mkdirSync(dirname(paths.settingsBefore), { recursive: true, mode: 0o700 });
+      replaceFile(paths.settingsBefore, toml);
+    } catch (error) {
+      throw new Problem('state-not-writable', reason(error), {}, error);
+    }
+  }
+
+  return {
+    async export(): Promise<SettingsExport> {
+      await tunnel.refresh('stale');
+      return { ok: true, toml: writeSettings(state.snapshot(), settings.response()) };
+    },
+    diff: async (toml: string): Promise<SettingsDiff> => toDiff(await plan(toml)),
+    apply,
+    /** Applies what was set before the last file; again, it goes forth. */
+    async undo(confirmWithin?: number): Promise<SettingsDiff> {
+      let toml: string;
+      try {
+        toml = readFileSync(paths.settingsBefore, 'utf8');
+      } catch (error) {
+        const detail = errno(error) === 'ENOENT' ? 'No file of settings was applied.' : reason(error);
+        throw new Problem('nothing-to-undo', detail, {}, error);
+      }
+      return apply({ toml, confirmWithin });
+    },
+  };
+}
+
+type Planned = Pick<SettingsDiff, 'skipped' | 'invalid'> & {
+  steps: Step[];
+  culvert: { key: string; value: unknown }[];
+  list: { add: unknown[]; remove: unknown[] } | null;
+};
+
+function toDiff({ steps, culvert, list, skipped, invalid }: Planned): SettingsDiff {
+  return {
+    ok: true,
+    changes: [
+      ...steps.map(({ key, from, to }) => ({ key, from, to })),
+      ...(list
+        ? [{ key: 'split_tunnel.entries', from: `${list.remove.length} removed`, to: `${list.add.length} added` }]
+        : []),
+      ...culvert.map(({ key, value }) => ({ key: `culvert.${key}`, from: null, to: String(value) })),
+    ],
+    skipped,
+    invalid,
+  };
+}
+
+function shown(value: Value): string | null {
+  return value.subject === 'fallback' ? value.value.join(', ') : textOf(value);
+}

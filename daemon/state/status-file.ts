@@ -1,0 +1,41 @@
+// The state as a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
+
+import { replaceFile } from '../system/files.ts';
+import { startTime } from '../system/process.ts';
+import { createStyle } from '../system/terminal.ts';
+import { statusJson, statusLine, statusWarning } from './status-line.ts';
+import type { State } from './store.ts';
+
+/**
+ * Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, the same
+ * in color, the JSON of `culvert status --json`, and a warning if there is one.
+ */
+export function keepStatusFile(path: string, state: State, port: () => number | null): void {
+  const owner = `${process.pid} ${startTime(process.pid)}`;
+  let before = '';
+  const write = () => {
+    const snapshot = state.snapshot();
+    const warning = statusWarning(snapshot);
+    const lines = [
+      owner,
+      port() ?? '-',
+      snapshot.status.state,
+      statusLine(snapshot),
+      statusLine(snapshot, createStyle(true)),
+      JSON.stringify(statusJson(snapshot, port())),
+      ...(warning === null ? [] : [warning]),
+    ];
+    const text = `${lines.join('\n')}\n`;
+    if (text === before) return;
+    try {
+      replaceFile(path, text, { durable: false });
+      before = text;
+    } catch (error) {
+      console.error(`culvert: ${path} could not be written, so "culvert status" may be late: ${error}`);
+    }
+  };
+  write();
+  state.subscribe(({ event }) => {
+    if (event !== 'log' && event !== 'routes') write();
+  });
+}

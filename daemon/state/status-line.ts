@@ -1,0 +1,72 @@
+// The one line that describes the tunnel: printed by `culvert status`, and kept in the daemon's status file.
+import type { ConnectionState, Snapshot } from '../api/schema.ts';
+import { printable } from '../system/printable.ts';
+import { plain, type Style } from '../system/terminal.ts';
+import { changeText } from '../view/states/changes.ts';
+import { nextStep, setupText, statusLabel } from '../view/states/labels.ts';
+import { describeRemoteAccess } from '../view/states/remote-access.ts';
+import { sourceWarning } from '../view/states/updates.ts';
+import { english } from '../view/translator.ts';
+
+export type Shown = Pick<Snapshot, 'status' | 'settings' | 'tunnel' | 'tunnelCli' | 'remoteAccess' | 'changes'>;
+
+const LOOK: Record<ConnectionState, [symbol: string, color: keyof Style]> = {
+  connected: ['●', 'green'],
+  connecting: ['◐', 'yellow'],
+  disconnecting: ['◑', 'yellow'],
+  disconnected: ['○', 'dim'],
+  unable: ['✖', 'red'],
+  unknown: ['?', 'yellow'],
+};
+
+/**
+ * State, reason, mode and protocol on one line, without a time, so that it stays true until something changes:
+ * `● Connected · warp · MASQUE`. What blocks is followed by the command that ends it.
+ */
+export function statusLine(shown: Shown, style: Style = plain): string {
+  const { status, settings, tunnel, tunnelCli, remoteAccess, changes } = shown;
+  const [symbol, color] = LOOK[status.state];
+  const paint = style[color];
+  const parts = [`${paint(symbol)} ${style.bold(paint(statusLabel(status, english)))}`];
+  if (status.blocked) {
+    const next = nextStep(status.blocked);
+    parts.push([setupText(status.blocked, english), next].filter(Boolean).join(' '));
+  } else {
+    if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
+    else if (status.reason) parts.push(printable(status.reason.text));
+    if (status.network === 'unstable') parts.push(style.yellow('network unstable'));
+    if (settings.Mode) parts.push(printable(settings.Mode));
+    const protocol = protocolOf({ settings, tunnel });
+    if (protocol) parts.push(printable(protocol));
+  }
+  const remote = describeRemoteAccess(remoteAccess, english);
+  if (remote) parts.push(remote.caution ? style.yellow(remote.title) : remote.title);
+  for (const change of changes) parts.push(style.yellow(printable(changeText(change, english))));
+  if (tunnelCli.emulated) parts.push(style.cyan('demo: nothing is tunneled'));
+  return parts.join(style.dim(' · '));
+}
+
+/** What `culvert status` prints on stderr, beside its one line: that updates can't reach this installation, and what to do. */
+export function statusWarning({ update }: Pick<Snapshot, 'update'>): string | null {
+  const warning = update && sourceWarning(update, english);
+  return warning && `${warning}. See: culvert update check`;
+}
+
+/**
+ * What `culvert status --json` prints, and `--watch` on every line.
+ * @param port the TCP port, or null without one
+ */
+export function statusJson({ status, settings, tunnelCli, remoteAccess, changes }: Shown, port: number | null) {
+  return { ok: true, status, mode: settings.Mode ?? null, tunnelCli, port, remoteAccess, changes } as const;
+}
+
+/** The protocol that is set, or else the one in use; null when neither is known. */
+export function protocolOf({ settings, tunnel }: Pick<Snapshot, 'settings' | 'tunnel'>): string | null {
+  const set = settings['WARP tunnel protocol'];
+  return typeof set === 'string' ? set : tunnel.protocol;
+}
+
+function firstLine(text: string): string {
+  const line = printable(text.split('\n').find(l => l.trim()) ?? '');
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}

@@ -1,0 +1,155 @@
+// The one snapshot that every client shows: parts are set here, and whatever changed is published once.
+import { isDeepStrictEqual } from 'node:util';
+import type { Part } from '../api/apply-event.ts';
+import type { EventData, EventName } from '../api/contract.ts';
+import type { CommandName, CommandOutput, KillSwitch, Snapshot, TunnelCli } from '../api/schema.ts';
+
+export interface Published {
+  revision: number;
+  event: EventName;
+  data: unknown;
+}
+
+export interface State {
+  snapshot(): Snapshot;
+  /** Replaces a part. An equal value publishes nothing; a change gets the next revision. */
+  set<P extends Part>(part: P, value: Snapshot[P]): void;
+  /** Records the output behind a part. It publishes no event, so that a re-read alone wakes no client. */
+  record(name: CommandName, output: CommandOutput): void;
+  /** Publishes an event that is not part of the snapshot. */
+  publish<N extends EventName>(event: N, data: EventData<N>): void;
+  /** Calls `listener` with each later event, in order and synchronously. Returns what unsubscribes. */
+  subscribe(listener: (event: Published) => void): () => void;
+}
+
+/**
+ * An empty state: nothing is known of the tunnel yet.
+ * Revisions start at the clock, so that an event id of an earlier run can't pass for one of this run.
+ */
+export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KILL_SWITCH, now = Date.now): State {
+  let snapshot: Snapshot = {
+    ok: true,
+    revision: now(),
+    generatedAt: new Date(now()).toISOString(),
+    tunnelCli,
+    status: {
+      state: 'unknown',
+      reason: null,
+      network: null,
+      blocked: null,
+      since: new Date(now()).toISOString(),
+      raw: null,
+    },
+    settings: {},
+    options: NO_OPTIONS,
+    tunnel: NO_TUNNEL,
+    splitTunnel: { mode: null, ips: [], hosts: [] },
+    account: NO_ACCOUNT,
+    killSwitch,
+    update: null,
+    diagnosis: null,
+    remoteAccess: null,
+    changes: [],
+    reminder: null,
+    commands: NO_COMMANDS,
+  };
+  const listeners = new Set<(event: Published) => void>();
+
+  const advance = (change: Partial<Snapshot>) => {
+    snapshot = {
+      ...snapshot,
+      ...change,
+      revision: snapshot.revision + 1,
+      generatedAt: new Date(now()).toISOString(),
+    };
+  };
+  const emit = (event: EventName, data: unknown) => {
+    for (const listener of [...listeners]) listener({ revision: snapshot.revision, event, data });
+  };
+
+  return {
+    snapshot: () => snapshot,
+    set(part, value) {
+      if (isDeepStrictEqual(snapshot[part], value)) return;
+      advance({ [part]: value });
+      emit(part, value);
+    },
+    record(name, output) {
+      advance({ commands: { ...snapshot.commands, [name]: output } });
+    },
+    publish(event, data) {
+      advance({});
+      emit(event, data);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** Nothing of what the tunnel CLI printed. */
+export const NO_COMMANDS: Snapshot['commands'] = {
+  status: null,
+  settings: null,
+  splitTunnelDump: null,
+  splitTunnelIps: null,
+  splitTunnelHosts: null,
+  registration: null,
+  tunnelStats: null,
+  settingsText: null,
+  trustedSsids: null,
+  virtualNetworks: null,
+};
+
+/** Nothing is known of the kill switch. */
+export const NO_KILL_SWITCH: KillSwitch = {
+  enabled: false,
+  allowLan: false,
+  active: null,
+  protection: 'none',
+  bootGuard: false,
+  backend: null,
+  detail: null,
+  installed: false,
+  command: null,
+  pausedUntil: null,
+  repairedAt: null,
+  confirmable: false,
+  unconfirmed: null,
+};
+
+/** Nothing is known of the registration. */
+export const NO_ACCOUNT: Snapshot['account'] = { registered: null, type: null, organization: null, managed: null };
+
+/** Nothing is known of what is set. */
+export const NO_OPTIONS: Snapshot['options'] = {
+  switchLocked: null,
+  modeLocked: null,
+  organization: null,
+  families: null,
+  gatewayId: null,
+  fallbackDomains: [],
+  wifiTrusted: null,
+  ethernetTrusted: null,
+  trustedSsids: null,
+  virtualNetworks: null,
+  masque: null,
+  endpoint: null,
+  environment: null,
+  localNetwork: null,
+};
+
+/** What is known of a tunnel that is not up. */
+export const NO_TUNNEL: Snapshot['tunnel'] = {
+  protocol: null,
+  proxyPort: null,
+  endpoints: [],
+  handshakeAgeSeconds: null,
+  bytesSent: null,
+  bytesReceived: null,
+  latencyMs: null,
+  loss: null,
+  colo: null,
+  at: null,
+};

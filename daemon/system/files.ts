@@ -1,0 +1,92 @@
+// Replaces files as a whole: a reader, or a process killed at any point, sees the old file or the new one.
+import { closeSync, constants, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { FileError } from './errno.ts';
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
+
+export interface ReplaceOptions {
+  /** Permission bits of the new file. Default 0600. */
+  mode?: number;
+  /**
+   * Whether the file survives a crash of the machine (fsync of file and directory). Default true. A file of the
+   * runtime directory needs no such care: after a crash there is no daemon that it could describe.
+   */
+  durable?: boolean;
+}
+
+/**
+ * Writes a file under a temporary name and renames it into place. The temporary name is always the same, so that the
+ * next write replaces what a killed one left; two writers of one file have to hold a lock.
+ * @throws FileError with the system's code (ENOSPC, EACCES …); the old file is then unchanged.
+ */
+export function replaceFile(path: string, text: string, { mode = 0o600, durable = true }: ReplaceOptions = {}): void {
+  const temporary = temporaryName(path);
+  try {
+    const fd = createExclusive(temporary, mode);
+    try {
+      writeFileSync(fd, text);
+      if (durable) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    removeQuietly(temporary);
+    throw new FileError(path, error);
+  }
+  if (durable) syncDirectory(path.slice(0, path.lastIndexOf('/')) || '/');
+}
+
+/**
+ * The name under which a file is written before it is renamed to `path`: hidden, in the same directory. Put together by hand, because
+ * `path.join` on the daemon's way to its start costs 4 MB: it goes over every character, which wakes V8's optimizing
+ * compiler.
+ */
+export function temporaryName(path: string): string {
+  const start = path.lastIndexOf('/') + 1;
+  return `${path.slice(0, start)}.${path.slice(start)}.culvert-new`;
+}
+
+/**
+ * Opens a new file for writing. What is there is removed first, and a link that appears in between is not followed.
+ * @returns the file descriptor. @throws NodeJS.ErrnoException
+ */
+export function createExclusive(path: string, mode: number): number {
+  rmSync(path, { force: true });
+  return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+}
+
+/**
+ * Makes renames in a directory durable, as far as the file system does that. The rename has already happened, so a
+ * failure here does not undo it and is ignored.
+ */
+export function syncDirectory(directory: string): void {
+  try {
+    const fd = openSync(directory, O_RDONLY | O_DIRECTORY);
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // the next successful sync writes this rename as well
+  }
+}
+
+/** Where the directory itself is in the way, there is no file to remove. */
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // the error of the write says more
+  }
+}
+
+/** The text of a file, or null when it can't be read for any reason. */
+export function readText(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

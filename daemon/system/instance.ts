@@ -1,0 +1,61 @@
+// The runtime directory of the one daemon per user session, and the record by which others find that daemon.
+import { lstatSync, mkdirSync } from 'node:fs';
+import { readText } from './files.ts';
+import type { Paths } from './paths.ts';
+import { isRunning } from './process.ts';
+
+/** The running daemon, as `daemon.json` describes it. */
+export interface Instance {
+  pid: number;
+  /** null while it has no TCP port. */
+  port: number | null;
+  version: string;
+  /** Kernel start time of the pid, which together identify a process for good. */
+  started: string;
+}
+
+/**
+ * Makes the runtime directory, private to this user.
+ * @throws Error when it belongs to somebody else, can't be made, or lies too deep for a socket.
+ */
+export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runtime' | 'socket'>): void {
+  const length = Buffer.byteLength(socket);
+  // beyond it libuv binds a name that it has cut short
+  if (length > SOCKET_PATH_BYTES)
+    throw new Error(
+      `${socket} has ${length} bytes, and a socket's path may have ${SOCKET_PATH_BYTES} (unix(7)). ` +
+        'Set XDG_RUNTIME_DIR to a shorter directory.',
+    );
+  const present = lstatSync(directory, { throwIfNoEntry: false });
+  if (present && !present.isDirectory())
+    throw new Error(`${directory} is not a directory of its own, as it has to be. Remove it.`);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { uid, mode } = lstatSync(directory);
+  if (uid !== process.getuid!() || (mode & 0o077) !== 0)
+    throw new Error(
+      `${directory} is open to other users (owner ${uid}, mode ${(mode & 0o777).toString(8)}). ` +
+        `Remove it, or make it yours: chown $USER ${directory} && chmod 700 ${directory}`,
+    );
+}
+
+const SOCKET_PATH_BYTES = 107;
+
+/** The running daemon, or null. */
+export function running(paths: Paths): Instance | null {
+  const text = readText(paths.record);
+  if (text === null) return null;
+  try {
+    const record = parseRecord(JSON.parse(text));
+    return record && isRunning(record.pid, record.started) ? record : null;
+  } catch {
+    return null; // torn by a full disk: as good as none
+  }
+}
+
+function parseRecord(value: { [K in keyof Instance]?: unknown }): Instance | null {
+  const { pid, port, version, started } = value;
+  // a signal to this pid must never reach a process group, or all processes, by 0 or a negative number
+  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 1) return null;
+  if (typeof version !== 'string' || typeof started !== 'string') return null;
+  return { pid, port: typeof port === 'number' ? port : null, version, started };
+}

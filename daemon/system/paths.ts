@@ -1,0 +1,72 @@
+// Where this user's Culvert keeps its things (XDG base directories).
+import { APP_ID, NAME } from './build-info.ts';
+
+export interface Paths {
+  /** Socket, daemon record and status line; 0700, gone at logout. */
+  runtime: string;
+  socket: string;
+  /** Held by the running daemon. */
+  lock: string;
+  /** `{pid, port, version}` of the running daemon. */
+  record: string;
+  /** What `culvert status` prints without starting Node. */
+  statusFile: string;
+  state: string;
+  token: string;
+  /** Devices on other machines that may use the page. */
+  devices: string;
+  acceptedTerms: string;
+  /** Changes that are to be taken back. */
+  changes: string;
+  /** The last documents of routes. */
+  routes: string;
+  /** Directory of the history. */
+  history: string;
+  /** The settings before the last file of settings. */
+  settingsBefore: string;
+  /** Desktop entry that starts the tray with the session. */
+  autostart: string;
+  userConfig: string;
+  systemConfig: string;
+}
+
+/**
+ * Directories for an environment. Without XDG_RUNTIME_DIR (no login session) the state directory serves:
+ * like it, it belongs to this user alone, which nothing below /tmp would.
+ * The launcher's `culvert status` in data/bin/culvert.in follows the same rule.
+ * @param demo the emulator stands in for the tunnel client: what is remembered of its settings is kept apart, so that the
+ *   next start with the real one takes nothing of it back.
+ * @throws Error when neither HOME nor the XDG variables are set.
+ */
+export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
+  // put together by hand: path.join goes over every character, and here that made V8 load its optimizing compiler, 4 MB
+  const trimmed = (path: string) => path.replace(/\/+$/, '');
+  const absolute = (path: string | undefined) => (path?.startsWith('/') ? trimmed(path) : undefined);
+  const home = (below: string) => {
+    if (!env.HOME) throw new Error('HOME is not set, so there is no place for configuration and state. Set HOME.');
+    return `${trimmed(env.HOME)}/${below}`;
+  };
+  const state = `${absolute(env.XDG_STATE_HOME) ?? home('.local/state')}/${NAME}`;
+  const ofTunnel = demo ? `${state}/demo` : state;
+  const config = absolute(env.XDG_CONFIG_HOME) ?? home('.config');
+  const session = absolute(env.XDG_RUNTIME_DIR);
+  const runtime = session ? `${session}/${NAME}` : `${state}/run`;
+  return {
+    runtime,
+    socket: `${runtime}/api.sock`,
+    lock: `${runtime}/lock`,
+    record: `${runtime}/daemon.json`,
+    statusFile: `${runtime}/status`,
+    state,
+    token: `${state}/token`,
+    devices: `${state}/devices.json`,
+    acceptedTerms: `${state}/accepted-terms`,
+    changes: `${ofTunnel}/changes.json`,
+    routes: `${ofTunnel}/routes.json`,
+    history: `${ofTunnel}/history`,
+    settingsBefore: `${ofTunnel}/settings-before.toml`,
+    autostart: `${config}/autostart/${APP_ID}.desktop`,
+    userConfig: `${config}/${NAME}/config.json`,
+    systemConfig: `/etc/${NAME}/config.json`,
+  };
+}

@@ -1,0 +1,25 @@
+// Identifies processes by pid and start time, because a pid alone is reused.
+import { readText } from './files.ts';
+
+/**
+ * Kernel start time of a process in clock ticks since boot (proc(5), field 22 of /proc/PID/stat).
+ * @returns null for a process that is gone; a zombie counts as gone.
+ */
+export function startTime(pid: number): string | null {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  // the second field is the program's name in parentheses, and a name may contain spaces and parentheses
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
+}
+
+/** Whether a process is stopped by a signal (SIGSTOP, SIGTSTP) or a debugger. */
+export function isSuspended(pid: number): boolean {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat !== null && /^[Tt]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+}
+
+/** Whether a process still is the one that had this start time. */
+export function isRunning(pid: number, started: string): boolean {
+  return startTime(pid) === started;
+}

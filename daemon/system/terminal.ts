@@ -1,0 +1,50 @@
+// Formats text, sizes and times for people, in color where the terminal wants it.
+
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  cyan(text: string): string;
+}
+
+/** A style that colors text, or one that leaves it unchanged. SGR codes as of ECMA-48. */
+export function createStyle(color: boolean): Style {
+  const paint = (on: number, off: number) => (text: string) => (color ? `\x1b[${on}m${text}\x1b[${off}m` : text);
+  return {
+    ...{ bold: paint(1, 22), dim: paint(2, 22), red: paint(31, 39) },
+    ...{ green: paint(32, 39), yellow: paint(33, 39), cyan: paint(36, 39) },
+  };
+}
+
+export const plain = createStyle(false);
+
+/** Whether to color a stream: terminals only, and not against the user's wish (https://no-color.org). */
+export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
+  return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+}
+
+/** `1.5 MiB` for 1572864. */
+export function bytes(count: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let unit = 0;
+  while (count >= 1024 && unit < units.length - 1) {
+    count /= 1024;
+    unit++;
+  }
+  return `${unit === 0 || count >= 100 ? Math.round(count) : count.toFixed(1)} ${units[unit]}`;
+}
+
+/** Local wall clock time of an ISO time: `14:03:21`. */
+export function clock(iso: string): string {
+  const at = new Date(iso);
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map(n => String(n).padStart(2, '0')).join(':');
+}
+
+/** Local date and time of an ISO time: `2026-11-21 14:03:21`. */
+export function dateTime(iso: string): string {
+  const at = new Date(iso);
+  const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(n => String(n).padStart(2, '0')).join('-');
+  return `${day} ${clock(iso)}`;
+}

@@ -1,0 +1,123 @@
+// Reads the store of culvert-wrap: accounts, what they have left, shims, and the last runs. It asks nobody.
+import { type Catalog, loadCatalog, type Provider } from '../../wrapper/catalog/catalog.ts';
+import { type AuditEntry, readAudit } from '../../wrapper/store/audit.ts';
+import { type Account, readConfig } from '../../wrapper/store/config.ts';
+import { type AccountReport, describeAccounts, sharedWith, totalOf } from '../../wrapper/store/describe.ts';
+import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/store/installs.ts';
+import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
+import { readState } from '../../wrapper/store/state.ts';
+import type { Tool, ToolAccount, ToolRun } from '../api/accounts.ts';
+import { reason } from '../system/errno.ts';
+
+/** Entries of the log of runs that are looked through. */
+const LOGGED = 500;
+const RUNS = 5;
+type SourceKind = ToolAccount['sources'][number];
+const SOURCE_KINDS: readonly string[] = ['env', 'keyring', 'pass', 'command', 'file'] satisfies SourceKind[];
+
+interface Files {
+  accounts: Account[];
+  catalog: Catalog;
+  stamp: string;
+}
+
+/**
+ * @param sources the wrapper's files, and the shipped catalog
+ * @param search `PATH`, where commands are looked for
+ * @returns what reads the tools at a time in ms since the epoch; `problem` says why there are none
+ */
+export function createReader(
+  sources: Sources,
+  search: string,
+): (now: number) => { tools: Tool[]; problem: string | null } {
+  const { paths } = sources;
+  let known: Files | undefined;
+
+  /** The catalog has a thousand lines, and it and the configuration seldom change. */
+  function files(): Files {
+    const stamp = stampOf(sources);
+    if (known?.stamp === stamp) return known;
+    const { accounts } = readConfig(paths.config);
+    known = { accounts, catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
+    return known;
+  }
+
+  return now => {
+    try {
+      const { accounts, catalog } = files();
+      const installs = readInstalls(paths);
+      const log = readAudit(paths, LOGGED);
+      const clis = [
+        ...new Set([...accounts.map(({ cli }) => cli), ...Object.keys(installs), ...Object.keys(catalog.providers)]),
+      ];
+      const tools = clis.flatMap(cli => {
+        const provider = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli] : undefined;
+        const own = accounts.filter(account => account.cli === cli);
+        const command = commandOf(cli, installs, provider, search);
+        if (own.length === 0 && command.path === null) return [];
+        const reports = describeAccounts(own, readState(paths, cli), now);
+        return [
+          {
+            ...{ cli, ...command, ...describeProvider(provider) },
+            accounts: reports.map(report => describeAccount(report, reports)),
+            ...{ total: totalOf(reports), runs: runsOf(cli, log) },
+          },
+        ];
+      });
+      return { tools, problem: null };
+    } catch (error) {
+      return { tools: [], problem: `${reason(error)}${hintOf(error)}` };
+    }
+  };
+}
+
+function commandOf(
+  cli: string,
+  installs: Installs,
+  provider: Provider | undefined,
+  search: string,
+): Pick<Tool, 'shim' | 'path'> {
+  const installed = Object.hasOwn(installs, cli) ? installs[cli] : undefined;
+  if (installed) return { shim: shimOf(installed.bin) === cli ? 'installed' : 'replaced', path: installed.bin };
+  return { shim: 'none', path: findOnPath(provider?.bin ?? cli, search) ?? null };
+}
+
+function describeProvider(provider: Provider | undefined): Pick<Tool, 'variables' | 'scope' | 'terms'> {
+  return {
+    variables: provider?.inject ?? [],
+    scope: provider?.scope ?? 'key',
+    terms: {
+      accounts: provider?.accounts ?? 'allowed',
+      note: provider?.terms_note ?? null,
+      url: provider?.terms_url ?? null,
+      read: provider?.terms_read ?? null,
+    },
+  };
+}
+
+function describeAccount(report: AccountReport, all: readonly AccountReport[]): ToolAccount {
+  const { resting, sources, identity: _, ...rest } = report;
+  const kinds = Object.values(sources).map(source => source.slice(0, source.indexOf(':')));
+  return {
+    ...rest,
+    coolingDown: resting,
+    sources: [...new Set(kinds)].filter((kind): kind is SourceKind => SOURCE_KINDS.includes(kind)),
+    sharedWith: sharedWith(report, all),
+    problem: null,
+  };
+}
+
+function runsOf(cli: string, log: readonly AuditEntry[]): ToolRun[] {
+  return log
+    .filter(entry => entry.cli === cli)
+    .slice(-RUNS)
+    .reverse()
+    .map(({ at, command, account, outcome, class: failure }) => ({
+      ...{ at: new Date(at).toISOString(), command, account, outcome, class: failure ?? null },
+    }));
+}
+
+/** What the wrapper's own errors say about what to do. */
+function hintOf(error: unknown): string {
+  return error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? `; ${error.hint}` : '';
+}

@@ -1,0 +1,91 @@
+// Shows the accounts that culvert-wrap holds for command-line tools, and has culvert-wrap change them.
+import { join } from 'node:path';
+import { pathsFor } from '../../wrapper/store/paths.ts';
+import type { ToolAccounts } from '../api/accounts.ts';
+import type { FeatureContext, ToolAccountsControl } from '../controls.ts';
+import { Problem } from '../problem.ts';
+import { dataDirectory, programs } from '../system/install-paths.ts';
+import { message } from '../view/message.ts';
+import { createReader } from './read.ts';
+import { parseRefresh, runWrapper } from './run-wrapper.ts';
+import { watchWhileWanted } from './watch-while-wanted.ts';
+
+/** How long changes are published after a client has read. Clients read again before, while someone looks. */
+const LEASE_MS = 120_000;
+/** Changes that may wait for the one under way. */
+const WAITING = 16;
+
+interface Options {
+  /** Absolute path of culvert-wrap. */
+  program?: string;
+  /** The shipped providers.toml. */
+  catalog?: string;
+  leaseMs?: number;
+}
+
+export function createToolAccounts(
+  { env, state }: Pick<FeatureContext, 'env' | 'state'>,
+  { program = programs.wrapper, catalog = `${dataDirectory}/wrap/providers.toml`, leaseMs = LEASE_MS }: Options = {},
+): ToolAccountsControl {
+  const paths = pathsFor(env);
+  const readTools = createReader({ paths, catalog }, env.PATH ?? '');
+  // of each directory in which the wrapper changes something, one file
+  const files = [paths.config, paths.installs, join(paths.accounts, 'any.json')];
+  const watching = watchWhileWanted(files, () => void publish(), leaseMs);
+  /** By CLI and account, why the provider could not be asked the last time. */
+  let problems: ReadonlyMap<string, string> = new Map();
+  let refreshing = false;
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
+  let published = '';
+
+  function current(): ToolAccounts {
+    const { tools, problem } = readTools(Date.now());
+    for (const { cli, accounts } of tools)
+      for (const account of accounts) account.problem = problems.get(`${cli} ${account.name}`) ?? null;
+    return { ok: true, tools, refreshing, problem };
+  }
+  function publish(): ToolAccounts {
+    const found = current();
+    const text = JSON.stringify(found);
+    if (text !== published) state.publish('accounts', found);
+    published = text;
+    return found;
+  }
+  async function refresh(): Promise<void> {
+    refreshing = true;
+    publish();
+    try {
+      problems = parseRefresh(await runWrapper(program, { change: 'refresh' }, env));
+    } finally {
+      refreshing = false;
+    }
+  }
+
+  return {
+    read() {
+      watching.renew();
+      return publish();
+    },
+    async change(request) {
+      if (waiting >= WAITING)
+        throw new Problem('busy', message('Too many changes of accounts are waiting. Try again in a few seconds.'));
+      waiting += 1;
+      const turn = last.then(() => (request.change === 'refresh' ? refresh() : runWrapper(program, request, env)));
+      last = turn.catch(() => {});
+      try {
+        await turn;
+      } finally {
+        waiting -= 1;
+        publish();
+      }
+      return current();
+    },
+    follow() {
+      published = '';
+      publish();
+      return watching.hold();
+    },
+    stop: () => watching.stop(),
+  };
+}

@@ -1,0 +1,40 @@
+// Defines the refusals of the updater. Faults of a release itself have the codes of manifest/errors.ts.
+
+/** Each code, and what usually helps. */
+const UPDATE_REFUSED = {
+  'source-insecure': 'Set updates.source to an https address.',
+  'network-failed': 'Check the connection and updates.source, then try again.',
+  'certificate-invalid': 'Someone may be intercepting the connection. Check the clock and the network.',
+  'tls-failed': 'Check updates.source: the server there does not speak TLS correctly.',
+  timeout: 'Try again when the connection is better.',
+  stalled: 'Try again when the connection is better.',
+  redirected: 'Set updates.source to the address where the releases are now, if you trust it.',
+  'http-status': 'Try again later.',
+  'release-missing': 'Check updates.source and updates.channel.',
+  encoded: 'Set updates.source to a server that sends files as they are.',
+  'response-malformed': 'Check updates.source: the server there does not speak HTTP correctly.',
+  'too-large': 'Do not use this source; it sends other files than releases.',
+  truncated: 'Try again.',
+  'artifact-not-listed': 'Wait until the release is complete, or install it by hand.',
+  'artifact-too-large': 'Install it by hand, if you trust it.',
+  'disk-full': 'Free some space, then try again.',
+  'archive-unsafe': 'Do not use this release; report it.',
+  'archive-broken': 'Do not use this release; report it.',
+  'program-broken': 'The installed version was left as it is. Check whether the new one needs a newer Node or desktop.',
+  'state-broken': 'Remove the file to start again; versions older than the installed one are refused all the same.',
+  stopped: 'Nothing was changed. Try again.',
+} as const;
+export type UpdateRefusedCode = keyof typeof UPDATE_REFUSED;
+
+/** The updater refuses: `code` is stable, `message` says what failed and why, `hint` what to do. */
+export class UpdateRefused extends Error {
+  readonly code: UpdateRefusedCode;
+  readonly hint: string;
+
+  constructor(code: UpdateRefusedCode, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'UpdateRefused';
+    this.code = code;
+    this.hint = UPDATE_REFUSED[code];
+  }
+}

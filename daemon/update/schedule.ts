@@ -1,0 +1,45 @@
+// Runs the checks that the daemon makes by itself: some time after its start, then once a day.
+
+/** How often a check is made, give or take an eighth, so that installations do not ask all at once. */
+const INTERVAL_MS = 24 * 3_600_000;
+/** How often the clock is read: timers do not advance while a machine sleeps. */
+const TICK_MS = 15 * 60_000;
+
+export interface Schedule {
+  stop(): void;
+}
+
+export interface ScheduleOptions {
+  /** From the start to the first check, in milliseconds. */
+  startupMs: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** How often the clock is looked at. Default: 15 minutes, in milliseconds. */
+  tickMs?: number;
+}
+
+/** @param check never rejects */
+export function startSchedule(
+  { startupMs, now, tickMs = TICK_MS }: ScheduleOptions,
+  check: () => Promise<void>,
+): Schedule {
+  let due = 0;
+  let interval: NodeJS.Timeout | undefined;
+  const run = () => {
+    due = now() + INTERVAL_MS * (0.875 + Math.random() / 4);
+    void check();
+  };
+  const startup = setTimeout(() => {
+    run();
+    // a clock that was set back by more than a day would delay the check; then it is made now
+    interval = setInterval(() => (now() >= due || due - now() > 2 * INTERVAL_MS) && run(), tickMs);
+    interval.unref();
+  }, startupMs);
+  startup.unref();
+  return {
+    stop() {
+      clearTimeout(startup);
+      clearInterval(interval);
+    },
+  };
+}

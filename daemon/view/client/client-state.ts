@@ -1,0 +1,40 @@
+// Defines what a client of the daemon holds: the last snapshot, why nothing newer came, and what is pending.
+import type { ActionName, ConfigResponse, Snapshot, UpdateCheck } from '../../api/schema.ts';
+import type { Look } from '../states/labels.ts';
+
+/** Why the state is not current. `detail` is the text of the daemon or the system. */
+export interface OfflineReason {
+  code: 'starting' | 'not-running' | 'stopped' | 'not-responding' | 'refused';
+  detail: string;
+}
+
+/** A request that WARP refused for lack of authority; shown until another one succeeds. */
+interface Refusal {
+  action: ActionName;
+  detail: string;
+}
+
+export interface ClientState {
+  /** The last one received; out of date while `offline` is set. */
+  snapshot: Snapshot | null;
+  /** How the state looked when a daemon last wrote it down; shown until the first answer. */
+  last: Exclude<Look, 'unavailable'> | null;
+  /** null while the stream is open. */
+  offline: OfflineReason | null;
+  config: ConfigResponse | null;
+  /** The action whose effect is awaited; one at a time. */
+  pending: ActionName | null;
+  /** The pending action takes longer than usual: the tunnel CLI may hang. */
+  slow: boolean;
+  /** A change of the kill switch whose effect is awaited; it may wait for an administrator's password. */
+  killSwitchPending: boolean;
+  /** What the last check for updates said, or null before one. */
+  update: UpdateCheck | null;
+  /** The last action that WARP did not allow this user; null once one succeeded. */
+  refusal: Refusal | null;
+}
+
+/** The snapshot while it is current. */
+export function current({ snapshot, offline }: ClientState): Snapshot | null {
+  return offline ? null : snapshot;
+}

@@ -1,0 +1,54 @@
+// Collects the figures of the last minutes from the events.
+import type { Tunnel } from '../../api/schema.ts';
+
+/** At one figure every 5 s, ten minutes. */
+const CAPACITY = 120;
+
+export interface Sample {
+  /** ms since the epoch. */
+  at: number;
+  latencyMs: number;
+  /** Fraction of packets, or null. */
+  loss: number | null;
+  /** Bytes per second since the sample before; null for the first. */
+  received: number | null;
+  sent: number | null;
+}
+
+export function createHistory(capacity = CAPACITY) {
+  let samples: Sample[] = [];
+  let last: { at: number; received: number | null; sent: number | null } | null = null;
+  return {
+    samples: () => samples,
+    /** Figures without a latency or a newer time than the last are left out. */
+    add({ at, latencyMs, loss, bytesReceived, bytesSent }: Tunnel): void {
+      const time = at === null ? Number.NaN : Date.parse(at);
+      if (latencyMs === null || Number.isNaN(time) || (last && time <= last.at)) return;
+      const seconds = last ? (time - last.at) / 1000 : 0;
+      const rate = (now: number | null, then: number | null | undefined) =>
+        seconds > 0 && now !== null && then != null && now >= then ? (now - then) / seconds : null;
+      const [received, sent] = [rate(bytesReceived, last?.received), rate(bytesSent, last?.sent)];
+      samples = [...samples, { at: time, latencyMs, loss, received, sent }].slice(-capacity);
+      last = { at: time, received: bytesReceived, sent: bytesSent };
+    },
+    /** A new connection counts from zero. */
+    clear(): void {
+      [samples, last] = [[], null];
+    },
+  };
+}
+
+/** Least, mean and greatest of the values that are known; null of none. */
+export function rangeOf(values: (number | null)[]): { least: number; mean: number; greatest: number } | null {
+  const known = values.filter((value): value is number => value !== null);
+  if (!known.length) return null;
+  const mean = known.reduce((a, b) => a + b, 0) / known.length;
+  return { least: Math.min(...known), mean, greatest: Math.max(...known) };
+}
+
+/** A round upper end for an axis that shows up to `greatest`: 1, 2 or 5 times a power of ten. */
+export function axisEnd(greatest: number): number {
+  if (greatest <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(greatest));
+  return ([1, 2, 5, 10].find(step => step * power >= greatest) ?? 10) * power;
+}

@@ -1,0 +1,209 @@
+// Holds the daemon's state for a client: the snapshot, what the events changed since, and why it is not current.
+import { applyEvent } from '../../api/apply-event.ts';
+import type { ChangeOptions } from '../../api/changes.ts';
+import { ApiError, type Client, createClient, type Event, type Transport } from '../../api/client.ts';
+import type { EventName } from '../../api/contract.ts';
+import type {
+  ActionName,
+  ActionRequest,
+  KillSwitch,
+  KillSwitchPause,
+  KillSwitchRequest,
+  UpdateCheck,
+} from '../../api/schema.ts';
+import { createArrivals } from './arrivals.ts';
+import type { ClientState } from './client-state.ts';
+import { follow } from './follow.ts';
+import { withIdleTimeout } from './idle-timeout.ts';
+
+type KillSwitchChange = KillSwitchRequest | KillSwitchPause;
+
+export interface Model {
+  state(): ClientState;
+  /** Calls `listener` after every change. Returns what unsubscribes. */
+  subscribe(listener: () => void): () => void;
+  /**
+   * Performs an action, and resolves when the state that it changes has arrived as an event.
+   * @throws ApiError, Unreachable, or Error while another action is pending.
+   */
+  perform(request: ActionRequest & ChangeOptions): Promise<void>;
+  /**
+   * Sets or, with `seconds`, pauses the kill switch; resolves when the state that came of it has arrived.
+   * @param change `seconds`: 0 ends a pause. @throws as `perform`.
+   */
+  changeKillSwitch(change: KillSwitchChange): Promise<void>;
+  /** Looks for a newer release. @throws ApiError, Unreachable */
+  checkUpdate(): Promise<UpdateCheck>;
+  /** Calls an endpoint whose answer is not part of the state. */
+  call: Client['call'];
+  /** Calls `listener` with every event, after the state have it. Returns what unsubscribes. */
+  onEvent(listener: (event: Event) => void): () => void;
+  /** Has the daemon read what went stale, or with `all` everything; changes arrive as events. Never rejects. */
+  refresh(which: 'stale' | 'all'): Promise<void>;
+  /** Connects now instead of at the end of the back-off. */
+  retry(): void;
+  close(): void;
+}
+
+export interface Pace {
+  /** First and longest pause between attempts to reach the daemon. */
+  backOffMs: [first: number, longest: number];
+  /** A stream without even a heartbeat (one is due every 15 s) for this long is dead. */
+  idleTimeoutMs: number;
+  /** How long after the daemon's reply the event may take before everything is read again. */
+  settleMs: number;
+  /** After this long a pending action counts as slow. */
+  slowMs: number;
+}
+const PACE: Pace = { backOffMs: [250, 5000], idleTimeoutMs: 45_000, settleMs: 8000, slowMs: 1000 };
+
+/** The events that show what an action did; any of the others' for actions not named. */
+const SHOWN_BY: Partial<Record<ActionName, EventName[]>> = {
+  connect: ['status'],
+  disconnect: ['status'],
+  acceptTerms: ['status'],
+  register: ['status', 'account'],
+  setMode: ['settings'],
+  setProtocol: ['settings'],
+  enableLocalProxy: ['settings'],
+};
+/** What these change is not part of the state that is published, or only sometimes: their reply ends them. */
+const UNPUBLISHED: ReadonlySet<ActionName> = new Set([
+  ...(['setDnsLog', 'addTrustedSsid', 'removeTrustedSsid', 'resetTrustedSsids', 'rotateKeys', 'setEndpoint'] as const),
+  ...(['resetEndpoint', 'setMasqueOptions', 'resetMasqueOptions', 'setProxyPort', 'allowLocalNetwork'] as const),
+  ...(['stopLocalNetwork', 'setOverrideCode', 'setVirtualNetwork', 'setEnvironment', 'resetEnvironment'] as const),
+  ...(['registerOrganization', 'setLicense', 'setFamilies', 'setGatewayId', 'resetGatewayId'] as const),
+  ...(['resetProtocol', 'resetSettings', 'resetSplitIps', 'resetSplitHosts', 'resetFallbackDomains'] as const),
+]);
+const STATE_EVENTS: EventName[] = ['status', 'settings', 'account', 'splitTunnel'];
+
+const INITIAL: ClientState = {
+  ...{ snapshot: null, offline: { code: 'starting', detail: '' }, config: null, pending: null },
+  ...{ slow: false, killSwitchPending: false, update: null, refusal: null, last: null },
+};
+
+/**
+ * Follows the daemon behind `transport` until closed.
+ * @param only the events to be sent, `snapshot` among them; absent: all.
+ * @param last what to show until the first answer.
+ */
+export function createModel(
+  transport: Transport,
+  pace: Partial<Pace> = {},
+  only?: readonly EventName[],
+  last: ClientState['last'] = null,
+): Model {
+  const { backOffMs, idleTimeoutMs, settleMs, slowMs } = { ...PACE, ...pace };
+  const client = createClient(withIdleTimeout(transport, idleTimeoutMs));
+  const listeners = new Set<() => void>();
+  const arrivals = createArrivals();
+  let state: ClientState = { ...INITIAL, last };
+  let refreshing = false;
+
+  function update(change: Partial<ClientState>): void {
+    state = { ...state, ...change };
+    for (const listener of [...listeners]) listener();
+  }
+
+  function receive(received: Event): void {
+    const { event, data } = received;
+    const snapshot = applyEvent(state.snapshot, received);
+    if (event === 'snapshot') update({ snapshot, update: data.update, offline: null });
+    else if (event === 'update') update({ snapshot, update: data });
+    else if (event === 'config') update({ config: data });
+    else if (event === 'bye') update({ offline: { code: 'stopped', detail: data.reason } });
+    else if (snapshot !== state.snapshot) update({ snapshot });
+    arrivals.publish(received);
+  }
+
+  async function refresh(which: 'stale' | 'all'): Promise<void> {
+    if (state.offline || (refreshing && which === 'stale')) return;
+    refreshing = true;
+    try {
+      await client.call('GET /api/snapshot', { query: which === 'all' ? { fresh: '1' } : {} });
+    } catch {
+      // the stream shows that the daemon is gone; what a read of the tunnel CLI failed with comes as a status
+    } finally {
+      refreshing = false;
+    }
+  }
+
+  async function perform(request: ActionRequest & ChangeOptions): Promise<void> {
+    if (state.pending) throw new Error(`${state.pending} is not finished yet`);
+    const { action } = request;
+    const effect = arrivals.expect(SHOWN_BY[action] ?? STATE_EVENTS);
+    update({ pending: action });
+    const timer = setTimeout(() => update({ slow: true }), slowMs);
+    try {
+      await client.call('POST /api/action', { body: request });
+      if (!UNPUBLISHED.has(action) && !(await effect.within(settleMs))) await refresh('all');
+      if (state.refusal) update({ refusal: null });
+    } catch (error) {
+      if (error instanceof ApiError && error.problem.code === 'not-authorized')
+        update({ refusal: { action, detail: error.problem.detail } });
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      effect.cancel();
+      update({ pending: null, slow: false });
+    }
+  }
+
+  async function changeKillSwitch(change: KillSwitchChange): Promise<void> {
+    if (state.killSwitchPending) throw new Error('The kill switch is being changed already');
+    const effect = arrivals.expect(['killSwitch']);
+    update({ killSwitchPending: true });
+    try {
+      const measured =
+        'seconds' in change
+          ? await client.call('POST /api/killswitch/pause', { body: change })
+          : await client.call('POST /api/killswitch', { body: change });
+      // a request that changed nothing publishes nothing
+      if (isShown(measured, state.snapshot?.killSwitch) || (await effect.within(settleMs))) return;
+      const { ok: _ok, ...killSwitch } = await client.call('GET /api/killswitch');
+      if (state.snapshot) update({ snapshot: { ...state.snapshot, killSwitch } });
+    } finally {
+      effect.cancel();
+      update({ killSwitchPending: false });
+    }
+  }
+
+  const follower = follow({
+    ...{ client, only, backOffMs },
+    connected(resumed) {
+      if (state.snapshot && resumed) update({ offline: null });
+    },
+    received: receive,
+    lost(offline) {
+      // a daemon that said goodbye is not reported as broken when it is then gone
+      if (state.offline?.code !== 'stopped' || offline.code !== 'not-running') update({ offline });
+    },
+  });
+  return {
+    state: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    ...{ perform, changeKillSwitch, refresh },
+    async checkUpdate() {
+      const found = await client.call('GET /api/update/check', { query: { fresh: '1' } });
+      update({ update: found });
+      return found;
+    },
+    call: client.call,
+    onEvent: arrivals.subscribe,
+    retry: follower.retry,
+    close() {
+      follower.close();
+      listeners.clear();
+      arrivals.clear();
+    },
+  };
+}
+
+function isShown(measured: KillSwitch, shown: KillSwitch | undefined): boolean {
+  return (
+    shown !== undefined && Object.entries(shown).every(([key, value]) => measured[key as keyof KillSwitch] === value)
+  );
+}

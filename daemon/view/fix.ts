@@ -1,0 +1,48 @@
+// What a fix of the doctor would do, as lines that a person reads before it is applied.
+import type { Fix } from '../api/doctor.ts';
+
+/** What the fix changes: the difference of a file, or commands as a shell reads them. */
+export function fixText(fix: Fix): string {
+  switch (fix.kind) {
+    case 'file':
+      return fix.diff
+        .split('\n')
+        .filter(line => line !== '')
+        .join('\n');
+    case 'commands':
+      return fix.commands.map(quote).join('\n');
+    case 'action':
+      return fix.actions
+        .map(({ action, value }) => quote(['culvert', 'action', action, ...(value ? [value] : [])]))
+        .join('\n');
+    case 'open':
+      return fix.url;
+  }
+}
+
+/** Lines that an administrator can paste into a shell. */
+export function adminLines(fix: Fix): string[] {
+  if (fix.kind === 'commands') return fix.commands.map(argv => (fix.privileged ? `sudo ${quote(argv)}` : quote(argv)));
+  if (fix.kind !== 'file') return [];
+  const lines = fix.diff.includes('/dev/null')
+    ? []
+    : [`sudo cp -a ${quote([fix.path])} ${quote([`${fix.path}.before-culvert`])}`];
+  return [...lines, `printf %s ${quote([fix.content])} | sudo tee ${quote([fix.path])} >/dev/null`];
+}
+
+/** Lines that take an administrator's change back. */
+export function adminUndoLines(fix: Fix): string[] {
+  if (fix.kind === 'commands') return fix.undo.map(argv => (fix.privileged ? `sudo ${quote(argv)}` : quote(argv)));
+  if (fix.kind !== 'file') return [];
+  const { path } = fix;
+  return [
+    fix.diff.includes('/dev/null')
+      ? `sudo rm ${quote([path])}`
+      : `sudo mv -T ${quote([`${path}.before-culvert`])} ${quote([path])}`,
+  ];
+}
+
+/** Words as a POSIX shell reads them. */
+export function quote(argv: readonly string[]): string {
+  return argv.map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+}

@@ -1,0 +1,133 @@
+// Numbers, sizes, durations and dates as people read them, in the translator's language.
+import { fill, type Translator } from './translator.ts';
+
+const UNITS = 6;
+
+/** 1234567 -> `1.2 MB`: powers of 1000, as file managers and warp-cli count. */
+export function formatBytes(bytes: number, tr: Translator): string {
+  const { _ } = tr;
+  // Translators: units of data; %s is a number
+  const names = [_('%s B'), _('%s kB'), _('%s MB'), _('%s GB'), _('%s TB'), _('%s PB')];
+  let [value, unit] = [bytes, 0];
+  // 999.95 would be printed as 1000.0
+  while (value >= (unit === 0 ? 1000 : 999.95) && unit < UNITS - 1) [value, unit] = [value / 1000, unit + 1];
+  return isolate(fill(names[unit]!, formatNumber(value, tr, unit === 0 ? 0 : 1)), tr);
+}
+
+/** Bytes per second: 125000 -> `125.0 kB/s`. */
+export function formatRate(bytesPerSecond: number, tr: Translator): string {
+  // Translators: an amount of data per second; %s is such as 1.2 MB
+  return fill(tr._('%s/s'), formatBytes(bytesPerSecond, tr));
+}
+
+/** 11.4 -> `11 ms`; a decimal below 10. */
+export function formatLatency(ms: number, tr: Translator): string {
+  // Translators: milliseconds; %s is a number
+  return isolate(fill(tr._('%s ms'), formatNumber(ms, tr, ms < 10 ? 1 : 0, 0)), tr);
+}
+
+/** A fraction of packets: 0.0002 -> `0.02 %`. */
+export function formatLoss(fraction: number, tr: Translator): string {
+  // Translators: per cent; %s is a number
+  return isolate(fill(tr._('%s %%').replace('%%', '%'), formatNumber(fraction * 100, tr, 2, 0)), tr);
+}
+
+/** Seconds as a clock: `0:42`, `12:05`, `1:02:03`, `2 days, 1:02:03`. */
+export function formatDuration(seconds: number, tr: Translator): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const [days, hours, minutes] = [
+    Math.floor(whole / 86400),
+    Math.floor(whole / 3600) % 24,
+    Math.floor(whole / 60) % 60,
+  ];
+  const part = (n: number, minimumIntegerDigits = 2) =>
+    numbers(tr.locale, { minimumIntegerDigits, useGrouping: false }).format(n);
+  const clock =
+    days || hours
+      ? `${part(hours, 1)}:${part(minutes)}:${part(whole % 60)}`
+      : `${part(minutes, 1)}:${part(whole % 60)}`;
+  if (!days) return isolate(clock, tr);
+  // Translators: a duration; %d is a number of days and %s a clock such as 1:02:03
+  return fill(tr.ngettext('%d day, %s', '%d days, %s', days), formatCount(days, tr), clock);
+}
+
+/** How far away a time is, roughly: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
+export function formatIn(seconds: number, { locale }: Translator): string {
+  const format = relativeTimes(locale, { numeric: 'always' });
+  if (seconds < 90) return format.format(Math.max(1, Math.round(seconds)), 'second');
+  if (seconds < 90 * 60) return format.format(Math.round(seconds / 60), 'minute');
+  if (seconds < 36 * 3600) return format.format(Math.round(seconds / 3600), 'hour');
+  return format.format(Math.round(seconds / 86400), 'day');
+}
+
+/** A date and time of this time zone. */
+export function formatDate(time: string | number, { locale }: Translator): string {
+  return dates(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(time));
+}
+
+/** A day (`2026-11-21`) or a month (`2026-11`). */
+export function formatDay(day: string, { locale }: Translator): string {
+  const parts = day.length > 7 ? ({ dateStyle: 'medium' } as const) : ({ year: 'numeric', month: 'long' } as const);
+  return dates(locale, { ...parts, timeZone: 'UTC' }).format(new Date(day));
+}
+
+/** A time of day with seconds, always of one width. */
+export function formatTime(time: string | number, { locale }: Translator): string {
+  const twoDigits = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+  return dates(locale, { ...twoDigits, hourCycle: 'h23' }).format(new Date(time));
+}
+
+/** A count of things, in the language's digits. */
+export function formatCount(n: number, tr: Pick<Translator, 'locale'>): string {
+  return formatNumber(n, tr, 0);
+}
+
+/** Parts side by side, with the language's comma: `1 problem, 2 hints`. */
+export function formatList(parts: readonly string[], { _ }: Translator): string {
+  // Translators: what separates two items of a list
+  return parts.reduce((list, part) => fill(_('%s, %s'), list, part));
+}
+
+/** Languages of the catalogs that write other digits than 0 to 9 (CLDR, default numbering systems). */
+const OWN_DIGITS = /^ar\b/;
+
+/** The language's decimal point, without group separators. */
+function formatNumber(value: number, { locale }: Pick<Translator, 'locale'>, digits: number, least = digits): string {
+  // loading the data of all languages costs the tray 3 MB, and each of its menus counts something
+  if (digits === 0 && Number.isSafeInteger(value) && value >= 0 && !OWN_DIGITS.test(locale ?? 'en')) return `${value}`;
+  const fractions = { minimumFractionDigits: least, maximumFractionDigits: digits };
+  return numbers(locale, { ...fractions, useGrouping: false }).format(value);
+}
+
+/**
+ * Formatters are kept. SpiderMonkey counts 92 kB for a date formatter, and `toLocaleString` makes a new one for each
+ * call: a page of the log would bring an incremental collection of garbage about, in which GJS 1.74 drops callbacks.
+ */
+const numbers = kept((locale, options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options));
+const dates = kept((locale, options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options));
+const relativeTimes = kept(
+  (locale, options: Intl.RelativeTimeFormatOptions) => new Intl.RelativeTimeFormat(locale, options),
+);
+
+function kept<O extends object, F>(make: (locale: string | undefined, options: O) => F) {
+  const made = new Map<string, F>();
+  return (locale: string | undefined, options: O): F => {
+    // a date formatter keeps the time zone that it was made in, and computers travel
+    const key = JSON.stringify([locale, options, new Date().getTimezoneOffset()]);
+    const formatter = made.get(key) ?? make(locale, options);
+    made.set(key, formatter);
+    return formatter;
+  };
+}
+
+/** Right-to-left languages, where the bidirectional algorithm would reorder a number and its unit (Unicode UAX 9). */
+const RIGHT_TO_LEFT = /^(ar|he|fa|ur)\b/;
+
+/** Whether a language is written from right to left. */
+export function isRightToLeft({ locale }: Pick<Translator, 'locale'>): boolean {
+  return locale !== undefined && RIGHT_TO_LEFT.test(locale);
+}
+
+function isolate(text: string, tr: Translator): string {
+  return isRightToLeft(tr) ? `\u2068${text}\u2069` : text;
+}

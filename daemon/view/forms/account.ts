@@ -1,0 +1,163 @@
+// The page of the account: set-up, organization, license, devices, removal.
+import type { Account } from '../../api/schema.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { fill, type Translator } from '../translator.ts';
+import { type Form, type Group, perform, type Row } from './form.ts';
+import { termsLinks } from './setup.ts';
+import { checks } from './validate.ts';
+
+/** @param account what `GET /api/account` said, or null before. */
+export function accountForm(client: ClientState, account: Account | null, tr: Translator): Form {
+  const { _ } = tr;
+  const known = current(client);
+  const free = known !== null && client.pending === null && client.offline === null;
+  const registered = known?.account.registered === true && known.status.blocked !== 'not-registered';
+  if (!known) return { groups: [{ id: 'none', rows: [offlineRow(tr)] }] };
+  return {
+    groups: registered
+      ? [
+          statusGroup(client, account, tr),
+          licenseGroup(free, tr),
+          organizationGroup(free, tr),
+          dangerGroup(client, free, tr),
+        ]
+      : [setUpGroup(client, free, tr), organizationGroup(free, tr)],
+  };
+}
+
+function offlineRow({ _ }: Translator): Row {
+  return { kind: 'note', id: 'offline', title: _('Culvert’s background service isn’t running.') };
+}
+
+/** Terms and registration in one step. */
+function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
+  const { _ } = tr;
+  const terms = client.snapshot?.status.blocked === 'terms-not-accepted';
+  return {
+    id: 'setup',
+    title: _('Set up WARP'),
+    rows: [
+      {
+        ...{ kind: 'button', id: 'setup', title: _('Free, no account needed'), label: _('Set Up'), style: 'suggested' },
+        subtitle: _('This device gets keys of its own; no e-mail address, no password.'),
+        ...{ sensitive: free, busy: client.pending === 'register' || client.pending === 'acceptTerms' },
+        command: terms
+          ? perform(
+              { action: 'acceptTerms' },
+              {
+                confirm: {
+                  heading: _('Agree to Cloudflare’s terms?'),
+                  body: _('To use WARP you must agree to Cloudflare’s terms. This device is then registered.'),
+                  ...{ accept: _('Agree'), links: termsLinks(tr) },
+                },
+              },
+            )
+          : perform({ action: 'register' }),
+      },
+    ],
+  };
+}
+
+function organizationGroup(free: boolean, tr: Translator): Group {
+  const { _ } = tr;
+  const check = checks(tr);
+  return {
+    id: 'organization',
+    title: _('Join an organization'),
+    description: _('Enter the team’s name, sign in with the browser, and paste the address that it ends at.'),
+    rows: [
+      {
+        ...{ kind: 'entry', id: 'team', title: _('Team name'), label: _('Join'), sensitive: free, check: check.team },
+        command: value => perform({ action: 'registerOrganization', value }),
+      },
+      {
+        ...{ kind: 'entry', id: 'token', title: _('Address from the browser'), label: _('Finish'), sensitive: free },
+        ...{ placeholder: 'com.cloudflare.warp://…', secret: true, check: check.token },
+        command: value => perform({ action: 'setRegistrationToken', value }),
+      },
+    ],
+  };
+}
+
+function statusGroup(client: ClientState, account: Account | null, { _ }: Translator): Group {
+  const known = client.snapshot!.account;
+  const fact = (id: string, title: string, value: string | null | undefined, copy = false): Row[] =>
+    value ? [{ kind: 'fact', id, title, value, copy }] : [];
+  return {
+    id: 'account',
+    title: _('This device'),
+    rows: [
+      ...fact('type', _('Plan'), known.type),
+      ...fact('org', _('Organization'), known.organization),
+      ...fact('license', _('License'), account?.license),
+      ...fact('device', _('Device ID'), account?.deviceId, true),
+      ...(account?.devices ?? []).map(
+        (device): Row => ({
+          ...{ kind: 'note', id: `device-${device.deviceId}`, title: device.name ?? device.model ?? device.deviceId },
+          subtitle: [device.model, device.os, device.active ? _('active') : null].filter(Boolean).join(' · '),
+        }),
+      ),
+    ],
+  };
+}
+
+function licenseGroup(free: boolean, tr: Translator): Group {
+  const { _ } = tr;
+  return {
+    id: 'license',
+    title: _('License'),
+    description: _('A key of WARP+ from the phone app.'),
+    rows: [
+      {
+        ...{
+          kind: 'entry',
+          id: 'license-set',
+          title: _('License key'),
+          label: _('Apply'),
+          sensitive: free,
+          secret: true,
+        },
+        check: checks(tr).license,
+        command: value => perform({ action: 'setLicense', value }),
+      },
+    ],
+  };
+}
+
+function dangerGroup(client: ClientState, free: boolean, tr: Translator): Group {
+  const { _ } = tr;
+  const { options, account } = client.snapshot!;
+  const lock: Row[] = [
+    {
+      ...{ kind: 'entry', id: 'override', title: _('Override code from your administrator'), label: _('Unlock') },
+      ...{ secret: true, sensitive: free, check: checks(tr).code },
+      command: value => perform({ action: 'setOverrideCode', value }, { done: _('Unlocked for a while') }),
+    },
+  ];
+  return {
+    id: 'danger',
+    title: _('Security'),
+    rows: [
+      ...(options.switchLocked || options.modeLocked || account.managed ? lock : []),
+      {
+        ...{ kind: 'button', id: 'rotate', title: _('New tunnel keys'), label: _('Renew'), sensitive: free },
+        command: perform({ action: 'rotateKeys' }),
+      },
+      {
+        ...{ kind: 'button', id: 'delete', title: _('Remove this device'), label: _('Remove…'), style: 'destructive' },
+        ...{ subtitle: _('Deletes its registration with Cloudflare'), sensitive: free },
+        command: perform(
+          { action: 'deleteRegistration' },
+          {
+            confirm: {
+              heading: _('Remove this device?'),
+              body: fill(_('The tunnel goes down until WARP is set up again. %s'), options.organization ?? '').trim(),
+              accept: _('Remove'),
+              destructive: true,
+            },
+          },
+        ),
+      },
+    ],
+  };
+}

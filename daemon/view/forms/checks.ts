@@ -1,0 +1,214 @@
+// The page of checks: results as they come, problems first, each with what was seen and what would repair it.
+import type { CheckResult, DoctorReport, Undoable, Verdict } from '../../api/doctor.ts';
+import type { Message } from '../../api/values.ts';
+import { adminLines, adminUndoLines, fixText } from '../fix.ts';
+import { formatCount, formatList } from '../format.ts';
+import { type ChecksState, labelOf, needsAdministrator, type Repair, translated } from '../states/findings.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { Form, Group, Row, Tone } from './form.ts';
+
+const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
+const TONES: Record<Verdict, Tone> = {
+  ...{ ok: 'success', notice: 'warning', problem: 'error', unknown: 'warning' },
+  'not-applicable': 'neutral',
+};
+
+/** @param offline without a daemon nothing can be applied; the fix is then a command for a terminal. */
+export function checksForm(state: ChecksState, { offline }: { offline: boolean }, tr: Translator): Form {
+  const { _ } = tr;
+  const results = state.results.map(result => translated(result, tr));
+  const sorted = results.sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict));
+  const open = sorted.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable');
+  const fine = sorted.filter(({ verdict }) => verdict === 'ok');
+  const able = { offline, sensitive: state.running === null };
+  return {
+    groups: [
+      { id: 'run', rows: runRows(state, offline, tr) },
+      ...open.map(
+        (result, i): Group => ({
+          id: `check-${result.id}`,
+          ...(i === 0 ? { title: _('Needs attention') } : {}),
+          rows: openRows(result, able, tr),
+        }),
+      ),
+      ...(fine.length ? [{ id: 'fine', title: _('In order'), rows: fine.map(result => seenRow(result)) }] : []),
+    ],
+  };
+}
+
+function runRows({ running, results, undo, failed }: ChecksState, offline: boolean, tr: Translator): Row[] {
+  const { _ } = tr;
+  const free = running === null;
+  const idle = results.length
+    ? summary(results, tr)
+    : _('Looks at service, DNS, network and desktop. Nothing leaves this computer.');
+  return [
+    {
+      ...{
+        kind: 'button',
+        id: 'run',
+        title: _('Check this computer'),
+        label: results.length ? _('Run Again') : _('Run'),
+      },
+      // Translators: the first %d is a number of checks, the second how many there are
+      subtitle: running
+        ? fill(_('%d of %d checks done'), formatCount(running.completed, tr), formatCount(running.total, tr))
+        : (failed ?? idle),
+      ...{ sensitive: free, busy: !free, tone: failed ? 'error' : 'neutral' },
+      command: { ask: { kind: 'client', task: 'run-checks' } },
+    },
+    ...(undo && !offline ? [undoRow(undo, free, tr)] : []),
+    {
+      ...{ kind: 'button', id: 'report', title: _('Report a problem'), label: _('Show Report…') },
+      subtitle: _('Results, versions, state and log in one file, without names, addresses and keys.'),
+      command: { ask: { kind: 'client', task: 'report' } },
+    },
+  ];
+}
+
+function undoRow(undo: Undoable, sensitive: boolean, tr: Translator): Row {
+  const { _ } = tr;
+  return {
+    ...{
+      kind: 'button',
+      id: 'undo',
+      title: _('Take the last fix back'),
+      subtitle: labelOf(undo, tr),
+      label: _('Undo'),
+      sensitive,
+    },
+    command: { ask: { kind: 'undo-fix' } },
+  };
+}
+
+/** The counts of what needs attention. */
+function summary(results: readonly CheckResult[], tr: Translator): string {
+  const { _, ngettext } = tr;
+  const count = (verdict: Verdict) => results.filter(result => result.verdict === verdict).length;
+  const [problems, unknown, notices] = [count('problem'), count('unknown'), count('notice')];
+  const parts = [
+    ...(problems ? [fill(ngettext('%d problem', '%d problems', problems), formatCount(problems, tr))] : []),
+    ...(notices ? [fill(ngettext('%d hint', '%d hints', notices), formatCount(notices, tr))] : []),
+    ...(unknown
+      ? [
+          fill(
+            ngettext('%d check could not be completed', '%d checks could not be completed', unknown),
+            formatCount(unknown, tr),
+          ),
+        ]
+      : []),
+  ];
+  return parts.length ? formatList(parts, tr) : _('Everything is in order.');
+}
+
+function seenRow({ id, title, verdict, evidence, explanation }: CheckResult): Row {
+  const subtitle = [...evidence, ...(explanation && verdict !== 'ok' ? [explanation] : [])].join('\n');
+  return { kind: 'note', id: `seen-${id}`, title, subtitle, tone: TONES[verdict] };
+}
+
+interface Able {
+  offline: boolean;
+  sensitive: boolean;
+}
+
+function openRows(result: CheckResult, able: Able, tr: Translator): Row[] {
+  const { id, fix, fixId, source } = result;
+  return [
+    seenRow(result),
+    ...(fix ? fixRows({ id, fixId, fix }, able, tr) : []),
+    ...(source ? [sourceRow(result, source, tr)] : []),
+  ];
+}
+
+function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): Row {
+  return {
+    ...{ kind: 'button', id: `source-${id}`, title: _('Background'), label: _('Read More') },
+    // Translators: %s is the title of a check
+    subtitle: fill(_('A page on: %s'), title),
+    command: { ask: { kind: 'open', uri } },
+  };
+}
+
+function fixRows({ id, fixId, fix }: Repair, { offline, sensitive }: Able, tr: Translator): Row[] {
+  const { _ } = tr;
+  if (fix.kind === 'open')
+    return [
+      {
+        ...{ kind: 'button', id: `fix-${id}`, title: fix.label, label: _('Open') },
+        command: { ask: { kind: 'open', uri: fix.url } },
+      },
+    ];
+  const change: Row = { kind: 'text', id: `change-${id}`, title: fix.label, text: fixText(fix) };
+  if (needsAdministrator(fix)) {
+    const undo = adminUndoLines(fix);
+    return [
+      ...(fix.kind === 'file' ? [change] : []),
+      {
+        kind: 'shell',
+        id: `admin-${id}`,
+        title: fix.kind === 'file' ? _('As an administrator:') : fix.label,
+        shell: adminLines(fix).join('\n'),
+      },
+      ...(undo.length
+        ? [{ kind: 'shell', id: `back-${id}`, title: _('To take it back:'), shell: undo.join('\n') } as const]
+        : []),
+    ];
+  }
+  if (offline || fixId === null)
+    return [
+      change,
+      { kind: 'shell', id: `terminal-${id}`, title: _('In a terminal:'), shell: `culvert doctor fix ${id}` },
+    ];
+  return [
+    change,
+    {
+      ...{ kind: 'button', id: `apply-${id}`, title: _('Apply this change'), label: _('Apply'), style: 'suggested' },
+      ...{
+        sensitive,
+        command: { ask: { kind: 'fix', request: { id, fixId } }, undo: { kind: 'undo-fix' }, done: _('Applied') },
+      },
+    },
+  ];
+}
+
+/**
+ * The results that `culvert doctor --json` prints, for a client without a daemon. Anything else in the list is left out.
+ * @throws SyntaxError for text that is no JSON
+ */
+export function parseReport(text: string): Pick<DoctorReport, 'results' | 'undo'> {
+  const report: unknown = JSON.parse(text);
+  const listed = isRecord(report) && Array.isArray(report.results) ? report.results : [];
+  const results = listed.filter(isRecord).flatMap(({ id, title, verdict, evidence, explanation, wording, source }) => {
+    if (typeof id !== 'string' || typeof title !== 'string' || !WORST_FIRST.includes(verdict as Verdict)) return [];
+    const result: CheckResult = {
+      ...{ id, title, group: 'culvert', verdict: verdict as Verdict, evidence: strings(evidence) },
+      explanation: typeof explanation === 'string' ? explanation : null,
+      source: typeof source === 'string' ? source : null,
+      ...{ fix: null, fixId: null, appliesTo: null, durationMs: 0 },
+      ...(isWording(wording) ? { wording } : {}),
+    };
+    return [result];
+  });
+  return { results, undo: [] };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isWording(value: unknown): value is NonNullable<CheckResult['wording']> {
+  if (!isRecord(value)) return false;
+  return [value.evidence, value.explanation].every(list => Array.isArray(list) && list.every(isMessage));
+}
+
+function isMessage(value: unknown): value is Message {
+  if (!isRecord(value) || typeof value.text !== 'string' || !Array.isArray(value.values)) return false;
+  return value.values.every(
+    each =>
+      ['string', 'number'].includes(typeof each) || (isRecord(each) && !Number.isNaN(Date.parse(String(each.time)))),
+  );
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : [];
+}

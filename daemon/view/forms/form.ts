@@ -1,0 +1,148 @@
+// A page as data: groups of rows with their words and what each row asks for. Panel and web page render the same form.
+import type { ToolAccountsChange } from '../../api/accounts.ts';
+import type { ChangeOptions, Subject } from '../../api/changes.ts';
+import type { DoctorFixRequest } from '../../api/doctor.ts';
+import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
+
+/** Pages of a client, by name. */
+export const PAGE_NAMES = [
+  ...(['connection', 'apps', 'settings'] as const),
+  ...(['mode', 'killswitch', 'routes', 'editor', 'dns', 'networks', 'account', 'advanced'] as const),
+  ...(['tools', 'graph', 'history', 'checks', 'log', 'preferences', 'updates'] as const),
+] as const;
+export type PageName = (typeof PAGE_NAMES)[number];
+
+/** What only the client itself can do: start a service through polkit, open a dialog, save a file. */
+const CLIENT_TASKS = [
+  ...(['start-daemon', 'start-service', 'restart-service', 'install-killswitch', 'network-settings'] as const),
+  ...(['check-update', 'apply-update', 'roll-back', 'update-command', 'run-checks', 'report'] as const),
+  ...(['export-settings', 'apply-settings', 'undo-settings'] as const),
+] as const;
+export type ClientTask = (typeof CLIENT_TASKS)[number];
+
+/** A request, as data. */
+export type Ask =
+  | { kind: 'action'; request: ActionRequest & ChangeOptions }
+  | { kind: 'kill-switch'; change: KillSwitchRequest | KillSwitchPause }
+  | { kind: 'config'; patch: ConfigPatch }
+  | { kind: 'open'; uri: string }
+  | { kind: 'page'; page: PageName }
+  | { kind: 'copy'; text: string }
+  /** Applies a fix of the doctor as it was shown. */
+  | { kind: 'fix'; request: DoctorFixRequest }
+  /** Takes the last one back. */
+  | { kind: 'undo-fix' }
+  /** `credentials` come from the question before it. */
+  | { kind: 'tool-accounts'; change: ToolAccountsChange }
+  | ChangeAsk
+  | { kind: 'client'; task: ClientTask }
+  /** Work of the page that the control is on. */
+  | { kind: 'work'; changes: boolean; work(): Promise<unknown> };
+
+/** About changes whose previous value returns by itself. */
+export type ChangeAsk =
+  | { kind: 'change'; what: 'confirm' | 'revert'; subjects: readonly Subject[] }
+  /** So many seconds more than until `endsAt`. */
+  | { kind: 'extend'; subject: Subject; endsAt: string; seconds: number };
+
+/** How long a change that may cut a user off waits to be confirmed, in seconds. */
+export const CONFIRM_SECONDS = 30;
+
+export interface Question {
+  heading: string;
+  body: string;
+  accept: string;
+  destructive?: boolean;
+  /** What to read before agreeing. */
+  links?: { label: string; uri: string }[];
+  /** What would change, as lines: a difference or commands. */
+  text?: string;
+  /** Names of values to type, which are not shown. */
+  secrets?: string[];
+}
+
+/** What a control does when it is used. */
+export interface Command {
+  ask: Ask;
+  /** Asked first; the command is dropped unless the user agrees. */
+  confirm?: Question;
+  /** What takes it back, offered once it is done. */
+  undo?: Ask;
+  /** Said once it is done, where its effect is not in plain sight. */
+  done?: string;
+}
+
+export type Tone = 'success' | 'accent' | 'warning' | 'error' | 'neutral';
+
+interface Common {
+  /** Unique in its form, and stable. */
+  id: string;
+  title: string;
+  subtitle?: string | null;
+  /** Absent: true. */
+  sensitive?: boolean;
+  tone?: Tone;
+}
+
+export type Row = Common &
+  (
+    | { kind: 'fact'; value: string; copy?: boolean }
+    | { kind: 'switch'; on: boolean; command: Command }
+    /** One of a group's choices; `checked` is what is confirmed. */
+    | { kind: 'radio'; checked: boolean; command: Command }
+    | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }
+    /** Opens a page; `value` is what it is set to now. */
+    | { kind: 'link'; value?: string; page: PageName }
+    /** An entry of a list, which `remove` takes off it. */
+    | { kind: 'item'; badge?: string; remove: Command | null; removeLabel: string }
+    /** Text to give; `check` says what is wrong with it, or null. */
+    | {
+        kind: 'entry';
+        placeholder?: string;
+        label: string;
+        secret?: boolean;
+        check(text: string): string | null;
+        command(text: string): Command;
+      }
+    /** A choice that takes no page of its own. */
+    | { kind: 'select'; options: { value: string; label: string }[]; value: string; command(value: string): Command }
+    /** A command for a terminal, to copy. */
+    | { kind: 'shell'; shell: string }
+    /** Lines as they are: the difference of a file, where `+` and `-` begin them, or commands. */
+    | { kind: 'text'; text: string }
+    | { kind: 'note' }
+  );
+export type RowKind = Row['kind'];
+
+export interface Group {
+  id: string;
+  title?: string;
+  description?: string;
+  rows: Row[];
+}
+
+export interface Form {
+  groups: Group[];
+}
+
+/** The action without its wrapping, for the many rows that perform one. */
+export function perform(request: ActionRequest & ChangeOptions, more: Omit<Command, 'ask'> = {}): Command {
+  return { ask: { kind: 'action', request }, ...more };
+}
+
+export function goTo(page: PageName): Command {
+  return { ask: { kind: 'page', page } };
+}
+
+/** Every command that a form can lead to; entries and selections are asked with an example. */
+export function commandsOf({ groups }: Form, example = 'example.com'): Command[] {
+  return groups.flatMap(({ rows }) =>
+    rows.flatMap((row): Command[] => {
+      if (row.kind === 'entry') return [row.command(example)];
+      if (row.kind === 'select') return row.options.map(({ value }) => row.command(value));
+      if (row.kind === 'link') return [goTo(row.page)];
+      if (row.kind === 'item') return row.remove ? [row.remove] : [];
+      return 'command' in row ? [row.command] : [];
+    }),
+  );
+}

@@ -1,0 +1,248 @@
+// The preferences of Culvert itself; each change goes to the user's configuration file and comes back as an event.
+import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
+import type { ClientState } from '../client/client-state.ts';
+import { formatCount } from '../format.ts';
+import { installRow } from '../states/killswitch.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { ClientTask, Command, Form, Group, PageName, Row } from './form.ts';
+
+/** Languages with a complete catalog, each by its own name. */
+const LANGUAGES: readonly (readonly [tag: string, name: string])[] = [
+  ['en', 'English'],
+  ['de', 'Deutsch'],
+  ['es', 'Español'],
+  ['fr', 'Français'],
+  ['pt-BR', 'Português (Brasil)'],
+  ['ru', 'Русский'],
+  ['ja', '日本語'],
+  ['zh-CN', '简体中文'],
+  ['ar', 'العربية'],
+];
+
+/** What the desktop itself says; null where that is not known. */
+export interface DesktopFacts {
+  /** It shows tray icons. */
+  tray: boolean | null;
+  /** Culvert starts with the session: its entry is there, and neither the user nor the desktop has turned it off. */
+  autostart: boolean | null;
+}
+export const UNKNOWN_DESKTOP: DesktopFacts = { tray: null, autostart: null };
+
+export function preferencesForm(client: ClientState, { tray, autostart }: DesktopFacts, tr: Translator): Form {
+  const { _ } = tr;
+  const known = client.offline ? null : client.config;
+  if (!known) return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
+  const { config } = known;
+  const toggle = toggles(known, tr);
+  const select = selects(known, tr);
+  return {
+    groups: [
+      {
+        id: 'start',
+        title: _('At login'),
+        rows: [
+          toggle('tray', 'autostart', _('Start at login'), tray === false ? null : _('With the tray icon'), autostart),
+          ...(tray !== false && (autostart ?? config.tray.autostart)
+            ? [toggle('tray', 'startHidden', _('Start hidden'), _('Only the tray icon, without the window'))]
+            : []),
+        ],
+      },
+      {
+        id: 'look',
+        title: _('Appearance'),
+        rows: [
+          select(['ui', 'theme'], _('Theme'), [
+            { value: 'system', label: _('As the desktop') },
+            { value: 'light', label: _('Light') },
+            { value: 'dark', label: _('Dark') },
+          ]),
+          select(['ui', 'locale'], _('Language'), [
+            { value: '', label: _('As the desktop') },
+            ...LANGUAGES.map(([value, label]) => ({ value, label })),
+          ]),
+        ],
+      },
+      {
+        id: 'notifications',
+        title: _('Notifications'),
+        rows: [
+          toggle('notifications', 'connection', _('The connection is lost'), null),
+          toggle('notifications', 'signIn', _('A network wants you to sign in'), null),
+          toggle('notifications', 'updates', _('Updates'), null),
+          toggle('notifications', 'reminders', _('Reminders'), _('What ends in a minute, and that WARP is still off')),
+        ],
+      },
+      {
+        id: 'history',
+        title: _('History'),
+        rows: [
+          toggle(
+            'history',
+            'enabled',
+            _('Keep a history'),
+            _('Changes of the connection and figures of the tunnel, for 90 days, on this computer only'),
+          ),
+        ],
+      },
+      {
+        id: 'metrics',
+        title: _('Metrics'),
+        rows: [
+          toggle('metrics', 'enabled', _('Answer Prometheus'), _('Figures for monitoring, at /api/metrics')),
+          // of no use while nothing is shown
+          ...(config.metrics.enabled
+            ? [toggle('metrics', 'hashAccounts', _('Hide the names of accounts'), _('The metrics show hashes of them'))]
+            : []),
+        ],
+      },
+      {
+        id: 'updates',
+        title: _('Updates'),
+        rows: [
+          toggle('updates', 'checkOnStartup', _('Look for updates at start'), null),
+          select(['updates', 'channel'], _('Channel'), [
+            { value: 'stable', label: _('Stable') },
+            { value: 'beta', label: _('Beta') },
+          ]),
+          { ...{ kind: 'link', id: 'updates-page', title: _('Updates'), page: 'updates' } },
+        ],
+      },
+      {
+        id: 'web',
+        title: _('Web page'),
+        rows: [
+          toggle('webui', 'enabled', _('Serve a page for the browser'), _('On this computer only')),
+          toggle('ui', 'openBrowser', _('Open it at start'), null),
+        ],
+      },
+      settingsFileGroup(tr),
+      {
+        id: 'killswitch',
+        title: _('Kill Switch'),
+        rows: [
+          client.snapshot?.killSwitch.installed === false
+            ? installRow(tr)
+            : { kind: 'link', id: 'killswitch-page', title: _('Kill Switch'), page: 'killswitch' },
+        ],
+      },
+    ],
+  };
+}
+
+/** Moving settings to another computer, or keeping them. */
+function settingsFileGroup({ _ }: Translator): Group {
+  const button = (task: ClientTask, title: string, subtitle: string, label: string): Row => ({
+    ...{ kind: 'button', id: task, title, subtitle, label, command: { ask: { kind: 'client', task } } },
+  });
+  return {
+    id: 'settings-file',
+    title: _('Settings as a file'),
+    rows: [
+      button(
+        'export-settings',
+        _('Export settings'),
+        _('Tunnel, routes and preferences, without secrets'),
+        _('Export…'),
+      ),
+      button('apply-settings', _('Apply a file of settings'), _('Shows first what would change'), _('Choose File…')),
+      button('undo-settings', _('Last file of settings'), _('Sets again what was set before it'), _('Undo')),
+    ],
+  };
+}
+
+type Section = keyof Config;
+
+function patch(group: Section, key: string, value: unknown): Command {
+  return { ask: { kind: 'config', patch: { [group]: { [key]: value } } as ConfigPatch } };
+}
+
+/** A key that the system's file, the environment or this session decides can't be changed by the user's file. */
+function decided({ sources }: ConfigResponse, name: string, { _ }: Translator): string | null {
+  const layer = sources[name];
+  if (layer === 'environment') return _('Set by the environment');
+  return layer === 'session' ? _('Set for this session') : null;
+}
+
+function toggles(known: ConfigResponse, tr: Translator) {
+  /** @param found what is the case, where that is known better than by the configuration */
+  function row<G extends Section>(
+    group: G,
+    key: keyof Config[G] & string,
+    title: string,
+    about: string | null,
+    found: boolean | null = null,
+  ): Row {
+    const name = `${group}.${key}`;
+    const on = found ?? known.config[group][key] === true;
+    const fixed = decided(known, name, tr);
+    const restart = known.restartRequired.includes(name) ? tr._('Takes effect after a restart') : null;
+    return {
+      ...{ kind: 'switch', id: name, title, on, sensitive: fixed === null },
+      subtitle: fixed ?? restart ?? about,
+      command: patch(group, key, !on),
+    };
+  }
+  return row;
+}
+
+function selects(known: ConfigResponse, tr: Translator) {
+  return ([group, key]: [Section, string], title: string, options: { value: string; label: string }[]): Row => {
+    const name = `${group}.${key}`;
+    const fixed = decided(known, name, tr);
+    const set = (known.config[group] as Record<string, unknown>)[key];
+    // a default that means "as the desktop" is the absence of a choice
+    const chosen = name === 'ui.locale' && (known.sources[name] ?? 'default') === 'default' ? '' : String(set);
+    const listed = options.some(({ value }) => value === chosen);
+    return {
+      ...{ kind: 'select', id: name, title, subtitle: fixed, sensitive: fixed === null, value: chosen },
+      options: listed ? options : [...options, { value: chosen, label: chosen }],
+      command: value => patch(group, key, value === '' ? null : value),
+    };
+  };
+}
+
+/** The page that lists all settings, each with its present value. */
+export function settingsForm(
+  { mode, killSwitch, routes, account }: { mode: string; killSwitch: string; routes: number; account: string | null },
+  tr: Translator,
+): Form {
+  const { _, ngettext } = tr;
+  const link = (page: PageName, title: string, subtitle: string, value = ''): Row => ({
+    ...{ kind: 'link', id: `to-${page}`, page, title, subtitle, value },
+  });
+  // Translators: %d is a number of entries
+  const count = fill(ngettext('%d entry', '%d entries', routes), formatCount(routes, tr));
+  return {
+    groups: [
+      {
+        id: 'tunnel',
+        title: _('Tunnel'),
+        rows: [
+          link('mode', _('Mode'), _('What goes through the tunnel, and by which protocol'), mode),
+          link('killswitch', _('Kill Switch'), _('Block traffic outside the tunnel'), killSwitch),
+          link('routes', _('Routes'), _('Addresses and hosts that go outside the tunnel'), count),
+          link('dns', _('DNS'), _('Filter, fallback domains')),
+          link('networks', _('Networks'), _('Where WARP stays off; local network')),
+          link('advanced', _('Advanced'), _('Server, proxy port, reset')),
+        ],
+      },
+      {
+        id: 'device',
+        title: _('Device'),
+        rows: [link('account', _('Account'), _('License, organization, devices'), account ?? '')],
+      },
+      {
+        id: 'program',
+        title: _('Culvert'),
+        rows: [
+          link('preferences', _('Preferences'), _('Start, appearance, notifications, updates')),
+          link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool')),
+          link('checks', _('Checks'), _('Find out why something does not work')),
+          link('graph', _('Graph'), _('Latency, packet loss, throughput')),
+          link('history', _('History'), _('Past connections, totals, graphs up to 90 days')),
+          link('log', _('Log'), _('Commands and what they answered')),
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,102 @@
+// States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
+import type { Change } from '../../api/changes.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { formatCount } from '../format.ts';
+import { changeText } from '../states/changes.ts';
+import type { TunnelView } from '../states/tunnel.ts';
+import { secondsUntil } from '../time-of-day.ts';
+import { fill, type Translator } from '../translator.ts';
+import { type Command, perform, type Row } from './form.ts';
+
+/** What "Extend" adds, in seconds. */
+const EXTENSION_SECONDS = 900;
+/** For how long the tunnel can be turned off with one press, in minutes. */
+const OFF_MINUTES = [15, 60] as const;
+
+/** A state that ends by itself, and what can be done about that. */
+export interface Timed {
+  text: string;
+  /** null where its end could not be brought about yet, and is tried again. */
+  extend: { label: string; command: Command } | null;
+  end: { label: string; command: Command };
+}
+
+/** Every change with an end, and every one that could not be reverted yet. */
+export function describeTimed(client: ClientState, tr: Translator): (Timed & { change: Change })[] {
+  const { _ } = tr;
+  return (current(client)?.changes ?? [])
+    .filter(({ confirmBy, endsAt, problem }) => problem !== null || (confirmBy === null && endsAt !== null))
+    .map(change => ({
+      change,
+      text: changeText(change, tr),
+      extend: change.problem === null ? { label: _('Add 15 Minutes'), command: extension(change) } : null,
+      end: {
+        label: change.problem === null ? _('End Now') : _('Try Again'),
+        command: { ask: { kind: 'change', what: 'revert', subjects: [change.subject] } },
+      },
+    }));
+}
+
+/** @param change with an end */
+export function extension({ subject, endsAt }: Change): Command {
+  return { ask: { kind: 'extend', subject, endsAt: endsAt!, seconds: EXTENSION_SECONDS } };
+}
+
+/** The states that end by themselves, each with its end, and what changes that. */
+export function timedRows(client: ClientState, tr: Translator): Row[] {
+  return describeTimed(client, tr).flatMap(({ change, text, extend, end }): Row[] => {
+    const id = `timed-${change.subject}`;
+    const title = change.problem === null ? text : tr._('A change could not be taken back');
+    const subtitle = change.problem === null ? null : text;
+    const tone = change.problem === null ? 'neutral' : 'warning';
+    return [
+      { kind: 'button', id, title, subtitle, tone, label: end.label, command: end.command },
+      ...(extend
+        ? [
+            {
+              ...({ kind: 'button', id: `${id}-extend`, title: tr._('Extend'), label: extend.label } as const),
+              command: extend.command,
+            },
+          ]
+        : []),
+    ];
+  });
+}
+
+/** Turning the tunnel off for a while; none while it is off, or may not be turned off. */
+export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[] {
+  const { _ } = tr;
+  if (toggle.action !== 'disconnect') return [];
+  const sensitive = settable && toggle.sensitive;
+  return [
+    ...offCommands(tr).map(
+      ({ minutes, title, command }): Row => ({
+        ...{ kind: 'button', id: `off-${minutes}`, title, label: _('Turn Off'), sensitive, command },
+      }),
+    ),
+    {
+      ...{ kind: 'entry', id: 'off-until', title: _('Off until a time of day'), label: _('Turn Off'), sensitive },
+      placeholder: '18:00',
+      check: text =>
+        text === '' || secondsUntil(text, new Date()) !== null ? null : _('Enter a time of day such as 18:00'),
+      command: text => perform({ action: 'disconnect', forSeconds: secondsUntil(text, new Date()) ?? 1 }),
+    },
+  ];
+}
+
+/** What turns the tunnel off for a while with one press. */
+export function offCommands(tr: Translator): { minutes: number; title: string; command: Command }[] {
+  return OFF_MINUTES.map(minutes => ({
+    minutes,
+    title: offTitle(minutes, tr),
+    command: perform({ action: 'disconnect', forSeconds: minutes * 60 }),
+  }));
+}
+
+function offTitle(minutes: number, tr: Translator): string {
+  const hours = minutes / 60;
+  // Translators: the tunnel is turned off for so long
+  if (Number.isInteger(hours))
+    return fill(tr.ngettext('Off for %d hour', 'Off for %d hours', hours), formatCount(hours, tr));
+  return fill(tr.ngettext('Off for %d minute', 'Off for %d minutes', minutes), formatCount(minutes, tr));
+}

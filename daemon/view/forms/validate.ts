@@ -1,0 +1,76 @@
+// Checks what a person types while they type it; the daemon checks again.
+import type { Translator } from '../translator.ts';
+
+const LABEL = /^(?!-)[0-9A-Za-z_-]{1,63}(?<!-)$/;
+
+function isIpv4(text: string): boolean {
+  const parts = text.split('.');
+  return parts.length === 4 && parts.every(part => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
+}
+
+/** RFC 4291, 2.2, without a zone. */
+function isIpv6(text: string): boolean {
+  const halves = text.split('::');
+  if (halves.length > 2 || !text.includes(':')) return false;
+  const words = halves.flatMap(half => (half === '' ? [] : half.split(':')));
+  const last = words.at(-1) ?? '';
+  const embedded = last.includes('.');
+  if (embedded && !isIpv4(last)) return false;
+  const plain = embedded ? words.slice(0, -1) : words;
+  const count = plain.length + (embedded ? 2 : 0);
+  return plain.every(word => /^[0-9a-f]{1,4}$/i.test(word)) && (halves.length === 2 ? count <= 7 : count === 8);
+}
+
+function isDomain(text: string): boolean {
+  const labels = text.split('.');
+  return text.length <= 253 && labels.every(label => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+export type RouteKind = 'address' | 'range' | 'host';
+
+/** What an entry of the split tunnel is, or null for none. */
+export function routeKind(text: string): RouteKind | null {
+  if (isIpv4(text) || isIpv6(text)) return 'address';
+  const [, base = '', bits = ''] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
+  if ((isIpv4(base) && Number(bits) <= 32) || (isIpv6(base) && Number(bits) <= 128)) return 'range';
+  return text.includes('.') && isDomain(text.replace(/^\*\./, '')) ? 'host' : null;
+}
+
+/** Each check answers with what is wrong, or null; an empty text is not wrong yet. */
+export function checks({ _ }: Translator) {
+  const rule = (test: (text: string) => boolean, message: string) => (text: string) =>
+    text === '' || test(text) ? null : message;
+  return {
+    route: rule(text => routeKind(text) !== null, _('Enter an address, a range such as 192.0.2.0/24, or a host name')),
+    domain: rule(isDomain, _('Enter a domain such as corp.example.com')),
+    endpoint: rule(isEndpoint, _('Enter an address and a port such as 162.159.198.2:443')),
+    port: rule(text => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535, _('Enter a port from 1 to 65535')),
+    team: rule(text => /^(?!-)[0-9A-Za-z-]{1,63}(?<!-)$/.test(text), _('Letters, digits and hyphens only')),
+    license: rule(
+      text => /^[0-9A-Za-z]{8}(-[0-9A-Za-z]{8}){2}$/.test(text),
+      _('A key looks like abcd1234-abcd1234-abcd1234'),
+    ),
+    token: rule(
+      text => /^com\.cloudflare\.warp:\/\/[^\s]+[?&]token=/i.test(text),
+      _('Paste the whole address, which begins with com.cloudflare.warp://'),
+    ),
+    gateway: rule(text => /^[0-9A-Za-z]{1,64}$/.test(text), _('Letters and digits only')),
+    identifier: rule(text => /^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$/.test(text), _('Letters, digits, - and _ only')),
+    code: rule(text => /^(?=.*\d)[0-9A-Za-z]{4,32}$/.test(text), _('4 to 32 letters and digits')),
+    ssid: rule(text => byteLength(text) <= 32 && text === text.trim(), _('A name has at most 32 bytes')),
+  };
+}
+
+/** Bytes of a text in UTF-8; this folder knows no encoder. */
+function byteLength(text: string): number {
+  return [...text].reduce((sum, char) => {
+    const code = char.codePointAt(0)!;
+    return sum + (code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4);
+  }, 0);
+}
+
+function isEndpoint(text: string): boolean {
+  const [, v6, v4, port = ''] = /^(?:\[([^\]]+)\]|([^[\]:]+)):(\d{1,5})$/.exec(text) ?? [];
+  const known = v6 === undefined ? isIpv4(v4 ?? '') : isIpv6(v6);
+  return known && Number(port) >= 1 && Number(port) <= 65_535;
+}

@@ -1,0 +1,41 @@
+// Chooses among the languages that there are catalogs for.
+
+/**
+ * The first wanted language that there is: the same tag, or else one that the same readers read, as zh-SG is read where
+ * zh-CN is, and zh-TW is not.
+ * @param wanted tags (BCP 47, or with `_`), the best first
+ * @param available tags beside English
+ */
+export function chooseLanguage(wanted: readonly string[], available: readonly string[]): string {
+  for (const each of wanted) {
+    const tag = each.replaceAll('_', '-');
+    const readable = readers(tag);
+    const found = available.find(other => other === tag) ?? available.find(other => readers(other) === readable);
+    if (found) return found;
+    if (readable === 'en-Latn') return 'en';
+  }
+  return 'en';
+}
+
+/** Language and script: `pt` -> `pt-Latn`; '' for what is not formed as BCP 47 requires. */
+function readers(tag: string): string {
+  try {
+    const { language, script } = new Intl.Locale(tag).maximize();
+    return `${language}-${script}`;
+  } catch {
+    return '';
+  }
+}
+
+/** Tags of an `Accept-Language` header (RFC 9110, 12.5.4), the most wanted first. */
+export function acceptedLanguages(header: string): string[] {
+  return header
+    .split(',')
+    .map(offer => {
+      const [tag = '', quality = '1'] = offer.split(/\s*;\s*q=/i);
+      return { tag: tag.trim(), quality: Number(quality) };
+    })
+    .filter(({ tag, quality }) => tag !== '' && tag !== '*' && quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+    .map(({ tag }) => tag);
+}

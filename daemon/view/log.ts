@@ -1,0 +1,118 @@
+// The command log as a page shows it: a bounded list, what passes the filter, and its words.
+import type { LogEntry } from '../api/schema.ts';
+import { fill, type Translator } from './translator.ts';
+
+export interface Ring {
+  entries(): LogEntry[];
+  /**
+   * Takes entries in that are not there yet, and drops the oldest beyond the capacity.
+   * @returns what was appended and how many were dropped from the front, or null where the order changed otherwise.
+   */
+  add(entries: LogEntry[]): { added: LogEntry[]; dropped: number } | null;
+  /** Starts over; ids of another daemon begin at 1 again. */
+  reset(capacity: number, entries: LogEntry[]): void;
+}
+
+/**
+ * A log of the newest entries, oldest first.
+ * @param capacity how many the daemon keeps.
+ * @param slack how many more may gather before the oldest are dropped together.
+ */
+export function createRing(capacity: number, slack = 0): Ring {
+  let kept: LogEntry[] = [];
+  return {
+    entries: () => kept,
+    add(entries) {
+      const newest = kept.at(-1)?.id ?? 0;
+      const added = entries.filter(entry => entry.id > newest).slice(-capacity);
+      const late = entries.filter(entry => entry.id <= newest && !kept.some(({ id }) => id === entry.id));
+      const all = [...kept, ...late, ...added];
+      if (late.length) all.sort((a, b) => a.id - b.id);
+      const dropped = all.length > capacity + slack ? all.length - capacity : 0;
+      kept = all.slice(dropped);
+      return late.length ? null : { added, dropped };
+    },
+    reset(size, entries) {
+      capacity = size;
+      kept = entries.slice(-size);
+    },
+  };
+}
+
+/** `notable`: all but reads that went well, of which there is one every few seconds while figures are shown. */
+export const SHOWS = ['notable', 'all', 'failures'] as const;
+export type Shows = (typeof SHOWS)[number];
+
+export function showsName(shows: Shows, { _ }: Translator): string {
+  const names: Record<Shows, string> = {
+    notable: _('Hide status checks'),
+    all: _('Everything'),
+    failures: _('Failures'),
+  };
+  return names[shows];
+}
+
+/** Whether an entry is shown; `query` is looked for in the command and in what it printed. */
+export function passes(entry: LogEntry, shows: Shows, query: string): boolean {
+  if (shows === 'failures' && entry.ok) return false;
+  if (shows === 'notable' && entry.ok && entry.source === 'read') return false;
+  const wanted = query.trim().toLowerCase();
+  return !wanted || searchable(entry).includes(wanted);
+}
+
+/** Kept, since each key searches all of them again. */
+const texts = new WeakMap<LogEntry, string>();
+
+function searchable(entry: LogEntry): string {
+  const known = texts.get(entry);
+  if (known !== undefined) return known;
+  const text = [entry.argv.join(' '), entry.stdout, entry.stderr].join('\n').toLowerCase();
+  texts.set(entry, text);
+  return text;
+}
+
+/** When it ended, in ms since the epoch: the order of the log. */
+export function endOf({ at, durationMs }: LogEntry): number {
+  return Date.parse(at) + durationMs;
+}
+
+/** The command as a shell would take it. */
+export function commandLine({ argv }: Pick<LogEntry, 'argv'>): string {
+  return argv.map(arg => (/^[\w@%+=:,./*[\]-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)).join(' ');
+}
+
+/** How it went, in a word. */
+export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Translator): string {
+  if (ok) return _('OK');
+  // a watcher has no end of its own
+  if (exitCode === null) return source === 'watch' ? _('ended') : _('killed');
+  // Translators: %d is the exit code of a program
+  return fill(_('exit %d'), exitCode);
+}
+
+/** What it printed, unchanged; null when it printed nothing. */
+export function outputOf({ stdout, stderr }: LogEntry): string | null {
+  const text = [stdout, stderr]
+    .map(part => part.replace(/\s+$/, ''))
+    .filter(Boolean)
+    .join('\n');
+  return text || null;
+}
+
+/** An entry as text, for the clipboard. */
+export function asText(entry: LogEntry, tr: Translator): string {
+  const head = `${entry.at} $ ${commandLine(entry)}  # ${outcome(entry, tr)}, ${Math.round(entry.durationMs)} ms`;
+  return [head, outputOf(entry)].filter(Boolean).join('\n');
+}
+
+/** The text in place of an empty list. */
+export function emptyText(total: number, filtered: boolean, { _ }: Translator): { title: string; description: string } {
+  if (total === 0)
+    return {
+      title: _('No commands yet'),
+      description: _('Commands that Culvert gives to WARP are listed here.'),
+    };
+  return filtered
+    ? { title: _('Nothing found'), description: _('No command matches the search.') }
+    : { title: _('Nothing to show'), description: _('Only status checks so far') };
+}

@@ -1,0 +1,28 @@
+// The titles of the pages, in panel and web page.
+import type { PageName } from './forms/form.ts';
+import type { Translator } from './translator.ts';
+
+/** @returns the translated title, as headings and navigation show it */
+export function pageTitle(page: PageName, { _ }: Translator): string {
+  const titles: Record<PageName, string> = {
+    connection: _('Connection'),
+    apps: _('Apps'),
+    settings: _('Settings'),
+    mode: _('Mode'),
+    killswitch: _('Kill Switch'),
+    routes: _('Routes'),
+    editor: _('Routes as Text'),
+    dns: _('DNS'),
+    networks: _('Networks'),
+    account: _('Account'),
+    advanced: _('Advanced'),
+    tools: _('Tool Accounts'),
+    graph: _('Graph'),
+    history: _('History'),
+    checks: _('Checks'),
+    log: _('Log'),
+    preferences: _('Preferences'),
+    updates: _('Updates'),
+  };
+  return titles[page];
+}

@@ -1,0 +1,50 @@
+// The report of a problem as a person looks it through before sharing it.
+import type { DoctorBundle } from '../api/doctor.ts';
+import { formatBytes, formatCount } from './format.ts';
+import { fill, type Translator } from './translator.ts';
+
+export interface ReportView {
+  /** What was replaced by placeholders, in a sentence. */
+  redacted: string;
+  files: {
+    name: string;
+    /** What the file holds, and how much it is. */
+    about: string;
+    text: string;
+  }[];
+  /** Name under which the archive is offered to be saved. */
+  fileName: string;
+}
+
+/** The whole of what would be shared. Contents are in English, for those who read reports. */
+export function reportView({ files, redacted }: Pick<DoctorBundle, 'files' | 'redacted'>, tr: Translator): ReportView {
+  const { _, ngettext } = tr;
+  const about: Record<string, string> = {
+    'doctor.json': _('Results of the checks'),
+    'versions.json': _('Versions of Culvert, WARP and the system'),
+    'snapshot.json': _('State, settings and routes'),
+    'configuration.json': _('Configuration of Culvert'),
+    'command-log.json': _('Commands given to WARP, with their output'),
+    'history.json': _('Memory of the service over time, and fixes'),
+    'contents.txt': _('List of contents'),
+  };
+  const replaced = Object.values(redacted).reduce((sum, count) => sum + count, 0);
+  return {
+    redacted: replaced
+      ? // Translators: %d is how many different names, addresses and keys there were
+        fill(
+          ngettext(
+            '%d name, address or key was replaced by a placeholder.',
+            '%d names, addresses and keys were replaced by placeholders.',
+            replaced,
+          ),
+          formatCount(replaced, tr),
+        )
+      : _('There was nothing to replace by placeholders.'),
+    files: files.map(({ name, text }) => ({
+      ...{ name, text },
+      about: [about[name], formatBytes(text.length, tr)].filter(Boolean).join(' · '),
+    })),
+    fileName: 'culvert-report.zip',
+  };
+}

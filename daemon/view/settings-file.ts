@@ -1,0 +1,87 @@
+// Settings as a file: the words of what a file would change, and the steps of export, apply and undo for every client.
+import type { SettingsDiff } from '../api/settings-file.ts';
+import type { Model } from './client/model.ts';
+import { CONFIRM_SECONDS, type Question } from './forms/form.ts';
+import { worded } from './message.ts';
+import { differenceText } from './routes.ts';
+import { fill, type Translator } from './translator.ts';
+
+export interface SettingsLine {
+  kind: 'invalid' | 'change' | 'skipped';
+  /** One character before the text. */
+  mark: string;
+  text: string;
+}
+
+/** What a file has wrong, would change, and has that this machine lacks; line by line. */
+export function settingsLines({ changes, skipped, invalid }: SettingsDiff, tr: Translator): SettingsLine[] {
+  const { _ } = tr;
+  const why = ({ reason, wording }: SettingsDiff['invalid'][number]) => worded(reason, wording && [wording], tr);
+  return [
+    ...invalid.map((each): SettingsLine => ({ kind: 'invalid', mark: '!', text: `${each.key}: ${why(each)}` })),
+    ...changes.map(({ key, from, to }): SettingsLine => {
+      const before = from === null ? '' : `${from} -> `;
+      return { kind: 'change', mark: '*', text: `${key}: ${before}${to ?? '–'}` };
+    }),
+    // Translators: a setting of a file that this computer does not have, and why
+    ...skipped.map(
+      (each): SettingsLine => ({
+        kind: 'skipped',
+        mark: ' ',
+        text: fill(_('left out: %s %s'), each.key, why(each)),
+      }),
+    ),
+  ];
+}
+
+/** What a client lends to the steps below. */
+export interface SettingsHands {
+  model: Pick<Model, 'call'>;
+  /** The text of a file that the user chooses, or null. */
+  open(): Promise<string | null>;
+  /** @returns whether it was saved */
+  save(name: string, text: string): Promise<boolean>;
+  /** @returns whether the user agreed */
+  ask(question: Question): Promise<boolean>;
+  toast(text: string): void;
+}
+
+/** @returns whether it was saved. @throws ApiError, Unreachable, as do the following */
+export async function exportSettings({ model, save, toast }: SettingsHands, { _ }: Translator): Promise<boolean> {
+  const { toml } = await model.call('GET /api/settings/export');
+  const saved = await save('culvert-settings.toml', toml);
+  if (saved) toast(_('Saved'));
+  return saved;
+}
+
+/** Shows what a file would change, and applies it; what is applied reverts unless it is confirmed. */
+export async function applySettings(hands: SettingsHands, tr: Translator): Promise<boolean> {
+  const { _ } = tr;
+  const { model, open, ask, toast } = hands;
+  const toml = await open();
+  if (toml === null) return false;
+  const found = await model.call('POST /api/settings/diff', { body: { toml } });
+  const text = differenceText(settingsLines(found, tr));
+  if (found.invalid.length) throw new Error(`${_('This file has mistakes, so nothing is changed.')}\n${text}`);
+  if (!found.changes.length) {
+    toast(_('Nothing differs'));
+    return true;
+  }
+  const agreed = await ask({
+    heading: _('Apply these settings?'),
+    // Translators: %s is a number of seconds
+    body: fill(_('Settings of the tunnel revert after %s seconds unless you keep them.'), CONFIRM_SECONDS),
+    ...{ accept: _('Apply'), text },
+  });
+  if (!agreed) return false;
+  await model.call('POST /api/settings/apply', { body: { toml, confirmWithin: CONFIRM_SECONDS } });
+  toast(_('Settings applied'));
+  return true;
+}
+
+/** Sets what was set before the last file. */
+export async function undoSettings({ model, toast }: SettingsHands, { _ }: Translator): Promise<boolean> {
+  await model.call('POST /api/settings/undo', { body: { confirmWithin: CONFIRM_SECONDS } });
+  toast(_('The settings before are set again'));
+  return true;
+}

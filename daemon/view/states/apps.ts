@@ -1,0 +1,130 @@
+// Pure: turns the apps of the desktop into the list of the Apps page, and picks those to offer shortcuts for.
+
+import type { App, ProxyMethod } from '../../api/schema.ts';
+import type { ClientState } from '../client/client-state.ts';
+import { wordMessage } from '../message.ts';
+import { fill, type Translator } from '../translator.ts';
+
+/** What the page shows: the list only while there is a proxy to start apps through. */
+export interface ProxyView {
+  look: 'unavailable' | 'off' | 'on';
+  /** `127.0.0.1:40000`, or null while it is not known. */
+  address: string | null;
+  /** What is to be known before an app is started, or null. */
+  warning: string | null;
+  /** The proxy can be turned on. */
+  sensitive: boolean;
+  /** It is being turned on. */
+  waiting: boolean;
+}
+
+/** The local proxy, in the language of `tr`. */
+export function describeProxy({ snapshot, offline, pending }: ClientState, { _ }: Translator): ProxyView {
+  const known = offline ? null : snapshot;
+  const on = known?.settings.Mode === 'proxy';
+  return {
+    look: !known ? 'unavailable' : on ? 'on' : 'off',
+    address: on ? addressOf(known.tunnel.proxyPort) : null,
+    warning:
+      on && known.status.state !== 'connected'
+        ? _('The tunnel is not connected: apps started now can’t reach anything.')
+        : null,
+    sensitive: known !== null && !known.status.blocked && pending === null,
+    waiting: pending === 'enableLocalProxy',
+  };
+}
+
+/** Where the local proxy listens; only ever on this machine. */
+function addressOf(port: number | null): string | null {
+  return port === null ? null : `127.0.0.1:${port}`;
+}
+
+/** How well an app takes the proxy, in a word or two. */
+export function appBadge({ method }: App, { _ }: Translator): string {
+  const says: Record<ProxyMethod, string> = {
+    arguments: _('Supported'),
+    profile: _('Separate profile'),
+    environment: _('Usually works'),
+    proxychains: _('Best effort'),
+    none: _('Not supported'),
+  };
+  return says[method];
+}
+
+/** What there is to know about that, for the details. */
+export function appDetails({ method, note, wording, packaging }: App, tr: Translator): string {
+  const { _ } = tr;
+  const says: Record<ProxyMethod, string> = {
+    arguments: _('The app is told to use the proxy when it starts.'),
+    profile: _('The app starts with a profile of its own, without your bookmarks.'),
+    environment: _('The app is asked to use the proxy; most apps follow.'),
+    proxychains: _('proxychains catches its connections; some get past it.'),
+    none: _('No way is known to send it through the tunnel.'),
+  };
+  const from = { native: null, flatpak: 'Flatpak', snap: 'Snap' }[packaging];
+  const about = wording ? wordMessage(wording, tr) : note && _(note);
+  return [says[method], from, about].filter(Boolean).join(' ');
+}
+
+/** Programs for a terminal and for files only: people do not look for them among apps to tunnel. */
+export function isFarFetched({ categories, method }: App): boolean {
+  const offline = [
+    'TextEditor',
+    'Graphics',
+    'Calculator',
+    'ConsoleOnly',
+    'TerminalEmulator',
+    'FileManager',
+    'Archiving',
+  ];
+  return method === 'none' || categories.some(category => offline.includes(category) || category === 'Settings');
+}
+
+export function launchable({ method }: App): boolean {
+  return method !== 'none';
+}
+
+/** Whether an app's name, id or kind holds every word of `query`. */
+export function appMatches({ name, id, categories }: App, query: string): boolean {
+  const text = `${name} ${id} ${categories.join(' ')}`.toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => text.includes(word));
+}
+
+/** By name, as this language sorts them; those with a shortcut, the favorites, come first. */
+export function sortApps(apps: App[], locale?: string): App[] {
+  const order = new Intl.Collator(locale, { sensitivity: 'base', numeric: true });
+  const favorite = ({ shortcut }: App) => (shortcut === null ? 1 : 0);
+  return [...apps].sort((a, b) => favorite(a) - favorite(b) || order.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
+}
+
+/** Categories of the desktop menu specification whose apps people send through a proxy, the likeliest first. */
+const COMMON = ['WebBrowser', 'Email', 'InstantMessaging', 'Chat', 'News', 'P2P', 'FileTransfer', 'Feed'];
+const OFFERED = 6;
+
+/** Apps that a shortcut is offered for once the proxy runs: browsers first, none that has one or can't use it. */
+export function commonApps(apps: App[]): App[] {
+  const rank = ({ kind, categories }: App) => {
+    if (kind === 'firefox' || kind === 'chromium') return 0;
+    const first = COMMON.findIndex(category => categories.includes(category));
+    return first < 0 ? Infinity : first;
+  };
+  return sortApps(apps)
+    .filter(app => launchable(app) && app.shortcut === null && rank(app) < Infinity)
+    .sort((a, b) => rank(a) - rank(b))
+    .slice(0, OFFERED);
+}
+
+/** What a launch came to. */
+export function launchedText(name: string, { _ }: Translator): string {
+  // Translators: %s is the name of an app
+  return fill(_('%s started in the tunnel'), name);
+}
+
+/** What making or removing a shortcut came to. */
+export function shortcutText(name: string, present: boolean, { _ }: Translator): string {
+  // Translators: %s is the name of an app
+  return fill(present ? _('%s is in the app menu') : _('%s removed from the app menu'), name);
+}

@@ -1,0 +1,60 @@
+// The banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
+import type { ClientState } from '../client/client-state.ts';
+import { type Command, goTo } from '../forms/form.ts';
+import type { Translator } from '../translator.ts';
+import { killSwitchBanner } from './killswitch.ts';
+import { describeRemoteAccess } from './remote-access.ts';
+import { configProblemText, type TunnelView } from './tunnel.ts';
+import type { UpdateView } from './updates.ts';
+
+export const BANNERS = ['demo', 'refusal', 'kill-switch', 'remote', 'update', 'config'] as const;
+export interface Banner {
+  title: string;
+  caution: boolean;
+  button: { label: string; command: Command } | null;
+}
+
+/** Each banner, or null where there is nothing to say. */
+export function describeBanners(
+  client: ClientState,
+  { tunnel, update }: { tunnel: TunnelView; update: UpdateView },
+  tr: Translator,
+): Record<(typeof BANNERS)[number], Banner | null> {
+  const { _ } = tr;
+  const config = configProblemText(client.config, tr);
+  const blocking = killSwitchBanner(client, tunnel.look, tr);
+  const demo = tunnel.emulated && !client.offline;
+  return {
+    demo: demo ? { title: _('Demo: nothing is tunneled'), caution: true, button: null } : null,
+    refusal: client.refusal
+      ? {
+          title: tunnel.lock ?? _('WARP does not allow this user to change it'),
+          caution: true,
+          button: { label: _('Account'), command: goTo('account') },
+        }
+      : null,
+    'kill-switch': blocking && { ...blocking, caution: true },
+    remote: client.offline ? null : remoteBanner(client, tr),
+    update: client.offline ? null : updateBanner(update, tr),
+    config: config === null ? null : { title: config, caution: true, button: null },
+  };
+}
+
+function remoteBanner({ snapshot }: ClientState, tr: Translator): Banner | null {
+  const remote = describeRemoteAccess(snapshot?.remoteAccess ?? null, tr);
+  if (!remote) return null;
+  const { title, detail, caution } = remote;
+  return {
+    title: `${title}. ${detail}`,
+    caution,
+    button: { label: tr._('Preferences'), command: goTo('preferences') },
+  };
+}
+
+function updateBanner({ banner }: UpdateView, { _ }: Translator): Banner | null {
+  if (!banner) return null;
+  const { title, button } = banner;
+  const task = button === 'apply' ? 'apply-update' : 'update-command';
+  const label = button === 'apply' ? _('Update') : _('How');
+  return { title, caution: false, button: button && { label, command: { ask: { kind: 'client', task } } } };
+}

@@ -1,0 +1,331 @@
+// Explains why there is no tunnel: maps the tunnel CLI's reason codes to a title, a sentence and the remedy.
+// Codes and first remedies follow Cloudflare's client error pages (cloudflare-one-client/troubleshooting).
+import type { Snapshot } from '../../api/schema.ts';
+import { type Command, goTo, perform } from '../forms/form.ts';
+import type { Translator } from '../translator.ts';
+
+export interface Cause {
+  title: string;
+  sentence: string;
+  /** The one button, or null where waiting or another person helps. */
+  remedy: { label: string; command: Command } | null;
+}
+
+type Remedy =
+  | 'retry'
+  | 'portal'
+  | 'network'
+  | 'protocol'
+  | 'restart'
+  | 'start'
+  | 'checks'
+  | 'register'
+  | 'account'
+  | 'networks'
+  | 'tunnel-only'
+  | 'proxy-port'
+  | 'connect'
+  | 'wait';
+
+/** Codes and texts (compared by letters and digits alone), title, sentence, remedy. */
+type Entry = readonly [codes: readonly string[], title: string, sentence: string, remedy: Remedy];
+
+/** A page that every network lets a portal replace; Cloudflare's client asks it as well. */
+const PORTAL = 'http://cloudflareportal.com/';
+
+/** Documented codes of failures. */
+const failureCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut', 'CaptivePortal'],
+    _('This network wants you to sign in'),
+    _('Its sign-in page was not finished in time. Traffic bypasses the tunnel until you have signed in.'),
+    'portal',
+  ],
+  // before the connection test in general, whose code it comes with
+  [
+    ['CF_DNS_LOOKUP_FAILURE', 'DNSLookupFailed', 'Connectivity check failed due to DNS Lookup Failed'],
+    _('Names can’t be looked up'),
+    _('This network has no working DNS, or another program changes it.'),
+    'checks',
+  ],
+  [
+    ['CF_CONNECTIVITY_FAILURE_UNKNOWN', 'ConnectivityCheckFailed'],
+    _('The connection test failed'),
+    _('A firewall, another VPN or this network may block WARP.'),
+    'checks',
+  ],
+  [
+    ['CF_DNS_PROXY_FAILURE', 'Port53Bound', 'Unable to bind local UDP socket'],
+    _('Another program uses the DNS port'),
+    _('A local DNS server or another VPN holds port 53. A mode without DNS works beside it.'),
+    'tunnel-only',
+  ],
+  [
+    ['CF_FAILED_READ_SYSTEM_DNS_CONFIG', 'unrecognized char'],
+    _('The system’s DNS settings can’t be read'),
+    _('/etc/resolv.conf has a wrong line or a search domain with an invalid character.'),
+    'checks',
+  ],
+  [
+    ['CF_FAILED_TO_SET_MTLS', 'FailedToSetMtls', 'InternalmTLSError'],
+    _('The client certificate is not valid'),
+    _('It is missing or has expired. Ask your administrator to install it again.'),
+    'wait',
+  ],
+  [
+    ['CF_HAPPY_EYEBALLS_MITM_FAILURE', 'HappyEyeballsFailed', 'All Happy Eyeballs checks failed'],
+    _('No Cloudflare server could be reached'),
+    _('A firewall or this network blocks the tunnel. The other protocol may get through.'),
+    'protocol',
+  ],
+  [
+    ['CF_HOST_UNREACHABLE_CHECK', 'HostUnreachable'],
+    _('The tunnel carries no traffic'),
+    _('It is up, but the test through it failed. A security product or a sign-in page may be in the way.'),
+    'protocol',
+  ],
+  [
+    ['CF_INSUFFICIENT_DISK', 'Insufficient system resource: disk'],
+    _('No space left on disk'),
+    _('WARP can’t write its data. Free some space, or check that the disk is writable.'),
+    'retry',
+  ],
+  [
+    ['CF_INSUFFICIENT_FILE_DESCRIPTORS', 'InsufficientSystemResource', 'Insufficient system resource: file descriptor'],
+    _('The WARP service ran out of file handles'),
+    _('Restarting it helps for now. If it comes back, raise the system’s limit of open files.'),
+    'restart',
+  ],
+  [
+    ['CF_INSUFFICIENT_MEMORY', 'Insufficient system resource: memory'],
+    _('Not enough memory'),
+    _('Close some programs, then connect again.'),
+    'retry',
+  ],
+  [
+    ['CF_LOCAL_POLICY_FILE_FAILED_TO_PARSE', 'LocalPolicyFileFailedToParse'],
+    _('The management file is invalid'),
+    _('WARP can’t read /var/lib/cloudflare-warp/mdm.xml. Ask your administrator for a corrected one.'),
+    'restart',
+  ],
+  [
+    ['CF_NO_NETWORK', 'NoNetwork'],
+    _('You are offline'),
+    _('This computer has no network with internet access.'),
+    'network',
+  ],
+];
+
+/** The registration is missing, changed or was removed. */
+const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['CF_REGISTRATION_MISSING', 'RegistrationMissing', 'MissingRegistration', 'DaemonStartup'],
+    _('This device is not set up'),
+    _('WARP has no registration for it.'),
+    'register',
+  ],
+  [
+    ['Revoked'],
+    _('Your organization removed this device'),
+    _('Ask your administrator, or set up WARP anew if you may.'),
+    'account',
+  ],
+  [
+    ['Registration Missing due to: Does not exist in API'],
+    _('Cloudflare does not know this registration'),
+    _('The device was deleted in the dashboard, or joining the organization failed.'),
+    'account',
+  ],
+  [
+    ['Invalidated', 'RegistrationChanged', 'ManualDeletion'],
+    _('The registration has changed'),
+    _('The tunnel went down because this device was registered anew or removed.'),
+    'account',
+  ],
+];
+
+/** Interception, settings that keep the tunnel off, and failures that have no code. */
+const otherCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['CF_TLS_INTERCEPTION_BLOCKING_DOH', 'TLSInterceptionBlockingDOH'],
+    _('Something intercepts encrypted DNS'),
+    _('A security product or proxy inspects HTTPS. Exclude WARP from it, or use another network.'),
+    'checks',
+  ],
+  [
+    ['CF_TLS_INTERCEPTION_CHECK', 'TLSInterceptionDetected'],
+    _('Something decrypts secure traffic'),
+    _('A security product or company proxy inspects TLS, which WARP does not accept.'),
+    'checks',
+  ],
+  [
+    ['Admin directed disconnect', 'EmergencyDisconnect'],
+    _('Disconnected by your administrator'),
+    _('WARP connects again by itself when the order ends.'),
+    'wait',
+  ],
+  [['DisabledForWiFi'], _('Off on Wi-Fi'), _('WARP is set to stay off on every Wi-Fi network.'), 'networks'],
+  [['DisabledForEthernet'], _('Off on wired networks'), _('WARP is set to stay off on wired networks.'), 'networks'],
+  [
+    ['DisabledForNetwork'],
+    _('Off on this trusted network'),
+    _('This Wi-Fi is on your list of trusted networks.'),
+    'networks',
+  ],
+  [
+    ['DisabledByOverride'],
+    _('Paused with an administrator’s code'),
+    _('WARP comes back when the code runs out.'),
+    'connect',
+  ],
+  [['Paused'], _('Paused'), _('WARP is paused. Your traffic goes out directly.'), 'connect'],
+  [
+    ['InternalDNSError'],
+    _('The DNS part of WARP failed'),
+    _('Another program may have changed DNS. Restarting WARP usually helps.'),
+    'restart',
+  ],
+  [
+    ['InternalTunnelError'],
+    _('The tunnel part of WARP failed'),
+    _('Another VPN may have changed routes. Restarting WARP usually helps.'),
+    'restart',
+  ],
+  [
+    ['ProxyAddressBound'],
+    _('Another program uses the proxy’s port'),
+    _('Choose another port for the local proxy, or stop that program.'),
+    'proxy-port',
+  ],
+  [
+    ['ConflictingNetwork'],
+    _('Your network conflicts with the tunnel'),
+    _('It uses the tunnel’s address range, or another VPN does.'),
+    'checks',
+  ],
+  [
+    ['PacketTunnelUnavailable'],
+    _('There is no tunnel interface'),
+    _('Check that the kernel module tun is loaded.'),
+    'checks',
+  ],
+  [
+    ['FailedToExcludeLan'],
+    _('The local network could not be left out'),
+    _('It is not private, or larger than WARP allows (/24).'),
+    'retry',
+  ],
+  [
+    ['AuthenticationExpired', 'Registration error. Please try again later'],
+    _('Signing in took too long'),
+    _('The sign-in lives for 50 seconds; also check that the clock is right.'),
+    'account',
+  ],
+  [
+    ['FailedToConnectToDaemon', 'Maybe the daemon is not running?'],
+    _('The WARP service is not running'),
+    _('It does the tunneling. Start it to connect.'),
+    'start',
+  ],
+];
+
+/** All of them; the first that matches counts. */
+const entries = (tr: Translator): readonly Entry[] => [
+  ...failureCauses(tr),
+  ...registrationCauses(tr),
+  ...otherCauses(tr),
+];
+
+/**
+ * The cause of a status; null if there is nothing to explain (connected, or disconnected by the user).
+ * An unknown code of a failure has a general cause; its text is left to the technical details.
+ */
+export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
+  const { state, reason } = snapshot.status;
+  if (state !== 'unable' && state !== 'disconnected' && state !== 'connecting') return null;
+  const found = reason && find([reason.code, reason.text], tr);
+  if (found) {
+    const [, title, sentence, remedy] = found;
+    return { title, sentence, remedy: remedyOf(remedy, snapshot, tr) };
+  }
+  if (state !== 'unable') return null;
+  return {
+    title: tr._('Can’t connect'),
+    sentence: tr._('WARP keeps trying. You may be offline until it works.'),
+    remedy: remedyOf('checks', snapshot, tr),
+  };
+}
+
+/** What a code means, in a few words; null where the table does not know it. */
+export function causeTitle(code: string, tr: Translator): string | null {
+  return find([code], tr)?.[1] ?? null;
+}
+
+/** Whether the table knows a code. */
+export function knowsCause(code: string, tr: Translator): boolean {
+  return find([code], tr) !== undefined;
+}
+
+function find(given: (string | null)[], tr: Translator): Entry | undefined {
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const names = given.filter(text => text !== null).map(plain);
+  const known = entries(tr);
+  return (
+    known.find(([codes]) => codes.some(code => names.includes(plain(code)))) ??
+    // a code inside a longer text: `Registration Missing due to: Daemon Startup`
+    known.find(([codes]) =>
+      codes.some(code => plain(code).length > 8 && names.some(name => name.includes(plain(code)))),
+    )
+  );
+}
+
+function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Translator): Cause['remedy'] {
+  switch (remedy) {
+    case 'retry':
+      return { label: _('Try Again'), command: perform({ action: 'connect' }) };
+    case 'connect':
+      return { label: _('Connect'), command: perform({ action: 'connect' }) };
+    case 'portal':
+      return { label: _('Open Sign-in Page'), command: { ask: { kind: 'open', uri: PORTAL } } };
+    case 'network':
+      return { label: _('Network Settings'), command: { ask: { kind: 'client', task: 'network-settings' } } };
+    case 'protocol': {
+      const masque = /masque/i.test(String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? ''));
+      return {
+        label: masque ? _('Try WireGuard') : _('Try MASQUE'),
+        command: perform({ action: 'setProtocol', value: masque ? 'WireGuard' : 'MASQUE' }),
+      };
+    }
+    case 'restart':
+      return { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } };
+    case 'start':
+      return { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } };
+    case 'register':
+      return { label: _('Set Up'), command: goTo('account') };
+    case 'account':
+      return { label: _('Open Account'), command: goTo('account') };
+    case 'networks':
+      return { label: _('Trusted Networks'), command: goTo('networks') };
+    case 'tunnel-only':
+      return { label: _('Leave DNS Alone'), command: perform({ action: 'setMode', value: 'tunnel_only' }) };
+    case 'proxy-port':
+      return { label: _('Change Port'), command: goTo('advanced') };
+    case 'checks':
+      return { label: _('Run Checks'), command: goTo('checks') };
+    case 'wait':
+      return null;
+  }
+}
+
+/** What a step of connecting means; the tunnel CLI's own names are for its developers. */
+export function phaseText(code: string | null, text: string, { _ }: Translator): string {
+  const plain = `${code ?? ''} ${text}`.toLowerCase();
+  if (/happy.?eyeballs|ip connection/.test(plain)) return _('Looking for the fastest way to Cloudflare…');
+  if (/checkingnetwork|validating network/.test(plain)) return _('Checking your network…');
+  if (/connectivity checks|connectivitychecks|confirming tunnel/.test(plain)) return _('Testing the connection…');
+  if (/dns/.test(plain)) return _('Setting up DNS…');
+  if (/firewall|rout/.test(plain)) return _('Setting up routes and firewall…');
+  if (/proxy/.test(plain)) return _('Starting the local proxy…');
+  if (/establish/.test(plain)) return _('Connecting to the server…');
+  return _('Setting up the tunnel…');
+}

@@ -1,0 +1,95 @@
+// The words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
+import type { Change, Subject } from '../../api/changes.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { formatDuration } from '../format.ts';
+import type { Command } from '../forms/form.ts';
+import { timeOfDay } from '../time-of-day.ts';
+import { fill, type Translator } from '../translator.ts';
+import { modeName } from './labels.ts';
+import { problemText } from './problems.ts';
+
+/** What was changed, as the head of a sentence. */
+export function subjectLabel(subject: Subject, { _ }: Translator): string {
+  const labels: Record<Subject, string> = {
+    connection: _('Connection'),
+    mode: _('Mode'),
+    protocol: _('Protocol'),
+    endpoint: _('Endpoint'),
+    masque: 'MASQUE',
+    proxyPort: _('Local proxy'),
+    families: _('Filter'),
+    gatewayId: _('Gateway DNS location'),
+    fallback: _('Domains outside the tunnel'),
+    routes: _('Routes'),
+    killSwitch: _('Kill Switch'),
+  };
+  // a newer daemon may know more
+  return labels[subject] ?? subject;
+}
+
+/** One sentence on what holds now, and when or why it ends: `Off until 18:00`. */
+export function changeText(change: Change, tr: Translator): string {
+  const { _ } = tr;
+  const { subject, value, confirmBy, endsAt, problem, problemCode = '', wording } = change;
+  const label = subjectLabel(subject, tr);
+  // Translators: the first %s is such as Mode, the second one a reason
+  if (problem !== null) {
+    const why = problemText({ code: problemCode, detail: problem, ...(wording ? { wording } : {}) }, tr);
+    return fill(_('%s could not be set back yet: %s'), label, why);
+  }
+  // Translators: the first %s is such as Mode, the second one a time of day
+  if (confirmBy !== null)
+    return fill(_('%s: changed, not confirmed, and set back at %s'), label, timeOfDay(confirmBy, true));
+  if (endsAt === null) return label;
+  const time = timeOfDay(endsAt, false);
+  // Translators: %s is a time of day
+  if (subject === 'connection') return fill(value === 'off' ? _('Off until %s') : _('On until %s'), time);
+  // Translators: such as: Mode doh until 18:00
+  return fill(_('%s %s until %s'), label, value ?? '', time).replace('  ', ' ');
+}
+
+/** The changes that revert unless they are confirmed. */
+export interface Unconfirmed {
+  /** What is set now: `Mode: DNS only`, one line for each change. */
+  text: string;
+  /** When the first of them reverts, in ms since the epoch. */
+  until: number;
+  keep: Command;
+  revert: Command;
+}
+
+/** null while nothing is to be confirmed. */
+export function describeUnconfirmed(client: ClientState, tr: Translator): Unconfirmed | null {
+  const pending = (current(client)?.changes ?? []).filter(({ confirmBy, problem }) => confirmBy && problem === null);
+  if (!pending.length) return null;
+  const subjects = pending.map(({ subject }) => subject);
+  return {
+    text: pending.map(change => settingText(change, tr)).join('\n'),
+    until: Math.min(...pending.map(({ confirmBy }) => Date.parse(confirmBy!))),
+    keep: { ask: { kind: 'change', what: 'confirm', subjects } },
+    revert: { ask: { kind: 'change', what: 'revert', subjects } },
+  };
+}
+
+/** How long is left: `Reverting in 0:25`. @param now in ms since the epoch */
+export function countdownText({ until }: Unconfirmed, now: number, tr: Translator): string {
+  const left = Math.round((until - now) / 1000);
+  // Translators: %s is a clock such as 0:25
+  return left > 0 ? fill(tr._('Reverting in %s'), formatDuration(left, tr)) : tr._('Reverting…');
+}
+
+/** What a change has set: `Mode: DNS only`. */
+function settingText({ subject, value }: Change, tr: Translator): string {
+  const label = subjectLabel(subject, tr);
+  if (value === null) return label;
+  const onOff: Record<string, string> = {
+    ...{ on: tr._('On'), off: tr._('Off') },
+    'on-lan': tr._('On, local network allowed'),
+  };
+  const names = {
+    ...{ connection: onOff[value], killSwitch: onOff[value] },
+    mode: modeName(value, tr).title,
+  } as Partial<Record<Subject, string>>;
+  // Translators: a setting and its value, such as: Mode: DNS only
+  return fill(tr._('%s: %s'), label, names[subject] ?? value);
+}

@@ -1,0 +1,211 @@
+// Pure: turns the state of the kill switch into what panel, page and tray show of it.
+
+import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { formatCount, formatDuration } from '../format.ts';
+import { CONFIRM_SECONDS, type Command, perform, type Row, type Tone } from '../forms/form.ts';
+import { worded } from '../message.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { Look } from './labels.ts';
+
+export type KillSwitchLook =
+  | 'unavailable'
+  | 'not-installed'
+  | 'off'
+  /** Not wanted, and the rules stand: a fault that fails closed. */
+  | 'stuck'
+  | 'blocking'
+  | 'unmeasured'
+  /** Wanted, and measured not to be there. */
+  | 'missing'
+  | 'paused';
+
+export interface KillSwitchView {
+  look: KillSwitchLook;
+  /** The state in tr, without what time changes. */
+  sentence: string;
+  tone: Tone;
+  /** Position of the switch: what is wanted, as confirmed. */
+  on: boolean;
+  /** The switch, and the one for the local network, can be flipped. */
+  sensitive: boolean;
+  allowLan: boolean;
+  /** Turning it on can be taken back unless it is confirmed. */
+  confirmable: boolean;
+  /** A pause can be begun. */
+  pausable: boolean;
+  /** End of a pause in ms since the epoch, or null. */
+  pausedUntil: number | null;
+  /** What answers a foreign flush, and what happens at boot; null while it does not matter. */
+  protection: string | null;
+  boot: string | null;
+  /** Why it does not block, or what could not be read. */
+  detail: string | null;
+  command: { purpose: string; command: string } | null;
+}
+
+/** Choices of a pause, in minutes. */
+export const PAUSES = [5, 15, 60] as const;
+
+/** Everything that panel and tray show of the kill switch, in the language of `tr`. */
+export function describeKillSwitch(client: ClientState, tr: Translator): KillSwitchView {
+  const known = current(client)?.killSwitch ?? null;
+  const look = lookOf(known);
+  const usable = look !== 'unavailable' && look !== 'not-installed' && !client.killSwitchPending;
+  const enforced = known?.installed === true && (known.enabled || known.active === true);
+  return {
+    look,
+    ...describeLook(look, tr),
+    on: known?.enabled ?? false,
+    sensitive: usable,
+    allowLan: known?.allowLan ?? false,
+    confirmable: known?.confirmable === true && known.pausedUntil === null,
+    pausable: usable && known?.enabled === true && known.pausedUntil === null && known.unconfirmed === null,
+    pausedUntil: known?.pausedUntil ? Date.parse(known.pausedUntil) : null,
+    protection: enforced ? protectionText(known, tr) : null,
+    boot: enforced ? bootText(known, tr) : null,
+    // of a pause the sentence says all, in the language of the reader
+    detail: look === 'paused' || !known || known.detail === null ? null : worded(known.detail, known.wording, tr),
+    command: commandOf(known, tr),
+  };
+}
+
+function lookOf(known: KillSwitch | null): KillSwitchLook {
+  if (!known) return 'unavailable';
+  if (!known.installed) return 'not-installed';
+  if (known.pausedUntil !== null) return 'paused';
+  if (!known.enabled) return known.active ? 'stuck' : 'off';
+  if (known.active === null) return 'unmeasured';
+  return known.active ? 'blocking' : 'missing';
+}
+
+function describeLook(look: KillSwitchLook, { _ }: Translator): Pick<KillSwitchView, 'sentence' | 'tone'> {
+  switch (look) {
+    case 'unavailable':
+      return { sentence: _('Culvert’s background service isn’t running.'), tone: 'neutral' };
+    case 'not-installed':
+      return { sentence: _('Needs a small helper, which an administrator installs once.'), tone: 'neutral' };
+    case 'off':
+      return { sentence: _('Off: if the tunnel drops, traffic continues unprotected.'), tone: 'neutral' };
+    case 'stuck':
+      return { sentence: _('Off, but traffic outside the tunnel is still blocked.'), tone: 'error' };
+    case 'blocking':
+      return { sentence: _('On: traffic outside the tunnel is blocked.'), tone: 'success' };
+    case 'unmeasured':
+      return { sentence: _('On, but Culvert couldn’t check that it works.'), tone: 'warning' };
+    case 'missing':
+      return { sentence: _('On, but its rules are missing: nothing is blocked.'), tone: 'error' };
+    case 'paused':
+      return { sentence: _('Paused: nothing is blocked until the pause ends.'), tone: 'warning' };
+  }
+}
+
+function protectionText({ protection }: KillSwitch, { _ }: Translator): string {
+  const says: Record<KillSwitch['protection'], string> = {
+    'owner-persist': _('Other programs can’t remove the block'),
+    watchdog: _('The block is restored at once when another program removes it'),
+    none: _('Another program with administrator rights could remove the block'),
+  };
+  return says[protection];
+}
+
+function bootText({ bootGuard }: KillSwitch, { _ }: Translator): string {
+  return bootGuard
+    ? _('Traffic is blocked before the network is up')
+    : _('Nothing is blocked until the kill switch is turned on again');
+}
+
+function commandOf(known: KillSwitch | null, { _ }: Translator): KillSwitchView['command'] {
+  if (!known?.command) return null;
+  return {
+    purpose: known.installed ? _('This helps, in a terminal:') : _('Install it once, in a terminal:'),
+    command: known.command,
+  };
+}
+
+/** What is left of a pause as a clock: `4:32`. */
+export function pauseLeft(until: number, now: number, tr: Translator): string {
+  return formatDuration(Math.ceil(Math.max(0, until - now) / 1000), tr);
+}
+
+/** What is left of a pause in whole minutes, rounded up, for what is updated each minute. */
+export function pauseMinutes(until: number, now: number): number {
+  return Math.max(1, Math.ceil((until - now) / 60_000));
+}
+
+/** When `pauseMinutes` says something else next, in ms from `now`; null when it won't before the pause ends. */
+export function nextMinute(until: number, now: number): number | null {
+  const left = until - now;
+  if (left <= 60_000) return null;
+  // a timer may be early by a little, and would then find the same minute
+  return (left % 60_000 || 60_000) + 50;
+}
+
+/** 15 -> `15 minutes`, 60 -> `1 hour`. */
+export function pauseName(minutes: number, tr: Translator): string {
+  const { _, ngettext } = tr;
+  return minutes === 60 ? _('1 hour') : fill(ngettext('%d minute', '%d minutes', minutes), formatCount(minutes, tr));
+}
+
+export interface KillSwitchBanner {
+  title: string;
+  button: { label: string; command: Command } | null;
+}
+
+/** Modes whose traffic has no tunnel device to leave through, so that the kill switch stops all of it. */
+const TUNNELLESS = ['doh', 'dot', 'proxy'];
+
+/** The banner over everything while the kill switch stops traffic that the user may miss; else null. */
+export function killSwitchBanner(client: ClientState, look: Look, { _ }: Translator): KillSwitchBanner | null {
+  const { snapshot, pending, killSwitchPending } = client;
+  if (!snapshot || look === 'unavailable' || !snapshot.killSwitch.active || snapshot.killSwitch.pausedUntil !== null)
+    return null;
+  const { allowLan } = snapshot.killSwitch;
+  const change = { enabled: false, allowLan };
+  const off = killSwitchPending ? null : { label: _('Turn Off'), command: killSwitchCommand(change) };
+  if (look === 'connected')
+    return TUNNELLESS.includes(snapshot.settings.Mode ?? '')
+      ? { title: _('The kill switch blocks all other traffic: this mode does not tunnel it'), button: off }
+      : null;
+  const title = _('Traffic is blocked by the kill switch');
+  const connect = { label: _('Connect'), command: perform({ action: 'connect' }) };
+  if (look === 'disconnected') return { title, button: pending ? null : connect };
+  // a sign-in page is reached only while the block is paused
+  if (snapshot.status.reason?.code?.startsWith('CaptivePortal'))
+    return { title, button: { label: _('Pause 5 Minutes'), command: killSwitchCommand({ seconds: 300 }) } };
+  // what must be set up first may itself need the network
+  return { title, button: look === 'setup' || look === 'unable' || look === 'unknown' ? off : null };
+}
+
+/** Asks for a change. @param change `seconds`: a pause; 0 ends one */
+export function killSwitchCommand(change: KillSwitchRequest | KillSwitchPause): Command {
+  return { ask: { kind: 'kill-switch', change } };
+}
+
+/** What blocks can cut the user off, and is taken back unless it is confirmed. */
+export function killSwitchRequest({ confirmable }: KillSwitchView, value: KillSwitchRequest): KillSwitchRequest {
+  return { ...value, ...(confirmable && value.enabled ? { confirmWithin: CONFIRM_SECONDS } : {}) };
+}
+
+/** Asks for a value. */
+export function setKillSwitch(view: KillSwitchView, value: KillSwitchRequest): Command {
+  return killSwitchCommand(killSwitchRequest(view, value));
+}
+
+/** The one row of the kill switch that the connection page has; the rest is on a page of its own. */
+export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
+  return {
+    ...{ kind: 'switch', id: 'killswitch', title: _('Kill Switch'), subtitle: view.sentence, tone: view.tone },
+    ...{ on: view.on, sensitive: view.sensitive },
+    command: setKillSwitch(view, { enabled: !view.on, allowLan: view.allowLan }),
+  };
+}
+
+/** Installs the root service through polkit. */
+export function installRow({ _ }: Translator): Row {
+  return {
+    ...{ kind: 'button', id: 'install', title: _('Kill switch helper'), label: _('Install…'), style: 'suggested' },
+    subtitle: _('A small service of the system; an administrator’s password is asked for'),
+    command: { ask: { kind: 'client', task: 'install-killswitch' } },
+  };
+}

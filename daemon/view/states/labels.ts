@@ -1,0 +1,91 @@
+// The words of every state, written once: panel, tray, command line and status file show the same.
+import type { Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
+import type { Translator } from '../translator.ts';
+
+/** A state that has an icon, a color and words of its own; `setup` means that the user has to set something up. */
+export type Look = ConnectionState | 'setup' | 'unavailable';
+
+/** The states of a connection. */
+export const STATES = [
+  ...(['disconnected', 'connecting', 'connected', 'disconnecting', 'unable', 'unknown'] as const),
+] as const satisfies readonly ConnectionState[];
+
+/** What a snapshot looks like: a step of the setup comes before the state of the connection. */
+export function lookOf({
+  status,
+}: {
+  status: Pick<Snapshot['status'], 'state' | 'blocked'>;
+}): Exclude<Look, 'unavailable'> {
+  return status.blocked ? 'setup' : status.state;
+}
+
+/** A state in one to three words. */
+export function stateLabel(look: Look, { _ }: Translator): string {
+  const labels: Record<Look, string> = {
+    connected: _('Connected'),
+    connecting: _('Connecting…'),
+    disconnecting: _('Disconnecting…'),
+    disconnected: _('Disconnected'),
+    unable: _('Can’t connect'),
+    unknown: _('State not recognized'),
+    setup: _('Not ready'),
+    unavailable: _('Unavailable'),
+  };
+  return labels[look];
+}
+
+/** A status in one to three words; before the first answer of the tunnel CLI its state is not known yet. */
+export function statusLabel(status: Snapshot['status'], tr: Translator): string {
+  const { _ } = tr;
+  if (!status.blocked && status.state === 'unknown' && status.raw === null) return _('Reading the state…');
+  return stateLabel(lookOf({ status }), tr);
+}
+
+/** A mode as people know it, with what it does. Other modes than the known show as they are. */
+export function modeName(mode: string, { _ }: Translator): { title: string; subtitle: string } {
+  const names: Record<Mode, { title: string; subtitle: string }> = {
+    warp: { title: _('Everything'), subtitle: _('All traffic and DNS go through the tunnel.') },
+    'warp+doh': {
+      title: _('Everything, DNS by HTTPS'),
+      subtitle: _('All traffic goes through the tunnel, DNS by HTTPS.'),
+    },
+    'warp+dot': { title: _('Everything, DNS by TLS'), subtitle: _('All traffic goes through the tunnel, DNS by TLS.') },
+    doh: { title: _('DNS only'), subtitle: _('Names are looked up by HTTPS; everything else goes out directly.') },
+    dot: {
+      title: _('DNS only, by TLS'),
+      subtitle: _('Names are looked up by TLS; everything else goes out directly.'),
+    },
+    proxy: {
+      title: _('Only chosen apps'),
+      subtitle: _('Apps that use the local proxy go through the tunnel; everything else goes out directly.'),
+    },
+    tunnel_only: {
+      title: _('Everything except DNS'),
+      subtitle: _('All traffic goes through the tunnel; DNS stays as it is.'),
+    },
+  };
+  return names[mode as Mode] ?? { title: mode, subtitle: '' };
+}
+
+/** One sentence on what has to be set up first. */
+export function setupText(blocked: Blocked, { _ }: Translator): string {
+  const sentences: Record<Blocked, string> = {
+    'cli-missing': _('Cloudflare WARP is not installed.'),
+    'service-stopped': _('The WARP service is not running.'),
+    'terms-not-accepted': _('The terms of service have not been accepted.'),
+    'not-registered': _('This device is not set up.'),
+    'not-authorized': _('You can’t change WARP on this computer.'),
+  };
+  return sentences[blocked];
+}
+
+/** What to type next in a terminal, for a setup step or the problem of that name; null where no command helps. */
+export function nextStep(code: ProblemCode): string | null {
+  const steps: { [code in ProblemCode]?: string } = {
+    'cli-missing': 'Install Cloudflare WARP, or try Culvert without it: culvert --demo',
+    'service-stopped': 'Start it with: sudo systemctl enable --now warp-svc',
+    'terms-not-accepted': 'Read and accept them with: culvert account accept-terms',
+    'not-registered': 'Register this device with: culvert account register',
+  };
+  return steps[code] ?? null;
+}

@@ -1,0 +1,92 @@
+// Decides which change of the state is worth a notification, and what it offers.
+import type { Config } from '../../api/schema.ts';
+import { type ClientState, current } from '../client/client-state.ts';
+import { type Command, perform } from '../forms/form.ts';
+import { extension } from '../forms/timed.ts';
+import { timeOfDay } from '../time-of-day.ts';
+import { fill, type Translator } from '../translator.ts';
+import { causeOf } from './causes.ts';
+import { changeText, type Unconfirmed } from './changes.ts';
+
+export interface Notification {
+  /** One of a kind is shown at a time: the next one replaces it. */
+  kind: keyof Config['notifications'];
+  summary: string;
+  body: string;
+  action: { label: string; command: Command } | null;
+}
+
+/**
+ * What to notify of after a change, or null.
+ * @param before null at the start, which is not worth a notification.
+ * @param wanted the user's last action, whose effect needs no notification
+ */
+export function notificationOf(
+  before: ClientState | null,
+  after: ClientState,
+  wanted: string | null,
+  tr: Translator,
+): Notification | null {
+  const { _ } = tr;
+  const then = before && current(before);
+  const now = current(after);
+  if (!then || !now) return null;
+  const on = after.config?.config.notifications;
+  const portal = (code: string | null | undefined) => Boolean(code?.startsWith('CaptivePortal'));
+  if (on?.signIn !== false && portal(now.status.reason?.code) && !portal(then.status.reason?.code)) {
+    const cause = causeOf(now, tr);
+    if (cause) return { kind: 'signIn', summary: cause.title, body: cause.sentence, action: cause.remedy };
+  }
+  const ending = now.changes.find(
+    ({ subject, endingSoon }) => endingSoon && !then.changes.some(each => each.subject === subject && each.endingSoon),
+  );
+  if (on?.reminders !== false && ending)
+    return {
+      ...{ kind: 'reminders', summary: _('Ends in a minute'), body: changeText(ending, tr) },
+      action: { label: _('Extend'), command: extension(ending) },
+    };
+  if (on?.reminders !== false && now.reminder && !then.reminder)
+    return {
+      ...{ kind: 'reminders', summary: _('WARP is still off') },
+      body: _('You are not protected. Your traffic goes out directly.'),
+      action: { label: _('Reconnect'), command: perform({ action: 'connect' }) },
+    };
+  const offForAWhile = now.changes.some(({ subject, value }) => subject === 'connection' && value === 'off');
+  const lost = then.status.state === 'connected' && ['unable', 'disconnected'].includes(now.status.state);
+  if (
+    on?.connection !== false &&
+    lost &&
+    !offForAWhile &&
+    wanted !== 'disconnect' &&
+    now.status.reason?.code !== 'Manual'
+  ) {
+    const cause = causeOf(now, tr);
+    return {
+      kind: 'connection',
+      summary: cause?.title ?? _('Disconnected'),
+      body: cause?.sentence ?? _('You are not protected. Your traffic goes out directly.'),
+      action: cause?.remedy ?? { label: _('Reconnect'), command: perform({ action: 'connect' }) },
+    };
+  }
+  const { update } = after;
+  const newer = update?.updateAvailable && update.latest !== before?.update?.latest ? update.latest : null;
+  if (on?.updates !== false && newer)
+    return {
+      kind: 'updates',
+      // Translators: %s is a version
+      summary: fill(_('Culvert %s is available'), newer),
+      body: _('Open Culvert to install it.'),
+      action: { label: _('Show'), command: { ask: { kind: 'page', page: 'updates' } } },
+    };
+  return null;
+}
+
+/** Asks about a change that was made where no bar with a countdown is seen. */
+export function keepNotification({ text, until, keep }: Unconfirmed, { _ }: Translator): Omit<Notification, 'kind'> {
+  return {
+    summary: _('Keep this change?'),
+    // Translators: the first %s is a setting such as Mode: DNS only, the second one a time of day
+    body: fill(_('%s. It is set back at %s.'), text, timeOfDay(new Date(until).toISOString(), true)),
+    action: { label: _('Keep'), command: keep },
+  };
+}

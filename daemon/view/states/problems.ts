@@ -1,0 +1,83 @@
+// What a refusal or failure of the daemon means, by its code: the daemon itself speaks English.
+import { ApiError } from '../../api/client.ts';
+import type { Problem } from '../../api/schema.ts';
+import { wordMessages } from '../message.ts';
+import { english, type Translator } from '../translator.ts';
+import { setupText } from './labels.ts';
+
+/** One sentence on each code that a user can come across. */
+function sentences(tr: Translator): { [code: string]: string | undefined } {
+  const { _ } = tr;
+  return {
+    'cli-missing': setupText('cli-missing', tr),
+    'service-stopped': setupText('service-stopped', tr),
+    'terms-not-accepted': setupText('terms-not-accepted', tr),
+    'not-registered': setupText('not-registered', tr),
+    'not-authorized': setupText('not-authorized', tr),
+    busy: _('WARP is busy. Try again soon.'),
+    'unsupported-by-cli': _('This version of WARP can’t do that.'),
+    'argument-rejected': _('WARP refused this value.'),
+    'tunnel-cli-failed': _('WARP could not do that.'),
+    'tunnel-cli-timeout': _('WARP did not answer in time.'),
+    'config-broken': _('The configuration file is broken.'),
+    'config-not-writable': _('Settings could not be saved.'),
+    'key-not-settable': _('This can’t be set here.'),
+    'document-invalid': _('The document has mistakes.'),
+    'routes-failed': _('Not all routes were changed.'),
+    'nothing-to-undo': _('There is nothing to undo.'),
+    'nothing-pending': _('No change is waiting.'),
+    'previous-unknown': _('The setting before is not known.'),
+    'state-not-writable': _('Culvert could not write its data.'),
+    'precondition-failed': _('It has changed meanwhile.'),
+    'killswitch-not-installed': _('The kill switch is not installed.'),
+    'killswitch-denied': _('You are not allowed to do that.'),
+    'killswitch-failed': _('The kill switch reported an error.'),
+    'app-not-found': _('This app is no longer there.'),
+    'app-not-launchable': _('This app can’t use the proxy.'),
+    'app-launch-failed': _('The app did not start.'),
+    'proxy-not-enabled': _('The local proxy is off.'),
+    'proxy-port-in-use': _('The proxy’s port is in use.'),
+    'proxy-not-answering': _('The local proxy does not answer.'),
+    'proxy-not-verified': _('The tunnel failed its test.'),
+    'update-refused': _('The update was refused.'),
+    'update-not-applicable': _('Culvert can’t update itself here.'),
+    'update-failed': _('The update failed.'),
+    'fix-needs-administrator': _('This needs an administrator.'),
+    'fix-failed': _('The fix did not work.'),
+    'wrapper-refused': _('The accounts were not changed.'),
+    'wrapper-failed': _('The program for accounts did not work.'),
+    'device-read-only': _('This device may only look.'),
+    'token-required': _('Pair this device first.'),
+    'pairing-code-wrong': _('The code is wrong or has expired.'),
+    'remote-access-off': _('Remote access is off.'),
+    'local-only': _('This works only on that computer.'),
+    interrupted: _('Culvert ended while it was being made.'),
+    'internal-error': _('Something went wrong in Culvert.'),
+  };
+}
+
+/**
+ * A problem in the user's language. In English, and where a catalog has no words for it, that is the daemon's own
+ * sentence, which is more exact.
+ */
+export function problemText(
+  { code, detail, wording }: Pick<Problem, 'detail' | 'wording'> & { code: string },
+  tr: Translator,
+): string {
+  if (wording) return wordMessages(wording, tr);
+  const words = sentences(tr)[code];
+  return words === undefined || words === sentences(english)[code] ? detail : words;
+}
+
+/** What failed, in the user's language where the daemon gave a code; else its sentence with its hint. */
+export function errorText(error: unknown, tr: Translator): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  const text = problemText(error.problem, tr);
+  return text === error.problem.detail ? error.message : text;
+}
+
+/** The same, followed by the daemon's own sentence, for places without room for details. */
+export function errorWithDetail(error: unknown, tr: Translator): string {
+  const text = errorText(error, tr);
+  return error instanceof ApiError && text !== error.message ? `${text} (${error.problem.detail})` : text;
+}

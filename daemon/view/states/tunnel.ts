@@ -1,0 +1,275 @@
+// Pure: turns the state of the tunnel into what every client shows of it.
+import type {
+  ActionName,
+  ConfigResponse,
+  ConnectionState,
+  Protocol,
+  Blocked as Setup,
+  Snapshot,
+} from '../../api/schema.ts';
+import type { ClientState } from '../client/client-state.ts';
+import { formatCount, formatLatency, formatLoss } from '../format.ts';
+import type { Command, Tone } from '../forms/form.ts';
+import { worded } from '../message.ts';
+import { fill, type Translator } from '../translator.ts';
+import { causeOf, phaseText } from './causes.ts';
+import { withDiagnosis } from './diagnosis.ts';
+import { type Look, lookOf, modeName, setupText, stateLabel, statusLabel } from './labels.ts';
+
+export type { Tone } from '../forms/form.ts';
+
+export interface TunnelView {
+  look: Look;
+  /** The state, or the cause of a failure, in a few words. */
+  label: string;
+  /** What that means for the user. */
+  sentence: string;
+  /** The one thing that helps, or null. */
+  remedy: { label: string; command: Command } | null;
+  /** What the tunnel CLI itself said, for the technical details; null where it adds nothing. */
+  details: string | null;
+  icon: string;
+  tone: Tone;
+  toggle: Toggle;
+  /** The tunnel CLI is being waited for longer than usual. */
+  waiting: string | null;
+  /** What the user must set up first, while the daemon can be asked for it. */
+  setup: Setup | null;
+  emulated: boolean;
+  mode: string | null;
+  /** The mode's name, as people know it. */
+  modeTitle: string;
+  protocol: Protocol | null;
+  /** Mode, protocol and every other action can be asked for. */
+  settable: boolean;
+  /** The organization manages the tunnel; what it locked, or null. */
+  lock: string | null;
+  /** Figures of the running tunnel mean something. */
+  live: boolean;
+}
+
+interface Toggle {
+  /** What is confirmed, never what is wished. */
+  on: boolean;
+  sensitive: boolean;
+  /** What pressing it asks for; null where the state is not known, and it could mean either. */
+  action: 'connect' | 'disconnect' | null;
+  label: string;
+}
+
+const ON: ConnectionState[] = ['connected', 'connecting', 'unable'];
+const TONES: Record<Look, Tone> = {
+  connected: 'success',
+  connecting: 'accent',
+  disconnecting: 'accent',
+  disconnected: 'neutral',
+  unable: 'error',
+  unknown: 'warning',
+  setup: 'warning',
+  unavailable: 'neutral',
+};
+
+/** Everything that clients show of the tunnel, in the language of `tr`. */
+export function describeTunnel(client: ClientState, tr: Translator): TunnelView {
+  const { snapshot, offline, pending } = client;
+  const look = offline || !snapshot ? 'unavailable' : lookOf(snapshot);
+  const known = look === 'unavailable' || !snapshot ? null : snapshot;
+  const state = known && !known.status.blocked ? known.status.state : null;
+  const first = known?.status.state === 'unknown' && known.status.raw === null;
+  const diagnosis = look === 'unable' || look === 'connected' ? (known?.diagnosis ?? null) : null;
+  const locked = known?.options.switchLocked === true;
+  return {
+    look,
+    ...(diagnosis
+      ? withDiagnosis(describeState(look, known, client, tr), diagnosis, look === 'connected', tr)
+      : describeState(look, known, client, tr)),
+    icon: iconName(offline?.code === 'starting' ? (client.last ?? look) : look),
+    tone: look === 'connected' && (diagnosis || known?.status.network === 'unstable') ? 'warning' : TONES[look],
+    toggle: toggleOf(state, { free: !pending && !first, locked }, tr),
+    waiting: pending && client.slow ? tr._('Waiting for WARP…') : null,
+    setup: known?.status.blocked ?? null,
+    emulated: snapshot?.tunnelCli.emulated ?? false,
+    mode: snapshot?.settings.Mode ?? null,
+    modeTitle: snapshot?.settings.Mode ? modeName(snapshot.settings.Mode, tr).title : '',
+    protocol: snapshot ? protocolOf(snapshot) : null,
+    settable: state !== null && !pending && !first,
+    lock: known ? lockText(known, tr) : null,
+    live: state === 'connected',
+  };
+}
+
+/** Name of the symbolic icon of a look. */
+export function iconName(look: Look): string {
+  return `org.culvert.Culvert-${look}-symbolic`;
+}
+
+type Words = Pick<TunnelView, 'label' | 'sentence' | 'remedy' | 'details'>;
+
+function describeState(look: Look, known: Snapshot | null, client: ClientState, tr: Translator): Words {
+  const { _ } = tr;
+  const none = { remedy: null, details: null };
+  if (!known) return describeOffline(client, tr);
+  const { reason, network, raw, blocked } = known.status;
+  const cause = causeOf(known, tr);
+  const details = reason ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
+  switch (look) {
+    case 'connected':
+      return network === 'unstable'
+        ? { ...none, label: stateLabel(look, tr), sentence: unstableText(known, tr), details }
+        : { ...none, label: stateLabel(look, tr), sentence: coverage(known, tr) };
+    case 'connecting':
+      return {
+        label: stateLabel(look, tr),
+        sentence: cause?.title ?? phaseText(reason?.code ?? null, reason?.text ?? '', tr),
+        remedy: cause?.remedy ?? null,
+        details: cause ? details : null,
+      };
+    case 'disconnecting':
+      return { ...none, label: stateLabel(look, tr), sentence: _('The tunnel is being taken down.') };
+    case 'disconnected': {
+      const { active, pausedUntil } = known.killSwitch;
+      const blocked = active === true && pausedUntil === null;
+      const direct = blocked
+        ? _('Traffic is blocked by the kill switch')
+        : _('You are not protected. Your traffic goes out directly.');
+      if (cause) return { label: cause.title, sentence: cause.sentence, remedy: cause.remedy, details };
+      return { ...none, label: stateLabel(look, tr), sentence: direct };
+    }
+    case 'unable':
+      return { label: cause!.title, sentence: cause!.sentence, remedy: cause!.remedy, details };
+    case 'setup':
+      return { ...none, label: stateLabel(look, tr), sentence: setupText(blocked!, tr) };
+    default:
+      if (raw === null) return { ...none, label: statusLabel(known.status, tr), sentence: _('Asking WARP how it is.') };
+      // it ended without a word, at the time limit as a rule
+      if (raw === '')
+        return {
+          label: stateLabel(look, tr),
+          sentence: _('WARP did not answer in time.'),
+          remedy: { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } },
+          details: null,
+        };
+      return {
+        ...none,
+        label: stateLabel(look, tr),
+        sentence: _('WARP reports something that Culvert does not understand.'),
+        details: raw,
+      };
+  }
+}
+
+function unstableText({ tunnel: { loss, latencyMs } }: Snapshot, tr: Translator): string {
+  if (loss === null || latencyMs === null) return tr._('Slow connection');
+  // Translators: a share of packets such as 8 %, then a time such as 400 ms
+  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(loss, tr), formatLatency(latencyMs, tr));
+}
+
+function describeOffline({ offline, last }: ClientState, tr: Translator): Words {
+  const { _ } = tr;
+  const unavailable = stateLabel('unavailable', tr);
+  const stopped = { label: _('Start'), command: { ask: { kind: 'client', task: 'start-daemon' } } } as const;
+  const words = (label: string, sentence: string, detail: string | null = null, remedy: Words['remedy'] = null) => ({
+    ...{ label, sentence, remedy, details: detail },
+  });
+  switch (offline?.code) {
+    case 'not-running':
+    case 'stopped':
+      return words(unavailable, _('Culvert’s background service isn’t running.'), null, stopped);
+    case 'not-responding':
+      return words(unavailable, _('Culvert’s background service does not respond.'), offline.detail);
+    case 'refused':
+      return words(unavailable, _('Culvert’s background service doesn’t accept this window.'), offline.detail);
+    default:
+      return words(last ? stateLabel(last, tr) : _('Starting…'), _('Looking for Culvert’s background service.'));
+  }
+}
+
+/** What a connection covers, which the mode decides. */
+function coverage({ settings, tunnel }: Snapshot, { _ }: Translator): string {
+  switch (settings.Mode) {
+    case 'doh':
+    case 'dot':
+      return _('DNS queries are encrypted; other traffic is not tunneled.');
+    case 'proxy':
+      return tunnel.proxyPort === null
+        ? _('Apps that use the local proxy are tunneled.')
+        : // Translators: %s is an address such as 127.0.0.1:40000
+          fill(_('Apps that use the proxy at %s are tunneled.'), `127.0.0.1:${tunnel.proxyPort}`);
+    case 'tunnel_only':
+      return _('Your traffic is tunneled; DNS is not.');
+    default:
+      return _('Your traffic goes through Cloudflare.');
+  }
+}
+
+function lockText(known: Snapshot, { _ }: Translator): string | null {
+  const { switchLocked, modeLocked } = known.options;
+  const organization = known.account.organization ?? known.options.organization;
+  if (!switchLocked && !modeLocked) return null;
+  // Translators: %s is the name of an organization
+  const by = organization ? fill(_('Managed by %s'), organization) : _('Managed by your organization');
+  const what = switchLocked ? _('WARP can’t be turned off here.') : _('The mode can’t be changed here.');
+  return `${by} · ${what}`;
+}
+
+function toggleOf(
+  state: ConnectionState | null,
+  { free, locked }: { free: boolean; locked: boolean },
+  { _ }: Translator,
+): Toggle {
+  const on = state !== null && ON.includes(state);
+  const either = state === null || state === 'unknown';
+  return {
+    on,
+    sensitive: free && !either && state !== 'disconnecting' && !(on && locked),
+    action: either ? null : on ? 'disconnect' : 'connect',
+    label: on ? (state === 'connecting' ? _('Cancel') : _('Disconnect')) : _('Connect'),
+  };
+}
+
+/** Old tunnel CLIs do not name it, and spellings differ between text and JSON. */
+function protocolOf({ settings, tunnel }: Snapshot): Protocol | null {
+  const named = Object.entries(settings).find(([key]) => /^warp[ _]tunnel[ _]protocol$/i.test(key))?.[1];
+  const text = typeof named === 'string' ? named : (tunnel.protocol ?? '');
+  if (/^masque/i.test(text)) return 'MASQUE';
+  return /^wireguard/i.test(text) ? 'WireGuard' : null;
+}
+
+/** What precedes a clock that runs since the state began, or null where none makes sense. */
+export function durationText(look: Look, clock: string, { _ }: Translator): string | null {
+  // Translators: %s is a clock such as 1:31; how long the state has lasted
+  const says: Partial<Record<Look, string>> = {
+    connected: _('For %s'),
+    connecting: _('Trying for %s'),
+    unable: _('Trying for %s'),
+    disconnected: _('For %s'),
+  };
+  const text = says[look];
+  return text ? fill(text, clock) : null;
+}
+
+/** Words for an action that has been done, where its effect is not already in plain sight. */
+export function doneText(action: ActionName, { _ }: Translator): string | null {
+  const says: Partial<Record<ActionName, string>> = {
+    acceptTerms: _('Terms accepted'),
+    register: _('WARP is set up'),
+    registerOrganization: _('Continue in the browser'),
+    setMode: _('Mode changed'),
+    setProtocol: _('Protocol changed'),
+    rotateKeys: _('New keys are in use'),
+    resetSettings: _('Settings reset'),
+    setLicense: _('License applied'),
+  };
+  return says[action] ?? null;
+}
+
+/** The first thing wrong in the configuration files: file, line and reason. */
+export function configProblemText(config: ConfigResponse | null, tr: Translator): string | null {
+  const [first, ...rest] = config?.problems ?? [];
+  if (!first) return null;
+  const place = [first.file, first.line].filter(part => part !== null).join(':');
+  const text = `${place}: ${first.key ? `${first.key}: ` : ''}${worded(first.message, first.wording && [first.wording], tr)}`;
+  // Translators: %s is a problem in a configuration file, %d how many more there are
+  const more = tr.ngettext('%s (and %d more)', '%s (and %d more)', rest.length);
+  return rest.length ? fill(more, text, formatCount(rest.length, tr)) : text;
+}

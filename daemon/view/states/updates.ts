@@ -1,0 +1,110 @@
+// Pure: turns the last check for updates into its banner, rows and progress.
+import type { ConfigResponse, UpdateCheck } from '../../api/schema.ts';
+import { formatBytes } from '../format.ts';
+import { english, fill, type Translator } from '../translator.ts';
+import { problemText } from './problems.ts';
+
+export interface UpdateView {
+  /** null while there is nothing to say across the window. */
+  banner: { title: string; button: 'apply' | 'how' | null } | null;
+  current: string;
+  channel: string;
+  /** When it was looked for, in ms since the epoch; null before the first time. */
+  checkedAt: number | null;
+  /** What came of it. */
+  outcome: string | null;
+  /** Why no answer could be had. */
+  problem: string | null;
+  command: string | null;
+  applicable: boolean;
+  progress: { text: string; fraction: number | null } | null;
+  previous: string | null;
+  latest: string | null;
+}
+
+/**
+ * Everything that the panel shows of updates.
+ * @param own version of the panel itself, for the time before the first check.
+ */
+export function describeUpdate(
+  update: UpdateCheck | null,
+  config: ConfigResponse | null,
+  own: string,
+  tr: Translator,
+): UpdateView {
+  const { _ } = tr;
+  const channels: Record<string, string> = { stable: _('Stable'), beta: _('Beta') };
+  const channel = update?.channel ?? config?.config.updates.channel ?? 'stable';
+  return {
+    banner: update && bannerOf(update, tr),
+    current: update?.current ?? own,
+    channel: channels[channel] ?? channel,
+    checkedAt: update ? Date.parse(update.checkedAt) : null,
+    outcome: update && outcomeOf(update, tr),
+    problem: update && checkProblem(update, tr),
+    command: update?.updateAvailable && !update.applicable ? update.command : null,
+    applicable: Boolean(update?.updateAvailable && update.applicable && !update.progress),
+    progress: update && progressOf(update, tr),
+    previous: update?.previous ?? null,
+    latest: update?.latest ?? null,
+  };
+}
+
+function bannerOf(update: UpdateCheck, tr: Translator) {
+  const { updateAvailable, latest, applicable, command, progress } = update;
+  const { _ } = tr;
+  if (progress) return { title: fill(_('Culvert %s is being installed'), latest ?? ''), button: null };
+  const warning = sourceWarning(update, tr);
+  if (warning !== null) return { title: warning, button: null };
+  if (!updateAvailable || latest === null) return null;
+  const button = applicable ? ('apply' as const) : command ? ('how' as const) : null;
+  // Translators: %s is a version
+  return { title: fill(_('Culvert %s is available'), latest), button };
+}
+
+/** Why updates can't reach this installation; null while they can. */
+export function sourceWarning({ source }: UpdateCheck, { _ }: Translator): string | null {
+  switch (source.state) {
+    case 'ok':
+      return null;
+    case 'expired':
+      return _('The newest release has expired, so updates may be held back');
+    case 'refused':
+      return _('The release at the update source was refused');
+    case 'unreachable':
+      return _('The update source has not answered for a week');
+  }
+}
+
+/** Why the last check has no answer: in English exactly, else by what it means, followed by that. */
+function checkProblem(update: UpdateCheck, tr: Translator): string | null {
+  const { problem } = update;
+  if (!problem) return null;
+  const known = problemText(problem, tr);
+  if (known !== problem.detail) return known;
+  const words = (of: Translator) => sourceWarning(update, of) ?? of._('The update source could not be asked');
+  return words(tr) === words(english) ? problem.detail : `${words(tr)} (${problem.detail})`;
+}
+
+function outcomeOf({ problem, updateAvailable, latest }: UpdateCheck, { _ }: Translator): string {
+  if (problem) return _('Couldn’t check for updates');
+  if (updateAvailable && latest) return fill(_('Culvert %s is available'), latest);
+  return _('This is the newest version');
+}
+
+function progressOf({ progress }: UpdateCheck, tr: Translator): UpdateView['progress'] {
+  if (!progress) return null;
+  const { _ } = tr;
+  const { phase, received, total } = progress;
+  const sizes: [string, string] = [formatBytes(received, tr), formatBytes(total, tr)];
+  const fraction = total > 0 ? Math.min(1, received / total) : null;
+  switch (phase) {
+    case 'downloading':
+      // Translators: sizes such as 1.2 MB, first what has arrived and then the whole
+      return { text: fill(_('Downloading: %s of %s'), ...sizes), fraction };
+    case 'verifying':
+      return { text: fill(_('Verifying: %s of %s'), ...sizes), fraction };
+    case 'installing':
+      return { text: _('Installing…'), fraction: null };
+  }
+}

@@ -1,0 +1,34 @@
+// Everything that clients show of the daemon's state, computed once per event.
+
+import type { ClientState } from './client/client-state.ts';
+import { describeProxy, type ProxyView } from './states/apps.ts';
+import { describeBanners } from './states/banners.ts';
+import { describeUnconfirmed, type Unconfirmed } from './states/changes.ts';
+import { describeKillSwitch, type KillSwitchView } from './states/killswitch.ts';
+import { describeTunnel, type TunnelView } from './states/tunnel.ts';
+import { describeUpdate, type UpdateView } from './states/updates.ts';
+import type { Translator } from './translator.ts';
+
+export interface View {
+  client: ClientState;
+  tunnel: TunnelView;
+  killSwitch: KillSwitchView;
+  proxy: ProxyView;
+  update: UpdateView;
+  banners: ReturnType<typeof describeBanners>;
+  /** Changes that revert unless they are confirmed. */
+  unconfirmed: Unconfirmed | null;
+}
+
+/** @param version of the client itself, for the time before the first check for updates. */
+export function describe(client: ClientState, version: string, tr: Translator): View {
+  const tunnel = describeTunnel(client, tr);
+  const update = describeUpdate(client.update, client.config, version, tr);
+  return {
+    ...{ client, tunnel, update },
+    killSwitch: describeKillSwitch(client, tr),
+    proxy: describeProxy(client, tr),
+    banners: describeBanners(client, { tunnel, update }, tr),
+    unconfirmed: describeUnconfirmed(client, tr),
+  };
+}

@@ -1,0 +1,163 @@
+// Turns the local proxy on: protocol, mode and connection in the order that the CLI accepts, proven, or undone.
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ActionRequest, actionRequest } from '../../api/actions.ts';
+import type { CommandOutput, Status } from '../../api/schema.ts';
+import { Problem } from '../../problem.ts';
+import type { State } from '../../state/store.ts';
+import { message } from '../../view/message.ts';
+import { blockedProblem } from '../cli/failures.ts';
+import type { Capabilities } from '../cli/version.ts';
+import { type Listener, listeners, nameListener } from './port-owners.ts';
+import { type Answers, probeProxy } from './probe.ts';
+
+export interface Parts {
+  state: State;
+  can: Capabilities;
+  /** Performs one command of the tunnel CLI. @throws Problem */
+  run(request: ActionRequest): Promise<CommandOutput>;
+  /** Has the settings of the state read again, if they may have changed. */
+  readSettings(): Promise<void>;
+  /** The daemon is shutting down. */
+  stopped(): boolean;
+  /** How long the proxy has to answer. */
+  limitMs: number;
+}
+
+/** Neither connected nor connecting: `Unable` may be a phase between two attempts of the client. */
+const HOPELESS_MS = 5000;
+const PAUSE_MS = 100;
+const PROBE_MS = 3000;
+/** The documented port, which counts where the CLI doesn't tell it. */
+const DEFAULT_PORT = 40_000;
+
+/**
+ * Resolves when 127.0.0.1:PORT answers as a proxy, with the output of the mode's command; null when it did already.
+ * What was changed before a failure is set back.
+ * @throws Problem `proxy-port-in-use`, `proxy-not-answering`, or what the tunnel CLI's commands can throw
+ */
+export async function enableLocalProxy(parts: Parts): Promise<CommandOutput | null> {
+  const { state, run, readSettings } = parts;
+  await readSettings();
+  const { settings, tunnel, status } = state.snapshot();
+  const up = status.state === 'connected' || status.state === 'connecting';
+  const inMode = settings.Mode === 'proxy';
+  if (inMode && status.state === 'connected' && suffices(await probeProxy(portOf(parts), PROBE_MS), parts)) return null;
+
+  const before = await listeners();
+  // In proxy mode and connected, the listener is the client's own.
+  const foreign = (port: number) => (inMode && up ? undefined : before.get(port));
+  if (tunnel.proxyPort !== null) await refuseTaken(tunnel.proxyPort, foreign(tunnel.proxyPort));
+
+  const undo: ActionRequest[] = [];
+  try {
+    await useMasque(parts, undo);
+    const output = await run({ action: 'enableLocalProxy' });
+    if (!inMode && settings.Mode) undo.unshift(actionRequest('setMode', settings.Mode));
+    await readSettings();
+    checkMode(parts);
+    // The port of another mode's settings is not printed, so only now it is known.
+    await refuseTaken(portOf(parts), foreign(portOf(parts)));
+    if (!up) {
+      await run({ action: 'connect' });
+      undo.unshift({ action: 'disconnect' });
+    }
+    await untilAnswering(parts);
+    return output;
+  } catch (cause) {
+    throw await undone(cause, undo, parts);
+  }
+}
+
+/** Proxy mode needs MASQUE in every release since 2025.8, so it is chosen first where there is a choice. */
+async function useMasque({ state, can, run }: Parts, undo: ActionRequest[]): Promise<void> {
+  const protocol = state.snapshot().settings['WARP tunnel protocol'];
+  if (!can.protocol || protocol === 'MASQUE') return;
+  try {
+    await run({ action: 'setProtocol', value: 'MASQUE' });
+    if (protocol === 'WireGuard') undo.unshift({ action: 'setProtocol', value: protocol });
+  } catch (cause) {
+    if (!(cause instanceof Problem && cause.code === 'unsupported-by-cli')) throw cause;
+  }
+}
+
+function checkMode({ state }: Parts): void {
+  const { Mode } = state.snapshot().settings;
+  if (Mode === undefined || Mode === 'proxy') return;
+  throw new Problem('proxy-not-answering', `The tunnel CLI accepted proxy mode, but its mode is still ${Mode}.`, {
+    hint: 'A policy of your organization may keep it.',
+  });
+}
+
+async function refuseTaken(port: number, listener: Listener | undefined): Promise<void> {
+  if (listener) throw portInUse(port, await nameListener(listener));
+}
+
+/** @param who null: some other program */
+function portInUse(port: number, who: string | null): Problem {
+  const said =
+    who === null
+      ? message('Port %s of the local proxy is in use by another program.', String(port))
+      : message('Port %s of the local proxy is in use by %s.', String(port), who);
+  return new Problem('proxy-port-in-use', said, {
+    hint: `End that program, or choose another port with the action setProxyPort, such as ${port + 1}.`,
+  });
+}
+
+async function untilAnswering(parts: Parts): Promise<void> {
+  const { state, stopped, limitMs } = parts;
+  const deadline = performance.now() + limitMs;
+  let hopeSince = performance.now();
+  let answers: Answers = { open: false, socks5: false, http: false };
+  for (;;) {
+    const now = performance.now();
+    const { status } = state.snapshot();
+    const port = portOf(parts);
+    if (stopped()) throw new Problem('internal-error', 'The daemon is shutting down.');
+    if (status.blocked) throw blockedProblem(status.blocked);
+    if (status.reason?.code === 'ProxyAddressBound') {
+      const listener = (await listeners()).get(port);
+      throw portInUse(port, listener ? await nameListener(listener) : null);
+    }
+    if (status.state === 'connected' || status.state === 'connecting') hopeSince = now;
+    if (now - hopeSince > HOPELESS_MS || now > deadline) throw notAnswering(port, answers, status);
+    answers = await probeProxy(port, Math.min(PROBE_MS, Math.max(deadline - now, 1)));
+    if (suffices(answers, parts)) return;
+    await delay(PAUSE_MS);
+  }
+}
+
+/** Releases before 2025.8 promise SOCKS5 alone. */
+function suffices({ socks5, http }: Answers, { can }: Parts): boolean {
+  return socks5 && (http || !can.httpProxy);
+}
+
+function notAnswering(port: number, { open, socks5, http }: Answers, status: Status): Problem {
+  const seen = !open
+    ? 'nothing listens there'
+    : !socks5 && !http
+      ? 'it accepts connections, but speaks neither SOCKS5 nor HTTP'
+      : `it speaks ${socks5 ? 'SOCKS5, but not HTTP' : 'HTTP, but not SOCKS5'}`;
+  const reason = status.reason ? ` (${status.reason.text})` : '';
+  return new Problem(
+    'proxy-not-answering',
+    `The local proxy does not answer on 127.0.0.1:${port}: ${seen}. The tunnel is ${status.state}${reason}.`,
+    {
+      hint: 'A registration from the time before MASQUE has this effect as well: delete it and register anew.',
+    },
+  );
+}
+
+function portOf({ state }: Parts): number {
+  return state.snapshot().tunnel.proxyPort ?? DEFAULT_PORT;
+}
+
+/** The failure, after everything was set back; what could not be set back is in its hint. */
+async function undone(cause: unknown, undo: ActionRequest[], { run, readSettings, stopped }: Parts) {
+  const left: string[] = [];
+  for (const request of stopped() ? [] : undo)
+    await run(request).catch(() => left.push([request.action, request.value].filter(Boolean).join(' ')));
+  if (undo.length > 0 && !stopped()) await readSettings();
+  if (left.length === 0 || !(cause instanceof Problem)) return cause;
+  const hint = [cause.extras.hint, `This could not be set back: ${left.join(', ')}.`].filter(Boolean).join(' ');
+  return new Problem(cause.code, cause.said, { ...cause.extras, hint }, cause);
+}

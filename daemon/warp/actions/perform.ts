@@ -1,0 +1,105 @@
+// Performs actions: plans the command, runs it, and expires what it changed.
+import type { ActionRequest } from '../../api/actions.ts';
+import type { CommandOutput } from '../../api/schema.ts';
+import type { State } from '../../state/store.ts';
+import type { CliInfo, CliTracker } from '../cli/cli-info.ts';
+import { blockedBy, blockedProblem, failureIn, outputText, problemOf } from '../cli/failures.ts';
+import type { Runner } from '../cli/run.ts';
+import type { Terms } from '../cli/terms.ts';
+import { capabilitiesOf } from '../cli/version.ts';
+import type { Watch } from '../listen/watch.ts';
+import type { ChangedParts } from '../read/changed-parts.ts';
+import type { Reader } from '../read/reader.ts';
+import type { TunnelStore } from '../tunnel-store.ts';
+import { type Plan, planAction } from './commands.ts';
+
+/** Connecting takes seconds; behind a captive portal, or without a network, it never ends. */
+const PROXY_LIMIT_MS = 30_000;
+
+interface Options {
+  state: State;
+  store: TunnelStore;
+  reader: Reader;
+  tracker: CliTracker;
+  runner: Runner;
+  watch: Watch;
+  changes: ChangedParts;
+  terms: Terms;
+  /** Takes the CLI over again, now that the terms are accepted. */
+  adopt(): Promise<void>;
+  stopped(): boolean;
+  /** How long the local proxy has to answer (default 30 s). */
+  proxyLimitMs: number | undefined;
+}
+
+/** @returns `Tunnel.perform` */
+export function createPerform(options: Options): (request: ActionRequest) => Promise<CommandOutput | null> {
+  const { state, store, reader, tracker, runner, watch, changes, terms, adopt, stopped } = options;
+  let enabling: Promise<CommandOutput | null> | undefined;
+
+  async function execute(request: ActionRequest, plan: Plan, cli: CliInfo): Promise<CommandOutput> {
+    // only the status of a living listener is certain enough to refuse without asking
+    const { blocked } = state.snapshot().status;
+    if (plan.registered && blocked === 'not-registered' && watch.form()) throw blockedProblem(blocked);
+    changes.expectAnnouncement();
+    const finished = await runner.run({
+      file: cli.path,
+      args: [...(terms.accepted() ? ['--accept-tos'] : []), ...plan.argv],
+      source: 'action',
+      timeoutMs: plan.timeoutMs,
+      write: true,
+    });
+    const failure = failureIn(finished);
+    if (failure?.kind === 'unsupported' && tracker.downgradeCapability(cli, plan.argv, failure.message))
+      return execute(request, planAction(request, cli.can), cli);
+    // a command that was killed may have done its work before
+    if (!failure || finished.timedOut) {
+      reader.expire('devices');
+      reader.expireChanged(plan.changes);
+      changes.add(plan.changes);
+    }
+    if (!failure) {
+      store.setAuthorized(true);
+      store.clearBlocked('service-stopped', 'terms-not-accepted');
+      watch.retry();
+      return finished.output;
+    }
+    const reason = blockedBy(failure);
+    // a policy may lock settings and the switch; a user who may not even connect may do nothing
+    if (reason === 'not-authorized') {
+      if (request.action === 'connect') store.setAuthorized(false);
+    } else if (reason) store.setBlocked(reason, outputText(finished));
+    throw problemOf(`the action ${request.action}`, failure, finished);
+  }
+
+  /** Concurrent requests share one attempt. */
+  function enableProxy(cli: CliInfo): Promise<CommandOutput | null> {
+    const enable = async () =>
+      (await import('./localproxy.ts')).enableLocalProxy({
+        state,
+        can: cli.can,
+        run: request => execute(request, planAction(request, cli.can), cli),
+        readSettings: () => reader.readLatest('settings'),
+        stopped,
+        limitMs: options.proxyLimitMs ?? PROXY_LIMIT_MS,
+      });
+    enabling ??= enable().finally(() => {
+      enabling = undefined;
+    });
+    return enabling;
+  }
+
+  return async request => {
+    const cli = await tracker.current();
+    const plan = planAction(request, cli?.can ?? capabilitiesOf(null));
+    if (request.action === 'acceptTerms') {
+      terms.accept();
+      await adopt();
+      return null;
+    }
+    if (!cli) throw blockedProblem('cli-missing');
+    return changes.during(() =>
+      request.action === 'enableLocalProxy' ? enableProxy(cli) : execute(request, plan, cli),
+    );
+  };
+}

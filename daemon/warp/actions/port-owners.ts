@@ -1,0 +1,45 @@
+// Finds the process that listens on a TCP port, so that the error can name it.
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { type readTable as ReadTable, readTable } from '../../http/peer.ts';
+
+export interface Listener {
+  uid: number;
+  /** Tells one listening socket from another on the same port. */
+  inode: string;
+}
+
+/**
+ * Ports on which connections to 127.0.0.1 are accepted, also by way of 0.0.0.0 and ::.
+ * @param read gives the kernel's tables (proc(5)).
+ */
+export async function listeners(read: typeof ReadTable = readTable): Promise<Map<number, Listener>> {
+  const found = new Map<number, Listener>();
+  for (const table of [await read('tcp6').catch(() => ''), await read('tcp').catch(() => '')])
+    for (const row of table.split('\n').slice(1)) {
+      const [, local = '', , state, , , , uid, , inode = ''] = row.trim().split(/\s+/);
+      const [address = '', port = ''] = local.split(':');
+      if (state === LISTEN && REACHABLE.has(address)) found.set(Number.parseInt(port, 16), { uid: Number(uid), inode });
+    }
+  return found;
+}
+
+const LISTEN = '0A';
+/** 127.0.0.1, 0.0.0.0, :: and ::ffff:127.0.0.1 as the tables have them. */
+const REACHABLE = new Set(['0100007F', '00000000', '0'.repeat(32), `${'0'.repeat(16)}FFFF00000100007F`]);
+
+/**
+ * A listener in words: `python3 (process 4711, user 1000)`, or only the user where the process is somebody else's.
+ * Reads /proc/PID/fd of every process that it may, so it is for a failure, not for every day.
+ */
+export async function nameListener({ uid, inode }: Listener): Promise<string> {
+  const wanted = `socket:[${inode}]`;
+  for (const pid of (await readdir('/proc')).filter(name => /^\d+$/.test(name))) {
+    const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
+    for (const descriptor of descriptors)
+      if ((await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')) === wanted) {
+        const name = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() || 'a program';
+        return `${name} (process ${pid}, user ${uid})`;
+      }
+  }
+  return `a program of user ${uid}`;
+}

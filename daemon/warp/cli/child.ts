@@ -1,0 +1,70 @@
+// Starts and ends processes of the tunnel CLI, so that none outlives the daemon, however it dies.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+/**
+ * Starts a program in a process group of its own, with stdout and stderr piped.
+ * The kernel kills it when this process dies, also by SIGKILL, where util-linux' setpriv is installed; elsewhere
+ * it ends at its time limit, or when it next writes to the broken pipe.
+ * @param file absolute path
+ * @param args passed as they are; no shell reads them
+ * @param input what it reads on stdin; without it there is none
+ */
+export function startChild(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input?: string,
+): ChildProcess {
+  const [program, ...rest] = [...deathBound(), file, ...args] as [string, ...string[]];
+  // execa is not used here: its time limit kills only the child, and its promise waits until every holder of stdout
+  // ends.
+  const stdin = input === undefined ? 'ignore' : 'pipe';
+  const child = spawn(program, rest, { detached: true, stdio: [stdin, 'pipe', 'pipe'], env, shell: false });
+  child.stdin?.on('error', () => {}).end(input); // it may end without reading
+  return child;
+}
+
+/** Signals the child's process group. Does nothing if it is gone or belongs to another user now. */
+export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== 'ESRCH' && code !== 'EPERM') throw cause;
+  }
+}
+
+/**
+ * Calls `done` this long after a child has exited, unless its output ends earlier (`close`): a grandchild may hold the
+ * pipes open for ever. What the child had written by then is read first, even where the event loop was held up: its
+ * timers run before its pipes, so that `done` waits for one more turn.
+ * @returns the timer
+ */
+export function afterExit(graceMs: number, done: () => void): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(done), graceMs);
+}
+
+/** What the tunnel CLI is allowed to know of the daemon's environment; never NODE_OPTIONS or LD_*. */
+export function childEnv(env: NodeJS.ProcessEnv, emulated: boolean): NodeJS.ProcessEnv {
+  const allowed = emulated ? new RegExp(`${ALLOWED.source}|^CULVERT_EMULATOR_`) : ALLOWED;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => allowed.test(name)));
+}
+
+/** Says that setpriv, not the program, failed: `setpriv: failed to execute /x/warp-cli: No such file or directory`. */
+export const NOT_STARTED = /^setpriv: failed to execute /;
+
+const ALLOWED = /^(PATH|HOME|USER|LANG|LC_[A-Z]+|XDG_[A-Z_]+|DBUS_SESSION_BUS_ADDRESS)$/;
+
+const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find(path => existsSync(path));
+
+/** Tried once, because setpriv sets capabilities, which a sandbox (systemd's `~@privileged`) may forbid. */
+let usable: boolean | undefined;
+
+function deathBound(): string[] {
+  if (!SETPRIV) return [];
+  const arguments_ = ['--pdeathsig', 'KILL', '--'];
+  usable ??= spawnSync(SETPRIV, [...arguments_, SETPRIV, '--version'], { stdio: 'ignore' }).status === 0;
+  return usable ? [SETPRIV, ...arguments_] : [];
+}

@@ -1,0 +1,78 @@
+// Turns refusals and failures of the tunnel CLI into problems that say what to do.
+import type { Blocked } from '../../api/schema.ts';
+import { Problem } from '../../problem.ts';
+import { setupText } from '../../view/states/labels.ts';
+import { english } from '../../view/translator.ts';
+import { type Failure, failureOf } from '../parse/output.ts';
+import type { Finished } from './run.ts';
+
+/** The failure of a finished command, or null. */
+export function failureIn({ output, notStarted, timedOut }: Finished): Failure | null {
+  if (notStarted) return { kind: 'cli-missing', code: null, message: output.stderr };
+  if (timedOut) return { kind: 'failed', code: null, message: 'no answer in time' };
+  return failureOf(output);
+}
+
+/** The blocked state that a failure reveals, or null. */
+export function blockedBy({ kind }: Failure): Blocked | null {
+  return kind in HINTS ? (kind as Blocked) : null;
+}
+
+/** What a finished command printed: its answer, or why it failed. */
+export function outputText({ output }: Finished): string {
+  return output.ok ? output.stdout : output.stderr || output.stdout;
+}
+
+/** The problem for a failed command. `what` names it for people: `the action connect`. */
+export function problemOf(what: string, failure: Failure, { output, timedOut }: Finished): Problem {
+  const extras = { exitCode: output.exitCode, stderr: output.stderr };
+  if (timedOut) {
+    const seconds = Math.round(output.durationMs / 1000);
+    return new Problem('tunnel-cli-timeout', `The tunnel CLI did not answer ${what} within ${seconds} s.`, {
+      hint: 'Its processes were ended. Restart the tunnel service if this happens again.',
+      ...extras,
+    });
+  }
+  switch (failure.kind) {
+    case 'cli-missing':
+    case 'service-stopped':
+    case 'terms-not-accepted':
+    case 'not-registered':
+    case 'not-authorized': {
+      const problem = blockedProblem(failure.kind);
+      return new Problem(failure.kind, problem.message, { ...problem.extras, ...extras });
+    }
+    case 'unsupported':
+      return new Problem('unsupported-by-cli', `The installed tunnel CLI does not know ${what}.`, {
+        hint: 'Install a newer version of the tunnel client.',
+        ...extras,
+      });
+    case 'argument':
+      return new Problem(
+        'argument-rejected',
+        `The tunnel CLI refused the value of ${what}: ${failure.message}`,
+        extras,
+      );
+    default:
+      return new Problem('tunnel-cli-failed', `The tunnel CLI failed at ${what}: ${failure.message || 'no message'}`, {
+        ...(/Old registration is still around/i.test(failure.message)
+          ? { hint: 'Delete the old registration first (action deleteRegistration).' }
+          : {}),
+        ...extras,
+      });
+  }
+}
+
+/** The problem for a state that the user has to resolve first. */
+export function blockedProblem(blocked: Blocked): Problem {
+  return new Problem(blocked, setupText(blocked, english), { hint: HINTS[blocked] });
+}
+
+const HINTS: Record<Blocked, string> = {
+  'cli-missing': 'Install the Cloudflare WARP client, or try the emulator: culvert --demo.',
+  'service-stopped': 'Start it: sudo systemctl enable --now warp-svc',
+  'terms-not-accepted':
+    'Read them at https://www.cloudflare.com/application/terms/ and agree with the action acceptTerms.',
+  'not-registered': 'Register it with the action register.',
+  'not-authorized': 'A policy of your organization locks it, or another user of this machine registered the device.',
+};

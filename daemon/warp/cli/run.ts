@@ -1,0 +1,205 @@
+// Runs one command of the tunnel CLI to its end: limited in time, output and number, and logged.
+import type { ChildProcess } from 'node:child_process';
+import { basename } from 'node:path';
+import type { CommandOutput, LogEntry } from '../../api/schema.ts';
+import { Problem } from '../../problem.ts';
+import { type CommandLog, redact, redactArgv, secretsIn } from '../../state/command-log.ts';
+import { failureOf } from '../parse/output.ts';
+import { afterExit, NOT_STARTED, signalGroup, startChild } from './child.ts';
+
+export interface Command {
+  /** Absolute path of the tunnel CLI. */
+  file: string;
+  args: readonly string[];
+  source: LogEntry['source'];
+  timeoutMs: number;
+  /** Changes something: runs alone among its kind. */
+  write?: boolean;
+}
+
+export interface Finished {
+  /** Redacted: nothing leaves this file unredacted. `ok` goes by the content first (see `failureOf`). */
+  output: CommandOutput;
+  /** Its time limit passed and its process group was killed. */
+  timedOut: boolean;
+  /** The program is missing or not executable; a lack of processes or files is an ordinary failure. */
+  notStarted: boolean;
+}
+
+export interface Runner {
+  /**
+   * Runs a command. Rejects only with Problem `busy` (too many wait, or this one waited too long), or `internal-error`
+   * after `stop`.
+   */
+  run(command: Command): Promise<Finished>;
+  /** Kills every process group, and refuses what waits. Resolves when all have ended. */
+  stop(): Promise<void>;
+}
+
+const AT_ONCE = 4;
+const WAITING = 32;
+/** How long a command may wait for its turn. */
+const WAIT_LIMIT_MS = 15_000;
+/** Of each stream; the rest is read and dropped, so that the child doesn't block. */
+const OUTPUT_LIMIT = 1024 * 1024;
+/** Pause after each chunk beyond the limit: an endless writer must not take the event loop's time. */
+const DROP_PAUSE_MS = 4;
+/** How long to wait for output once the child itself is gone: a grandchild may hold its stdout for hours. */
+const GRACE_MS = 250;
+/** Errors of spawning that lie in the program itself. */
+const UNUSABLE = new Set(['ENOENT', 'EACCES', 'ENOEXEC', 'EPERM', 'ENOTDIR']);
+
+/**
+ * @param options.env of the children (see `childEnv`)
+ * @param options.waitLimitMs how long a command may wait for its turn (default 15 s)
+ */
+export function createRunner(options: { env: NodeJS.ProcessEnv; log: CommandLog; waitLimitMs?: number }): Runner {
+  const { env, log, waitLimitMs = WAIT_LIMIT_MS } = options;
+  const waiting: Waiting[] = [];
+  const running = new Map<Promise<unknown>, ChildProcess>();
+  let slots = AT_ONCE;
+  let writing = false;
+  let stopped = false;
+
+  const startNext = () => {
+    for (let at = 0; slots > 0 && at < waiting.length; ) {
+      const next = waiting[at];
+      if (!next || (next.write && writing)) at++;
+      else {
+        waiting.splice(at, 1);
+        next.start();
+      }
+    }
+  };
+
+  const start = async (command: Command): Promise<Finished> => {
+    slots -= 1;
+    if (command.write) writing = true;
+    try {
+      const child = startChild(command.file, command.args, env);
+      const end = collect(child, command);
+      running.set(end, child);
+      const finished = await end.finally(() => running.delete(end));
+      const { output } = finished;
+      log.append({ source: command.source, ...output });
+      return finished;
+    } finally {
+      slots += 1;
+      if (command.write) writing = false;
+      startNext();
+    }
+  };
+
+  return {
+    run(command) {
+      if (stopped) return Promise.reject(new Problem('internal-error', 'The daemon is shutting down.'));
+      if (waiting.length >= WAITING) {
+        return Promise.reject(
+          new Problem('busy', 'Too many commands are waiting for the tunnel CLI. Try again in a few seconds.'),
+        );
+      }
+      return new Promise((resolve, reject) => {
+        const entry: Waiting = {
+          write: command.write ?? false,
+          start() {
+            clearTimeout(limit);
+            resolve(start(command));
+          },
+          refuse(reason) {
+            clearTimeout(limit);
+            reject(reason);
+          },
+        };
+        const limit = setTimeout(() => {
+          waiting.splice(waiting.indexOf(entry), 1);
+          reject(new Problem('busy', 'Other commands kept the tunnel CLI busy for too long. Try again later.'));
+        }, waitLimitMs);
+        waiting.push(entry);
+        startNext();
+      });
+    },
+    async stop() {
+      stopped = true;
+      for (const { refuse } of waiting.splice(0)) refuse(new Problem('internal-error', 'The daemon is shutting down.'));
+      for (const child of running.values()) signalGroup(child, 'SIGKILL');
+      await Promise.allSettled(running.keys());
+    },
+  };
+}
+
+interface Waiting {
+  write: boolean;
+  start(): void;
+  refuse(reason: Error): void;
+}
+
+/** Waits for the end of a child, or for its time limit. Never rejects. */
+function collect(child: ChildProcess, command: Command): Promise<Finished> {
+  const at = new Date().toISOString();
+  const started = performance.now();
+  const stdout = capture(child.stdout);
+  const stderr = capture(child.stderr);
+  let timedOut = false;
+  let failure: NodeJS.ErrnoException | null = null;
+
+  return new Promise(resolve => {
+    const finish = () => {
+      clearTimeout(limit);
+      clearTimeout(grace);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      const secrets = secretsIn(command.args);
+      const errors = failure ? `${command.file} could not be started: ${failure.message}` : stderr();
+      const notStarted = failure ? UNUSABLE.has(failure.code ?? '') : NOT_STARTED.test(errors);
+      const printed = {
+        exitCode: notStarted || failure ? null : child.exitCode,
+        stdout: redact(stdout(), secrets),
+        stderr: redact(errors, secrets),
+      };
+      const output: CommandOutput = {
+        ...printed,
+        ok: failureOf(printed) === null,
+        argv: [basename(command.file), ...redactArgv(command.args)],
+        durationMs: Math.round(performance.now() - started),
+        at,
+      };
+      resolve({ output, timedOut, notStarted });
+    };
+    let grace: NodeJS.Timeout | undefined;
+    const limit = setTimeout(() => {
+      timedOut = true;
+      signalGroup(child, 'SIGKILL');
+      // don't wait for a process that the kernel can't end (state D) either
+      grace = setTimeout(finish, GRACE_MS * 4);
+    }, command.timeoutMs);
+
+    child.once('error', cause => {
+      failure = cause;
+      finish();
+    });
+    child.once('exit', () => {
+      clearTimeout(limit);
+      clearTimeout(grace);
+      grace = afterExit(GRACE_MS, finish);
+    });
+    child.once('close', finish);
+  });
+}
+
+/** Keeps the first part of a stream; the returned function returns it as text. */
+function capture(stream: ChildProcess['stdout']): () => string {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let cut = false;
+  stream?.on('data', (chunk: Buffer) => {
+    const room = OUTPUT_LIMIT - size;
+    if (room <= 0) {
+      stream.pause();
+      setTimeout(() => stream.resume(), DROP_PAUSE_MS).unref();
+    }
+    if (room > 0) chunks.push(room < chunk.length ? chunk.subarray(0, room) : chunk);
+    size = Math.min(OUTPUT_LIMIT, size + chunk.length);
+    cut ||= room < chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString() + (cut ? '\n[output cut at 1 MiB]\n' : '');
+}

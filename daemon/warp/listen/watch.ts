@@ -1,0 +1,130 @@
+// Keeps one listening child of the tunnel CLI running, whose messages report every change as it happens.
+
+import { failureOf } from '../parse/output.ts';
+import { type Ended, type Listener, startListener } from './listener.ts';
+import type { Pace } from './pace.ts';
+
+export type { Ended } from './listener.ts';
+
+/** How a CLI can be listened to, best first. `poll` means that it can't: its status is then read periodically. */
+export type Form = 'json' | 'text' | 'poll';
+
+interface Listening {
+  file: string;
+  /** The best form to try. */
+  form: Form;
+  acceptTerms: boolean;
+}
+
+export interface Watch {
+  /** Listens to this CLI from now on, in place of any other. */
+  listen(to: Listening): void;
+  /** Ends the child. Resolves when it is gone, at most 400 ms later. */
+  stop(): Promise<void>;
+  /** Tries again now instead of at the end of the pause. */
+  retry(): void;
+  /** The form in use while its child lives; null during a pause; always `poll` where nothing listens. */
+  form(): Form | null;
+  /** Resolves when the present child has printed a message or ended, or when there is none. */
+  spoken(): Promise<void>;
+}
+
+interface Options {
+  env: NodeJS.ProcessEnv;
+  /** A message of the child: a JSON document or a block of text. Called synchronously as it arrives. */
+  onMessage: (text: string) => void;
+  /** The child lives and has printed nothing for a second: this release may report changes only. */
+  onIdle: () => void;
+  /** The child ended by itself, or was ended for flooding. */
+  onEnd: (ended: Ended) => void;
+  /** Reads the status once; resolves to whether it changed. */
+  poll: () => Promise<boolean>;
+  /** In ms: the first pause between two tries, the longest one, and the lifetime after which the first applies again. */
+  pauses?: { first: number; longest: number; goodLife: number };
+  pace?: Pace;
+}
+
+/** Two ends in a row this soon, without a complaint, mean that the CLI does not stay to listen. */
+const SHORT_LIFE_MS = 1000;
+/** A child that floods is not worth starting again at once, however long it lived before. */
+const FLOOD_PAUSE_FACTOR = 10;
+
+/** A watch that listens to nothing yet. */
+export function createWatch(options: Options): Watch {
+  const { env, onMessage, onIdle, onEnd, poll } = options;
+  const pauses = options.pauses ?? { first: 100, longest: 30_000, goodLife: 10_000 };
+  let target: Listening | null = null;
+  let listener: Listener | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let pause = pauses.first;
+  let shortLives = 0;
+
+  function start() {
+    clearTimeout(timer);
+    if (!target) return;
+    if (target.form === 'poll') return void pollOnce(target);
+    const { form, file, acceptTerms } = target;
+    const args = [...(acceptTerms ? ['--accept-tos'] : []), ...(form === 'json' ? ['-j'] : []), '-l', 'status'];
+    listener = startListener(
+      { file, args, env, pace: options.pace },
+      {
+        onMessage,
+        onIdle,
+        onEnd(ended) {
+          listener = null;
+          onEnd(ended);
+          again(ended);
+        },
+      },
+    );
+  }
+
+  function again({ stderr, exitCode, durationMs, flooded }: Ended) {
+    if (!target) return;
+    const refused = !flooded && failureOf({ stdout: '', stderr, exitCode })?.kind === 'unsupported';
+    shortLives = durationMs < SHORT_LIFE_MS && exitCode === 0 ? shortLives + 1 : 0;
+    if (refused || shortLives >= 2) {
+      shortLives = 0;
+      target = { ...target, form: target.form === 'json' ? 'text' : 'poll' };
+      return start();
+    }
+    if (flooded) pause = Math.max(pause, pauses.first * FLOOD_PAUSE_FACTOR);
+    else if (durationMs >= pauses.goodLife) pause = pauses.first;
+    timer = setTimeout(start, pause);
+    pause = Math.min(pause * 2, pauses.longest);
+  }
+
+  async function pollOnce(own: Listening) {
+    const changed = await poll();
+    if (target !== own) return;
+    pause = changed ? Math.max(pauses.first, 1000) : Math.min(pause * 2, pauses.longest);
+    clearTimeout(timer);
+    timer = setTimeout(start, pause);
+  }
+
+  async function stop() {
+    clearTimeout(timer);
+    target = null;
+    const own = listener;
+    listener = null;
+    await own?.stop();
+  }
+
+  return {
+    listen(to) {
+      void stop();
+      target = to;
+      pause = pauses.first;
+      shortLives = 0;
+      start();
+    },
+    stop,
+    retry() {
+      if (!target || listener) return;
+      pause = pauses.first;
+      start();
+    },
+    form: () => (target?.form === 'poll' ? 'poll' : listener && target ? target.form : null),
+    spoken: () => listener?.spoken ?? Promise.resolve(),
+  };
+}

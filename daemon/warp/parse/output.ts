@@ -1,0 +1,134 @@
+// Distinguishes what the tunnel CLI prints in any version: a JSON document, lines of text, or a failure in either form.
+import { stripVTControlCharacters } from 'node:util';
+import type { Blocked } from '../../api/schema.ts';
+
+/** What a finished process printed; all that a parser may look at. */
+export interface Printed {
+  stdout: string;
+  stderr: string;
+  /** null when it was killed or never started. */
+  exitCode: number | null;
+}
+
+export type Json = Record<string, unknown>;
+
+/** Why a command failed: a blocked state, a command or value this version does not know, or anything else. */
+export interface Failure {
+  kind: Blocked | 'unsupported' | 'argument' | 'not-connected' | 'failed';
+  /** The CLI's own name (`MissingRegistration`), or null where only text was printed. */
+  code: string | null;
+  message: string;
+}
+
+/** Text without colors, carriage returns and other control characters; at most one blank line in a row. */
+function clean(text: string): string {
+  const visible = text.includes('\x1b') || text.includes('\x9b') ? stripVTControlCharacters(text) : text;
+  return visible
+    .replace(/(?:\r\n?|[\n\u2028\u2029]){3,}/g, '\n\n')
+    .replace(/\r\n?|[\u2028\u2029]/g, '\n')
+    .replace(/[\x00-\x08\x0b-\x1f\x7f\ufeff]+/g, '');
+}
+
+/** More than any listing has: 5,000 routes fill 5,000 lines. */
+const MOST_LINES = 20_000;
+
+/** The first 20,000 lines without trailing white space. A blank line stays, because it ends a block. */
+export function linesOf(text: string): string[] {
+  return clean(text)
+    .split('\n', MOST_LINES)
+    .map(line => line.trimEnd());
+}
+
+/**
+ * The JSON document in an output, or undefined. Lines around it (a stray `Success`, a deprecation warning) do not
+ * hide it: one captured version prints them on either side of its answer.
+ */
+export function jsonOf(text: string): unknown {
+  const cleaned = clean(text).trim();
+  const whole = parseJson(cleaned);
+  if (whole !== undefined || !/^[{[]/m.test(cleaned)) return whole;
+  const start = cleaned.search(/^[{[]/m);
+  const end = Math.max(cleaned.lastIndexOf('}'), cleaned.lastIndexOf(']'));
+  return parseJson(cleaned.slice(start, end + 1));
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function stringOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/**
+ * The failure in an output, or null. Content counts before the exit code: some versions print
+ * `{"code", "error"}` and exit 0.
+ */
+export function failureOf(printed: Printed): Failure | null {
+  for (const text of [printed.stdout, printed.stderr]) {
+    const value = jsonOf(text);
+    if (isObject(value) && typeof value.error === 'string' && value.status === undefined) {
+      const code = stringOf(value.code);
+      return { kind: (code && KINDS_BY_CODE.get(code)) || kindOf(value.error), code, message: value.error };
+    }
+  }
+  const [stdout, stderr] = [excerpt(clean(printed.stdout)), excerpt(clean(printed.stderr))];
+  const text = `${stderr}\n${stdout}`;
+  const kind = kindOf(text);
+  const done = /^Success\.?$/m.test(stdout);
+  if (printed.exitCode === 0 && (done || (kind === 'failed' && !/^error[:(]/im.test(text)))) return null;
+  return { kind, code: null, message: messageOf(text) };
+}
+
+/** A message of a failure is short, and is printed first or last. */
+const EXCERPT_CHARACTERS = 16_384;
+
+function excerpt(text: string): string {
+  if (text.length <= 2 * EXCERPT_CHARACTERS) return text;
+  return `${text.slice(0, EXCERPT_CHARACTERS)}\n${text.slice(-EXCERPT_CHARACTERS)}`;
+}
+
+const KINDS_BY_CODE = new Map<string, Failure['kind']>(
+  Object.entries({
+    FailedToConnectToDaemon: 'service-stopped',
+    MissingRegistration: 'not-registered',
+    RegistrationMissing: 'not-registered',
+    WarpNotConnected: 'not-connected',
+    OperationNotAuthorized: 'not-authorized',
+    NotAuthorized: 'not-authorized',
+  }),
+);
+
+/** In this order: the first that matches decides. Wordings from recordings and from strings in released binaries. */
+const KINDS_BY_TEXT: [RegExp, Failure['kind']][] = [
+  [/Unable to connect to the CloudflareWARP daemon|daemon is not running/i, 'service-stopped'],
+  [/Failed to communicate with WARP service|Error communicating with daemon/i, 'service-stopped'],
+  [/daemon connection lost/i, 'service-stopped'],
+  [/accept the WARP Terms of Service|^Accept Terms of Service .*\[y\/N\]/im, 'terms-not-accepted'],
+  [/\b(Missing registration|Registration Missing)\b/i, 'not-registered'],
+  [/Operation not authorized/i, 'not-authorized'],
+  [/WARP is not connected/i, 'not-connected'],
+  // clap 2 (2021) and clap 4 wordings of a subcommand or an option that this version lacks
+  [/unrecognized subcommand|unexpected argument|wasn't expected, or isn't valid|wasn't recognized/i, 'unsupported'],
+  [/^(Error: )?Not yet implemented/im, 'unsupported'],
+  [/^error: (invalid value|'.*' isn't a valid value)/im, 'argument'],
+];
+
+function kindOf(text: string): Failure['kind'] {
+  return KINDS_BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? 'failed';
+}
+
+function messageOf(text: string): string {
+  const lines = text.split('\n').map(line => line.trim());
+  const line = lines.find(line => /^error[:(]/i.test(line)) ?? lines.find(line => line && !/^Warning:/.test(line));
+  return line ?? '';
+}
+
+function parseJson(text: string): unknown {
+  if (!/^[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,198 @@
+// Reads `warp-cli settings` of any version into one stable shape, whether it came as JSON or as text.
+import type { Settings, SplitTunnel } from '../../api/schema.ts';
+import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
+import { routeOf, splitOf } from './split.ts';
+
+export interface SettingsReading {
+  settings: Settings;
+  /** Port of the local proxy; null outside proxy mode. */
+  proxyPort: number | null;
+  /** null where this output says nothing about split tunnelling. */
+  splitTunnel: SplitTunnel | null;
+}
+
+/** null for text that is not a settings listing. Never throws. */
+export function parseSettings(text: string): SettingsReading | null {
+  const value = jsonOf(text);
+  if (isObject(value)) {
+    const settings = isObject(value.settings) ? value.settings : value;
+    return 'operation_mode' in settings || 'always_on' in settings ? parseObject(settings) : null;
+  }
+  return parseText(linesOf(text));
+}
+
+/** Port that proxy mode listens on unless told otherwise (documented: "Local proxy mode"). */
+const DEFAULT_PROXY_PORT = 40_000;
+
+/** Names that setMode takes, by the names that settings print (documented table), in text and in JSON. */
+const MODES = new Map<string, string>(
+  Object.entries({
+    warp: 'warp',
+    dnsoverhttps: 'doh',
+    doh: 'doh',
+    warpwithdnsoverhttps: 'warp+doh',
+    'warp+doh': 'warp+doh',
+    warp_doh: 'warp+doh',
+    dnsovertls: 'dot',
+    dot: 'dot',
+    warpwithdnsovertls: 'warp+dot',
+    'warp+dot': 'warp+dot',
+    warp_dot: 'warp+dot',
+    warpproxy: 'proxy',
+    proxy: 'proxy',
+    warp_proxy: 'proxy',
+    tunnelonly: 'tunnel_only',
+    tunnel_only: 'tunnel_only',
+  }),
+);
+
+const PROTOCOLS = new Map<string, string>(
+  Object.entries({ masque: 'MASQUE', wireguard: 'WireGuard', wire_guard: 'WireGuard' }),
+);
+
+/** JSON keys whose text name is known; every other JSON key stays as it is. */
+const KEYS = new Map<string, string>(
+  Object.entries({
+    always_on: 'Always On',
+    switch_locked: 'Switch Locked',
+    operation_mode: 'Mode',
+    warp_tunnel_protocol: 'WARP tunnel protocol',
+    post_quantum_config: 'Post-quantum support for MASQUE',
+    disable_for_wifi: 'Disabled for Wifi',
+    disable_for_ethernet: 'Disabled for Ethernet',
+    onboarding: 'Onboarding',
+    disable_auto_fallback: 'Disable Auto Fallback',
+    fallback_domains: 'Fallback domains',
+    organization: 'Organization',
+    allow_mode_switch: 'Allow Mode Switch',
+    allow_updates: 'Allow Updates',
+    profile_id: 'Profile ID',
+    support_url: 'Support URL',
+    captive_portal: 'Captive Portal',
+  }),
+);
+
+/** JSON values whose text form is known. */
+const VALUES = new Map<string, string>(Object.entries({ enabled_with_downgrades: 'Enabled (downgrades allowed)' }));
+
+/** Free text, even where it looks like a number. */
+const TEXT_KEYS = new Set(['Organization', 'Profile ID', 'Support URL']);
+
+function parseObject(source: Json): SettingsReading {
+  const settings: Settings = {};
+  let proxyPort = typeof source.proxy_port === 'number' ? source.proxy_port : null;
+  for (const [name, value] of Object.entries(source)) {
+    const key = KEYS.get(name) ?? name;
+    if (/^(split_tunnel_(mode|ips|hosts)|sources|__proto__)$/.test(name)) continue;
+    if (key === 'Mode') {
+      const mode = modeOf(value);
+      settings.Mode = mode.name;
+      proxyPort = mode.port ?? proxyPort;
+    } else if (key === 'WARP tunnel protocol') settings[key] = protocolOf(String(value));
+    else if (key === 'Fallback domains' && Array.isArray(value)) settings[key] = value.map(fallbackDomain);
+    else settings[key] = typeof value === 'string' ? (VALUES.get(value) ?? value) : (value as Settings[string]);
+  }
+  const splitTunnel = splitOf(source.split_tunnel_mode, source.split_tunnel_ips, source.split_tunnel_hosts);
+  if (splitTunnel?.mode) settings[SPLIT_KEYS[splitTunnel.mode]] = printedRoutes(splitTunnel);
+  return finish(settings, proxyPort, splitTunnel);
+}
+
+const SPLIT_KEYS = { exclude: 'Exclude mode, with hosts/ips', include: 'Include mode, with hosts/ips' } as const;
+
+function parseText(lines: string[]): SettingsReading | null {
+  const settings: Settings = {};
+  let proxyPort: number | null = null;
+  let splitTunnel: SplitTunnel | null = null;
+  let recognized = false;
+
+  for (let at = 0; at < lines.length; at++) {
+    // Since 2023.7 a line starts with where its value comes from: `(network policy)<TAB>`.
+    const line = (lines[at] ?? '').replace(/^\([^)]*\)\s+/, '');
+    const [, key, value = ''] = /^(\S[^:]*):(?:\s+(.*))?$/.exec(line) ?? [];
+    if (!key || key === '__proto__') continue;
+    const block = value === '' ? indentedAfter(lines, at) : [];
+    at += block.length;
+    if (key === 'Merged configuration' || key === 'Mode' || key === 'Always On') recognized = true;
+    if (key === 'Merged configuration' && block.length === 0) continue;
+
+    const split = /^(exclude|include) mode\b/i.exec(key)?.[1]?.toLowerCase() as 'exclude' | 'include' | undefined;
+    if (split) {
+      splitTunnel = splitOf(split, block.map(routeOf).filter(isAddress), block.map(routeOf).filter(isName));
+      settings[SPLIT_KEYS[split]] = block;
+    } else if (key === 'Mode') {
+      const mode = modeOf(value);
+      settings.Mode = mode.name;
+      proxyPort = mode.port;
+    } else if (key === 'WARP tunnel protocol') settings[key] = protocolOf(value);
+    else settings[key] = block.length > 0 ? blockValue(key, block) : typed(key, value);
+  }
+  return recognized ? finish(settings, proxyPort, splitTunnel) : null;
+}
+
+function finish(settings: Settings, port: number | null, splitTunnel: SplitTunnel | null): SettingsReading {
+  return { settings, proxyPort: settings.Mode === 'proxy' ? (port ?? DEFAULT_PROXY_PORT) : null, splitTunnel };
+}
+
+function indentedAfter(lines: string[], at: number): string[] {
+  let end = at + 1;
+  while (end < lines.length && /^[ \t]+\S/.test(lines[end] ?? '')) end++;
+  return lines.slice(at + 1, end).map(line => line.trim());
+}
+
+/** `{key: value}` for a block of such lines, else the list of its lines. */
+function blockValue(key: string, block: string[]): Settings[string] {
+  const pairs = block.map(line => /^([^:]+):\s+(.+)$/.exec(line));
+  if (key !== 'Fallback domains' && pairs.every(pair => pair !== null)) {
+    return Object.fromEntries(pairs.map(pair => [pair[1], typed(pair[1] ?? '', pair[2] ?? '')]));
+  }
+  return block.map(line => line.replace(/\s+/g, ' '));
+}
+
+function typed(key: string, value: string): string | number | boolean | [] {
+  if (key === 'Fallback domains' && value === '') return [];
+  if (TEXT_KEYS.has(key)) return value;
+  if (value === 'true' || value === 'false') return value === 'true';
+  return /^(0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
+}
+
+/** `WarpProxy on port 40000`, `warp_doh`, or JSON's one-key object with the port inside. */
+function modeOf(value: unknown): { name: string; port: number | null } {
+  if (isObject(value)) {
+    const [name = '', inner] = Object.entries(value)[0] ?? [];
+    const port = isObject(inner) ? inner.port : inner;
+    return { name: modeOf(name).name, port: typeof port === 'number' ? port : null };
+  }
+  const text = String(value).trim();
+  const [, name = text, port] = /^(.*?) on port (\d{1,5})$/i.exec(text) ?? [];
+  return { name: MODES.get(name.toLowerCase()) ?? text, port: port ? Number(port) : null };
+}
+
+function protocolOf(value: string): string {
+  return PROTOCOLS.get(value.toLowerCase()) ?? value;
+}
+
+/** As the text form prints it: `wikipedia.org -> [8.8.8.8]`, `bytedns3.com (CLI add)`. */
+function fallbackDomain(value: unknown): string {
+  if (!isObject(value)) return String(value);
+  const servers = Array.isArray(value.dns_servers) ? value.dns_servers : [];
+  const description = stringOf(value.description);
+  return [
+    String(value.domain ?? value.suffix ?? ''),
+    ...(description ? [`(${description})`] : []),
+    ...(servers.length > 0 ? [`-> [${servers.join(', ')}]`] : []),
+  ].join(' ');
+}
+
+function printedRoutes(split: SplitTunnel): string[] {
+  return [...split.ips, ...split.hosts].map(({ value, description }) =>
+    description ? `${value} (${description})` : value,
+  );
+}
+
+function isAddress(route: SplitTunnel['ips'][number]): boolean {
+  return route.value.includes('/') || /^[\d.]+$/.test(route.value) || route.value.includes(':');
+}
+
+function isName(route: SplitTunnel['ips'][number]): boolean {
+  return !isAddress(route);
+}

@@ -1,0 +1,184 @@
+// Reads parts from the tunnel CLI when they are outdated: each part once at a time, and none without need.
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { CommandOutput, SplitTunnel, StalePart } from '../../api/schema.ts';
+import type { State } from '../../state/store.ts';
+import type { CliTracker } from '../cli/cli-info.ts';
+import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
+import type { Finished, Runner } from '../cli/run.ts';
+import type { Form } from '../listen/watch.ts';
+import { parseStatus } from '../parse/status.ts';
+import type { TunnelStore } from '../tunnel-store.ts';
+import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';
+import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from './reads.ts';
+
+export interface Reader {
+  /** The part is outdated, and a read could succeed in the present state. */
+  isDue(part: Read): boolean;
+  /** Whether a snapshot can be answered as it is: nothing in it is due or outdated. */
+  isFresh(): boolean;
+  /** The parts of these reads that show older values than the tunnel CLI may have now; default: of a snapshot. */
+  stale(reads?: readonly Read[]): StalePart[];
+  /** Reads one part; callers share a read under way. Never rejects. */
+  read(part: Read): Promise<void>;
+  /** Reads a part if it is due, after a read under way that may have begun before the change. */
+  readLatest(part: Read): Promise<void>;
+  /** Reads what a snapshot shows and is due. `spoken` resolves when the listener should have reported a status. */
+  readStale(spoken: () => Promise<void>): Promise<void>;
+  readAll(): Promise<void>;
+  expire(...parts: Read[]): void;
+  /** The parts that an action changed: as `expire`, and worth waiting for. */
+  expireChanged(parts: readonly Read[]): void;
+  /** Whether a part that an action changed was not read since. */
+  hasUnreadChanges(): boolean;
+  /** Everything: another CLI, or another registration. */
+  expireAll(): void;
+}
+
+interface Options {
+  state: State;
+  store: TunnelStore;
+  tracker: CliTracker;
+  runner: Runner;
+  acceptTerms: () => boolean;
+  /** How status changes arrive at present; null while they don't. */
+  listening: () => Form | null;
+  /** A read succeeded that was blocked before. */
+  onReachable: () => void;
+}
+
+export function createReader(options: Options): Reader {
+  const { state, store, tracker, runner, listening } = options;
+  const parts = createParts(state, store, listening);
+  const { fresh, isDue } = parts;
+  const underWay = new Map<Read, Promise<void>>();
+  const startedAt = new Map<Read, number>();
+
+  const read = (part: Read): Promise<void> => {
+    const already = underWay.get(part);
+    if (already) return already;
+    const reading = readNow(part)
+      .catch(() => fresh.failed(part)) // the runner is busy or shutting down
+      .finally(() => underWay.delete(part));
+    underWay.set(part, reading);
+    return reading;
+  };
+
+  const readNow = async (part: Read): Promise<void> => {
+    const cli = await tracker.current();
+    if (!cli) return;
+    const { status, splitTunnel } = state.snapshot();
+    const began = fresh.begin(part);
+    const started = performance.now();
+    startedAt.set(part, started);
+    const args = readArgv(part, cli.can, options.acceptTerms());
+    if (!args) return fresh.read(part, Number.POSITIVE_INFINITY, began);
+    const finished = await runner.run({ file: cli.path, args, source: 'read', timeoutMs: READ_LIMIT_MS });
+    const failure = failureIn(finished);
+    if (failure?.kind === 'unsupported' && tracker.downgradeCapability(cli, args, failure.message))
+      return readNow(part);
+    if (part === 'status') {
+      // a message that arrived during the read is newer
+      if (state.snapshot().status === status || listening() === 'poll') takeStatus(finished);
+      return;
+    }
+    const understood = take(part, finished.output, options) && !failure;
+    if (understood || isExtra(part)) fresh.read(part, ttlOf(part, listening()), began);
+    else fresh.failed(part);
+    parts.settle(part);
+    if (isExtra(part)) return;
+    const blocked = failure && blockedBy(failure);
+    // some accounts may not read some parts; only without the settings nothing else makes sense
+    if (blocked && (blocked !== 'not-authorized' || part === 'settings'))
+      store.setBlocked(blocked, outputText(finished));
+    if (!failure && part === 'settings') store.clearBlocked('not-authorized');
+    if (!failure && store.clearBlocked('service-stopped', 'terms-not-accepted')) options.onReachable();
+    // the settings list the split tunnel in full: as long as it stays the same, so do the lists that were read before
+    if (part === 'settings' && splitTunnel.mode) {
+      const changed = changedLists(splitTunnel, state.snapshot().splitTunnel);
+      fresh.expire(...changed.filter(list => (startedAt.get(list) ?? Number.NEGATIVE_INFINITY) < started));
+    }
+  };
+
+  const takeStatus = (finished: Finished) => {
+    const status = parseStatus(finished.output);
+    const understood = status.state !== 'unknown';
+    if (understood) fresh.read('status', ttlOf('status', listening()));
+    else fresh.failed('status');
+    // an answer without a status does not outweigh a living listener
+    if (!understood && !status.blocked && store.hasStatus() && listening() && listening() !== 'poll') return;
+    state.record('status', finished.output);
+    if (understood && state.snapshot().status.state !== status.state) fresh.expire('tunnelStats');
+    if (status.blocked && !understood) store.setBlocked(status.blocked, outputText(finished));
+    else store.status(status, outputText(finished));
+  };
+
+  const readLatest = async (part: Read) => {
+    await underWay.get(part);
+    if (isDue(part)) await read(part);
+  };
+  const expireAll = () => fresh.expire('status', 'devices', ...SNAPSHOT_READS);
+  const readDue = () => Promise.all(SNAPSHOT_READS.filter(isDue).map(readLatest));
+
+  return {
+    isDue,
+    isFresh: () => !isDue('status') && parts.stale().length === 0,
+    stale: parts.stale,
+    read,
+    readLatest,
+    async readStale(spoken) {
+      if (!store.hasStatus()) {
+        // the listener was started moments ago and is about to report the status
+        await Promise.race([spoken(), delay(300, undefined, { ref: false })]);
+        if (isDue('status')) await read('status');
+      }
+      await readDue();
+    },
+    async readAll() {
+      if (!(await tracker.current())) return;
+      expireAll();
+      await read('status');
+      await readDue();
+    },
+    expire: fresh.expire,
+    expireChanged: parts.expireChanged,
+    hasUnreadChanges: parts.hasUnreadChanges,
+    expireAll,
+  };
+}
+
+/** Stores what a read printed. @returns whether it was understood */
+function take(part: Exclude<Read, 'status'>, output: CommandOutput, { state, store }: Options): boolean {
+  switch (part) {
+    case 'settings':
+      return store.settings(output);
+    case 'splitTunnelIps':
+      return store.splitIps(output);
+    case 'splitTunnelHosts':
+      return store.splitHosts(output);
+    case 'tunnelStats':
+      return store.stats(output);
+    case 'registration':
+      return store.registration(output);
+    case 'settingsText':
+    case 'trustedSsids':
+    case 'virtualNetworks':
+      store.extra(part, output);
+      return true;
+    case 'splitTunnelDump':
+      state.record(part, output);
+      return true;
+    case 'devices':
+      store.devices(output);
+      return true;
+  }
+}
+
+/** The lists that print what differs between two readings of the split tunnel. */
+function changedLists(before: SplitTunnel, after: SplitTunnel): Read[] {
+  if (before.mode !== after.mode) return [...LISTS];
+  const lists: Read[] = [];
+  if (!isDeepStrictEqual(before.ips, after.ips)) lists.push('splitTunnelIps');
+  if (!isDeepStrictEqual(before.hosts, after.hosts)) lists.push('splitTunnelHosts');
+  return lists.length > 0 ? [...lists, 'splitTunnelDump'] : [];
+}

@@ -1,0 +1,204 @@
+// Merges listener messages and reads into the published tunnel state.
+import type { Blocked, CommandOutput, Device, Settings, SplitTunnel } from '../api/schema.ts';
+import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
+import { optionsOf, parseSsids, parseVirtualNetworks } from './parse/options.ts';
+import { parseDevices, parseRegistration, type RegistrationReading, UNREGISTERED } from './parse/registration.ts';
+import { parseSettings } from './parse/settings.ts';
+import { parseRoutes } from './parse/split.ts';
+import { parseStats } from './parse/stats.ts';
+import { type StatusReading, UNKNOWN } from './parse/status.ts';
+import type { Extra } from './read/reads.ts';
+
+export interface TunnelStore {
+  /** A new status. `raw` is what was printed, redacted; null for nothing. */
+  status(reading: StatusReading, raw: string | null): void;
+  /** A command was refused: what the user must do first. */
+  setBlocked(blocked: Blocked, raw: string | null): void;
+  /** A read shows that these no longer block. @returns whether one of them did. */
+  clearBlocked(...blocked: Blocked[]): boolean;
+  /** Whether the tunnel CLI lets this user connect. */
+  setAuthorized(authorized: boolean): void;
+  /** Whether a status was published since the last `reset` or `markStatusStale`. */
+  hasStatus(): boolean;
+  /** No listener confirms the published status any more. */
+  markStatusStale(): void;
+  /** The executable changed: discards everything learned from the old one. */
+  reset(): void;
+  /** Each takes an output; false when it is not understood. */
+  settings(output: CommandOutput): boolean;
+  /** Takes the output of a further read that fills the options. */
+  extra(name: Extra, output: CommandOutput): void;
+  splitIps(output: CommandOutput): boolean;
+  splitHosts(output: CommandOutput): boolean;
+  stats(output: CommandOutput): boolean;
+  registration(output: CommandOutput): boolean;
+  devices(output: CommandOutput): void;
+  /** null before the first answer. */
+  account(): { registration: RegistrationReading; devices: Device[] } | null;
+}
+
+export function createTunnelStore(state: State): TunnelStore {
+  const account = createAccountStore(state);
+  const split = createSplitStore(state);
+  let reading = UNKNOWN;
+  let raw: string | null = null;
+  let blocker: Blocked | null = null;
+  let authorized = true;
+  let hasStatus = false;
+  let proxyPort: number | null = null;
+  let textSettings: Settings = {};
+  let { trustedSsids, virtualNetworks } = NO_OPTIONS;
+
+  const publishStatus = () => {
+    const before = state.snapshot().status;
+    const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
+    const same = before.state === reading.state && before.blocked === blocked;
+    state.set('status', { ...reading, blocked, since: same ? before.since : new Date().toISOString(), raw });
+    if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
+  };
+
+  /** The settings as JSON, where there are any, are the newer ones; the text has more of them. */
+  const setOptions = () => {
+    const { settings } = state.snapshot();
+    state.set('options', { ...optionsOf({ ...textSettings, ...settings }), trustedSsids, virtualNetworks });
+  };
+
+  const clearBlocked = (...blocked: Blocked[]) => {
+    if (!blocker || !blocked.includes(blocker)) return false;
+    blocker = null;
+    publishStatus();
+    return true;
+  };
+
+  return {
+    status(next, text) {
+      const { blocked } = state.snapshot().status;
+      reading = next;
+      raw = text;
+      hasStatus = true;
+      // a listener that speaks proves that nothing blocks it; it does not say who may read settings
+      if (blocker !== 'not-authorized') blocker = null;
+      publishStatus();
+      if (next.blocked === 'not-registered') account.unregistered();
+      else if (blocked !== null && blocked !== next.blocked) account.forgetUnregistered();
+    },
+    setBlocked(blocked, text) {
+      blocker = blocked;
+      if (blocked !== 'not-authorized' && blocked !== 'not-registered') {
+        // the status from before may be long over
+        reading = UNKNOWN;
+        raw = text;
+      }
+      // a tunnel that is up refutes it
+      if (blocked === 'not-registered' && reading.state === 'connected') blocker = null;
+      else if (blocked === 'not-registered') account.unregistered();
+      publishStatus();
+    },
+    clearBlocked,
+    setAuthorized(now) {
+      if (authorized === now) return;
+      authorized = now;
+      publishStatus();
+    },
+    hasStatus: () => hasStatus,
+    markStatusStale() {
+      hasStatus = false;
+    },
+    reset() {
+      hasStatus = false;
+      authorized = true;
+      account.reset();
+      textSettings = {};
+      ({ trustedSsids, virtualNetworks } = NO_OPTIONS);
+      state.set('options', NO_OPTIONS);
+      if (blocker) clearBlocked(blocker);
+    },
+
+    settings(output) {
+      state.record('settings', output);
+      const found = parseSettings(output.stdout);
+      if (!found) return false;
+      state.set('settings', found.settings);
+      setOptions();
+      proxyPort = found.proxyPort;
+      state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
+      split.fromSettings(found.splitTunnel);
+      return true;
+    },
+    extra(name, output) {
+      state.record(name, output);
+      const text = output.ok ? output.stdout : '';
+      if (name === 'settingsText') textSettings = parseSettings(text)?.settings ?? {};
+      else if (name === 'trustedSsids') trustedSsids = parseSsids(text);
+      else virtualNetworks = parseVirtualNetworks(text);
+      setOptions();
+    },
+    splitIps: output => split.fromList('splitTunnelIps', 'ips', output),
+    splitHosts: output => split.fromList('splitTunnelHosts', 'hosts', output),
+    stats(output) {
+      state.record('tunnelStats', output);
+      const found = parseStats(output.stdout);
+      if (found && reading.state === 'connected') state.set('tunnel', { ...found, proxyPort, at: output.at });
+      return found !== null;
+    },
+    registration(output) {
+      state.record('registration', output);
+      const found = parseRegistration(output.stdout);
+      if (found) account.publish(found);
+      return found !== null;
+    },
+    devices: output => account.setDevices(parseDevices(output.stdout)),
+    account: account.known,
+  };
+}
+
+/** The registration and its devices. */
+function createAccountStore(state: State) {
+  let registration: RegistrationReading | null = null;
+  let devices: Device[] = [];
+  const publish = (known: RegistrationReading) => {
+    registration = known;
+    const { registered, type, organization, managed } = known;
+    state.set('account', { registered, type, organization, managed });
+  };
+  return {
+    publish,
+    setDevices(found: Device[]) {
+      devices = found;
+    },
+    unregistered() {
+      devices = [];
+      publish(UNREGISTERED);
+    },
+    /** "Not registered" holds only as long as the status says so. */
+    forgetUnregistered() {
+      if (registration?.registered !== false) return;
+      registration = null;
+      state.set('account', NO_ACCOUNT);
+    },
+    reset() {
+      registration = null;
+      devices = [];
+    },
+    known: () => registration && { registration, devices },
+  };
+}
+
+/** The split tunnel: from the settings where they list it in full, otherwise from the two lists. */
+function createSplitStore(state: State) {
+  let settingsListIt = false;
+  return {
+    fromSettings(found: SplitTunnel | null) {
+      settingsListIt = found !== null;
+      if (found) state.set('splitTunnel', found);
+    },
+    fromList(command: 'splitTunnelIps' | 'splitTunnelHosts', list: 'ips' | 'hosts', output: CommandOutput): boolean {
+      state.record(command, output);
+      const found = parseRoutes(output.stdout);
+      const split = state.snapshot().splitTunnel;
+      if (found && !settingsListIt)
+        state.set('splitTunnel', { ...split, mode: found.mode ?? split.mode, [list]: found.routes });
+      return found !== null;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+// What the bundler understands beside TypeScript.
+declare module '*.css' {
+  const text: string;
+  export default text;
+}
+/** Symbolic icons, as data/build/webui.mjs reads them. */
+declare module '*.svg' {
+  const paths: readonly { d: string; opacity?: number }[];
+  export default paths;
+}
+/** Version of this page, from package.json. */
+declare const __VERSION__: string;

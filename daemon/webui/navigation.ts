@@ -1,0 +1,23 @@
+// Where the user is: the part of the address after #, so that a page can be bookmarked and gone back to.
+import { computed, signal } from '@preact/signals';
+import type { PageName } from '../view/forms/form.ts';
+import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';
+
+const hash = signal(location.hash);
+addEventListener('hashchange', () => {
+  hash.value = location.hash;
+});
+
+/** The page in the address; the first one for an address that names none. */
+export const currentPage = computed<ShownPage>(() => {
+  const name = /^#\/([a-z]+)$/.exec(hash.value)?.[1];
+  return SHOWN_PAGES.find(page => page === name) ?? 'connection';
+});
+
+export function addressOfPage(page: PageName): string {
+  return `#/${page}`;
+}
+
+export function goTo(page: PageName): void {
+  location.hash = addressOfPage(page);
+}

@@ -1,0 +1,131 @@
+// Apps of the computer's desktop, started through the local proxy there.
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { App as DesktopApp } from '../../api/schema.ts';
+import {
+  appBadge,
+  appDetails,
+  appMatches,
+  launchable,
+  launchedText,
+  shortcutText,
+  sortApps,
+} from '../../view/states/apps.ts';
+import { fill } from '../../view/translator.ts';
+import { useApp } from '../app.ts';
+import { CommandButton } from '../widgets/rows.tsx';
+import { SearchField } from '../widgets/search-field.tsx';
+
+export function AppsPage() {
+  const app = useApp();
+  const { proxy } = app.view.value;
+  const { _ } = app.tr.value;
+  return (
+    <>
+      <section class="hero">
+        <p role="status">
+          {proxy.look === 'on'
+            ? // Translators: %s is an address such as 127.0.0.1:40000
+              fill(_('Apps that use the proxy at %s are tunneled.'), proxy.address ?? '…')
+            : _('Send single apps through the tunnel: only those that use the local proxy.')}
+        </p>
+        {proxy.warning && <p class="problem">{proxy.warning}</p>}
+        {proxy.look !== 'on' && (
+          <CommandButton
+            class="suggested"
+            command={{ ask: { kind: 'action', request: { action: 'enableLocalProxy' } } }}
+            sensitive={proxy.sensitive}
+            aria-busy={proxy.waiting}
+          >
+            {_('Turn On the Local Proxy')}
+          </CommandButton>
+        )}
+      </section>
+      <AppList startable={proxy.look === 'on'} />
+    </>
+  );
+}
+
+function AppList({ startable }: { startable: boolean }) {
+  const app = useApp();
+  const { model, client } = app;
+  const { _, locale } = app.tr.value;
+  const apps = useSignal<DesktopApp[] | null>(null);
+  const query = useSignal('');
+  const busy = useSignal<string | null>(null);
+  const read = () =>
+    model.call('GET /api/apps').then(({ apps: found }) => {
+      apps.value = sortApps(found, locale);
+    }, app.showError);
+  const online = client.value.offline === null;
+  useEffect(() => {
+    if (online) void read();
+  }, [online]);
+  const attempt = async (appId: string, what: () => Promise<string>) => {
+    if (busy.value !== null) return;
+    busy.value = appId;
+    try {
+      app.toast(await what());
+      await read();
+    } catch (error) {
+      app.showError(error);
+    } finally {
+      busy.value = null;
+    }
+  };
+  const launch = ({ id, name }: DesktopApp) =>
+    attempt(id, async () => {
+      await model.call('POST /api/apps/proxy-launcher', { body: { appId: id } });
+      return launchedText(name, app.tr.value);
+    });
+  const setShortcut = ({ id, name, shortcut }: DesktopApp) =>
+    attempt(id, async () => {
+      const present = shortcut === null;
+      await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
+      return shortcutText(name, present, app.tr.value);
+    });
+  const shown = apps.value?.filter(each => appMatches(each, query.value.trim())) ?? [];
+  return (
+    <>
+      <div class="toolbar">
+        <SearchField query={query} label={_('Search')} />
+      </div>
+      {shown.length === 0 ? (
+        <p class="empty">{apps.value === null ? _('Reading…') : _('No app was found.')}</p>
+      ) : (
+        <ul class="card apps">
+          {shown.map(each => (
+            <li key={each.id} class="row">
+              <div class="words">
+                <span class="title">{each.name}</span>
+                <span class="subtitle">{appDetails(each, app.tr.value)}</span>
+              </div>
+              <span class="badge">{appBadge(each, app.tr.value)}</span>
+              {launchable(each) && (
+                <>
+                  <button
+                    type="button"
+                    aria-label={`${each.name}: ${_('Start')}`}
+                    aria-busy={busy.value === each.id}
+                    aria-disabled={startable && busy.value === null ? undefined : true}
+                    onClick={() => startable && void launch(each)}
+                  >
+                    {_('Start')}
+                  </button>
+                  <button
+                    type="button"
+                    aria-label={`${each.name}: ${_('In the app menu')}`}
+                    aria-pressed={each.shortcut !== null}
+                    onClick={() => void setShortcut(each)}
+                  >
+                    {_('In the app menu')}
+                  </button>
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,175 @@
+// The connection: its state in one sentence, the button, what is set, and the figures of the running tunnel.
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Snapshot } from '../../api/schema.ts';
+import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../view/format.ts';
+import type { Row } from '../../view/forms/form.ts';
+import { setupView } from '../../view/forms/setup.ts';
+import { offRows, timedRows } from '../../view/forms/timed.ts';
+import { killSwitchRow } from '../../view/states/killswitch.ts';
+import { durationText } from '../../view/states/tunnel.ts';
+import type { Translator } from '../../view/translator.ts';
+import { useApp } from '../app.ts';
+import { CommandBox } from '../widgets/command-box.tsx';
+import { Icon } from '../widgets/icon.tsx';
+import { CommandButton, FormView } from '../widgets/rows.tsx';
+import { LatencyChart } from './graph.tsx';
+
+export function ConnectionPage() {
+  const app = useApp();
+  const { client, tunnel, killSwitch } = app.view.value;
+  const tr = app.tr.value;
+  const { _ } = tr;
+  const { snapshot } = client;
+  const more = useAfterPaint();
+  if (tunnel.setup) return <Setup />;
+  const rows: Row[] = [
+    { kind: 'link', id: 'mode', title: _('Mode'), value: tunnel.modeTitle, page: 'mode' },
+    { ...killSwitchRow(killSwitch, tr) },
+  ];
+  return (
+    <>
+      <Hero />
+      <FormView
+        form={{
+          groups: [
+            { id: 'timed', rows: timedRows(client, tr) },
+            { id: 'now', rows },
+          ],
+        }}
+      />
+      {more && (
+        <FormView form={{ groups: [{ id: 'off', title: _('Turn Off for a While'), rows: offRows(tunnel, tr) }] }} />
+      )}
+      {more && snapshot && tunnel.live && (
+        <>
+          <LatencyChart />
+          <FormView form={{ groups: [{ id: 'details', title: _('Details'), rows: facts(snapshot, tr) }] }} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Hero() {
+  const app = useApp();
+  const { client, tunnel } = app.view.value;
+  const { _ } = app.tr.value;
+  const { toggle, remedy, details, waiting } = tunnel;
+  return (
+    <section class={`hero tone-${tunnel.tone}`}>
+      <Icon name={tunnel.icon} />
+      <div role="status">
+        <p class="state">{tunnel.label}</p>
+        <p>{tunnel.sentence}</p>
+        {waiting && <p class="subtitle">{waiting}</p>}
+      </div>
+      <Duration />
+      <div class="buttons">
+        {remedy && (
+          <CommandButton command={remedy.command} sensitive={client.pending === null}>
+            {remedy.label}
+          </CommandButton>
+        )}
+        <CommandButton
+          class={toggle.on ? undefined : 'suggested'}
+          command={{ ask: { kind: 'action', request: { action: toggle.action ?? 'connect' } } }}
+          sensitive={toggle.sensitive && toggle.action !== null}
+          aria-busy={client.pending !== null}
+        >
+          {toggle.label}
+        </CommandButton>
+      </div>
+      {tunnel.lock && <p class="subtitle">{tunnel.lock}</p>}
+      {details && (
+        <details>
+          <summary>{_('Technical details')}</summary>
+          <pre>{details}</pre>
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** False until the state has been painted: what formats numbers waits, since the first format takes 20 ms and more to make. */
+function useAfterPaint(): boolean {
+  const after = useSignal(false);
+  useEffect(() => {
+    const show = () => {
+      after.value = true;
+    };
+    // the frame that paints the state, and the one that shows that it was painted
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(show)));
+  }, []);
+  return after.value;
+}
+
+/** Moves each second, alone. */
+function Duration() {
+  const { view, tr, now } = useApp();
+  const shown = useAfterPaint();
+  const { client, tunnel } = view.value;
+  const since = client.snapshot && !client.offline ? Date.parse(client.snapshot.status.since) : null;
+  if (since === null || !shown) return null;
+  const text = durationText(tunnel.look, formatDuration((now.value - since) / 1000, tr.value), tr.value);
+  return text && <p class="duration">{text}</p>;
+}
+
+function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] {
+  const { _ } = tr;
+  const fact = (id: string, title: string, value: string | null, copy = false): Row[] =>
+    value === null ? [] : [{ kind: 'fact', id, title, value, copy }];
+  const { latencyMs, loss, bytesReceived, bytesSent, handshakeAgeSeconds } = tunnel;
+  return [
+    ...fact('protocol', _('Protocol'), tunnel.protocol),
+    ...tunnel.endpoints.flatMap((endpoint, i) => fact(`endpoint-${i}`, _('Server'), endpoint, true)),
+    ...fact('colo', _('Data center'), tunnel.colo),
+    ...fact('latency', _('Latency'), latencyMs === null ? null : formatLatency(latencyMs, tr)),
+    ...fact('loss', _('Packet loss'), loss === null ? null : formatLoss(loss, tr)),
+    ...fact('received', _('Received'), bytesReceived === null ? null : formatBytes(bytesReceived, tr)),
+    ...fact('sent', _('Sent'), bytesSent === null ? null : formatBytes(bytesSent, tr)),
+    ...fact(
+      'handshake',
+      _('Last handshake'),
+      handshakeAgeSeconds === null ? null : formatDuration(handshakeAgeSeconds, tr),
+    ),
+    ...fact('plan', _('Plan'), account.type),
+    ...fact('warp', _('WARP version'), tunnelCli.version),
+  ];
+}
+
+/** What has to be set up before a tunnel is possible. */
+function Setup() {
+  const app = useApp();
+  const { client, tunnel } = app.view.value;
+  const { title, description, buttons, links, commands } = setupView(tunnel.setup!, app.tr.value);
+  return (
+    <section class="hero tone-warning">
+      <Icon name={tunnel.icon} />
+      <div role="status">
+        <p class="state">{title}</p>
+        <p>{description}</p>
+      </div>
+      {links.map(({ label, uri }) => (
+        <a key={uri} href={uri} target="_blank" rel="noopener noreferrer">
+          {label}
+        </a>
+      ))}
+      <div class="buttons">
+        {buttons.map(({ label, command }, i) => (
+          <CommandButton
+            key={label}
+            class={i === 0 ? 'suggested' : undefined}
+            command={command}
+            sensitive={client.pending === null}
+          >
+            {label}
+          </CommandButton>
+        ))}
+      </div>
+      {commands.map(({ purpose, command }) => (
+        <CommandBox key={command} title={purpose} command={command} />
+      ))}
+    </section>
+  );
+}

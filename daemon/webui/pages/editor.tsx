@@ -1,0 +1,41 @@
+// The routes as text: the field, and below it what the text would change, presets and earlier lists.
+import { useSignal } from '@preact/signals';
+import { useEffect, useId, useMemo } from 'preact/hooks';
+import { createRoutesEditor } from '../../view/client/routes-editor.ts';
+import { editorForm } from '../../view/forms/routes-editor.ts';
+import { useApp } from '../app.ts';
+import { chooseText, saveText } from '../files.ts';
+import { FormView } from '../widgets/rows.tsx';
+
+export function EditorPage() {
+  const app = useApp();
+  const { _ } = app.tr.value;
+  const id = useId();
+  const changes = useSignal(0);
+  const editor = useMemo(() => createRoutesEditor(app.model, () => changes.value++), []);
+  void changes.value; // drawn again after each
+  const { text, routes, busy } = editor.state();
+  const { client, tunnel } = app.view.value;
+  const settable = tunnel.settable && !app.readOnly.value;
+  const here = client.snapshot !== null && !client.offline;
+  useEffect(() => {
+    if (here) editor.read().catch(app.showError);
+  }, [here]);
+  useEffect(() => editor.close, []);
+  return (
+    <>
+      <p id={`${id}-about`} class="description">
+        {_('One address, range, host or difference such as 10.0.0.0/8 - 10.1.2.0/24 a line; # begins a comment.')}
+      </p>
+      <textarea
+        {...({ autocapitalize: 'none', autocomplete: 'off', spellcheck: false, rows: 12 } as const)}
+        aria-label={_('Routes as Text')}
+        aria-describedby={`${id}-about`}
+        readOnly={routes === null || routes.readOnly || busy === 'setting'}
+        value={text}
+        onInput={event => editor.type(event.currentTarget.value)}
+      />
+      <FormView form={editorForm(editor, { settable, files: { open: chooseText, save: saveText } }, app.tr.value)} />
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+// What every page but the first shows. Loaded when one of them is opened.
+import type { ComponentType } from 'preact';
+import { advancedForm } from '../../view/forms/advanced.ts';
+import { dnsForm } from '../../view/forms/dns.ts';
+import type { Form } from '../../view/forms/form.ts';
+import { killSwitchForm } from '../../view/forms/killswitch.ts';
+import { modeForm } from '../../view/forms/modes.ts';
+import { networksForm } from '../../view/forms/networks.ts';
+import { preferencesForm, UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
+import type { View } from '../../view/view.ts';
+import { type App, useApp } from '../app.ts';
+import { FormView } from '../widgets/rows.tsx';
+import { AccountPage } from './account.tsx';
+import { AppsPage } from './apps.tsx';
+import { ChecksPage } from './checks.tsx';
+import { EditorPage } from './editor.tsx';
+import { GraphPage } from './graph.tsx';
+import { HistoryPage } from './history.tsx';
+import { LogPage } from './log.tsx';
+import { RoutesPage } from './routes.tsx';
+import type { ShownPage } from './shown-pages.ts';
+import { ToolAccountsPage } from './tool-accounts.tsx';
+import { UpdatesPage } from './updates.tsx';
+
+export { showReport } from '../report.ts';
+export { runSettingsTask } from '../settings.ts';
+export { PairingPage } from './pairing.tsx';
+
+export const PAGES = {
+  mode: formPage((view, { tr }) => modeForm(view.client, view.tunnel.settable, tr.value)),
+  killswitch: formPage((view, { tr, now }) => killSwitchForm(view.killSwitch, now.value, tr.value)),
+  routes: RoutesPage,
+  editor: EditorPage,
+  dns: formPage((view, { tr }) => dnsForm(view.client, view.tunnel.settable, tr.value)),
+  // which network this is only the desktop knows
+  networks: formPage((view, { tr }) =>
+    networksForm(view.client, { settable: view.tunnel.settable, network: null }, tr.value),
+  ),
+  account: AccountPage,
+  apps: AppsPage,
+  tools: ToolAccountsPage,
+  advanced: formPage((view, { tr }) => advancedForm(view.client, view.tunnel.settable, tr.value)),
+  graph: GraphPage,
+  history: HistoryPage,
+  checks: ChecksPage,
+  log: LogPage,
+  preferences: formPage((view, { tr }) => preferencesForm(view.client, UNKNOWN_DESKTOP, tr.value)),
+  updates: UpdatesPage,
+} satisfies Record<Exclude<ShownPage, 'connection'>, ComponentType>;
+
+function formPage(build: (view: View, app: App) => Form): ComponentType {
+  return function FormPage() {
+    const app = useApp();
+    return <FormView form={build(app.view.value, app)} />;
+  };
+}

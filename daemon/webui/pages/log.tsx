@@ -1,0 +1,82 @@
+// The commands that Culvert gave to WARP, and what they answered.
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { LogEntry } from '../../api/schema.ts';
+import { formatTime } from '../../view/format.ts';
+import { asText, commandLine, emptyText, outcome, passes, SHOWS, type Shows, showsName } from '../../view/log.ts';
+import { useApp } from '../app.ts';
+import { copy } from '../clipboard.ts';
+import { saveText } from '../files.ts';
+import { SearchField } from '../widgets/search-field.tsx';
+import { VirtualList } from '../widgets/virtual-list.tsx';
+
+const ROW_HEIGHT = 36;
+
+export function LogPage() {
+  const app = useApp();
+  const { log } = app;
+  const tr = app.tr.value;
+  const { _ } = tr;
+  const shows = useSignal<Shows>('notable');
+  const query = useSignal('');
+  const chosen = useSignal<LogEntry | null>(null);
+  const entries = useComputed(() => log.value.filter(entry => passes(entry, shows.value, query.value)));
+  useEffect(app.loadLog, []);
+  const nothing = emptyText(log.value.length, query.value !== '', tr);
+  const text = () => entries.value.map(entry => asText(entry, tr)).join('\n\n');
+  return (
+    <>
+      <div class="toolbar">
+        <SearchField query={query} label={_('Search')} />
+        <select
+          aria-label={_('Filter')}
+          value={shows}
+          onChange={event => {
+            shows.value = event.currentTarget.value as Shows;
+          }}
+        >
+          {SHOWS.map(name => (
+            <option key={name} value={name} selected={name === shows.value}>
+              {showsName(name, tr)}
+            </option>
+          ))}
+        </select>
+        <button type="button" onClick={() => saveText('culvert.log', text())}>
+          {_('Save')}
+        </button>
+        <button type="button" onClick={() => void copy(app, text())}>
+          {_('Copy')}
+        </button>
+      </div>
+      {entries.value.length === 0 ? (
+        <section class="hero">
+          <p class="state">{nothing.title}</p>
+          <p>{nothing.description}</p>
+        </section>
+      ) : (
+        <VirtualList items={entries.value} rowHeight={ROW_HEIGHT} label={_('Log')} followEnd>
+          {entry => (
+            <button
+              type="button"
+              class={entry.ok ? 'log-line' : 'log-line failed'}
+              aria-expanded={chosen.value?.id === entry.id}
+              onClick={() => {
+                chosen.value = chosen.value?.id === entry.id ? null : entry;
+              }}
+            >
+              <time dateTime={entry.at}>{formatTime(entry.at, tr)}</time>
+              <span class="outcome">{outcome(entry, tr)}</span>
+              <code>{commandLine(entry)}</code>
+            </button>
+          )}
+        </VirtualList>
+      )}
+      {chosen.value && (
+        <section class="card output" aria-label={_('Details')}>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
+          <pre tabIndex={0}>{asText(chosen.value, tr)}</pre>
+        </section>
+      )}
+    </>
+  );
+}

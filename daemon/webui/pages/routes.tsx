@@ -1,0 +1,90 @@
+// The split tunnel: its entries with a search, adding, removing, import and export.
+import { useSignal } from '@preact/signals';
+import { formatCount } from '../../view/format.ts';
+import type { Row } from '../../view/forms/form.ts';
+import {
+  addRoute,
+  describeRoutes,
+  removal,
+  resetRoutes,
+  routeKindName,
+  routeMatches,
+} from '../../view/forms/split-tunnel.ts';
+import { checks } from '../../view/forms/validate.ts';
+import { fill } from '../../view/translator.ts';
+import { useApp } from '../app.ts';
+import { addressOfPage } from '../navigation.ts';
+import { CommandButton, FormView } from '../widgets/rows.tsx';
+import { VirtualList } from '../widgets/virtual-list.tsx';
+import { WhyField } from './why.tsx';
+
+const ROW_HEIGHT = 56;
+
+export function RoutesPage() {
+  const app = useApp();
+  const { client, tunnel } = app.view.value;
+  const tr = app.tr.value;
+  const { _, ngettext } = tr;
+  const query = useSignal('');
+  const routes = describeRoutes(client, tunnel.settable && !app.readOnly.value, tr);
+  const shown = routes.entries.filter(entry => routeMatches(entry, query.value.trim()));
+  const add: Row = {
+    ...{ kind: 'entry', id: 'add', title: _('Address, range or host name'), label: _('Add') },
+    ...{ placeholder: '192.0.2.0/24', check: checks(tr).route, sensitive: routes.sensitive },
+    command: value => ({ ask: { kind: 'action', request: addRoute(value) } }),
+  };
+  return (
+    <>
+      <p>{routes.sentence}</p>
+      <WhyField />
+      <FormView form={{ groups: [{ id: 'add', rows: [add] }] }} />
+      <div class="toolbar">
+        <input
+          type="search"
+          aria-label={_('Search')}
+          placeholder={_('Search')}
+          value={query}
+          onInput={event => {
+            query.value = event.currentTarget.value;
+          }}
+        />
+        <span class="count" role="status">
+          {fill(ngettext('%d entry', '%d entries', shown.length), formatCount(shown.length, tr))}
+        </span>
+      </div>
+      <VirtualList items={shown} rowHeight={ROW_HEIGHT} label={_('Routes')}>
+        {entry => (
+          <div class="row">
+            <div class="words">
+              <span class="title">{entry.value}</span>
+              <span class="subtitle">
+                {[routeKindName(entry.kind, tr), entry.origin, entry.note].filter(Boolean).join(' · ')}
+              </span>
+            </div>
+            {entry.removable && (
+              <CommandButton
+                // Translators: %s is a domain
+                aria-label={fill(_('Remove %s'), entry.value)}
+                command={removal(entry, tr)}
+                sensitive={routes.sensitive}
+              >
+                {_('Remove')}
+              </CommandButton>
+            )}
+          </div>
+        )}
+      </VirtualList>
+      <div class="toolbar">
+        <a class="button" href={addressOfPage('editor')}>
+          {_('Edit as Text')}
+        </a>
+        <CommandButton class="destructive" command={resetRoutes('addresses', tr)} sensitive={routes.sensitive}>
+          {_('Reset Addresses')}
+        </CommandButton>
+        <CommandButton class="destructive" command={resetRoutes('hosts', tr)} sensitive={routes.sensitive}>
+          {_('Reset Hosts')}
+        </CommandButton>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+// "Would this go through the tunnel?": a field, and the answer with what decides it and what the kernel says.
+import { useSignal } from '@preact/signals';
+import type { Why } from '../../api/schema.ts';
+import { whyForm } from '../../view/why.ts';
+import { useApp } from '../app.ts';
+import { FormView } from '../widgets/rows.tsx';
+
+export function WhyField() {
+  const { model, tr } = useApp();
+  const answer = useSignal<Why | null>(null);
+  const ask = async (target: string) => {
+    answer.value = null;
+    answer.value = await model.call('GET /api/why', { query: { target } });
+  };
+  return (
+    <div role="status">
+      <FormView form={whyForm(answer.value, ask, tr.value)} />
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+// The report of a problem: shown first, then saved.
+import { reportView } from '../view/report.ts';
+import type { App } from './app.ts';
+import { saveBytes } from './files.ts';
+
+/** Shows what would be shared, and saves it. Nothing is sent anywhere. */
+export async function showReport(app: App): Promise<void> {
+  const { _ } = app.tr.value;
+  app.toast(_('The report is being put together…'));
+  const bundle = await app.model.call('GET /api/doctor/bundle');
+  const { redacted, files, fileName } = reportView(bundle, app.tr.value);
+  const agreed = await app.ask({
+    heading: _('Report a problem'),
+    body: `${_('It is sent nowhere: look it through, save it, and attach it yourself.')} ${redacted}`,
+    ...{ files, accept: _('Save…') },
+  });
+  if (!agreed) return;
+  saveBytes(
+    fileName,
+    Uint8Array.from(atob(bundle.archive), each => each.charCodeAt(0)),
+  );
+  app.toast(_('Saved'));
+}

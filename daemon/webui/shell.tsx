@@ -1,0 +1,178 @@
+// What surrounds every page: navigation, banners, toasts, dialog; and the page's title and theme.
+import { useSignal, useSignalEffect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { formatTime } from '../view/format.ts';
+import { pageTitle } from '../view/page-titles.ts';
+import { BANNERS } from '../view/states/banners.ts';
+import { fill } from '../view/translator.ts';
+import { useApp } from './app.ts';
+import { furtherPages, openFurtherPages } from './further-pages.ts';
+import { addressOfPage } from './navigation.ts';
+import { ConnectionPage } from './pages/connection.tsx';
+import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';
+import { ConfirmBar } from './widgets/confirm-bar.tsx';
+import { Dialog } from './widgets/dialog.tsx';
+import { Icon } from './widgets/icon.tsx';
+import { CommandButton } from './widgets/rows.tsx';
+import { Toasts } from './widgets/toasts.tsx';
+
+export function Shell() {
+  const app = useApp();
+  const wanted = app.page.value;
+  const further = furtherPages.value;
+  const page = further ? wanted : 'connection';
+  const { tunnel, client } = app.view.value;
+  const { _ } = app.tr.value;
+  // only devices on other machines are refused after they got the page
+  const unpaired = client.offline?.code === 'refused';
+  const title = pageTitle(page, app.tr.value);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const Page = page === 'connection' ? ConnectionPage : further!.PAGES[page];
+  useTheme();
+  useEffect(() => {
+    document.title = `${title} – ${tunnel.label} – Culvert`;
+  }, [title, tunnel.label]);
+  const first = useRef(true);
+  useEffect(() => {
+    if (unpaired || (wanted !== 'connection' && !first.current)) void openFurtherPages(app);
+  }, [wanted, unpaired]);
+  useEffect(() => {
+    if (!first.current) heading.current!.focus(); // a screen reader reads where it is now
+    first.current = false;
+  }, [page]);
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => heading.current!.focus()}>
+        {_('Skip to content')}
+      </button>
+      <header class={`tone-${tunnel.tone}`}>
+        <span class="brand">Culvert</span>
+        <span class="badge">
+          <Icon name={tunnel.icon} />
+          {tunnel.label}
+        </span>
+      </header>
+      <div class="columns">
+        <Navigation page={page} />
+        <main data-page={page} aria-busy={app.client.value.pending !== null}>
+          <ConfirmBar />
+          <Banners />
+          <h1 tabIndex={-1} ref={heading}>
+            {title}
+          </h1>
+          {unpaired ? further && <further.PairingPage /> : <Page key={page} />}
+        </main>
+      </div>
+      <Toasts />
+      <Dialog />
+    </>
+  );
+}
+
+function Navigation({ page }: { page: ShownPage }) {
+  const { tr } = useApp();
+  const { _ } = tr.value;
+  const open = useSignal(false);
+  return (
+    <nav aria-label={_('Pages')}>
+      <button
+        type="button"
+        class="menu"
+        aria-expanded={open}
+        onClick={() => {
+          open.value = !open.value;
+        }}
+      >
+        {_('Menu')}
+      </button>
+      <ul class={open.value ? 'open' : undefined}>
+        {SHOWN_PAGES.map(name => (
+          <li key={name}>
+            <a
+              href={addressOfPage(name)}
+              aria-current={name === page ? 'page' : undefined}
+              onClick={() => {
+                open.value = false;
+              }}
+            >
+              {pageTitle(name, tr.value)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Banners() {
+  const { view, newer, readOnly, tr } = useApp();
+  const { banners } = view.value;
+  const { _ } = tr.value;
+  return (
+    <div class="banners">
+      <StaleBanner />
+      {readOnly.value && (
+        <div class="banner">
+          <p>
+            {_('This device may only look.')} {_('To let it change things, pair it again:')}{' '}
+            <code>culvert web --pair --manage</code>
+          </p>
+        </div>
+      )}
+      {newer.value && (
+        <div class="banner">
+          {/* Translators: %s is a version */}
+          <p>{fill(_('Culvert %s runs now, and this page is of another version.'), newer.value)}</p>
+          <button type="button" onClick={() => location.reload()}>
+            {_('Reload')}
+          </button>
+        </div>
+      )}
+      {BANNERS.map(name => {
+        const banner = banners[name];
+        return (
+          banner && (
+            <div key={name} class={banner.caution ? 'banner caution' : 'banner'}>
+              <p>{banner.title}</p>
+              {banner.button && <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>}
+            </div>
+          )
+        );
+      })}
+    </div>
+  );
+}
+
+/** Since when what is shown may be out of date. */
+function StaleBanner() {
+  const { client, model, staleSince, tr, view } = useApp();
+  const { _ } = tr.value;
+  const { offline, snapshot } = client.value;
+  const lost = offline !== null && staleSince.value !== null && (snapshot !== null || offline.code !== 'starting');
+  return (
+    <div role="alert">
+      {lost && (
+        <div class="banner caution stale">
+          <p>
+            {snapshot &&
+              // Translators: %s is a time of day
+              `${fill(_('Not current since %s.'), formatTime(staleSince.value!, tr.value))} `}
+            {view.value.tunnel.sentence}
+          </p>
+          <button type="button" onClick={() => model.retry()}>
+            {_('Try Again')}
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** `ui.theme`, or the system's. */
+function useTheme() {
+  const { client } = useApp();
+  useSignalEffect(() => {
+    const theme = client.value.config?.config.ui.theme;
+    if (theme) document.documentElement.dataset.theme = theme;
+  });
+}

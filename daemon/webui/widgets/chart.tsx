@@ -1,0 +1,114 @@
+// A curve over time with axes, and the same figures as a table.
+import { useId } from 'preact/hooks';
+import { axisEnd } from '../../view/client/history.ts';
+import { formatTime } from '../../view/format.ts';
+import { useApp } from '../app.ts';
+
+interface Line {
+  name: string;
+  values: readonly (number | null)[];
+}
+interface ChartProps {
+  title: string;
+  /** ms since the epoch, ascending. */
+  times: readonly number[];
+  /** One or two; the second is dashed. */
+  lines: readonly Line[];
+  format(value: number): string;
+  /** A moment on the axis and in the table; default: the time of day. */
+  formatAt?: (at: number) => string;
+}
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [640, 200, 76, 24, 8];
+
+export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
+  const { tr } = useApp();
+  const { _ } = tr.value;
+  const timeText = formatAt ?? ((at: number) => formatTime(at, tr.value));
+  const id = useId();
+  const end = axisEnd(Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))));
+  // a moment without any figure is a gap in the curve, and no row
+  const rows = times
+    .map((time, row) => ({ time, row }))
+    .filter(({ row }) => lines.some(({ values }) => values[row] != null));
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
+  const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (WIDTH - LEFT - 8);
+  const y = (value: number) => TOP + (1 - value / end) * (HEIGHT - TOP - BOTTOM);
+  return (
+    <figure class="chart">
+      <figcaption id={id}>{title}</figcaption>
+      {rows.length < 2 ? (
+        <p class="empty">{_('No figures yet.')}</p>
+      ) : (
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={id}>
+          <title>{title}</title>
+          {[0, 0.5, 1].map(part => (
+            <g key={part}>
+              <line class="grid" x1={LEFT} x2={WIDTH - 8} y1={y(end * part)} y2={y(end * part)} />
+              <text x={LEFT - 6} y={y(end * part) + 4} text-anchor="end">
+                {format(end * part)}
+              </text>
+            </g>
+          ))}
+          {[first, (first + last) / 2, last].map((time, i) => (
+            <text key={time} x={x(time)} y={HEIGHT - 6} text-anchor={['start', 'middle', 'end'][i] as 'start'}>
+              {timeText(time)}
+            </text>
+          ))}
+          {lines.map(({ name, values }, i) => (
+            <path key={name} class={`line line-${i}`} d={pathOf(values, times, x, y)} />
+          ))}
+        </svg>
+      )}
+      <details>
+        <summary>{_('Figures as a table')}</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
+        <section class="table" aria-labelledby={id} tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{_('Time')}</th>
+                {lines.map(({ name }) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(({ time, row }) => (
+                <tr key={time}>
+                  <th scope="row">{timeText(time)}</th>
+                  {lines.map(({ name, values }) => (
+                    <td key={name}>{values[row] == null ? '–' : format(values[row])}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      </details>
+    </figure>
+  );
+}
+
+/** A gap where a figure is missing. */
+function pathOf(
+  values: readonly (number | null)[],
+  times: readonly number[],
+  x: (time: number) => number,
+  y: (value: number) => number,
+): string {
+  let pen = 'M';
+  return values
+    .map((value, i) => {
+      if (value === null) {
+        pen = 'M';
+        return '';
+      }
+      const step = `${pen}${x(times[i]!).toFixed(1)} ${y(value).toFixed(1)}`;
+      pen = 'L';
+      return step;
+    })
+    .join('');
+}

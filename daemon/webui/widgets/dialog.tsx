@@ -1,0 +1,88 @@
+// The one dialog: a question before something is done, or a notice.
+import { useSignal } from '@preact/signals';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { type OpenDialog, useApp } from '../app.ts';
+import { CommandBox } from './command-box.tsx';
+
+export function Dialog() {
+  const { dialog } = useApp();
+  return dialog.value && <Shown key={dialog.value.content.heading} open={dialog.value} />;
+}
+
+function Shown({ open: { content, answer } }: { open: OpenDialog }) {
+  const { tr } = useApp();
+  const { _ } = tr.value;
+  const id = useId();
+  const element = useRef<HTMLDialogElement>(null);
+  const secrets = content.secrets ?? [];
+  const typed = useSignal<readonly string[]>(secrets.map(() => ''));
+  const given = typed.value.map(text => text.trim());
+  const complete = given.every(text => text !== '');
+  const accept = () => complete && answer(content.notice ? null : given);
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current!.showModal(); // holds the focus, and closes with Escape
+    return () => before instanceof HTMLElement && before.focus();
+  }, []);
+  return (
+    <dialog ref={element} aria-labelledby={id} onClose={() => answer(null)}>
+      <h2 id={id}>{content.heading}</h2>
+      {content.body && <p>{content.body}</p>}
+      {content.text && <pre>{content.text}</pre>}
+      {content.shell && <CommandBox title="" command={content.shell} />}
+      {content.files?.map(({ name, about, text }) => (
+        <details key={name}>
+          <summary>{`${name} · ${about}`}</summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
+          <pre tabIndex={0}>{text}</pre>
+        </details>
+      ))}
+      {content.links?.map(({ label, uri }) => (
+        <p key={uri}>
+          <a href={uri} target="_blank" rel="noopener noreferrer">
+            {label}
+          </a>
+        </p>
+      ))}
+      {secrets.length > 0 && (
+        <form
+          onSubmit={event => {
+            event.preventDefault();
+            accept();
+          }}
+        >
+          {secrets.map((name, i) => (
+            <div key={name} class="secret">
+              <label for={`${id}-${name}`}>{name}</label>
+              <input
+                id={`${id}-${name}`}
+                type="password"
+                autocomplete="new-password"
+                value={typed.value[i]}
+                onInput={({ currentTarget: { value } }) => {
+                  typed.value = typed.value.map((text, at) => (at === i ? value : text));
+                }}
+              />
+            </div>
+          ))}
+          <input type="submit" hidden />
+        </form>
+      )}
+      <div class="buttons">
+        {!content.notice && (
+          <button type="button" onClick={() => answer(null)}>
+            {_('Cancel')}
+          </button>
+        )}
+        <button
+          type="button"
+          class={content.notice ? undefined : content.destructive ? 'destructive' : 'suggested'}
+          aria-disabled={complete ? undefined : true}
+          onClick={accept}
+        >
+          {content.accept}
+        </button>
+      </div>
+    </dialog>
+  );
+}

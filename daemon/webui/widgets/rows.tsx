@@ -1,0 +1,324 @@
+// Rows of a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
+import { useSignal } from '@preact/signals';
+import type { JSX, TargetedInputEvent, TargetedKeyboardEvent } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Command, Form, Group, Row, RowKind } from '../../view/forms/form.ts';
+import { useApp } from '../app.ts';
+import { copy } from '../clipboard.ts';
+import { addressOfPage } from '../navigation.ts';
+import { isChange } from '../rights.ts';
+import { CommandBox } from './command-box.tsx';
+
+type Of<K extends RowKind> = Extract<Row, { kind: K }>;
+
+export function FormView({ form }: { form: Form }) {
+  return (
+    <>
+      {form.groups
+        .filter(({ rows }) => rows.length > 0)
+        .map(group => (
+          <GroupView key={group.id} group={group} />
+        ))}
+    </>
+  );
+}
+
+function GroupView({ group: { title, description, rows } }: { group: Group }) {
+  const id = useId();
+  const choices = rows.some(({ kind }) => kind === 'radio');
+  return (
+    <section class="group" aria-labelledby={title ? id : undefined}>
+      {title && <h2 id={id}>{title}</h2>}
+      {description && <p class="description">{description}</p>}
+      <div class="card" {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}>
+        {rows.map(row => (
+          <RowView key={`${row.kind} ${row.id}`} row={row} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function RowView({ row }: { row: Row }) {
+  switch (row.kind) {
+    case 'fact':
+      return <FactRow row={row} />;
+    case 'switch':
+      return <SwitchRow row={row} />;
+    case 'radio':
+      return <RadioRow row={row} />;
+    case 'button':
+      return <ButtonRow row={row} />;
+    case 'link':
+      return <LinkRow row={row} />;
+    case 'item':
+      return <ItemRow row={row} />;
+    case 'entry':
+      return <EntryRow row={row} />;
+    case 'select':
+      return <SelectRow row={row} />;
+    case 'shell':
+      return (
+        <div class="row">
+          <CommandBox title={row.title} command={row.shell} />
+        </div>
+      );
+    case 'text':
+      return (
+        <div class="row">
+          <Words row={row} />
+          <pre>{row.text}</pre>
+        </div>
+      );
+    case 'note':
+      return (
+        <div class={`row tone-${row.tone ?? 'neutral'}`}>
+          <Words row={row} />
+        </div>
+      );
+  }
+}
+
+/** Title and subtitle. Their ids label and describe the control next to them. */
+function Words({ row, id }: { row: Row; id?: string }) {
+  return (
+    <div class="words">
+      <span id={id} class="title">
+        {row.title}
+      </span>
+      {row.subtitle && (
+        <span id={id && `${id}-more`} class="subtitle">
+          {row.subtitle}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function described({ subtitle }: Row, id: string): string | undefined {
+  return subtitle ? `${id}-more` : undefined;
+}
+
+/**
+ * A button that keeps the keyboard's focus while it can't be used: what it asked for is under way, and a disabled
+ * element would lose the focus to the top of the page.
+ */
+export function CommandButton({
+  command,
+  sensitive = true,
+  ...attributes
+}: { command: Command; sensitive?: boolean } & Omit<JSX.IntrinsicElements['button'], 'onClick' | 'type' | 'command'>) {
+  const { run } = useApp();
+  const denial = useDenial(command);
+  const usable = sensitive && denial === undefined;
+  return (
+    <button
+      {...attributes}
+      type="button"
+      title={denial}
+      aria-disabled={usable ? undefined : true}
+      onClick={() => usable && void run(command)}
+    />
+  );
+}
+
+/** Why a command is not for this device; undefined where it is. */
+function useDenial({ ask }: Command): string | undefined {
+  const { readOnly, tr } = useApp();
+  return readOnly.value && isChange(ask) ? tr.value._('This device may only look.') : undefined;
+}
+
+function FactRow({ row }: { row: Of<'fact'> }) {
+  const app = useApp();
+  const { _ } = app.tr.value;
+  return (
+    <div class="row">
+      <Words row={row} />
+      <span class="value">{row.value}</span>
+      {row.copy && (
+        <button type="button" aria-label={`${_('Copy')} ${row.title}`} onClick={() => void copy(app, row.value)}>
+          {_('Copy')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function SwitchRow({ row }: { row: Of<'switch'> }) {
+  const id = useId();
+  return (
+    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+      <Words row={row} id={id} />
+      <CommandButton
+        class="switch"
+        role="switch"
+        aria-checked={row.on}
+        aria-labelledby={id}
+        aria-describedby={described(row, id)}
+        command={row.command}
+        sensitive={row.sensitive}
+      >
+        <span class="knob" />
+      </CommandButton>
+    </div>
+  );
+}
+
+/**
+ * A radio that moves with the event, not with the click. The arrow keys move the focus alone: none is chosen by
+ * passing.
+ */
+function RadioRow({ row }: { row: Of<'radio'> }) {
+  const id = useId();
+  return (
+    <CommandButton
+      class="row radio"
+      role="radio"
+      aria-checked={row.checked}
+      aria-labelledby={id}
+      aria-describedby={described(row, id)}
+      command={row.command}
+      sensitive={(row.sensitive ?? true) && !row.checked}
+      onKeyDown={moveFocus}
+    >
+      <span class="mark" />
+      <Words row={row} id={id} />
+    </CommandButton>
+  );
+}
+
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+
+function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const step = STEPS[event.key];
+  if (!step) return;
+  const radios = [...event.currentTarget.closest('[role=radiogroup]')!.querySelectorAll<HTMLElement>('[role=radio]')];
+  const next = radios[(radios.indexOf(event.currentTarget) + step + radios.length) % radios.length];
+  event.preventDefault();
+  next?.focus();
+}
+
+function ButtonRow({ row }: { row: Of<'button'> }) {
+  const id = useId();
+  return (
+    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+      <Words row={row} id={id} />
+      <CommandButton
+        class={row.style}
+        aria-label={`${row.title}: ${row.label}`}
+        aria-describedby={described(row, id)}
+        aria-busy={row.busy}
+        command={row.command}
+        sensitive={(row.sensitive ?? true) && !row.busy}
+      >
+        {row.label}
+      </CommandButton>
+    </div>
+  );
+}
+
+function LinkRow({ row }: { row: Of<'link'> }) {
+  return (
+    <a class="row" href={addressOfPage(row.page)}>
+      <Words row={row} />
+      {row.value && <span class="value">{row.value}</span>}
+      <span class="arrow" aria-hidden="true" />
+    </a>
+  );
+}
+
+function ItemRow({ row }: { row: Of<'item'> }) {
+  const { _ } = useApp().tr.value;
+  return (
+    <div class="row">
+      <Words row={row} />
+      {row.badge && <span class="badge">{row.badge}</span>}
+      {row.remove && (
+        <CommandButton aria-label={row.removeLabel} command={row.remove} sensitive={row.sensitive}>
+          {_('Remove')}
+        </CommandButton>
+      )}
+    </div>
+  );
+}
+
+function EntryRow({ row }: { row: Of<'entry'> }) {
+  const id = useId();
+  const { run } = useApp();
+  const text = useSignal('');
+  const given = text.value.trim();
+  const problem = row.check(given);
+  const denial = useDenial(row.command(given));
+  const usable = (row.sensitive ?? true) && denial === undefined && given !== '' && problem === null;
+  const attributes = {
+    ...({ id, autocapitalize: 'none', spellcheck: false, placeholder: row.placeholder, value: text } as const),
+    onInput(event: TargetedInputEvent<HTMLInputElement>) {
+      text.value = event.currentTarget.value;
+    },
+    'aria-invalid': problem !== null,
+    'aria-describedby': problem === null ? undefined : `${id}-problem`,
+  };
+  const submit = async () => {
+    if (usable && (await run(row.command(given)))) text.value = '';
+  };
+  return (
+    <form
+      class="row entry"
+      onSubmit={event => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label for={id}>{row.title}</label>
+      <div class="line">
+        {row.secret ? (
+          <input {...attributes} type="password" autocomplete="new-password" />
+        ) : (
+          <input {...attributes} type="text" autocomplete="off" />
+        )}
+        <button
+          type="submit"
+          title={denial}
+          aria-label={`${row.title}: ${row.label}`}
+          aria-disabled={usable ? undefined : true}
+        >
+          {row.label}
+        </button>
+      </div>
+      {problem !== null && (
+        <p id={`${id}-problem`} class="problem">
+          {problem}
+        </p>
+      )}
+    </form>
+  );
+}
+
+function SelectRow({ row }: { row: Of<'select'> }) {
+  const id = useId();
+  const { run } = useApp();
+  const denial = useDenial(row.command(row.value));
+  return (
+    <div class="row">
+      <Words row={row} id={id} />
+      <select
+        title={denial}
+        aria-labelledby={id}
+        aria-describedby={described(row, id)}
+        disabled={row.sensitive === false || denial !== undefined}
+        value={row.value}
+        onChange={event => {
+          const chosen = event.currentTarget.value;
+          event.currentTarget.value = row.value; // until the event confirms it
+          void run(row.command(chosen));
+        }}
+      >
+        {row.options.map(({ value, label }) => (
+          <option key={value} value={value} selected={value === row.value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+// Short words on what has been done or has failed, read out as they come.
+import { useEffect } from 'preact/hooks';
+import { type Toast, useApp } from '../app.ts';
+
+const SHOWN_MS = 6_000;
+/** What can be undone or has failed is to be read in peace. */
+const SHOWN_LONG_MS = 15_000;
+
+export function Toasts() {
+  const { toasts } = useApp();
+  return (
+    <div class="toasts" role="status">
+      {toasts.value.map(toast => (
+        <Shown key={toast.id} toast={toast} />
+      ))}
+    </div>
+  );
+}
+
+function Shown({ toast: { id, text, error, undo } }: { toast: Toast }) {
+  const { dismiss, tr } = useApp();
+  const { _ } = tr.value;
+  useEffect(() => {
+    const timer = setTimeout(() => dismiss(id), error || undo ? SHOWN_LONG_MS : SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [id]);
+  return (
+    <div class={error ? 'toast error' : 'toast'}>
+      <span>{text}</span>
+      {undo && (
+        <button
+          type="button"
+          onClick={() => {
+            dismiss(id);
+            undo();
+          }}
+        >
+          {_('Undo')}
+        </button>
+      )}
+      <button type="button" class="close" aria-label={_('Close')} onClick={() => dismiss(id)}>
+        ×
+      </button>
+    </div>
+  );
+}

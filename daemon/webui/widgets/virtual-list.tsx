@@ -1,0 +1,71 @@
+// A list of any length whose rows have one height: only those in sight are in the document.
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+
+/** Rows beyond the edges, so that a fast scroll finds them drawn. */
+const MARGIN = 10;
+
+export interface VirtualListProps<T> {
+  items: readonly T[];
+  /** In px; the style sheet has to agree. */
+  rowHeight: number;
+  label: string;
+  /** Stays at the end while it is there. */
+  followEnd?: boolean;
+  children(item: T): ComponentChildren;
+}
+
+export function VirtualList<T>({ items, rowHeight, label, followEnd, children }: VirtualListProps<T>) {
+  const box = useRef<HTMLElement>(null);
+  const top = useSignal(0);
+  const height = useSignal(600);
+  const atEnd = useSignal(true);
+  const first = useComputed(() => Math.max(0, Math.floor(top.value / rowHeight) - MARGIN));
+  const shown = useComputed(() => Math.ceil(height.value / rowHeight) + 2 * MARGIN);
+
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([entry]) => {
+      height.value = entry!.contentRect.height;
+    });
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    if (followEnd && atEnd.value) box.current!.scrollTop = box.current!.scrollHeight;
+  }, [items, followEnd]);
+  useSignalEffect(() => {
+    if (top.value > 0 && box.current!.scrollTop === 0) top.value = 0; // the list became shorter
+  });
+
+  const from = Math.min(first.value, Math.max(0, items.length - 1));
+  return (
+    <section
+      class="virtual-list"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
+      tabIndex={0}
+      ref={box}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        top.value = scrollTop;
+        atEnd.value = scrollTop + clientHeight >= scrollHeight - rowHeight;
+      }}
+    >
+      <div style={{ height: `${items.length * rowHeight}px` }}>
+        <ul style={{ transform: `translateY(${from * rowHeight}px)` }}>
+          {items.slice(from, from + shown.value).map((item, i) => (
+            <li
+              // a row that leaves at one end enters at the other: that halves the time of scripts and styles in a jump
+              key={(from + i) % shown.value}
+              aria-posinset={from + i + 1}
+              aria-setsize={items.length}
+              style={{ height: `${rowHeight}px` }}
+            >
+              {children(item)}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}

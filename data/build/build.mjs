@@ -1,0 +1,49 @@
+// Bundles every program: node data/build/build.mjs OUTDIR DEPFILE FORMAT COMMIT PROFILE. Writes a make depfile, so that ninja knows when to.
+// A release's source has the bundles in prebuilt/FORMAT, and where there are no npm packages those are taken.
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const [out, depfile, format = 'source', commit = '', profile = 'default'] = process.argv.slice(2);
+const inputs = existsSync(join(root, 'node_modules')) ? await bundle() : copy();
+if (depfile) {
+  const made = [
+    'daemon',
+    'cli',
+    'emulator',
+    'wrap',
+    'manifest',
+    'panel.js',
+    'tray.js',
+    'killswitch.js',
+    'webui',
+    'licences.txt',
+  ];
+  const targets = made.map(name => relative(process.cwd(), resolve(out, name)));
+  writeFileSync(depfile, `${targets.join(' ')}: ${[...new Set(inputs)].join(' ')} ${join(root, 'package.json')}\n`);
+}
+
+async function bundle() {
+  const { bundleGjs, bundleProgram, gjsPrograms, programs } = await import('./bundle.mjs');
+  const { bundleWebui } = await import('./webui.mjs');
+  const { profiles } = await import('./profiles.mjs');
+  const { npmLicences } = await import('./licenses.mjs');
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const define = {
+    __VERSION__: JSON.stringify(version),
+    __COMMIT__: JSON.stringify(commit),
+    __FORMAT__: JSON.stringify(format),
+    ...profiles[profile],
+  };
+  const debuggable = profile === 'development';
+  const sources = Object.keys(programs).flatMap(name => bundleProgram(name, resolve(out, name), define, debuggable));
+  sources.push(...bundleGjs(Object.keys(gjsPrograms), resolve(out), define, debuggable));
+  sources.push(...(await bundleWebui(resolve(out, 'webui'), define)));
+  writeFileSync(resolve(out, 'licences.txt'), npmLicences(sources));
+  return sources;
+}
+
+function copy() {
+  cpSync(join(root, 'prebuilt', format), resolve(out), { recursive: true });
+  return [];
+}

@@ -1,0 +1,26 @@
+import type { BuildOptions } from 'esbuild';
+
+/** Entry of each program, from the project's root. */
+export const programs: Record<'daemon' | 'cli' | 'emulator' | 'wrap' | 'manifest', string>;
+export const common: BuildOptions;
+/**
+ * Bundles a program into a directory of its own, in place of what is there.
+ * @param define constants such as `__VERSION__`, as source text.
+ * @param debuggable one file with a source map instead of a small one that starts fast.
+ * @returns absolute paths of the sources that went in.
+ */
+export function bundleProgram(
+  name: keyof typeof programs,
+  directory: string,
+  define?: Record<string, string>,
+  debuggable?: boolean,
+): string[];
+/** Entry of each program for GJS. */
+export const gjsPrograms: Record<'panel' | 'tray' | 'killswitch', string>;
+/** Bundles programs for GJS as `NAME.js` in a directory. @returns absolute paths of the sources that went in. */
+export function bundleGjs(
+  names: readonly (keyof typeof gjsPrograms)[],
+  directory: string,
+  define?: Record<string, string>,
+  debuggable?: boolean,
+): string[];

@@ -1,0 +1,69 @@
+// Checks the words of code, comments and documents: node data/build/glossary.mjs. Words are added as the tree becomes free of
+// them, so that it passes at all times.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** British spelling -> the American one that we use. A pattern matches at the start of a word. */
+const SPELLINGS = {
+  analyse: 'analyze',
+  authoris: 'authoriz…',
+  behaviour: 'behavior',
+  catalogue: 'catalog',
+  centre: 'center',
+  favour: 'favor',
+  grey: 'gray',
+  honour: 'honor',
+  initialis: 'initializ…',
+  'labelled(?!by)': 'labeled', // aria-labelledby keeps its spelling
+  neighbour: 'neighbor',
+  normalis: 'normaliz…',
+  'optimis(?!t)': 'optimiz…',
+  recognis: 'recogniz…',
+  serialis: 'serializ…',
+  synchronis: 'synchroniz…',
+  tunnelled: 'tunneled',
+  whilst: 'while',
+};
+/** Words of the dialect that the review lists -> the usual ones. */
+const WORDS = {
+  'no sooner': 'only when',
+  'as it stands': 'unchanged',
+  'stands where': 'is where',
+  unhinder: 'clearBlocked',
+};
+/** What quotes others: recordings, the emulator and data that repeat warp-cli's own words, and this file. */
+const QUOTES = /^(test\/fixtures\/|data\/knowledge\/|data\/build\/glossary\.mjs|CHANGELOG\.md|package-lock\.json|po\/)/;
+/** A line may quote a word that is not ours. */
+const EXEMPT = /glossary: quoted/;
+
+const TEXT = /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml)$|^culvert-tool$/;
+const banned = Object.entries({ ...SPELLINGS, ...WORDS }).map(([word, better]) => ({
+  pattern: new RegExp(`(?<![\\w'])${word}`, 'gi'),
+  better,
+}));
+
+const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+  encoding: 'utf8',
+})
+  .split('\0')
+  .filter(file => TEXT.test(file) && !QUOTES.test(file));
+let found = 0;
+for (const file of files) {
+  const lines = readText(file).split('\n');
+  for (const [index, line] of lines.entries())
+    for (const { pattern, better } of banned)
+      for (const match of EXEMPT.test(line) ? [] : line.matchAll(pattern)) {
+        console.error(`${file}:${index + 1}:${match.index + 1}: write "${better}" instead of "${match[0]}"`);
+        found++;
+      }
+}
+process.exitCode = found > 0 ? 1 : 0;
+
+/** The text of a file that may have been deleted since it was listed. */
+function readText(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

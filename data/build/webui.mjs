@@ -1,0 +1,169 @@
+// Builds the browser page: the HTML, which the daemon completes; a script for the first page, with the styles in it; a script for
+// the further pages; and catalogs of translations. Files that are served as they are are compressed here, once.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { build, transform } from 'esbuild';
+import { po } from 'gettext-parser';
+
+const root = resolve(import.meta.dirname, '../..');
+/** Older than what Debian ships; light-dark() needs them. */
+const target = ['chrome125', 'firefox128'];
+const ICON = 'data/icons/hicolor/scalable/apps/org.culvert.Culvert.svg';
+
+/**
+ * Writes the page into `directory`.
+ * @param define constants for the bundle, as esbuild takes them
+ * @returns every source file, absolute
+ */
+export async function bundleWebui(directory, define = {}) {
+  const { files, sources, first } = await bundleScripts(define);
+  const add = (stem, extension, content) => {
+    const name = `${stem}-${createHash('sha256').update(content).digest('hex').slice(0, 8)}${extension}`;
+    files.set(name, Buffer.from(content));
+    return name;
+  };
+  const icon = add('culvert', '.svg', readFileSync(join(root, ICON)));
+  const languages = readFileSync(join(root, 'po/LINGUAS'), 'utf8').split(/\s+/).filter(Boolean);
+  const parts = new Map();
+  const locales = {};
+  for (const language of languages) {
+    const text = readFileSync(join(root, `po/${language}.po`));
+    const tag = language.replace('_', '-');
+    locales[tag] = add(language, '.json', JSON.stringify(readCatalog(text, language)));
+    parts.set(`index.${tag}.json`, JSON.stringify(readCatalog(text, language, first)));
+  }
+  const [script] = files.keys();
+  const html = readFileSync(join(root, 'daemon/webui/index.html'), 'utf8')
+    .replace('{{icon}}', icon)
+    .replace('{{script}}', script)
+    .replace('{{locales}}', JSON.stringify(locales).replaceAll('"', '&quot;'));
+  parts.set('index.html', html);
+  write(directory, files, parts);
+  const catalogs = languages.map(language => join(root, `po/${language}.po`));
+  return [...sources, ...catalogs, join(root, 'po/LINGUAS'), join(root, ICON), join(root, 'daemon/webui/index.html')];
+}
+
+/**
+ * Bundles the scripts: `app`, which shows the first page, and `pages`, which it loads for the others. What both need is part of
+ * `app`: esbuild makes a third file of it, which would cost a request before the first state is shown. The two name each other, so
+ * both names carry the hash of both.
+ * @returns the scripts by name, `app` first; every source file, absolute; those that went into `app`, relative to the root
+ */
+async function bundleScripts(define) {
+  const common = {
+    bundle: true,
+    write: false,
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    format: 'esm',
+    target,
+  };
+  const { outputFiles, metafile } = await build({
+    ...{ ...common, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.tsx' }, outdir: root },
+    ...{ splitting: true, chunkNames: '[name]', metafile: true, logLevel: 'warning', platform: 'browser', define },
+    plugins: [symbolicIcons, styleAsText(target)],
+  });
+  const texts = Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
+  if (Object.keys(texts).sort().join() !== 'app.js,chunk.js,pages.js')
+    throw new Error(`Not the expected scripts: ${Object.keys(texts).join()}`);
+  const joined = await build({
+    ...{ ...common, stdin: { contents: "export * from './chunk.js'; import './app.js';", resolveDir: root } },
+    plugins: [inMemory(texts, './pages.js')],
+  });
+  const hash = createHash('sha256').update(Object.values(texts).join()).digest('hex').slice(0, 8);
+  const names = { app: `app-${hash}.js`, pages: `pages-${hash}.js` };
+  const files = new Map([
+    [names.app, Buffer.from(joined.outputFiles[0].text.replace('./pages.js', `./${names.pages}`))],
+    [names.pages, Buffer.from(texts['pages.js'].replaceAll('./chunk.js', `./${names.app}`))],
+  ]);
+  const inputs = name => Object.keys(metafile.outputs[name].inputs).map(file => file.replace(/^symbolic:/, ''));
+  return {
+    files,
+    sources: Object.keys(metafile.inputs).map(file => resolve(root, file.replace(/^symbolic:/, ''))),
+    first: new Set([...inputs('app.js'), ...inputs('chunk.js')]),
+  };
+}
+
+/** Modules that are texts by their file names; `external` stays an import. */
+function inMemory(texts, external) {
+  return {
+    name: 'in memory',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\.\// }, ({ path }) =>
+        path === external ? { path, external: true } : { path: basename(path), namespace: 'memory' },
+      );
+      onLoad({ filter: /./, namespace: 'memory' }, ({ path }) => ({ contents: texts[path], loader: 'js' }));
+    },
+  };
+}
+
+/** Files whose texts the page shows, as a catalog names them; panel and tray have texts of their own. */
+const OF_THE_PAGE = /^daemon\/(apps|doctor|http|view|webui)\//;
+
+/**
+ * The translated texts of a catalog that the page shows, or those of them that come from the files `only`, and which plural form each category of Intl.PluralRules takes, so that the page
+ * evaluates no expression of the catalog (its policy forbids that).
+ */
+export function readCatalog(text, language, only) {
+  const { headers, translations } = po.parse(text);
+  const shown = reference => {
+    const files = (reference ?? '').split(/\s+/).map(place => place.replace(/:\d+$/, ''));
+    return files.some(file => OF_THE_PAGE.test(file) && (only?.has(file) ?? true));
+  };
+  const texts = {};
+  for (const { msgid, msgstr, comments } of Object.values(translations['']))
+    if (msgid && msgstr.every(Boolean) && !comments?.flag?.includes('fuzzy') && shown(comments?.reference))
+      texts[msgid] = msgstr.length > 1 ? msgstr : msgstr[0];
+  const rule = /plural=([n\d\s()%!=<>&|?:]+);?/.exec(headers['Plural-Forms'] ?? 'nplurals=2; plural=n != 1;')[1];
+  const formOf = new Function('n', `return Number(${rule})`); // arithmetic alone: the expression above admits nothing else
+  const categories = new Intl.PluralRules(language.replace('_', '-'));
+  const plurals = {};
+  for (let n = 0; n < 1000; n++) plurals[categories.select(n)] ??= formOf(n);
+  return { plurals, texts };
+}
+
+/** Symbolic icons as data, `[{d, opacity}]`: the page draws them in its own color, without a request each. */
+const symbolicIcons = {
+  name: 'symbolic icons',
+  setup({ onLoad }) {
+    onLoad({ filter: /-symbolic\.svg$/ }, ({ path }) => {
+      const paths = [...readFileSync(path, 'utf8').matchAll(/<path ([^>]*)\/>/g)].map(([, attributes]) => ({
+        d: / ?\bd="([^"]+)"/.exec(attributes)[1],
+        ...(/opacity="/.test(attributes) ? { opacity: Number(/opacity="([^"]+)"/.exec(attributes)[1]) } : {}),
+      }));
+      return { contents: JSON.stringify(paths), loader: 'json' };
+    });
+  },
+};
+
+/** A style sheet as text in the script, which saves the browser a request. */
+function styleAsText(target) {
+  return {
+    name: 'style as text',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.css$/ }, async ({ path }) => {
+        const { code } = await transform(readFileSync(path, 'utf8'), { loader: 'css', minify: true, target });
+        return { contents: code, loader: 'text' };
+      });
+    },
+  };
+}
+
+/** @param files served as they are @param parts what the daemon makes the HTML of */
+function write(directory, files, parts) {
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  for (const [name, content] of parts) writeFileSync(join(directory, name), content);
+  for (const [name, content] of files) {
+    const file = join(directory, name);
+    writeFileSync(file, content);
+    writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+    writeFileSync(`${file}.br`, brotliCompressSync(content, { params }));
+  }
+  if (readdirSync(directory).length !== 3 * files.size + parts.size)
+    throw new Error(`Something else wrote into ${directory}.`);
+}

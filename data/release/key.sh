@@ -1,0 +1,42 @@
+#!/bin/sh
+# Makes the two release keys, encrypted, and pins them: data/release/key.sh DIRECTORY [--passphrase-file FILE]
+# "current" signs releases; "next" stays locked away, signs when "current" is lost, and can revoke it.
+# A key on a token is pinned by its public part alone: data/release/key.sh --public NAME FILE.pub
+set -eu
+top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
+die() { printf '%s\n' "release-key: $*" >&2; exit 1; }
+usage() { die 'usage: ./culvert-tool release-key DIRECTORY [--passphrase-file FILE] | --public NAME FILE.pub'; }
+
+if [ "${1-}" = --public ]; then
+  [ $# -eq 3 ] || usage
+  exec node "$top/data/release/pin.mjs" "$2" "$3"
+fi
+directory=${1-}
+case $directory in '' | -*) usage ;; esac
+passphrase=
+case $#:${2-} in
+  1:) ;;
+  3:--passphrase-file) passphrase="-passout file:$3" ;;
+  *) usage ;;
+esac
+umask 077
+mkdir -p "$directory"
+directory=$(readlink -f "$directory")
+! git -C "$directory" rev-parse --git-dir >/dev/null 2>&1 || die "$directory is in a repository, where a key could be committed. Choose another directory."
+for name in current next; do
+  [ ! -e "$directory/$name.key" ] || die "$directory/$name.key exists already; keys are never overwritten."
+done
+for name in current next; do
+  # the key is only in this shell and in pipes until it is encrypted
+  key=$(openssl genpkey -algorithm ED25519)
+  [ -n "$passphrase" ] || printf '%s\n' "Choose a passphrase for the key \"$name\"."
+  # shellcheck disable=SC2086
+  printf '%s\n' "$key" | openssl pkcs8 -topk8 -scrypt $passphrase -out "$directory/$name.key.new" ||
+    { rm -f "$directory/$name.key.new"; die "The key \"$name\" was not made."; }
+  printf '%s\n' "$key" | openssl pkey -pubout -out "$directory/$name.pub"
+  key=
+  mv "$directory/$name.key.new" "$directory/$name.key"
+  node "$top/data/release/pin.mjs" "$name" "$directory/$name.pub"
+done
+printf '%s\n' "The keys are in $directory. Move next.key to a medium that you lock away, and keep a copy of both." \
+  'Commit data/project.json: installations trust the keys that are pinned in the version they run.'

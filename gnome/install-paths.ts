@@ -1,0 +1,52 @@
+// Where this build is installed and where its daemon listens; found from the running file, so a moved tree works.
+import GLib from 'gi://GLib?version=2.0';
+
+declare const __NAME__: string | undefined;
+declare const __APP_ID__: string | undefined;
+declare const __FORMAT__: string | undefined;
+
+/** The name of this build's directories; a development build has its own (data/build/profiles.mjs). */
+const NAME = typeof __NAME__ === 'string' ? __NAME__ : 'culvert';
+/** What icons and resources are called, whatever the application's id is. */
+export const BRAND = 'org.culvert.Culvert';
+export const RESOURCES = '/org/culvert/Culvert';
+export const APP_ID = typeof __APP_ID__ === 'string' ? __APP_ID__ : BRAND;
+/** Whether this build is for development: its window says so. */
+export const DEVELOPMENT = APP_ID !== BRAND;
+/** The object path that GApplication derives from its id. */
+export const APP_PATH = `/${APP_ID.replaceAll('.', '/')}`;
+export const TRAY_NAME = `${APP_ID}.Tray`;
+
+/** `<prefix>/share/culvert`, which holds the running file. */
+export const pkgdatadir = GLib.path_get_dirname(GLib.filename_from_uri(import.meta.url)[0]);
+const datadir = GLib.path_get_dirname(pkgdatadir);
+export const localedir = GLib.build_filenamev([datadir, 'locale']);
+export const icondir = GLib.build_filenamev([datadir, 'icons']);
+
+/** The API's Unix socket; the same rule as the daemon's own (daemon/system/paths.ts). */
+export function socketPath(): string {
+  const session = absolute('XDG_RUNTIME_DIR');
+  if (session) return GLib.build_filenamev([session, NAME, 'api.sock']);
+  const state = absolute('XDG_STATE_HOME') ?? GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
+  return GLib.build_filenamev([state, NAME, 'run', 'api.sock']);
+}
+
+/** Of an AppImage its file, which stays when the mount goes; else `culvert` of this prefix, or in PATH, or null. */
+export function culvertProgram(): string | null {
+  const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? absolute('APPIMAGE') : null;
+  if (image) return image;
+  const own = GLib.build_filenamev([GLib.path_get_dirname(datadir), 'bin', 'culvert']);
+  return GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE) ? own : GLib.find_program_in_path('culvert');
+}
+
+/** The gjs to run the other programs with: an AppImage brings its own. */
+export function gjsProgram(): string {
+  const own = GLib.build_filenamev([GLib.path_get_dirname(datadir), 'lib', 'culvert', 'gjs']);
+  if (GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE)) return own;
+  return GLib.find_program_in_path('gjs') ?? '/usr/bin/gjs';
+}
+
+function absolute(variable: string): string | null {
+  const value = GLib.getenv(variable);
+  return value?.startsWith('/') ? value : null;
+}

@@ -1,0 +1,144 @@
+// What the panel asks of the system: to start a service through polkit, network settings, the present network.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import type { CurrentNetwork } from '../../daemon/view/forms/networks.ts';
+import { _ } from '../i18n.ts';
+import { APP_ID, culvertProgram } from '../install-paths.ts';
+
+Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
+Gio._promisify(Gio.Subprocess.prototype, 'communicate_utf8_async', 'communicate_utf8_finish');
+
+const WARP_UNIT = 'warp-svc.service';
+/** As long as a person may take for a password. */
+const PASSWORD_MS = 300_000;
+
+/**
+ * Starts or restarts WARP's service; systemd has polkit ask for a password where one is needed.
+ * @throws Error with what systemd said.
+ */
+export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<void> {
+  const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
+  const args = new GLib.Variant('(ss)', [WARP_UNIT, 'replace']);
+  const flags = Gio.DBusCallFlags.ALLOW_INTERACTIVE_AUTHORIZATION;
+  const manager = 'org.freedesktop.systemd1';
+  try {
+    await bus.call(
+      ...([manager, '/org/freedesktop/systemd1', `${manager}.Manager`, what, args, null] as const),
+      ...([flags, PASSWORD_MS, null] as const),
+    );
+  } catch (error) {
+    throw new Error(
+      Gio.DBusError.strip_remote_error(error as GLib.Error) ? (error as GLib.Error).message : String(error),
+    );
+  }
+}
+
+/** Installs the kill switch's service: the script that `culvert killswitch installer` prints, run through pkexec. */
+export async function installKillSwitch(): Promise<void> {
+  const program = culvertProgram();
+  if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
+  if (!GLib.find_program_in_path('pkexec'))
+    throw new Error(_('pkexec is not installed. Run the command below in a terminal.'));
+  const script = await run([program, 'killswitch', 'installer'], null);
+  await run(['pkexec', 'sh', '-s'], script);
+}
+
+/** Opens the desktop's settings of the network. @throws Error where none is known. */
+export function openNetworkSettings(): void {
+  const programs = [
+    ['gnome-control-center', 'network'],
+    ['systemsettings', 'kcm_networkmanagement'],
+    ['nm-connection-editor'],
+  ];
+  const found = programs.find(([program]) => GLib.find_program_in_path(program!));
+  if (!found) throw new Error(_('No network settings were found on this desktop.'));
+  Gio.Subprocess.new(found, Gio.SubprocessFlags.STDOUT_SILENCE | Gio.SubprocessFlags.STDERR_SILENCE);
+}
+
+/**
+ * Runs a program to its end.
+ * @returns what it printed. @throws Error with what it said when it fails.
+ */
+export async function run(argv: string[], input: string | null, allowFailure = false): Promise<string> {
+  const pipes = Gio.SubprocessFlags.STDOUT_PIPE | Gio.SubprocessFlags.STDERR_PIPE;
+  const flags = input === null ? pipes : pipes | Gio.SubprocessFlags.STDIN_PIPE;
+  const child = Gio.Subprocess.new(argv, flags);
+  const [stdout, stderr] = (await child.communicate_utf8_async(input, null)) as unknown as [string, string];
+  if (!child.get_successful() && !allowFailure)
+    throw new Error(stderr.trim() || `${argv[0]}: ${child.get_exit_status()}`);
+  return stdout;
+}
+
+const MANAGER = 'org.freedesktop.NetworkManager';
+
+/** The network of the default route as NetworkManager knows it, or null without it. */
+export async function currentNetwork(): Promise<CurrentNetwork | null> {
+  try {
+    const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
+    const get = async (path: string, iface: string, name: string) => {
+      const args = new GLib.Variant('(ss)', [`${MANAGER}${iface}`, name]);
+      const reply = await bus.call(
+        ...([MANAGER, path, 'org.freedesktop.DBus.Properties', 'Get', args, null] as const),
+        ...([Gio.DBusCallFlags.NONE, 2000, null] as const),
+      );
+      return (reply.recursiveUnpack() as [unknown])[0];
+    };
+    const active = String(await get('/org/freedesktop/NetworkManager', '', 'PrimaryConnection'));
+    const type = String(await get(active, '.Connection.Active', 'Type'));
+    if (type === '802-3-ethernet') return { kind: 'wired', ssid: null };
+    if (type !== '802-11-wireless') return { kind: 'other', ssid: null };
+    const point = String(await get(active, '.Connection.Active', 'SpecificObject'));
+    const ssid = (await get(point, '.AccessPoint', 'Ssid')) as number[];
+    return { kind: 'wifi', ssid: new TextDecoder().decode(Uint8Array.from(ssid)) };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether the desktop shows tray icons now; null without a session bus. */
+export async function hasTrayHost(): Promise<boolean | null> {
+  const watcher = 'org.kde.StatusNotifierWatcher';
+  try {
+    const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
+    const args = new GLib.Variant('(ss)', [watcher, 'IsStatusNotifierHostRegistered']);
+    const reply = await bus.call(
+      ...([watcher, '/StatusNotifierWatcher', 'org.freedesktop.DBus.Properties', 'Get', args, null] as const),
+      ...([Gio.DBusCallFlags.NO_AUTO_START, 2000, null] as const),
+    );
+    return (reply.recursiveUnpack() as [unknown])[0] === true;
+  } catch (error) {
+    return (error as GLib.Error).matches?.(Gio.io_error_quark(), Gio.IOErrorEnum.TIMED_OUT) ? null : false;
+  }
+}
+
+/**
+ * Reports whether the session starts Culvert: now, and whenever its entry changes.
+ * @returns what ends it.
+ */
+export function watchAutostart(report: (on: boolean) => void): () => void {
+  const path = GLib.build_filenamev([GLib.get_user_config_dir(), 'autostart', `${APP_ID}.desktop`]);
+  const file = Gio.File.new_for_path(path);
+  const monitor = file.monitor_file(Gio.FileMonitorFlags.NONE, null);
+  const read = () => report(startsWithSession(path));
+  monitor.connect('changed', read);
+  read();
+  return () => void monitor.cancel();
+}
+
+/** As the Desktop Application Autostart Specification has it, and GNOME's key for an entry that the user turned off. */
+function startsWithSession(path: string): boolean {
+  const entry = new GLib.KeyFile();
+  try {
+    entry.load_from_file(path, GLib.KeyFileFlags.NONE);
+  } catch {
+    return false;
+  }
+  const is = (key: string, absent: boolean) => {
+    try {
+      return entry.get_boolean('Desktop Entry', key);
+    } catch {
+      return absent;
+    }
+  };
+  return !is('Hidden', false) && is('X-GNOME-Autostart-enabled', true);
+}

@@ -1,0 +1,323 @@
+// The page of the connection: its state with one button, mode and kill switch, the curve, and the facts folded away.
+import Adw from 'gi://Adw?version=1';
+import GObject from 'gi://GObject?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
+import { rangeOf } from '../../../daemon/view/client/history.ts';
+import { formatBytes, formatDate, formatDuration, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
+import type { Command, Row } from '../../../daemon/view/forms/form.ts';
+import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { killSwitchRow } from '../../../daemon/view/states/killswitch.ts';
+import { durationText, type Tone, type TunnelView } from '../../../daemon/view/states/tunnel.ts';
+import { fill } from '../../../daemon/view/translator.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { _, tr } from '../../i18n.ts';
+import type { History } from '../history.ts';
+import type { Page, Shell } from '../shell.ts';
+import { setDescription, setName } from '../widgets/accessible.ts';
+import { Columns } from '../widgets/columns.ts';
+import { announce } from '../widgets/compat.ts';
+import { copyButton } from '../widgets/copy.ts';
+import { FormGroups } from '../widgets/form-page.ts';
+import { Graph } from '../widgets/graph.ts';
+import { turnTo } from '../widgets/stack.ts';
+import { SetupPage } from './setup-page.ts';
+
+const TONES: Tone[] = ['success', 'accent', 'warning', 'error', 'neutral'];
+
+export class ConnectionPage extends Adw.Bin implements Page {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertConnectionPage' }, ConnectionPage);
+  }
+  readonly #shell: Shell;
+  readonly #history: History;
+  readonly #hero = createHero();
+  readonly #graph = new Graph();
+  readonly #figures: ReturnType<typeof createFigures>;
+  readonly #groups: FormGroups;
+  readonly #off: FormGroups;
+  readonly #facts: FormGroups;
+  readonly #expander = new Gtk.Expander({ label: _('Connection details'), visible: false });
+  readonly #stack = new Gtk.Stack();
+  #setup: SetupPage | null = null;
+  #view: View | null = null;
+
+  constructor(shell: Shell, history: History) {
+    super();
+    [this.#shell, this.#history] = [shell, history];
+    const settings = vertical(18);
+    const off = vertical(18);
+    const folded = vertical(18);
+    this.#groups = new FormGroups(shell, ...into(settings));
+    this.#off = new FormGroups(shell, ...into(off));
+    this.#facts = new FormGroups(shell, ...into(folded));
+    for (const groups of [this.#groups, this.#off, this.#facts]) groups.name = pageTitle('connection', tr);
+    this.#figures = createFigures(this.#graph, () => shell.goTo('graph'));
+    setName(this.#expander, _('Connection details'));
+    this.#expander.child = folded;
+    folded.margin_top = 12;
+    const details = vertical(18);
+    details.valign = Gtk.Align.START;
+    for (const child of [settings, this.#figures.widget, off, this.#expander]) details.append(child);
+    const columns = new Gtk.Box({ layout_manager: new Columns() });
+    columns.append(this.#hero.widget);
+    columns.append(details);
+    this.#stack.add_named(scrolled(columns), 'connection');
+    this.child = this.#stack;
+    this.#hero.toggle.connect('clicked', () => {
+      const action = this.#view?.tunnel.toggle.action;
+      if (action) void shell.perform({ action });
+    });
+    for (const action of ['connect', 'disconnect'] as const)
+      this.#hero[action].connect('clicked', () => void shell.perform({ action }));
+    this.#hero.remedy.connect('clicked', () => {
+      const remedy = this.#view?.tunnel.remedy;
+      if (remedy) void shell.run(remedy.command as Command);
+    });
+    this.#hero.copied = () => shell.toast(_('Copied'));
+  }
+
+  /** Where the keyboard starts. */
+  get first(): Gtk.Widget {
+    return this.#hero.toggle;
+  }
+
+  refresh(view: View): void {
+    const before = this.#view?.tunnel;
+    this.#view = view;
+    const { tunnel } = view;
+    if (tunnel.setup) this.#setupPage().refresh(view);
+    turnTo(this.#stack, tunnel.setup ? 'setup' : 'connection', pageTitle('connection', tr));
+    this.#hero.show(tunnel);
+    if (before && before.look !== tunnel.look) announce(this.#hero.toggle, `${tunnel.label}. ${tunnel.sentence}`);
+    const known = tunnel.look !== 'unavailable';
+    this.#groups.show({
+      groups: [
+        { id: 'timed', rows: timedRows(view.client, tr) },
+        { id: 'main', rows: known ? this.#rows(view) : [] },
+      ],
+    });
+    this.#off.show({
+      groups: [{ id: 'off', title: _('Turn Off for a While'), rows: known ? offRows(tunnel, tr) : [] }],
+    });
+    this.#showTunnel(view);
+    this.tick();
+  }
+
+  /** Moves what only time moves. */
+  tick(): void {
+    const { tunnel, client } = this.#view ?? {};
+    const since = client?.snapshot?.status.since;
+    const running = tunnel && since && tunnel.look !== 'unavailable' ? Date.now() - Date.parse(since) : null;
+    const clock = running === null ? null : formatDuration(running / 1000, tr);
+    const text = clock && durationText(tunnel!.look, clock, tr);
+    const colo = tunnel?.live ? client?.snapshot?.tunnel.colo : null;
+    this.#hero.clock.label = [text, colo].filter(Boolean).join(' · ');
+    this.#hero.clock.visible = Boolean(text);
+    if (since) this.#hero.clock.tooltip_text = fill(_('Since %s'), formatDate(since, tr));
+  }
+
+  #rows({ tunnel, killSwitch }: View): Row[] {
+    return [
+      {
+        ...{ kind: 'link', id: 'mode', title: _('Mode'), page: 'mode', value: tunnel.modeTitle },
+        subtitle: tunnel.lock,
+      },
+      killSwitch.look === 'not-installed'
+        ? {
+            ...{ kind: 'link', id: 'killswitch', title: _('Kill Switch'), page: 'killswitch', value: _('Off') },
+            subtitle: killSwitch.sentence,
+          }
+        : killSwitchRow(killSwitch, tr),
+      ...(killSwitch.pausedUntil === null && killSwitch.tone !== 'error' && !killSwitch.on
+        ? []
+        : [
+            {
+              kind: 'link',
+              id: 'killswitch-more',
+              title: _('Pause, local network, protection'),
+              page: 'killswitch',
+            } as const,
+          ]),
+    ];
+  }
+
+  #showTunnel({ tunnel, client, proxy }: View): void {
+    const known = client.snapshot?.tunnel;
+    const live = tunnel.live && known !== undefined;
+    const latency = live ? known.latencyMs : null;
+    this.#figures.widget.visible = latency !== null;
+    if (latency !== null && live) {
+      const samples = this.#history.samples();
+      this.#graph.plot(samples.map(({ latencyMs }) => latencyMs));
+      const range = rangeOf(samples.map(({ latencyMs }) => latencyMs));
+      this.#figures.latency.label = formatLatency(latency, tr);
+      this.#figures.loss.label = known.loss === null ? '–' : formatLoss(known.loss, tr);
+      if (range) {
+        const [least, greatest, mean] = [range.least, range.greatest, range.mean].map(ms => formatLatency(ms, tr));
+        // Translators: for screen readers; each %s is a latency such as 12 ms
+        setName(this.#graph, fill(_('Latency over time: from %s to %s, %s on average'), least!, greatest!, mean!));
+      }
+    }
+    const rows = live ? factRows(tunnel, known, proxy.address) : [];
+    this.#expander.visible = rows.length > 0;
+    this.#facts.show({ groups: [{ id: 'facts', rows }] });
+  }
+
+  /** Built when it is first needed, which is seldom. */
+  #setupPage(): SetupPage {
+    if (this.#setup) return this.#setup;
+    this.#setup = new SetupPage(this.#shell);
+    this.#stack.add_named(this.#setup, 'setup');
+    return this.#setup;
+  }
+}
+
+function factRows(
+  tunnel: TunnelView,
+  known: NonNullable<View['client']['snapshot']>['tunnel'],
+  proxy: string | null,
+): Row[] {
+  const fact = (id: string, title: string, value: string | null, copy = false): Row[] =>
+    value ? [{ kind: 'fact', id, title, value, copy }] : [];
+  const server = known.endpoints.filter(address => !/^(::|0\.0\.0\.0)$/.test(address)).join('\n');
+  return [
+    ...fact('protocol', _('Protocol'), tunnel.protocol ?? known.protocol),
+    ...fact('server', _('Server'), server),
+    ...fact('colo', _('Data center'), known.colo),
+    ...fact('proxy', _('Proxy for other apps'), proxy, true),
+    ...fact('received', _('Received'), known.bytesReceived === null ? null : formatBytes(known.bytesReceived, tr)),
+    ...fact('sent', _('Sent'), known.bytesSent === null ? null : formatBytes(known.bytesSent, tr)),
+  ];
+}
+
+/** The disc, the state in words, and the buttons. */
+function createHero() {
+  const widget = vertical(6);
+  widget.valign = Gtk.Align.CENTER;
+  widget.add_css_class('culvert-hero');
+  const icon = new Gtk.Image({ pixel_size: 48, accessible_role: Gtk.AccessibleRole.PRESENTATION });
+  const disc = new Adw.Bin({ child: icon, halign: Gtk.Align.CENTER, margin_bottom: 6, css_classes: ['culvert-disc'] });
+  const state = centered(['title-1']);
+  const sentence = centered();
+  const clock = centered(['dim-label', 'numeric']);
+  // it changes each second, and says nothing that the state does not
+  clock.accessible_role = Gtk.AccessibleRole.PRESENTATION;
+  const toggle = pill();
+  const connect = pill(_('Connect'));
+  const disconnect = pill(_('Disconnect'));
+  const both = new Gtk.Box({ spacing: 12, halign: Gtk.Align.CENTER, margin_top: 12 });
+  for (const button of [connect, disconnect]) both.append(button);
+  const remedy = pill();
+  const spinner = new Gtk.Spinner({ spinning: true });
+  const waitingText = new Gtk.Label();
+  const waiting = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER, margin_top: 6 });
+  waiting.append(spinner);
+  waiting.append(waitingText);
+  const { details, text, copy } = createDetails(() => hero.copied());
+  toggle.margin_top = 12;
+  for (const child of [disc, state, sentence, clock, toggle, both, remedy, waiting, details]) widget.append(child);
+  const hero = {
+    ...{ widget, clock, toggle, connect, disconnect, remedy, copied: () => {} },
+    show(view: TunnelView) {
+      icon.icon_name = view.icon;
+      for (const tone of TONES) {
+        if (tone === view.tone) widget.add_css_class(`tone-${tone}`);
+        else widget.remove_css_class(`tone-${tone}`);
+      }
+      state.label = view.label;
+      sentence.label = view.sentence;
+      const either = view.look === 'unknown' && view.settable;
+      both.visible = either;
+      toggle.visible = !either && view.look !== 'unavailable';
+      toggle.label = view.toggle.label;
+      toggle.sensitive = view.toggle.sensitive;
+      toggle.css_classes = ['pill', ...(view.toggle.on || view.remedy ? [] : ['suggested-action'])];
+      setName(toggle, view.toggle.label);
+      setDescription(toggle, `${view.label}. ${view.sentence}`);
+      remedy.visible = view.remedy !== null;
+      remedy.label = view.remedy?.label ?? '';
+      remedy.css_classes = ['pill', 'suggested-action'];
+      waiting.visible = view.waiting !== null;
+      waitingText.label = view.waiting ?? '';
+      details.visible = view.details !== null;
+      text.label = view.details ?? '';
+      setName(copy, _('Copy the technical details'));
+    },
+  };
+  return hero;
+}
+
+/** What the tunnel CLI itself said: for a search engine and for support. */
+function createDetails(copied: () => void) {
+  const text = new Gtk.Label({
+    ...{
+      wrap: true,
+      wrap_mode: Pango.WrapMode.WORD_CHAR,
+      selectable: true,
+      can_focus: false,
+      hexpand: true,
+      xalign: 0,
+    },
+    css_classes: ['caption', 'monospace'],
+  });
+  const copy = copyButton(_('Copy the technical details'), () => text.label, copied);
+  const line = new Gtk.Box({ spacing: 6, margin_top: 6 });
+  line.append(text);
+  line.append(copy);
+  const details = new Gtk.Expander({
+    ...{ label: _('Technical details'), child: line, halign: Gtk.Align.CENTER, margin_top: 6 },
+  });
+  setName(details, _('Technical details'));
+  return { details, text, copy };
+}
+
+/** The curve with its two figures; pressing it opens the page of the graph. */
+function createFigures(graph: Graph, open: () => void) {
+  const figure = (title: string, end: boolean) => {
+    const box = vertical(0);
+    box.hexpand = !end;
+    const xalign = end ? 1 : 0;
+    const value = new Gtk.Label({ xalign, css_classes: ['title-3', 'numeric'] });
+    box.append(new Gtk.Label({ label: title, xalign, css_classes: ['caption', 'dim-label'] }));
+    box.append(value);
+    return { box, value };
+  };
+  const latency = figure(_('Latency'), false);
+  const loss = figure(_('Packet loss'), true);
+  const line = new Gtk.Box({ spacing: 12, css_classes: ['culvert-figures'] });
+  line.append(latency.box);
+  line.append(loss.box);
+  graph.height_request = 56;
+  const box = vertical(0);
+  box.append(line);
+  box.append(graph);
+  const widget = new Gtk.Button({ child: box, css_classes: ['card', 'culvert-latency'] });
+  setName(widget, _('Open the graph'));
+  widget.connect('clicked', open);
+  return { widget, latency: latency.value, loss: loss.value };
+}
+
+function vertical(spacing: number): Gtk.Box {
+  return new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing });
+}
+
+function centered(css_classes: string[] = []): Gtk.Label {
+  return new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, max_width_chars: 40, css_classes });
+}
+
+function pill(label = ''): Gtk.Button {
+  return new Gtk.Button({ label, halign: Gtk.Align.CENTER, css_classes: ['pill'] });
+}
+
+function into(box: Gtk.Box): [(group: Gtk.Widget) => void, (group: Gtk.Widget) => void] {
+  return [group => box.append(group), group => box.remove(group)];
+}
+
+function scrolled(child: Gtk.Widget): Gtk.Widget {
+  const clamp = new Adw.Clamp({ maximum_size: 980, tightening_threshold: 720, child });
+  for (const side of ['margin_top', 'margin_bottom'] as const) clamp[side] = 18;
+  for (const side of ['margin_start', 'margin_end'] as const) clamp[side] = 12;
+  return new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
+}

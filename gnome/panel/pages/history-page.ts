@@ -1,0 +1,205 @@
+// The page of the history: graphs over any length of time, totals of days and months, and what happened when.
+import Adw from 'gi://Adw?version=1';
+import GObject from 'gi://GObject?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { History } from '../../../daemon/api/schema.ts';
+import { formatDate, formatDuration, formatTime } from '../../../daemon/view/format.ts';
+import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../../daemon/view/history.ts';
+import { slotsOf, spans } from '../../../daemon/view/history-graph.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { _, tr } from '../../i18n.ts';
+import type { Page, Shell } from '../shell.ts';
+import { setDescription, setName } from '../widgets/accessible.ts';
+import { createCharts, fillGrid } from '../widgets/charts.ts';
+import { turnTo } from '../widgets/stack.ts';
+
+/** Changes that are listed at first, and that "Show More" adds. */
+const LISTED = 50;
+/** The page shows at most so much less than what was recorded meanwhile. */
+const RENEW_MS = 60_000;
+const RENEW_SHORT_MS = 5_000;
+const DAY_SECONDS = 86_400;
+
+export class HistoryPage extends Adw.Bin implements Page {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertHistoryPage' }, HistoryPage);
+  }
+  readonly #shell: Shell;
+  readonly #spans = spans(tr);
+  readonly #span = Gtk.DropDown.new_from_strings(this.#spans.map(({ title }) => title));
+  readonly #charts = createCharts();
+  readonly #totals = new Gtk.Grid({ column_spacing: 18, row_spacing: 6 });
+  readonly #drops = new Gtk.Label({ xalign: 0, wrap: true });
+  readonly #changes = new Gtk.ListBox({ selection_mode: Gtk.SelectionMode.NONE, css_classes: ['boxed-list'] });
+  readonly #more = new Gtk.Button({ label: _('Show More'), halign: Gtk.Align.CENTER });
+  readonly #off = new Gtk.Label({ xalign: 0, wrap: true, label: _('The history is turned off in the preferences.') });
+  readonly #stack = new Gtk.Stack();
+  readonly #unsubscribe: () => void;
+  #history: History | null = null;
+  #limit = LISTED;
+  #loadedAt = 0;
+  #look: View['tunnel']['look'] | null = null;
+  #loading = 0;
+
+  constructor(shell: Shell) {
+    super();
+    this.#shell = shell;
+    this.#span.selected = this.#spans.findIndex(({ id }) => id === '1d');
+    this.#span.connect('notify::selected', () => {
+      this.#limit = LISTED;
+      void this.#load();
+    });
+    this.#more.connect('clicked', () => {
+      this.#limit += LISTED;
+      this.#showChanges();
+    });
+    for (const widget of [this.#span, this.#span.get_first_child()!]) setName(widget, _('Length of time'));
+    this.#unsubscribe = shell.model.onEvent(({ event }) => {
+      if (event === 'history' && this.get_mapped()) void this.#load();
+    });
+    this.child = this.#build();
+  }
+
+  refresh({ tunnel }: View): void {
+    if (tunnel.look !== this.#look) this.#loadedAt = 0;
+    this.#look = tunnel.look;
+    this.tick();
+  }
+
+  tick(): void {
+    const isShort = this.#chosen().seconds < DAY_SECONDS;
+    if (Date.now() - this.#loadedAt > (isShort ? RENEW_SHORT_MS : RENEW_MS)) void this.#load();
+  }
+
+  reload(): void {
+    void this.#load();
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #chosen() {
+    return this.#spans[this.#span.selected]!;
+  }
+
+  #build(): Gtk.Widget {
+    const clear = new Gtk.Button({ label: _('Delete…') });
+    clear.connect('clicked', () => void this.#clear().catch(error => this.#shell.showError(error)));
+    setName(clear, _('Delete the history'));
+    const top = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });
+    this.#span.hexpand = true;
+    top.append(this.#span);
+    top.append(clear);
+    const some = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
+    for (const side of ['margin_top', 'margin_bottom', 'margin_start', 'margin_end'] as const) some[side] = 18;
+    for (const child of [
+      this.#off,
+      this.#charts.widget,
+      heading(_('Totals')),
+      wide(this.#totals, _('Totals')),
+      this.#drops,
+    ])
+      some.append(child);
+    for (const child of [heading(_('Timeline')), this.#changes, this.#more]) some.append(child);
+    setName(this.#changes, _('Timeline'));
+    const clamp = new Adw.Clamp({ maximum_size: 720, child: some });
+    const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
+    // nothing, until it is known what there is
+    this.#stack.add_named(new Gtk.Box(), 'reading');
+    this.#stack.add_named(scrolled, 'some');
+    this.#stack.add_named(
+      new Adw.StatusPage({
+        icon_name: 'culvert-graph-symbolic',
+        title: _('Nothing recorded'),
+        description: _('Changes of the connection and figures of the tunnel appear here, unless that is turned off.'),
+      }),
+      'none',
+    );
+    const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
+    this.#stack.vexpand = true;
+    box.append(new Adw.Clamp({ maximum_size: 720, child: top }));
+    box.append(this.#stack);
+    return box;
+  }
+
+  async #load(): Promise<void> {
+    if (this.#shell.view().client.offline) return;
+    this.#loadedAt = Date.now();
+    const loading = ++this.#loading;
+    const { model } = this.#shell;
+    try {
+      const history = await readHistory(query => model.call('GET /api/history', { query }), this.#chosen().query);
+      // another length of time may have been chosen meanwhile
+      if (loading === this.#loading) this.#show(history);
+    } catch (error) {
+      if (loading === this.#loading && !this.#shell.view().client.offline) this.#shell.showError(error);
+    }
+  }
+
+  #show(history: History): void {
+    this.#history = history;
+    const { samples, changes, totals, since, until, enabled } = history;
+    turnTo(this.#stack, samples.length || changes.length ? 'some' : 'none', pageTitle('history', tr));
+    this.#off.visible = !enabled;
+    const span = this.#chosen();
+    const figures = slotsOf(samples, span, Date.parse(until));
+    const formatAt = (at: number) => (span.seconds < DAY_SECONDS ? formatTime(at, tr) : formatDate(at, tr));
+    this.#charts.show({ figures, capacity: figures.length, start: formatAt(Date.parse(since)), formatAt });
+    const table = totals && totalsTable(totals, tr);
+    fillGrid(this.#totals, table ? [table.titles, ...table.rows] : []);
+    this.#drops.label = totals ? dropLines(totals, tr).join('\n') : '';
+    this.#drops.visible = this.#drops.label !== '';
+    this.#showChanges();
+  }
+
+  #showChanges(): void {
+    const history = this.#history;
+    if (!history) return;
+    for (let row = this.#changes.get_first_child(); row; row = this.#changes.get_first_child())
+      this.#changes.remove(row);
+    const { changes } = history;
+    const first = Math.max(0, changes.length - this.#limit);
+    for (let i = changes.length - 1; i >= first; i--) {
+      const change = changes[i]!;
+      const { title, details } = changeWords(change, tr);
+      const row = new Adw.ActionRow({ title, subtitle: details, use_markup: false, focusable: false });
+      const time = change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, tr);
+      const times = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, valign: Gtk.Align.CENTER });
+      for (const label of [time, formatDate(change.at, tr)])
+        times.append(new Gtk.Label({ label, xalign: 1, css_classes: ['caption', 'dim-label', 'numeric'] }));
+      row.add_suffix(times);
+      setDescription(row, [details, time, formatDate(change.at, tr)].filter(Boolean).join('. '));
+      this.#changes.append(row);
+    }
+    this.#changes.visible = changes.length > 0;
+    this.#more.visible = first > 0;
+  }
+
+  async #clear(): Promise<void> {
+    const answer = await this.#shell.ask({
+      heading: _('Delete the history?'),
+      body: _('Everything that was recorded is deleted, on this computer and for every window.'),
+      responses: [
+        ['cancel', _('Cancel')],
+        ['delete', _('Delete')],
+      ],
+      destructive: 'delete',
+    });
+    if (answer !== 'delete') return;
+    await this.#shell.model.call('POST /api/history/clear', { body: {} });
+    this.#shell.toast(_('The history is deleted'));
+  }
+}
+
+function heading(label: string): Gtk.Label {
+  return new Gtk.Label({ label, xalign: 0, css_classes: ['heading'] });
+}
+
+/** What may be wider than a narrow window scrolls by itself. */
+function wide(child: Gtk.Widget, title: string): Gtk.ScrolledWindow {
+  const scrolled = new Gtk.ScrolledWindow({ child, vscrollbar_policy: Gtk.PolicyType.NEVER });
+  setName(scrolled, title);
+  return scrolled;
+}

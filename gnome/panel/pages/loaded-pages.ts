@@ -1,0 +1,144 @@
+// Pages of forms that show more than the event stream brings: account, networks, checks, updates.
+import type { Account } from '../../../daemon/api/schema.ts';
+import { accountForm } from '../../../daemon/view/forms/account.ts';
+import { checksForm, parseReport } from '../../../daemon/view/forms/checks.ts';
+import { type CurrentNetwork, networksForm } from '../../../daemon/view/forms/networks.ts';
+import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
+import { updatesForm } from '../../../daemon/view/forms/updates.ts';
+import { type ChecksState, NO_CHECKS, receiveProgress, receiveReport } from '../../../daemon/view/states/findings.ts';
+import { errorText } from '../../../daemon/view/states/problems.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { _, tr } from '../../i18n.ts';
+import { culvertProgram } from '../../install-paths.ts';
+import { currentNetwork, hasTrayHost, run, watchAutostart } from '../desktop.ts';
+import type { Shell } from '../shell.ts';
+import { FormPage } from '../widgets/form-page.ts';
+
+/** The account's details are read when the page is turned to and when the registration changes. */
+export function accountPage(shell: Shell): FormPage {
+  let account: Account | null = null;
+  let read: string | null = null;
+  const page = new FormPage(shell, view => {
+    const known = view.client.offline ? null : JSON.stringify(view.client.snapshot?.account ?? null);
+    if (known !== null && known !== read) {
+      read = known;
+      void load();
+    }
+    return accountForm(view.client, account, tr);
+  });
+  const load = async () => {
+    try {
+      account = await shell.model.call('GET /api/account');
+    } catch {
+      // the summary of the snapshot stays
+      account = null;
+    }
+    page.refresh(shell.view());
+  };
+  return Object.assign(page, { reload: () => void load() });
+}
+
+export function networksPage(shell: Shell): FormPage {
+  let network: CurrentNetwork | null = null;
+  const page = new FormPage(shell, ({ client, tunnel }) =>
+    networksForm(client, { settable: tunnel.settable, network }, tr),
+  );
+  const load = async () => {
+    network = await currentNetwork();
+    page.refresh(shell.view());
+  };
+  void load();
+  return Object.assign(page, { reload: () => void load() });
+}
+
+/** Its switch for the start at login shows the entry that the desktop reads, which the user may have changed elsewhere. */
+export function preferencesPage(shell: Shell): FormPage {
+  let facts: DesktopFacts = UNKNOWN_DESKTOP;
+  const page = new FormPage(shell, ({ client }) => preferencesForm(client, facts, tr));
+  const show = (change: Partial<DesktopFacts>) => {
+    facts = { ...facts, ...change };
+    page.refresh(shell.view());
+  };
+  const watch = watchAutostart(autostart => show({ autostart }));
+  const load = async () => show({ tray: await hasTrayHost() });
+  void load();
+  return Object.assign(page, { reload: () => void load(), close: watch });
+}
+
+export interface ChecksPage {
+  page: FormPage;
+  run(): Promise<void>;
+}
+
+/** What the daemon's checks find, as it comes; without a daemon, what `culvert doctor` prints at its end. */
+export function checksPage(shell: Shell): ChecksPage {
+  let state: ChecksState = NO_CHECKS;
+  const { model } = shell;
+  const page = new FormPage(shell, ({ client }) => checksForm(state, { offline: client.offline !== null }, tr));
+  const show = (next: ChecksState) => {
+    state = next;
+    page.refresh(shell.view());
+  };
+  const unsubscribe = model.onEvent(({ event, data }) => {
+    if (event === 'doctor') show(receiveProgress(state, data));
+  });
+  const read = async () => {
+    if (!shell.view().client.offline) return receiveReport(await model.call('GET /api/doctor'));
+    show({ ...state, running: { completed: 0, total: 0 } });
+    const program = culvertProgram();
+    if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
+    return receiveReport(parseReport(await run([program, 'doctor', '--json'], null, true)));
+  };
+  return {
+    page: Object.assign(page, { close: unsubscribe }),
+    async run() {
+      if (state.running) return;
+      try {
+        show(await read());
+      } catch (error) {
+        show({ ...state, running: null, failed: errorText(error, tr) });
+      }
+    },
+  };
+}
+
+export interface UpdatesPage {
+  page: FormPage;
+  check(): Promise<void>;
+  apply(): Promise<void>;
+  rollBack(): Promise<void>;
+}
+
+export function updatesPage(shell: Shell): UpdatesPage {
+  let waiting: 'check' | 'change' | null = null;
+  const page = new FormPage(shell, ({ update, client }: View) =>
+    updatesForm(update, { offline: client.offline !== null, waiting }, tr),
+  );
+  /** One request at a time; the buttons show it. */
+  const during = async (what: 'check' | 'change', work: () => Promise<void>) => {
+    if (waiting) return;
+    waiting = what;
+    page.refresh(shell.view());
+    try {
+      await work();
+    } finally {
+      waiting = null;
+      page.refresh(shell.view());
+    }
+  };
+  const restart = () => shell.toast(_('Close and open this window to use it'));
+  return {
+    page,
+    check: () => during('check', async () => void (await shell.model.checkUpdate())),
+    apply: () =>
+      during('change', async () => {
+        await shell.model.call('POST /api/update/apply', { body: {} });
+        restart();
+      }),
+    rollBack: () =>
+      during('change', async () => {
+        await shell.model.call('POST /api/update/rollback', { body: {} });
+        restart();
+      }),
+  };
+}

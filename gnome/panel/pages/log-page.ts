@@ -1,0 +1,214 @@
+// The page of the command log: what was asked of the tunnel CLI and what it answered, the newest at the end.
+import '../resource.ts';
+import Adw from 'gi://Adw?version=1';
+import GObject from 'gi://GObject?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { LogEntry } from '../../../daemon/api/schema.ts';
+import { asText, createRing, emptyText, passes, SHOWS, type Shows, showsName } from '../../../daemon/view/log.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { collectWhenQuiet } from '../../gc.ts';
+import { _, tr } from '../../i18n.ts';
+import type { Page, Shell } from '../shell.ts';
+import { setName } from '../widgets/accessible.ts';
+import { copyText } from '../widgets/copy.ts';
+import { saveText } from '../widgets/files.ts';
+import { type Fill, stepwise } from '../widgets/fill.ts';
+import { turnTo } from '../widgets/stack.ts';
+import { type Follow, followEnd } from '../widgets/stick-to-end.ts';
+import { type LogSource, logRows } from './log-row.ts';
+
+/** Until the daemon has told its own. */
+const CAPACITY = 500;
+/** How many more than the daemon keeps may be listed: taking the oldest away moves, and so renews, every row. */
+const SLACK = 50;
+
+export class LogPage extends Adw.Bin implements Page {
+  static {
+    GObject.registerClass(
+      {
+        GTypeName: 'CulvertLogPage',
+        Template: 'resource:///org/culvert/Culvert/ui/log-page.ui',
+        InternalChildren: ['search', 'shows', 'copy', 'save', 'found', 'none', 'scrolled', 'list', 'newest'],
+      },
+      LogPage,
+    );
+  }
+  declare readonly _search: Gtk.SearchEntry;
+  declare readonly _shows: Gtk.DropDown;
+  declare readonly _copy: Gtk.Button;
+  declare readonly _save: Gtk.Button;
+  declare readonly _found: Gtk.Stack;
+  declare readonly _none: Adw.StatusPage;
+  declare readonly _scrolled: Gtk.ScrolledWindow;
+  declare readonly _list: Gtk.ListView;
+  declare readonly _newest: Gtk.Button;
+
+  readonly #shell: Shell;
+  readonly #ring = createRing(CAPACITY, SLACK);
+  /** Ids of the entries that pass the filter. */
+  readonly #shown = new Gtk.StringList();
+  readonly #fill: Fill;
+  /** The ring's entries; a list of thousands binds rows as it scrolls. */
+  #byId = new Map<string, LogEntry>();
+  readonly #source: LogSource = {
+    entry: id => this.#byId.get(id),
+    expanded: new Set(),
+  };
+  readonly #follow: Follow;
+  readonly #unsubscribe: () => void;
+  /** What came while the whole log was being read, and may be missing there. */
+  #arrived: LogEntry[] | null = null;
+  #connected = false;
+  /** Another page is shown; what is missed meanwhile is read afterwards. */
+  #away = false;
+
+  constructor(shell: Shell) {
+    super();
+    this.#shell = shell;
+    this._shows.model = Gtk.StringList.new(SHOWS.map(shows => showsName(shows, tr)));
+    this._shows.selected = SHOWS.indexOf('notable' satisfies Shows);
+    this._shows.connect('notify::selected', () => this.#refilter());
+    this._search.connect('changed', () => this.#refilter());
+    this._search.set_key_capture_widget(this._list);
+    this._copy.connect('clicked', () => this.#copyAll());
+    this._save.connect('clicked', () => void this.#saveAll().catch(error => shell.showError(error)));
+    setName(this._search, _('Search commands and output'));
+    // the focus is on the toggle inside, which has no name of its own
+    for (const widget of [this._shows, this._shows.get_first_child()!]) setName(widget, _('Which commands are listed'));
+    for (const button of [this._copy, this._save, this._newest]) setName(button, button.tooltip_text!);
+    setName(this._list, _('Log'));
+    this.#follow = followEnd(this._scrolled, this._list, away => {
+      this._newest.visible = away;
+    });
+    this._newest.connect('clicked', () => this.#follow.toEnd());
+    this.#fill = stepwise(this._list, this.#shown, 'bottom');
+    this._list.factory = logRows(this.#source, () => shell.toast(_('Copied')));
+    this._list.model = new Gtk.NoSelection({ model: this.#shown });
+    this.#unsubscribe = shell.model.onEvent(({ event, data }) => {
+      if (event !== 'log' || this.#away) return;
+      this.#arrived?.push(data as LogEntry);
+      this.#add([data as LogEntry]);
+    });
+    this.#changed();
+  }
+
+  refresh({ client }: View): void {
+    const connected = client.offline === null;
+    // another daemon counts from 1 again, and what was missed meanwhile comes as no event
+    if (connected && !this.#connected) void this.#read();
+    this.#connected = connected;
+  }
+
+  focusSearch(): void {
+    this._search.grab_focus();
+  }
+
+  reload(): void {
+    this.#away = false;
+    void this.#read();
+  }
+
+  /** Its rows weigh more than every other page; they are made again from what is read again. */
+  leave(): void {
+    this.#away = true;
+    this.#fill.show([]);
+    collectWhenQuiet();
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  /** The whole log, page by page. */
+  async #read(): Promise<void> {
+    const entries: LogEntry[] = [];
+    const arrived: LogEntry[] = [];
+    this.#arrived = arrived;
+    let capacity = CAPACITY;
+    try {
+      for (let since = 0; ; ) {
+        const page = await this.#shell.model.call('GET /api/logs', { query: { since: String(since) } });
+        entries.push(...page.entries);
+        capacity = page.capacity;
+        if (!page.entries.length || page.next <= since) break;
+        // a log of many pages is not waited for
+        if (since === 0 && !this.#ring.entries().length) this.#show(capacity, entries);
+        since = page.next;
+      }
+    } catch {
+      // a lost daemon is told by the window, and the next one is read again
+      return;
+    }
+    // a later read has begun meanwhile
+    if (this.#arrived !== arrived) return;
+    this.#arrived = null;
+    this.#show(capacity, entries, arrived);
+  }
+
+  /** @param arrived meanwhile, as events. */
+  #show(capacity: number, entries: LogEntry[], arrived: LogEntry[] = []): void {
+    this.#ring.reset(capacity, entries);
+    this.#ring.add(arrived);
+    this.#byId = new Map(this.#ring.entries().map(entry => [String(entry.id), entry]));
+    this.#source.expanded.clear();
+    this.#refilter();
+  }
+
+  #add(entries: LogEntry[]): void {
+    const before = this.#ring.entries();
+    const change = this.#ring.add(entries);
+    for (const entry of entries) this.#byId.set(String(entry.id), entry);
+    if (!change) {
+      this.#refilter();
+      return;
+    }
+    this.#fill.finish();
+    const gone = before.slice(0, change.dropped);
+    this.#shown.splice(this.#shown.get_n_items(), 0, this.#passing(change.added));
+    if (gone.length) this.#shown.splice(0, this.#passing(gone).length, []);
+    for (const { id } of gone) {
+      this.#source.expanded.delete(String(id));
+      this.#byId.delete(String(id));
+    }
+    this.#changed();
+  }
+
+  #refilter(): void {
+    this.#fill.show(this.#passing(this.#ring.entries()));
+    this.#changed();
+  }
+
+  #passing(entries: LogEntry[]): string[] {
+    const [shows, query] = [SHOWS[this._shows.selected] ?? 'all', this._search.text];
+    return entries.filter(entry => passes(entry, shows, query)).map(({ id }) => String(id));
+  }
+
+  #changed(): void {
+    this.#follow.changed();
+    collectWhenQuiet();
+    const some = this.#shown.get_n_items() > 0;
+    this._copy.sensitive = some;
+    this._save.sensitive = some;
+    turnTo(this._found, some ? 'some' : 'none', pageTitle('log', tr));
+    const { title, description } = emptyText(this.#ring.entries().length, this._search.text.trim() !== '', tr);
+    this._none.title = title;
+    this._none.description = description;
+  }
+
+  #copyAll(): void {
+    copyText(this, this.#text());
+    this.#shell.toast(_('Copied'));
+  }
+
+  async #saveAll(): Promise<void> {
+    if (await saveText(this.#shell.window(), 'culvert-log.txt', this.#text())) this.#shell.toast(_('Saved'));
+  }
+
+  /** What is listed. */
+  #text(): string {
+    const shown = new Set(this.#passing(this.#ring.entries()));
+    const entries = this.#ring.entries().filter(({ id }) => shown.has(String(id)));
+    return `${entries.map(entry => asText(entry, tr)).join('\n\n')}\n`;
+  }
+}

@@ -1,0 +1,141 @@
+// One command in the console: when, what, how it went; its output unfolds below.
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
+import type { LogEntry } from '../../../daemon/api/schema.ts';
+import { formatDate, formatLatency, formatTime } from '../../../daemon/view/format.ts';
+import { asText, commandLine, endOf, outcome, outputOf } from '../../../daemon/view/log.ts';
+import { _, tr } from '../../i18n.ts';
+import { setName } from '../widgets/accessible.ts';
+import { nameListItem } from '../widgets/compat.ts';
+import { copyButton } from '../widgets/copy.ts';
+import { rowFactory } from '../widgets/row-factory.ts';
+
+/** What the rows show, by the ids that the list holds: a GObject with state per entry would burden the engine. */
+export interface LogSource {
+  entry(id: string): LogEntry | undefined;
+  /** Ids of entries whose output is unfolded. */
+  expanded: Set<string>;
+}
+
+interface Row {
+  /** How the row looks now; most entries look the same, and a class costs more than a comparison. */
+  ok: boolean | null;
+  expander: Gtk.Expander;
+  time: Gtk.Label;
+  command: Gtk.Label;
+  outcome: Gtk.Label;
+  /** Made when the row is first unfolded, as few are. */
+  output: Gtk.Label | null;
+}
+
+/**
+ * Rows for a `GtkStringList` of ids.
+ * @param copied is called after an entry went to the clipboard.
+ */
+export function logRows(source: LogSource, copied: () => void): Gtk.SignalListItemFactory {
+  const create = (listItem: Gtk.ListItem): Row => {
+    const row = createRow();
+    followExpander(row, listItem, source, copied);
+    listItem.child = row.expander;
+    listItem.activatable = false;
+    listItem.selectable = false;
+    // the expander has the keyboard's focus itself
+    if ('focusable' in listItem) listItem.focusable = false;
+    return row;
+  };
+  return rowFactory(create, (row, listItem) => showEntry(row, listItem, source)).factory;
+}
+
+function createRow(): Row {
+  const time = new Gtk.Label({ css_classes: ['dim-label', 'numeric', 'caption'] });
+  const command = new Gtk.Label({
+    xalign: 0,
+    hexpand: true,
+    ellipsize: Pango.EllipsizeMode.END,
+    css_classes: ['monospace'],
+  });
+  const result = new Gtk.Label({ css_classes: ['numeric', 'caption'] });
+  const head = new Gtk.Box({ spacing: 9, hexpand: true });
+  for (const label of [time, command, result]) head.append(label);
+  const expander = new Gtk.Expander({ label_widget: head });
+  return { ok: null, expander, time, command, outcome: result, output: null };
+}
+
+/** What unfolds. In a function of its own, whose scope does not hold the row: the expander could never be freed. */
+function createBody(listItem: Gtk.ListItem, source: LogSource, copied: () => void) {
+  const output = new Gtk.Label({
+    ...{ xalign: 0, hexpand: true, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR, selectable: true },
+    css_classes: ['monospace', 'caption'],
+  });
+  const copy = copyButton(_('Copy this command and its output'), () => textOf(listItem, source), copied);
+  copy.valign = Gtk.Align.START;
+  const body = new Gtk.Box({ spacing: 6, css_classes: ['culvert-output'] });
+  body.append(output);
+  body.append(copy);
+  return { body, output };
+}
+
+function followExpander(row: Row, listItem: Gtk.ListItem, source: LogSource, copied: () => void): void {
+  const { expander } = row;
+  // made when it is asked for, and not for each row that scrolls past
+  expander.has_tooltip = true;
+  expander.connect('query-tooltip', (_expander, _x, _y, _keyboard, tooltip: Gtk.Tooltip) => {
+    const entry = source.entry(idOf(listItem) ?? '');
+    if (!entry) return false;
+    const took = formatLatency(Math.round(entry.durationMs), tr);
+    tooltip.set_text(`${formatDate(endOf(entry), tr)}\n${commandLine(entry)}, ${outcome(entry, tr)}, ${took}`);
+    return true;
+  });
+  expander.connect('notify::expanded', () => {
+    const id = idOf(listItem);
+    if (id === null) return;
+    if (expander.expanded) source.expanded.add(id);
+    else source.expanded.delete(id);
+    if (expander.expanded && !row.output) {
+      const { body, output } = createBody(listItem, source, copied);
+      expander.child = body;
+      row.output = output;
+    }
+    showOutput(row, source.entry(id), expander.expanded);
+  });
+}
+
+function showEntry(row: Row, listItem: Gtk.ListItem, source: LogSource): void {
+  const id = idOf(listItem)!;
+  const entry = source.entry(id);
+  if (!entry) return;
+  const at = endOf(entry);
+  row.time.label = formatTime(at, tr);
+  // the program is nearly always the same; its full line is in the tooltip and unfolds
+  const line = commandLine(entry);
+  const program = commandLine({ argv: entry.argv.slice(0, 1) });
+  row.command.label = entry.argv.length > 1 ? line.slice(program.length + 1) : line;
+  const took = formatLatency(Math.round(entry.durationMs), tr);
+  row.outcome.label = entry.ok ? took : outcome(entry, tr);
+  if (row.ok !== entry.ok) {
+    row.ok = entry.ok;
+    row.outcome.css_classes = ['numeric', 'caption', entry.ok ? 'dim-label' : 'error'];
+    row.command.css_classes = entry.ok ? ['monospace'] : ['monospace', 'error'];
+  }
+  const name = `${line}, ${outcome(entry, tr)}`;
+  setName(row.expander, name);
+  nameListItem(listItem, name);
+  const expanded = source.expanded.has(id);
+  if (row.expander.expanded !== expanded) row.expander.expanded = expanded;
+  else showOutput(row, entry, expanded);
+}
+
+/** Only what is unfolded is laid out: an output may be 32 KiB. */
+function showOutput({ output }: Row, entry: LogEntry | undefined, expanded: boolean): void {
+  const text = entry && expanded ? (outputOf(entry) ?? _('No output')) : '';
+  if (output && output.label !== text) output.label = text;
+}
+
+function textOf(listItem: Gtk.ListItem, source: LogSource): string {
+  const entry = source.entry(idOf(listItem) ?? '');
+  return entry ? asText(entry, tr) : '';
+}
+
+function idOf(listItem: Gtk.ListItem): string | null {
+  return (listItem.item as Gtk.StringObject | null)?.string ?? null;
+}

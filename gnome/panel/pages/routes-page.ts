@@ -1,0 +1,232 @@
+// The page of the split tunnel: one list to search, add to with validation, and take from with a way back.
+
+import Adw from 'gi://Adw?version=1';
+import Gio from 'gi://Gio?version=2.0';
+import GObject from 'gi://GObject?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { Why } from '../../../daemon/api/schema.ts';
+import { perform } from '../../../daemon/view/forms/form.ts';
+import {
+  addRoute,
+  describeRoutes,
+  type RouteEntry,
+  type RoutesView,
+  removal,
+  resetRoutes,
+  routeKindName,
+  routeMatches,
+} from '../../../daemon/view/forms/split-tunnel.ts';
+import { checks } from '../../../daemon/view/forms/validate.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { fill } from '../../../daemon/view/translator.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { whyForm } from '../../../daemon/view/why.ts';
+import { collectWhenQuiet } from '../../gc.ts';
+import { _, tr } from '../../i18n.ts';
+import type { Page, Shell } from '../shell.ts';
+import { setDescription, setName } from '../widgets/accessible.ts';
+import { nameListItem } from '../widgets/compat.ts';
+import { type Fill, stepwise } from '../widgets/fill.ts';
+import { FormGroups } from '../widgets/form-page.ts';
+import { rowFactory } from '../widgets/row-factory.ts';
+import { turnTo } from '../widgets/stack.ts';
+
+interface Row {
+  title: Gtk.Label;
+  note: Gtk.Label;
+  badge: Gtk.Label;
+  remove: Gtk.Button;
+}
+
+export class RoutesPage extends Adw.Bin implements Page {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertRoutesPage' }, RoutesPage);
+  }
+  readonly #shell: Shell;
+  readonly #search = new Gtk.SearchEntry({ placeholder_text: _('Search routes'), hexpand: true });
+  readonly #add = new Gtk.Entry({ placeholder_text: _('Address, range or host to add'), hexpand: true });
+  readonly #addButton = new Gtk.Button({ label: _('Add'), sensitive: false });
+  readonly #wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'error'] });
+  readonly #sentence = new Gtk.Label({ xalign: 0, wrap: true });
+  readonly #whyBox = new Gtk.Box({
+    ...{ orientation: Gtk.Orientation.VERTICAL, spacing: 6 },
+    // the shadow of its card, or its outline in high contrast, would be cut off by what scrolls it
+    ...{ margin_start: 3, margin_end: 3, margin_top: 3, margin_bottom: 6 },
+  });
+  readonly #why: FormGroups;
+  #answer: Why | null = null;
+  readonly #shown = new Gtk.StringList();
+  #fill: Fill | null = null;
+  readonly #stack = new Gtk.Stack({ vexpand: true });
+  readonly #none = new Adw.StatusPage({ icon_name: 'culvert-routes-symbolic', title: _('No routes') });
+  #entries = new Map<string, RouteEntry>();
+  #view: RoutesView | null = null;
+  #key = '';
+
+  constructor(shell: Shell) {
+    super();
+    this.#shell = shell;
+    this.#why = new FormGroups(
+      shell,
+      group => this.#whyBox.append(group),
+      group => this.#whyBox.remove(group),
+    );
+    this.#why.name = pageTitle('routes', tr);
+    this.#showWhy();
+    this.child = this.#build();
+    this.#search.connect('changed', () => this.#showFound());
+    this.#add.connect('changed', () => this.#validate());
+    this.#add.connect('activate', () => void this.#submit());
+    this.#addButton.connect('clicked', () => void this.#submit());
+  }
+
+  refresh({ client, tunnel }: View): void {
+    const view = describeRoutes(client, tunnel.settable, tr);
+    this.#view = view;
+    this.#sentence.label = view.sentence;
+    this.#add.sensitive = view.sensitive;
+    this.#validate();
+    const key = JSON.stringify([view.entries, view.sensitive]);
+    if (key === this.#key) return;
+    this.#key = key;
+    this.#entries = new Map(view.entries.map(entry => [entry.value, entry]));
+    this.#showFound();
+  }
+
+  focusSearch(): void {
+    this.#search.grab_focus();
+  }
+
+  #build(): Gtk.Widget {
+    setName(this.#search, _('Search routes'));
+    setName(this.#add, _('Address, range or host to add'));
+    setName(this.#addButton, _('Add a route'));
+    const top = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-toolbar'] });
+    const adding = line(this.#add, this.#addButton);
+    const edit = new Gtk.Button({ label: _('Edit as Text') });
+    edit.connect('clicked', () => this.#shell.goTo('editor'));
+    // a host with many addresses has a long answer, which must not push the list out of the window
+    const why = new Gtk.ScrolledWindow({
+      ...{ child: this.#whyBox, hscrollbar_policy: Gtk.PolicyType.NEVER },
+      ...{ propagate_natural_height: true, max_content_height: 300 },
+    });
+    edit.valign = Gtk.Align.CENTER;
+    this.#sentence.hexpand = true;
+    const searching = line(this.#search, this.#menu());
+    for (const child of [why, line(this.#sentence, edit), adding, this.#wrong, searching]) top.append(child);
+    const list = new Gtk.ListView({
+      ...{ model: new Gtk.NoSelection({ model: this.#shown }), factory: this.#factory() },
+      css_classes: ['culvert-list', 'boxed'],
+      show_separators: true,
+    });
+    this.#fill = stepwise(list, this.#shown);
+    setName(list, _('Routes'));
+    const clamp = new Adw.ClampScrollable({ maximum_size: 720, child: list });
+    const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
+    this.#stack.add_named(scrolled, 'some');
+    this.#stack.add_named(this.#none, 'none');
+    const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
+    box.append(new Adw.Clamp({ maximum_size: 720, child: top }));
+    box.append(this.#stack);
+    return box;
+  }
+
+  #showWhy(): void {
+    const ask = async (target: string) => {
+      this.#answer = null;
+      this.#showWhy();
+      this.#answer = await this.#shell.model.call('GET /api/why', { query: { target } });
+      this.#showWhy();
+    };
+    this.#why.show(whyForm(this.#answer, ask, tr));
+  }
+
+  #menu(): Gtk.Widget {
+    const actions = new Gio.SimpleActionGroup();
+    const menu = new Gio.Menu();
+    const entry = (name: string, label: string, work: () => void) => {
+      const action = new Gio.SimpleAction({ name });
+      action.connect('activate', work);
+      actions.add_action(action);
+      menu.append(label, `routes.${name}`);
+    };
+    entry('reset-addresses', _('Default Addresses…'), () => void this.#shell.run(resetRoutes('addresses', tr)));
+    entry('reset-hosts', _('Remove All Hosts…'), () => void this.#shell.run(resetRoutes('hosts', tr)));
+    this.insert_action_group('routes', actions);
+    const button = new Gtk.MenuButton({ icon_name: 'view-more-symbolic', menu_model: menu, tooltip_text: _('More') });
+    setName(button, _('More for routes'));
+    return button;
+  }
+
+  #factory(): Gtk.SignalListItemFactory {
+    const create = (item: Gtk.ListItem): Row => {
+      const title = new Gtk.Label({ xalign: 0, wrap: true, selectable: false });
+      const note = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
+      const text = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true, valign: Gtk.Align.CENTER });
+      text.append(title);
+      text.append(note);
+      const badge = new Gtk.Label({ css_classes: ['caption', 'dim-label'] });
+      const remove = new Gtk.Button({ icon_name: 'list-remove-symbolic', css_classes: ['flat'] });
+      remove.connect('clicked', () => {
+        const entry = this.#entries.get(idOf(item));
+        if (entry) void this.#shell.run(removal(entry, tr));
+      });
+      item.child = line(text, badge, remove);
+      item.activatable = false;
+      if ('focusable' in item) item.focusable = false;
+      return { title, note, badge, remove };
+    };
+    return rowFactory(create, (row, item) => this.#showEntry(row, item)).factory;
+  }
+
+  #showEntry({ title, note, badge, remove }: Row, item: Gtk.ListItem): void {
+    const entry = this.#entries.get(idOf(item));
+    if (!entry) return;
+    title.label = entry.value;
+    note.label = entry.note ?? '';
+    note.visible = entry.note !== null;
+    badge.label = `${routeKindName(entry.kind, tr)} · ${entry.origin}`;
+    // Translators: %s is an address or a host name
+    const label = fill(_('Remove %s'), entry.value);
+    remove.tooltip_text = label;
+    setName(remove, label);
+    remove.sensitive = entry.removable && this.#view?.sensitive === true;
+    nameListItem(item, `${entry.value}, ${badge.label}`);
+  }
+
+  #showFound(): void {
+    const query = this.#search.text;
+    const found = [...this.#entries.values()].filter(entry => routeMatches(entry, query)).map(({ value }) => value);
+    this.#fill?.show(found);
+    collectWhenQuiet();
+    this.#none.title = this.#entries.size ? _('Nothing found') : _('No routes');
+    turnTo(this.#stack, found.length ? 'some' : 'none', pageTitle('routes', tr));
+  }
+
+  #validate(): void {
+    const text = this.#add.text.trim();
+    const problem = checks(tr).route(text) ?? (this.#entries.has(text) ? _('It is on the list already') : null);
+    this.#wrong.label = problem ?? '';
+    this.#wrong.visible = problem !== null;
+    setDescription(this.#add, problem ?? '');
+    this.#addButton.sensitive = text !== '' && problem === null && this.#view?.sensitive === true;
+  }
+
+  async #submit(): Promise<void> {
+    const text = this.#add.text.trim();
+    if (!this.#addButton.sensitive) return;
+    // Translators: %s is an address or a host name
+    const done = fill(_('%s added'), text);
+    if (await this.#shell.run(perform(addRoute(text), { done }))) this.#add.text = '';
+  }
+}
+
+function line(...children: Gtk.Widget[]): Gtk.Box {
+  const box = new Gtk.Box({ spacing: 6 });
+  for (const child of children) box.append(child);
+  return box;
+}
+
+function idOf(item: Gtk.ListItem): string {
+  return (item.item as Gtk.StringObject).string;
+}

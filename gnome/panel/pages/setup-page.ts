@@ -1,0 +1,60 @@
+// The page shown instead of the connection while something has to be set up.
+import Adw from 'gi://Adw?version=1';
+import GLib from 'gi://GLib?version=2.0';
+import GObject from 'gi://GObject?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { Blocked as Setup } from '../../../daemon/api/schema.ts';
+import { type SetupView, setupView } from '../../../daemon/view/forms/setup.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { _, tr } from '../../i18n.ts';
+import type { Page, Shell } from '../shell.ts';
+import { commandBox } from '../widgets/command-box.ts';
+import { linkBox } from '../widgets/links.ts';
+
+export class SetupPage extends Adw.Bin implements Page {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertSetupPage' }, SetupPage);
+  }
+  readonly #shell: Shell;
+  // it scrolls by itself: never put it into a scrolling page
+  readonly #page = new Adw.StatusPage();
+  readonly #waiting = new Gtk.Label({ css_classes: ['dim-label'] });
+  #shown: Setup | null = null;
+  #buttons: Gtk.Button[] = [];
+
+  constructor(shell: Shell) {
+    super({});
+    this.#shell = shell;
+    this.child = this.#page;
+  }
+
+  refresh({ tunnel, client }: View): void {
+    if (!tunnel.setup) return;
+    if (tunnel.setup !== this.#shown) this.#build(setupView(tunnel.setup, tr));
+    this.#shown = tunnel.setup;
+    for (const button of this.#buttons) button.sensitive = client.pending === null;
+    this.#waiting.label = tunnel.waiting ?? '';
+    this.#waiting.visible = tunnel.waiting !== null;
+  }
+
+  #build({ icon, title, description, buttons, links, commands }: SetupView): void {
+    this.#page.icon_name = icon;
+    this.#page.title = title;
+    // markup, unlike the title
+    this.#page.description = GLib.markup_escape_text(description, -1);
+    const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 12 });
+    if (links.length) box.append(linkBox(links, this.#shell.open));
+    this.#buttons = buttons.map(({ label, command }, i) => {
+      const button = new Gtk.Button({ label, halign: Gtk.Align.CENTER });
+      button.css_classes = i === 0 ? ['pill', 'suggested-action'] : ['pill'];
+      button.connect('clicked', () => void this.#shell.run(command));
+      box.append(button);
+      return button;
+    });
+    this.#waiting.unparent();
+    box.append(this.#waiting);
+    for (const { purpose, command } of commands)
+      box.append(commandBox(purpose, command, () => this.#shell.toast(_('Copied'))));
+    this.#page.child = new Adw.Clamp({ maximum_size: 420, child: box });
+  }
+}

@@ -1,0 +1,77 @@
+// Names, descriptions and roles for assistive technology; the one place that sets them.
+import Gtk from 'gi://Gtk?version=4.0';
+
+/** Names `widget`. GTK does not give a name back, so it is kept on the widget as well, for tests. */
+export function setName(widget: Gtk.Widget, name: string): void {
+  if (nameOf(widget) === name) return;
+  Object.assign(widget, { accessibleName: name });
+  // a button is labeled by the text in it, which comes before a name since GTK 4.10
+  widget.reset_relation(Gtk.AccessibleRelation.LABELLED_BY); // glossary: quoted
+  widget.update_property([Gtk.AccessibleProperty.LABEL], [name]);
+}
+
+/** Notes the name of a widget that libadwaita labels by its row: a name of our own would be read twice. */
+export function noteName(widget: Gtk.Widget, name: string): void {
+  Object.assign(widget, { accessibleName: name });
+}
+
+/** Describes `widget`: its value, or what it does. */
+export function setDescription(widget: Gtk.Widget, text: string): void {
+  if (descriptionOf(widget) === text) return;
+  Object.assign(widget, { accessibleDescription: text });
+  // libadwaita's rows are described by their subtitle, which newer releases of GTK prefer, and then read nothing
+  widget.reset_relation(Gtk.AccessibleRelation.DESCRIBED_BY);
+  widget.update_property([Gtk.AccessibleProperty.DESCRIPTION], [text]);
+}
+
+/** Names what is no widget, such as the page of a stack. */
+export function nameAccessible(accessible: Gtk.Accessible, name: string): void {
+  accessible.update_property([Gtk.AccessibleProperty.LABEL], [name]);
+}
+
+type Class = { set_accessible_role(role: Gtk.AccessibleRole): void };
+
+/**
+ * Mends what GTK and libadwaita leave in the tree of assistive technology without a name: what scrolls takes the
+ * focus where nothing in it does, and is called `title`; pictures inside of their widgets say nothing; and before 4.10,
+ * GTK calls what has no role by its class, such as "GtkBuiltinIcon". Later instances of these classes are right at once.
+ */
+export function mendTree(root: Gtk.Widget, title: string): void {
+  const { WIDGET, SCROLLBAR, GROUP, IMG, PRESENTATION } = Gtk.AccessibleRole;
+  const old = Gtk.get_minor_version() < 10;
+  for (const widget of within(root)) {
+    const role = widget.accessible_role;
+    if (widget instanceof Gtk.ScrolledWindow && !nameOf(widget)) setName(widget, title);
+    else if (widget instanceof Gtk.Stack)
+      for (const child of childrenOf(widget)) nameAccessible(widget.get_page(child), title);
+    else if (role === IMG && !nameOf(widget)) widget.accessible_role = PRESENTATION;
+    // a scroll bar takes no focus: what it scrolls follows the keyboard by itself
+    else if (old && (role === WIDGET || role === SCROLLBAR)) {
+      widget.accessible_role = GROUP;
+      (widget.constructor as unknown as Class).set_accessible_role(GROUP);
+    }
+  }
+}
+
+/**
+ * A widget and all below it, except the rows of list views. The engine would keep such a row until it collects garbage,
+ * and GJS 1.82 calls no handler of the list's factory then.
+ */
+export function* within(widget: Gtk.Widget): Generator<Gtk.Widget> {
+  yield widget;
+  if (!(widget instanceof Gtk.ListView)) for (const child of childrenOf(widget)) yield* within(child);
+}
+
+function* childrenOf(widget: Gtk.Widget): Generator<Gtk.Widget> {
+  for (let child = widget.get_first_child(); child; child = child.get_next_sibling()) yield child;
+}
+
+/** What `setName` gave. */
+export function nameOf(widget: Gtk.Widget): string | undefined {
+  return (widget as Gtk.Widget & { accessibleName?: string }).accessibleName;
+}
+
+/** What `setDescription` gave. */
+export function descriptionOf(widget: Gtk.Widget): string | undefined {
+  return (widget as Gtk.Widget & { accessibleDescription?: string }).accessibleDescription;
+}

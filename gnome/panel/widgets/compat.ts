@@ -1,0 +1,257 @@
+// Types describe libadwaita 1.8, Debian 12 has 1.2: what is newer than 1.2 is reached only here, and used where it exists.
+import Adw from 'gi://Adw?version=1';
+import Gdk from 'gi://Gdk?version=4.0';
+import type Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import { mendTree, setName } from './accessible.ts';
+
+/** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
+const A = Adw as unknown as Partial<typeof Adw>;
+
+/** Bars above and below `content`. */
+export function toolbarView(bars: Gtk.Widget[], content: Gtk.Widget, below: Gtk.Widget[] = []): Gtk.Widget {
+  if (A.ToolbarView) {
+    // 1.4
+    const view = new A.ToolbarView({ content });
+    for (const bar of bars) view.add_top_bar(bar);
+    for (const bar of below) view.add_bottom_bar(bar);
+    return view;
+  }
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
+  for (const bar of bars) box.append(bar);
+  content.vexpand = true;
+  box.append(content);
+  for (const bar of below) box.append(bar);
+  return box;
+}
+
+interface BannerButton {
+  label: string;
+  activate(): void;
+}
+export interface Banner {
+  widget: Gtk.Widget;
+  /** Shows the text and at most one button, or with null takes the banner away. */
+  show(title: string | null, button?: BannerButton | null, caution?: boolean): void;
+}
+
+/** A bar across the window. */
+export function createBanner(): Banner {
+  return A.Banner ? newBanner(A.Banner) : oldBanner();
+}
+
+/** 1.3 */
+function newBanner(Class: typeof Adw.Banner): Banner {
+  const banner = new Class({ title: '', use_markup: false });
+  let pressed = () => {};
+  banner.connect('button-clicked', () => pressed());
+  return {
+    widget: banner,
+    show(title, button, caution) {
+      mark(banner, caution);
+      if (title !== null) {
+        banner.title = title;
+        banner.button_label = button?.label ?? '';
+        pressed = () => button?.activate();
+      }
+      banner.revealed = title !== null;
+    },
+  };
+}
+
+function mark(widget: Gtk.Widget, caution = false): void {
+  if (caution) widget.add_css_class('caution');
+  else widget.remove_css_class('caution');
+}
+
+function oldBanner(): Banner {
+  const label = new Gtk.Label({ wrap: true, hexpand: true, css_classes: ['heading'] });
+  const box = new Gtk.Box({ spacing: 12, css_classes: ['culvert-banner'] });
+  const widget = new Gtk.Button({ valign: Gtk.Align.CENTER });
+  let pressed = () => {};
+  widget.connect('clicked', () => pressed());
+  box.append(label);
+  box.append(widget);
+  const revealer = new Gtk.Revealer({ child: box });
+  // a closed revealer still has its child in the tree of a screen reader
+  revealer.visible = false;
+  revealer.connect('notify::child-revealed', () => {
+    if (!revealer.child_revealed && !revealer.reveal_child) revealer.visible = false;
+  });
+  return {
+    widget: revealer,
+    show(title, button, caution) {
+      mark(revealer, caution);
+      if (title !== null) {
+        label.label = title;
+        label.xalign = button ? 0 : 0.5;
+        label.justify = button ? Gtk.Justification.LEFT : Gtk.Justification.CENTER;
+        widget.visible = Boolean(button);
+        widget.label = button?.label ?? '';
+        pressed = () => button?.activate();
+        revealer.visible = true;
+      }
+      revealer.reveal_child = title !== null;
+      if (title === null && !revealer.get_mapped()) revealer.visible = false;
+    },
+  };
+}
+
+export interface Question {
+  heading: string;
+  body: string;
+  /** The first is what closing the dialog means. */
+  responses: [id: string, label: string][];
+  suggested?: string;
+  destructive?: string;
+  extra?: Gtk.Widget;
+  /** Is given what allows the suggested response, once `extra` is filled in. */
+  gate?(allow: (allowed: boolean) => void): void;
+}
+
+/** Asks, and resolves with the chosen response's id. */
+export function ask(
+  parent: Gtk.Window,
+  { heading, body, responses, suggested, destructive, extra, gate }: Question,
+): Promise<string> {
+  const fill = (dialog: Adw.AlertDialog | Adw.MessageDialog) => {
+    for (const [id, label] of responses) dialog.add_response(id, label);
+    if (suggested) dialog.set_response_appearance(suggested, Adw.ResponseAppearance.SUGGESTED);
+    if (destructive) dialog.set_response_appearance(destructive, Adw.ResponseAppearance.DESTRUCTIVE);
+    dialog.set_default_response(suggested ?? responses[0]![0]);
+    dialog.set_close_response(responses[0]![0]);
+    if (extra) dialog.set_extra_child(extra);
+    mendTree(dialog, heading);
+    gate?.(allowed => dialog.set_response_enabled(suggested!, allowed));
+  };
+  return new Promise(resolve => {
+    if (A.AlertDialog) {
+      // 1.5
+      const dialog = new A.AlertDialog({ heading, body });
+      fill(dialog);
+      dialog.choose(parent, null, (_: unknown, result: Gio.AsyncResult) => resolve(dialog.choose_finish(result)));
+    } else {
+      // 1.2; deprecated in 1.6
+      const dialog = new Adw.MessageDialog({ heading, body, transient_for: parent, modal: true });
+      fill(dialog);
+      dialog.connect('response', (_dialog, response) => resolve(response));
+      presentOver(dialog);
+    }
+  });
+}
+
+export interface About {
+  application_name: string;
+  application_icon: string;
+  version: string;
+  comments: string;
+  developer_name: string;
+  website: string;
+  license_type: Gtk.License;
+  translator_credits: string;
+}
+
+export function showAbout(parent: Gtk.Window, about: About): void {
+  // 1.5
+  if (A.AboutDialog) new A.AboutDialog(about).present(parent);
+  else presentOver(new Adw.AboutWindow({ ...about, transient_for: parent, modal: true }));
+}
+
+/** A section of the shortcuts window: title, and per line what it does and its accelerator. */
+export type ShortcutSection = [title: string, lines: [title: string, accelerator: string][]];
+
+export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): void {
+  if (A.ShortcutsDialog && A.ShortcutsSection && A.ShortcutsItem) {
+    // 1.8
+    const dialog = new A.ShortcutsDialog();
+    for (const [title, lines] of sections) {
+      const section = A.ShortcutsSection.new(title);
+      for (const [name, accelerator] of lines) section.add(A.ShortcutsItem.new(name, accelerator));
+      dialog.add(section);
+    }
+    dialog.present(parent);
+    return;
+  }
+  // GtkShortcutsWindow takes its children from a builder only, until 4.14
+  const text = (s: string) => GLib.markup_escape_text(s, -1);
+  const line = ([title, accelerator]: [string, string]) =>
+    `<child><object class="GtkShortcutsShortcut"><property name="title">${text(title)}</property>` +
+    `<property name="accelerator">${text(accelerator)}</property></object></child>`;
+  const groups = sections.map(
+    ([title, lines]) =>
+      `<child><object class="GtkShortcutsGroup"><property name="title">${text(title)}</property>${lines.map(line).join('')}</object></child>`,
+  );
+  const builder = Gtk.Builder.new_from_string(
+    `<interface><object class="GtkShortcutsWindow" id="window"><property name="modal">1</property><child>` +
+      `<object class="GtkShortcutsSection"><property name="visible">1</property>${groups.join('')}</object></child></object></interface>`,
+    -1,
+  );
+  const window = builder.get_object('window') as Gtk.ShortcutsWindow;
+  window.transient_for = parent;
+  presentOver(window);
+}
+
+/** At the end the engine frees windows in any order, and GTK stumbles over one that still points to its freed parent. */
+function presentOver(dialog: Gtk.Window): void {
+  dialog.connect('unmap', () => dialog.set_transient_for(null));
+  dialog.present();
+}
+
+/** Opens an address in the browser. */
+export function openUri(parent: Gtk.Window, uri: string, failed: (error: unknown) => void): void {
+  const { UriLauncher } = Gtk as unknown as Partial<typeof Gtk>;
+  if (!UriLauncher) {
+    Gtk.show_uri(parent, uri, Gdk.CURRENT_TIME);
+    return;
+  }
+  // 4.10
+  const launcher = new UriLauncher({ uri });
+  launcher.launch(parent, null, (_: unknown, result: Gio.AsyncResult) => {
+    try {
+      launcher.launch_finish(result);
+    } catch (error) {
+      failed(error);
+    }
+  });
+}
+
+/** Has a screen reader say `text`; before GTK 4.14 nothing can. */
+export function announce(widget: Gtk.Widget, text: string): void {
+  const able = widget as Partial<Pick<Gtk.Widget, 'announce'>>;
+  able.announce?.call(widget, text, Gtk.AccessibleAnnouncementPriority.MEDIUM);
+}
+
+/** Whether anyone can see the window: mapped, not minimized, and since 4.12 not on another workspace or locked away. */
+export function isSeen(window: Gtk.Window): boolean {
+  const { suspended } = window as Partial<Pick<Gtk.Window, 'suspended'>>;
+  return window.get_mapped() && !suspended && !isMinimized(window);
+}
+
+/** X11 has no word for it before 4.12 but this. */
+function isMinimized(window: Gtk.Window): boolean {
+  const surface = window.get_surface() as (Gdk.Surface & Partial<Pick<Gdk.Toplevel, 'state'>>) | null;
+  return ((surface?.state ?? 0) & Gdk.ToplevelState.MINIMIZED) !== 0;
+}
+
+/** Calls `listener` whenever `isSeen` may have changed. */
+export function onSeenChanged(window: Gtk.Window, listener: () => void): void {
+  window.connect('map', listener);
+  window.connect('unmap', listener);
+  window.connect('realize', () => window.get_surface()?.connect('notify::state', listener));
+  if ('suspended' in window) window.connect('notify::suspended', listener);
+}
+
+/** The text color that CSS gives a widget, for drawing in it. */
+export function textColor(widget: Gtk.Widget): { red: number; green: number; blue: number } {
+  const able = widget as Partial<Pick<Gtk.Widget, 'get_color'>>;
+  // 4.10; the style context is deprecated since
+  return able.get_color ? able.get_color.call(widget) : widget.get_style_context().get_color();
+}
+
+/** What a screen reader calls a row of a list; before 4.12 the list's own widget around the row has to be named. */
+export function nameListItem(item: Gtk.ListItem, label: string): void {
+  const widget = item.child?.get_parent();
+  if ('accessible_label' in item) item.accessible_label = label;
+  else if (widget) setName(widget, label);
+}

@@ -1,0 +1,42 @@
+// The apps that were started through the tunnel lately; the panel and the tray both write and read the list.
+import GLib from 'gi://GLib?version=2.0';
+
+export interface RecentApp {
+  id: string;
+  name: string;
+}
+const KEPT = 5;
+
+function path(): string {
+  const state = GLib.getenv('XDG_STATE_HOME');
+  const home = state?.startsWith('/') ? state : GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
+  return GLib.build_filenamev([home, 'culvert', 'recent-apps.json']);
+}
+
+/** Newest first. Anything that is not a list of apps counts as an empty list. */
+export function recentApps(): RecentApp[] {
+  try {
+    const [, bytes] = GLib.file_get_contents(path());
+    const list: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return Array.isArray(list) ? list.filter(isApp).slice(0, KEPT) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Puts an app first. Where the file can't be written, nothing is remembered. */
+export function rememberApp(app: RecentApp): void {
+  const list = [app, ...recentApps().filter(({ id }) => id !== app.id)].slice(0, KEPT);
+  try {
+    GLib.mkdir_with_parents(GLib.path_get_dirname(path()), 0o700);
+    // written to a temporary file and renamed
+    GLib.file_set_contents(path(), new TextEncoder().encode(JSON.stringify(list)) as never);
+  } catch {
+    // a list that is lost costs a search
+  }
+}
+
+function isApp(value: unknown): value is RecentApp {
+  const app = value as Partial<RecentApp> | null;
+  return typeof app?.id === 'string' && typeof app.name === 'string';
+}

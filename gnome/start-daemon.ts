@@ -1,0 +1,34 @@
+// Starts the daemon of this prefix, for the panel and the tray when none is running.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { fill } from '../daemon/view/translator.ts';
+import { _ } from './i18n.ts';
+import { culvertProgram } from './install-paths.ts';
+
+/**
+ * Starts `culvert` without panel and tray, in a session of its own, so that it outlives the caller and its terminal.
+ * @param failed is called when it can't be started or ends with a failure.
+ */
+export function startDaemon(failed: (error: Error) => void): void {
+  const program = culvertProgram();
+  if (!program) {
+    failed(new Error(_('The program “culvert” was not found. Install Culvert again.')));
+    return;
+  }
+  const command = [program, '--no-panel', '--no-tray'];
+  const setsid = GLib.find_program_in_path('setsid');
+  try {
+    const child = Gio.Subprocess.new(setsid ? [setsid, ...command] : command, Gio.SubprocessFlags.STDOUT_SILENCE);
+    child.wait_check_async(null, (_source: unknown, result: Gio.AsyncResult) => {
+      try {
+        child.wait_check_finish(result);
+      } catch {
+        failed(
+          new Error(fill(_('The daemon could not be started. Run “%s” in a terminal to see why.'), command.join(' '))),
+        );
+      }
+    });
+  } catch (error) {
+    failed(new Error(fill(_('The daemon could not be started: %s'), (error as Error).message)));
+  }
+}

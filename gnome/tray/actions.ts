@@ -1,0 +1,119 @@
+// Does what the menu and the notifications of the tray offer.
+import Gio from 'gi://Gio?version=2.0';
+import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
+import type { Model } from '../../daemon/view/client/model.ts';
+import type { Command as ViewCommand } from '../../daemon/view/forms/form.ts';
+import { toBeConfirmed } from '../../daemon/view/forms/modes.ts';
+import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/changes.ts';
+import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
+import { tr } from '../i18n.ts';
+import { recentApps, rememberApp } from '../recent-apps.ts';
+import { startDaemon } from '../start-daemon.ts';
+import { openPanel, quitPanel, stopDaemon } from './desktop.ts';
+import type { Command } from './menu.ts';
+
+/** How long after the reply a change may still be published. */
+const CHANGES_MS = 2_000;
+
+interface ActionOptions {
+  bus: Gio.DBusConnection;
+  model: Model;
+  showError(error: unknown): void;
+  /** Shows that a change reverts unless it is kept. */
+  askToKeep(change: Unconfirmed): void;
+  /** Ends the tray. */
+  quit(): void;
+}
+
+export interface Actions {
+  /** Does what an entry of the menu offers. */
+  act(command: Command): void;
+  /** Does what a remedy or a notification offers. */
+  perform(command: ViewCommand): void;
+  /** The last action requested here, whose effect needs no notification. */
+  wanted(): string | null;
+  forgetWanted(): void;
+}
+
+export function createActions({ bus, model, showError, askToKeep, quit }: ActionOptions): Actions {
+  let wanted: string | null = null;
+
+  const open = (page?: Parameters<typeof openPanel>[2]) => void openPanel(bus, null, page).catch(showError);
+
+  function perform({ ask, confirm }: ViewCommand): void {
+    // a question needs the window, whose first page offers the same
+    if (confirm) open('connection');
+    else if (ask.kind === 'action') model.perform(ask.request).catch(showError);
+    else if (ask.kind === 'kill-switch') model.changeKillSwitch(ask.change).catch(showError);
+    else if (ask.kind === 'extend' || ask.kind === 'change') askAboutChange(model, ask).catch(showError);
+    else if (ask.kind === 'open') Gio.AppInfo.launch_default_for_uri(ask.uri, null);
+    else if (ask.kind === 'page') open(ask.page);
+    // what only the window can do is offered there
+    else open();
+  }
+
+  async function launch(appId: string): Promise<void> {
+    const name = recentApps().find(({ id }) => id === appId)?.name ?? appId;
+    if (model.state().snapshot?.settings.Mode !== 'proxy') await model.perform({ action: 'enableLocalProxy' });
+    await model.call('POST /api/apps/proxy-launcher', { body: { appId } });
+    rememberApp({ id: appId, name });
+  }
+
+  /** Asks about a change that reverts unless it is confirmed: the menu that has "Keep" is closed by now. */
+  async function change(work: Promise<void>): Promise<void> {
+    let unsubscribe = () => {};
+    const ask = () => {
+      const unconfirmed = describeUnconfirmed(model.state(), tr);
+      if (unconfirmed) askToKeep(unconfirmed);
+      if (unconfirmed) unsubscribe();
+      return unconfirmed !== null;
+    };
+    try {
+      await work;
+      if (ask()) return;
+      // the event may come after the reply; a change that changed nothing has none
+      unsubscribe = model.subscribe(ask);
+      setTimeout(() => unsubscribe(), CHANGES_MS);
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  function choose(command: Exclude<Command, string>): void {
+    const { allowLan = false } = model.state().snapshot?.killSwitch ?? {};
+    if ('panel' in command) open(command.panel);
+    else if ('ask' in command) perform(command.ask);
+    else if ('mode' in command) {
+      const limit = toBeConfirmed(model.state().snapshot);
+      void change(model.perform({ action: 'setMode', value: command.mode, ...limit }));
+    } else if ('launch' in command) launch(command.launch).catch(showError);
+    else if ('pause' in command) model.changeKillSwitch({ seconds: command.pause }).catch(showError);
+    else {
+      const view = describeKillSwitch(model.state(), tr);
+      void change(model.changeKillSwitch(killSwitchRequest(view, { enabled: command.killSwitch, allowLan })));
+    }
+  }
+
+  function act(command: Command): void {
+    if (typeof command === 'object') choose(command);
+    else if (command === 'open') open();
+    else if (command === 'start') {
+      startDaemon(showError);
+      model.retry();
+    } else if (command === 'quit') {
+      model.close();
+      void quitPanel(bus).then(stopDaemon).catch(showError).finally(quit);
+    } else {
+      wanted = command;
+      model.perform({ action: command }).catch(showError);
+    }
+  }
+
+  return {
+    ...{ act, perform },
+    wanted: () => wanted,
+    forgetWanted() {
+      wanted = null;
+    },
+  };
+}

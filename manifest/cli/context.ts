@@ -1,0 +1,10 @@
+// Defines what the commands take from the process that they run in.
+
+export interface Context {
+  env: NodeJS.ProcessEnv;
+  /** Milliseconds since 1970. */
+  now: () => number;
+  /** The program's own file, which the hashing thread runs again. */
+  worker: string;
+  version: string;
+}

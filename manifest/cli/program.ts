@@ -1,0 +1,118 @@
+// Defines the command line of `culvert-manifest`: options, help, and the exit status of each failure.
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { EXIT, REFUSALS, Refusal, reason, UsageError } from '../errors.ts';
+import { MANIFEST_NAME, SIDECAR_NAME } from '../schema.ts';
+import { CHANNELS } from '../signing/sidecar.ts';
+import * as commands from './commands.ts';
+import type { Context } from './context.ts';
+import * as signing from './signing-commands.ts';
+
+/** Runs `culvert-manifest <argv>` and sets the process's exit status. */
+export async function run(argv: readonly string[], context: Context): Promise<void> {
+  // head and less close the pipe early; that is not a failure
+  process.stdout.on('error', error =>
+    process.exit('code' in error && error.code === 'EPIPE' ? EXIT.success : EXIT.failure),
+  );
+  try {
+    await program(context).parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    process.exitCode = fail(error, argv.includes('--json'));
+  }
+}
+
+function program(context: Context): Command {
+  const root = new Command('culvert-manifest')
+    .description('Makes, signs and verifies the manifest of a release: its artifacts with size and SHA-256.')
+    .version(context.version, '-V, --version')
+    .helpCommand(true)
+    .addHelpText('after', `\n${EXAMPLES}\n\n${exitStatuses()}`);
+  const add = (usage: string, description: string) =>
+    root.command(usage).description(description).option('--json', 'print JSON');
+
+  add('create <file...>', 'list files in a manifest; the same files and SOURCE_DATE_EPOCH give the same bytes')
+    .requiredOption('--out <file>', `where to write it, usually ${MANIFEST_NAME}`)
+    .option('--tag <tag>', "the release's tag, such as v1.2.3; needed to sign it")
+    .action((files: string[], options) => commands.create(files, options, context));
+
+  add('sign <manifest>', `sign a manifest: writes ${SIDECAR_NAME}, which an update needs`)
+    .requiredOption('--key <file>', 'the private key, readable by its owner only; - reads it from stdin')
+    .option(
+      '--signer <command>',
+      'sign by a shell command, such as one for a token: it gets the bytes on stdin and prints the raw signature; --key is then the public key',
+    )
+    .option(
+      '--serial <n>',
+      'rises with every release of the channel, so that an old release cannot come back (default: the time in seconds)',
+      whole,
+    )
+    .option('--expires <when>', 'until when this may count as the newest release: 2027-01-31T00:00:00Z, or days', '90d')
+    .addOption(new Option('--channel <channel>', 'the channel it is for').choices(CHANNELS).default('stable'))
+    .option('--minimum-version <version>', 'the oldest installed version that can update to it in one step', '0.0.0')
+    .option('--revoke <id>', 'revoke a pinned key that this key outranks; may be repeated', collect, [])
+    .option('--add', 'add a signature to the sidecar that is there, for a threshold of keys')
+    .option('--out <file>', 'where to write the sidecar (default: the manifest with .sig)')
+    .action((manifest: string, options) => signing.sign(manifest, options, context));
+
+  add('verify <manifest>', 'verify a manifest, its signature where there is one, and the files it lists')
+    .option('--dir <directory>', "where the artifacts are (default: the manifest's directory)")
+    .option('--no-artifacts', 'do not check the files')
+    .option('--signature <file>', 'the sidecar (default: the manifest with .sig, if there is one)')
+    .option('--no-signature', 'do not check the signature')
+    .option('--require-signature', 'refuse an unsigned manifest; so does each option below')
+    .option('--key <file>', 'trust this public key instead of the pinned ones; may be repeated', collect, [])
+    .option('--threshold <n>', 'refuse a release that fewer of the trusted keys signed', whole)
+    .addOption(new Option('--channel <channel>', 'refuse another channel').choices(CHANNELS))
+    .option('--last-serial <n>', 'refuse a lower serial', whole)
+    .option('--installed <version>', 'refuse a release that cannot be installed over this version')
+    .action((manifest: string, options) => commands.verify(manifest, options, context));
+
+  add('schema', "print the manifest's JSON Schema (draft 2020-12)").action(() => commands.schema());
+
+  add('keygen <name>', 'make a key pair: <name>.key, which must stay secret, and <name>.pub').action(
+    (name: string, options) => signing.keygen(name, options),
+  );
+
+  for (const command of [root, ...root.commands]) command.exitOverride().showSuggestionAfterError();
+  return root;
+}
+
+const EXAMPLES = `Examples:
+  culvert-manifest create --out dist/${MANIFEST_NAME} --tag v1.2.3 dist/culvert-*
+  culvert-manifest sign dist/${MANIFEST_NAME} --key ~/keys/release.key
+  culvert-manifest verify dist/${MANIFEST_NAME}`;
+
+function exitStatuses(): string {
+  const general = ['  0   success', '  1   unexpected failure', '  2   wrong usage'];
+  const refusals = Object.entries(REFUSALS).map(([code, [exit]]) => `  ${String(exit).padEnd(3)} ${code}`);
+  return `Exit status (verify: that of the first faulty artifact):\n${[...general, ...refusals].join('\n')}`;
+}
+
+function fail(error: unknown, json: boolean): number {
+  const { exit, code, message, hint } = failure(error);
+  if (exit === EXIT.success) return exit;
+  if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint } })}\n`);
+  // commander has printed its own message
+  else if (!(error instanceof CommanderError)) {
+    process.stderr.write(`culvert-manifest: ${message}${hint ? `\n  ${hint}` : ''} [${code}]\n`);
+  }
+  return exit;
+}
+
+function failure(error: unknown): { exit: number; code: string; message: string; hint?: string } {
+  const usage = { exit: EXIT.usage, code: 'usage', message: reason(error), hint: 'See "culvert-manifest --help".' };
+  if (error instanceof CommanderError) return error.exitCode === 0 ? { ...usage, exit: EXIT.success } : usage;
+  if (error instanceof UsageError) return usage;
+  if (error instanceof Refusal) return error;
+  const trace = error instanceof Error ? error.stack : String(error);
+  return { exit: EXIT.failure, code: 'internal', message: `Unexpected: ${trace}` };
+}
+
+function whole(text: string): number {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new InvalidArgumentError('It must be a whole number, at least 1.');
+}
+
+function collect(value: string, all: string[]): string[] {
+  return [...all, value];
+}

@@ -1,0 +1,42 @@
+// Shows progress on a terminal as one line, which is removed when the work is done.
+
+/** Where progress is shown, such as `process.stderr`. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/**
+ * @param what is being done, for a person: "hashing"
+ * @param now milliseconds of a monotonic clock
+ * @returns `show`, which takes the bytes so far and the total, and `clear`, which removes the line; neither writes
+ *   anything when the screen is not a terminal
+ */
+export function progressLine(screen: Screen, what: string, now: () => number) {
+  const begin = now();
+  let shown = false;
+  return {
+    show(bytes: number, total: number): void {
+      if (!screen.isTTY) return;
+      const seconds = (now() - begin) / 1000;
+      // a line that disappears before it can be read would only flicker
+      if (seconds < 0.2) return;
+      const percent = total === 0 ? 100 : Math.floor((100 * bytes) / total);
+      const line = `${what} ${percent} %  ${size(bytes)} of ${size(total)}  ${size(bytes / seconds)}/s`;
+      screen.write(`\r${line.slice(0, (screen.columns ?? 80) - 1)}\x1b[K`);
+      shown = true;
+    },
+    clear(): void {
+      if (shown) screen.write('\r\x1b[K');
+      shown = false;
+    },
+  };
+}
+
+/** A number of bytes for people: `1.4 GB`. */
+export function size(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const step = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1000 ** step).toFixed(step < 2 ? 0 : 1)} ${units[step]}`;
+}

@@ -1,0 +1,161 @@
+// Implements `culvert-manifest sign` and `keygen`, which handle private keys.
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import valid from 'semver/functions/valid.js';
+import { buildTime } from '../create.ts';
+import { dateTime, isDateTime } from '../date.ts';
+import { errno, printable, Refusal, reason, UsageError } from '../errors.ts';
+import { KEY_LIMIT, readSecret, readSmall, sameFile, writeWhole } from '../files.ts';
+import { MANIFEST_LIMIT } from '../parse-manifest.ts';
+import { generateKey, publicOf, readPrivateKey, readPublicKey, type VerifyKey } from '../signing/keys.ts';
+import { type Channel, SIDECAR_LIMIT, type Sidecar, splitSidecar } from '../signing/sidecar.ts';
+import { addSignature, formatStatement, type Signer, signerOf } from '../signing/sign.ts';
+import { releaseTrust, verifySidecar } from '../verify.ts';
+import type { Context } from './context.ts';
+import { describeRelease, note, print, printJson, releaseSentence } from './output.ts';
+
+export interface SignOptions {
+  key: string;
+  signer?: string;
+  serial?: number;
+  expires: string;
+  channel: Channel;
+  minimumVersion: string;
+  revoke: string[];
+  add?: boolean;
+  out?: string;
+  json?: boolean;
+}
+
+export async function sign(file: string, options: SignOptions, context: Context) {
+  const out = options.out ?? `${file}.sig`;
+  if (sameFile(file, out)) throw new UsageError('The sidecar would replace the manifest.');
+  const now = buildTime(context.env, context.now());
+  const manifest = readSmall(file, 'manifest', MANIFEST_LIMIT, 'manifest-too-large');
+  const { key, sign } = await openSigner(options);
+  const sidecar = options.add ? existingSidecar(out) : newSidecar(manifest, options, now);
+  const bytes = addSignature(sidecar, manifest, key.id, sign);
+  // read back as an updater would, before anyone else can see it
+  const trust = releaseTrust();
+  const pinned = trust.keys.some(({ id }) => id === key.id);
+  const release = verifySidecar(manifest, bytes, { ...(pinned ? { ...trust, threshold: 1 } : { keys: [key] }), now });
+  writeWhole(out, bytes, { mode: 0o644, replace: true });
+  if (options.json) printJson({ ok: true, out, ...describeRelease(release) });
+  else print(`${out}: ${release.version}, ${releaseSentence(release)}`);
+  if (!pinned) note(`The key ${key.id} is not pinned in this build, so installations of it refuse the release.`);
+  const missing = (trust.threshold ?? 1) - release.signers.length;
+  if (pinned && missing > 0) note(`Installations need ${missing} more: sign with another key, and with --add.`);
+}
+
+function newSidecar(manifest: Buffer, options: SignOptions, now: number): Sidecar {
+  const { channel, minimumVersion, revoke } = options;
+  if (valid(minimumVersion) !== minimumVersion) {
+    throw new UsageError(`--minimum-version is "${printable(minimumVersion)}"; it must be a version such as 1.2.3.`);
+  }
+  const statement = {
+    serial: options.serial ?? Math.floor(now / 1000),
+    expires_at: parseExpiry(options.expires, now),
+    channel,
+    minimum_version: minimumVersion,
+    ...(revoke.length > 0 ? { revoked: revoke } : {}),
+  };
+  return { signatures: [], statement: formatStatement(statement, manifest) };
+}
+
+function existingSidecar(path: string): Sidecar {
+  const sidecar = splitSidecar(readSmall(path, 'sidecar', SIDECAR_LIMIT, 'sidecar-too-large'));
+  if (sidecar) return sidecar;
+  throw new Refusal('sidecar-malformed', `${path} does not begin with a signature.`);
+}
+
+/** With `--signer` the key never enters this process: a token or an agent holds it. */
+async function openSigner({ key, signer }: SignOptions): Promise<{ key: VerifyKey; sign: Signer }> {
+  if (signer !== undefined) {
+    const publicKey = readPublicKey(readSmall(key, 'public key', KEY_LIMIT, 'key-invalid'), key);
+    return { key: publicKey, sign: bytes => runSigner(signer, bytes) };
+  }
+  const pem = key === '-' ? await readStandardInput() : readSecret(key);
+  const privateKey = readPrivateKey(pem, key === '-' ? 'standard input' : key);
+  return { key: publicOf(privateKey), sign: signerOf(privateKey) };
+}
+
+/** @param command for a shell; it gets the bytes on stdin, and writes the raw signature to stdout. */
+function runSigner(command: string, bytes: Buffer): Buffer {
+  const words = ['-c', command];
+  const { error, status, signal, stdout } = spawnSync('/bin/sh', words, {
+    input: bytes,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  // a signer that has what it needs need not read the rest
+  const cause = errno(error) === 'EPIPE' ? undefined : error;
+  const failure = cause
+    ? reason(cause)
+    : signal
+      ? `it was ended by ${signal}`
+      : status
+        ? `exit status ${status}`
+        : null;
+  if (failure !== null) throw new Refusal('signer-failed', `The signer did not sign: ${failure}.`, { cause });
+  const signature = stdout;
+  if (signature.length === 64) return signature;
+  throw new Refusal('signer-failed', `The signer wrote ${signature.length} bytes; an Ed25519 signature has 64.`);
+}
+
+export function keygen(name: string, options: { json?: boolean }) {
+  const repository = repositoryAround(resolve(name));
+  if (repository) {
+    throw new Refusal(
+      'key-in-repository',
+      `${name}.key would be in the repository ${repository}, where it could be committed.`,
+    );
+  }
+  const files = { private: `${name}.key`, public: `${name}.pub` };
+  // both or neither
+  for (const file of Object.values(files)) {
+    if (existsSync(file)) throw new Refusal('output-exists', `${file} exists already.`);
+  }
+  const { privatePem, publicPem, pinned, id } = generateKey(basename(name));
+  writeWhole(files.public, Buffer.from(publicPem), { mode: 0o644, replace: false });
+  try {
+    writeWhole(files.private, Buffer.from(privatePem), { mode: 0o600, replace: false });
+  } catch (error) {
+    rmSync(files.public);
+    throw error;
+  }
+  if (options.json) return printJson({ ok: true, id, privateKey: files.private, publicKey: files.public, pinned });
+  print(`${files.private}: the private key, not encrypted. Keep it secret, and keep a copy.`);
+  print(`${files.public}: the public key ${id}.`);
+  print(`To pin it, add this to releaseKeys.pinned in data/project.json:`);
+  print(`  ${JSON.stringify(pinned)}`);
+}
+
+/** `90d` counts from now; anything else is a date and time. */
+function parseExpiry(text: string, now: number): string {
+  const days = /^(\d{1,4})d$/.exec(text)?.[1];
+  if (days) return dateTime(now + Number(days) * 86_400_000);
+  if (isDateTime(text)) return text;
+  throw new UsageError(
+    `--expires is "${printable(text)}"; it must be a time such as 2027-01-31T00:00:00Z, or days such as 90d.`,
+  );
+}
+
+async function readStandardInput(): Promise<Buffer> {
+  if (process.stdin.isTTY) throw new UsageError('A key cannot be typed: pipe it to --key -.');
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > KEY_LIMIT)
+      throw new Refusal('key-invalid', `The key on standard input has more than ${KEY_LIMIT} bytes.`);
+  }
+  return Buffer.concat(chunks);
+}
+
+function repositoryAround(path: string): string | undefined {
+  for (let at = dirname(path); ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return at;
+    if (at === dirname(at)) return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+// Makes Ed25519 keys, derives their ids, and reads them from PEM files and from the pinned list.
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { Refusal } from '../errors.ts';
+import type { PinnedKey } from './release-keys.ts';
+
+/** A public key to verify with. `id` is derived from the key, `name` is for people. */
+export interface VerifyKey {
+  readonly id: string;
+  readonly name: string;
+  readonly key: KeyObject;
+}
+
+/** The DER prefix of an Ed25519 public key (RFC 8410, section 4), before its 32 bytes. */
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** A key's name in a sidecar: the first 8 bytes of the SHA-256 of its 32 raw bytes, in hexadecimal. */
+export function keyId(key: KeyObject): string {
+  return createHash('sha256').update(rawKey(key)).digest('hex').slice(0, 16);
+}
+
+/** Makes a key pair: both as PEM (PKCS#8, SPKI), and the public one as it is pinned. */
+export function generateKey(name: string): { privatePem: string; publicPem: string; pinned: PinnedKey; id: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return {
+    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }) as string,
+    pinned: { name, key: rawKey(publicKey).toString('base64') },
+    id: keyId(publicKey),
+  };
+}
+
+/**
+ * The pinned keys, ready to verify with.
+ * @throws Refusal `key-invalid`
+ */
+export function pinnedKeys(pinned: readonly PinnedKey[]): VerifyKey[] {
+  return pinned.map(({ name, key: base64 }) => {
+    const raw = Buffer.from(base64, 'base64');
+    if (raw.length !== 32)
+      throw new Refusal('key-invalid', `The pinned key "${name}" has ${raw.length} bytes, not 32.`);
+    const key = createPublicKey({ key: Buffer.concat([SPKI, raw]), format: 'der', type: 'spki' });
+    return { id: keyId(key), name, key };
+  });
+}
+
+/**
+ * A public key from PEM.
+ * @param name what messages call it: its file
+ * @throws Refusal `key-invalid`, also for a private key, which must not be used where a public one is enough
+ */
+export function readPublicKey(pem: Buffer, name: string): VerifyKey {
+  if (pem.includes('PRIVATE KEY')) {
+    throw new Refusal('key-invalid', `${name} holds a private key.`, { hint: 'Name the file ending in .pub.' });
+  }
+  const key = ed25519(() => createPublicKey(pem), name);
+  return { id: keyId(key), name, key };
+}
+
+/**
+ * A private key from PEM (PKCS#8).
+ * @param name what messages call it: its file
+ * @throws Refusal `key-invalid`; the cause is left out, lest it quote the key
+ */
+export function readPrivateKey(pem: Buffer, name: string): KeyObject {
+  if (pem.includes('ENCRYPTED')) {
+    const hint = 'Let openssl ask for the passphrase: openssl pkey -in KEY | culvert-manifest sign --key - …';
+    throw new Refusal('key-invalid', `The key in ${name} is encrypted.`, { hint });
+  }
+  return ed25519(() => createPrivateKey(pem), name);
+}
+
+/** The public key of a private one. */
+export function publicOf(key: KeyObject): VerifyKey {
+  const id = keyId(key);
+  return { id, name: id, key: createPublicKey(key) };
+}
+
+function ed25519(read: () => KeyObject, name: string): KeyObject {
+  let key: KeyObject;
+  try {
+    key = read();
+  } catch {
+    throw new Refusal('key-invalid', `${name} holds no key that can be read.`);
+  }
+  if (key.asymmetricKeyType === 'ed25519') return key;
+  throw new Refusal('key-invalid', `The key in ${name} is of type ${key.asymmetricKeyType}, not Ed25519.`);
+}
+
+function rawKey(key: KeyObject): Buffer {
+  const { x } = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' });
+  return Buffer.from(x!, 'base64url');
+}

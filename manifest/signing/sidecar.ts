@@ -1,0 +1,83 @@
+// Defines the sidecar's format: a line for each signature, then the statement they sign, so that verification comes before parsing.
+import valid from 'semver/functions/valid.js';
+import * as z from 'zod/mini';
+import { DateTime } from '../schema.ts';
+
+export const SIDECAR_LIMIT = 4096;
+export const CHANNELS = ['stable', 'beta'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+const KeyId = z.string('must be text').check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 lowercase hexadecimal digits'));
+
+/**
+ * What an updater needs beyond the manifest. `serial` rises with every release of a channel, so that an old one cannot
+ * come back; after `expires_at` the release no longer counts as the newest; `minimum_version` is the oldest installed
+ * version that can update to it in one step; `revoked` lists the ids of keys that must not be trusted any longer.
+ */
+export const Statement = z.strictObject(
+  {
+    serial: z
+      .number('must be a number')
+      .check(z.refine(Number.isSafeInteger, 'must be a whole number below 2^53'), z.minimum(1, 'must be at least 1')),
+    expires_at: DateTime,
+    channel: z.enum(CHANNELS, `must be one of ${CHANNELS.join(', ')}`),
+    minimum_version: z
+      .string('must be text')
+      .check(z.refine(text => valid(text) === text, 'must be a version such as 1.2.3')),
+    revoked: z.optional(z.array(KeyId, 'must be a list').check(z.minLength(1, 'must have at least one item'))),
+  },
+  'must be an object',
+);
+export type Statement = z.infer<typeof Statement>;
+
+interface KeySignature {
+  readonly keyId: string;
+  readonly signature: Buffer;
+}
+
+/** A sidecar split by position; nothing in it is trusted or parsed yet. */
+export interface Sidecar {
+  readonly signatures: readonly KeySignature[];
+  /** The statement's exact bytes, including the newline at the end. */
+  readonly statement: Buffer;
+}
+
+/** Enough for any threshold, and far below what {@link SIDECAR_LIMIT} can hold. */
+const SIGNATURES_LIMIT = 8;
+const LINE = /^culvert-sidecar 1 ed25519 ([0-9a-f]{16}) ([0-9a-f]{128})\n/;
+const LINE_LENGTH = 'culvert-sidecar 1 ed25519 '.length + 16 + 1 + 128 + 1;
+
+/** Writes a line `culvert-sidecar 1 ed25519 KEYID SIGNATURE` for each signature, and the statement. */
+export function formatSidecar({ signatures, statement }: Sidecar): Buffer {
+  const lines = signatures.map(
+    ({ keyId, signature }) => `culvert-sidecar 1 ed25519 ${keyId} ${signature.toString('hex')}\n`,
+  );
+  return Buffer.concat([Buffer.from(lines.join('')), statement]);
+}
+
+/**
+ * Splits a sidecar.
+ * @returns undefined when it does not begin with a signature, has more than {@link SIGNATURES_LIMIT}, or two of one key
+ */
+export function splitSidecar(bytes: Uint8Array): Sidecar | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const signatures: KeySignature[] = [];
+  // hexadecimal has one spelling for each signature; base64 would let some bits flip unnoticed
+  for (let at = 0; ; at += LINE_LENGTH) {
+    const match = LINE.exec(buffer.toString('latin1', at, at + LINE_LENGTH));
+    if (!match) return signatures.length === 0 ? undefined : { signatures, statement: buffer.subarray(at) };
+    const keyId = match[1]!;
+    if (signatures.length === SIGNATURES_LIMIT || signatures.some(known => known.keyId === keyId)) return undefined;
+    signatures.push({ keyId, signature: Buffer.from(match[2]!, 'hex') });
+  }
+}
+
+/**
+ * The bytes that a key signs: the line up to the key's id (so that a signature counts in no other context), the
+ * statement's length in 8 bytes (so that no byte can move between the two parts), the statement, and the manifest.
+ */
+export function signedBytes(keyId: string, statement: Uint8Array, manifest: Uint8Array): Buffer {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64BE(BigInt(statement.length));
+  return Buffer.concat([Buffer.from(`culvert-sidecar 1 ed25519 ${keyId}\n`), length, statement, manifest]);
+}

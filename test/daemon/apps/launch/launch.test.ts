@@ -1,0 +1,294 @@
+// Launching: what a program is really started with, and when nothing is started at all.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'node:test';
+import { createDesktop, problem } from '../../../support/daemon/desktop-files.ts';
+import { alive } from '../../../support/daemon/fake-cli.ts';
+import { until } from '../../../support/until.ts';
+
+test('a Chromium gets a profile and the proxy, behind its program and before its own arguments', async t => {
+  const { apps, entry, program, recorded, port, state } = await createDesktop(t, {
+    NODE_OPTIONS: '--inspect',
+    DISPLAY: ':9',
+  });
+  program('chromium');
+  entry('chr', [
+    'Name=Chr',
+    'Exec=env EXTRA=1 chromium --proxy-server=direct:// --profile-directory=Work "http://x/?a=1&b=$2" %U',
+  ]);
+  const answer = await apps.launch({ appId: 'chr.desktop' });
+  assert.deepEqual(answer.proxy, { host: '127.0.0.1', port });
+  const { args, env } = await recorded('chromium');
+  assert.ok(alive(answer.pid!));
+  assert.deepEqual(args.slice(0, 2), [
+    `--user-data-dir=${state}/profiles/chr`,
+    `--proxy-server=socks5://127.0.0.1:${port}`,
+  ]);
+  assert.equal(args.at(-1), 'http://x/?a=1&b=$2');
+  assert.deepEqual(
+    args.filter(arg => /direct|profile-directory/.test(arg)),
+    [],
+  );
+  assert.deepEqual([env.EXTRA, env.DISPLAY, env.NODE_OPTIONS], ['1', ':9', undefined]);
+  process.kill(answer.pid!, 'SIGKILL');
+});
+
+test('a Firefox gets a profile whose preferences are written at every start', async t => {
+  const { apps, entry, program, recorded, port, state } = await createDesktop(t);
+  program('firefox');
+  entry('ff', ['Name=FF', 'Exec=firefox -P default --no-remote --name x %u']);
+  await apps.launch({ appId: 'ff.desktop' });
+  const { args } = await recorded('firefox');
+  const profile = join(state, 'profiles/ff');
+  assert.deepEqual(args, ['-profile', profile, '--name', 'x']);
+  const preferences = readFileSync(join(profile, 'user.js'), 'utf8');
+  for (const line of [
+    'user_pref("network.proxy.type", 1);',
+    `user_pref("network.proxy.socks_port", ${port});`,
+    'user_pref("network.proxy.failover_direct", false);',
+    'user_pref("network.proxy.allow_bypass", false);',
+  ])
+    assert.ok(preferences.includes(line), line);
+  writeFileSync(join(profile, 'user.js'), 'user_pref("network.proxy.type", 0);');
+  await apps.launch({ appId: 'ff.desktop' });
+  assert.equal(readFileSync(join(profile, 'user.js'), 'utf8'), preferences);
+});
+
+test('a program that reads the variables gets them, and not those of the session', async t => {
+  const session = {
+    http_proxy: 'http://other:1',
+    NO_PROXY: '*',
+    APPDIR: '/tmp/.mount_X',
+    LD_LIBRARY_PATH: '/tmp/.mount_X/lib:/a',
+  };
+  const { apps, entry, program, recorded, port, place } = await createDesktop(t, session);
+  program('curl');
+  mkdirSync(join(place, 'work dir'));
+  entry('c', ['Name=C', 'Icon=ic', 'Exec=curl %i %c %k 100%% %F', `Path=${join(place, 'work dir')}`]);
+  await apps.launch({ appId: 'c.desktop' });
+  const { args, env, directory } = await recorded('curl');
+  assert.deepEqual(args, ['--icon', 'ic', 'C', join(place, 'system/applications/c.desktop'), '100%']);
+  const address = `http://127.0.0.1:${port}`;
+  assert.deepEqual([env.http_proxy, env.HTTPS_PROXY, env.all_proxy], [address, address, address]);
+  assert.deepEqual([env.NO_PROXY, env.APPDIR, env.LD_LIBRARY_PATH], ['localhost,127.0.0.1,::1', undefined, '/a']);
+  assert.equal(directory, join(place, 'work dir'));
+});
+
+test('Flatpak gets the variables as its options and the profile where the app can read it', async t => {
+  const { apps, entry, program, started, recorded, place, port } = await createDesktop(t);
+  const flatpak = program('flatpak');
+  entry('ff', ['Name=FF', `Exec=${flatpak} run --branch=stable org.mozilla.firefox @@u %u @@`]);
+  await apps.launch({ appId: 'ff.desktop' });
+  const profile = join(place, '.var/app/org.mozilla.firefox/data/culvert-proxy');
+  const first = await recorded('flatpak');
+  assert.deepEqual(first.args, ['run', '--branch=stable', 'org.mozilla.firefox', '-profile', profile, '@@u', '@@']);
+  assert.ok(existsSync(join(profile, 'user.js')));
+
+  entry('g', ['Name=G', `Exec=${flatpak} run org.gnome.Fractal --flag`]);
+  await apps.launch({ appId: 'g.desktop' });
+  await until(() => started('flatpak')?.args.includes('org.gnome.Fractal'));
+  const { args } = await recorded('flatpak');
+  assert.equal(args[0], 'run');
+  assert.ok(args.includes(`--env=https_proxy=http://127.0.0.1:${port}`));
+  assert.deepEqual(args.slice(-2), ['org.gnome.Fractal', '--flag']);
+});
+
+test('hostile entries start nothing but their own program with their own arguments', async t => {
+  const { apps, entry, program, recorded, place } = await createDesktop(t);
+  program('curl');
+  const canary = join(place, 'canary');
+  entry('shell', ['Name=S', `Exec=curl ";" touch ${canary} "\\$(touch ${canary})" "\`touch ${canary}\`"`]);
+  await apps.launch({ appId: 'shell.desktop' });
+  const { args } = await recorded('curl');
+  assert.deepEqual(
+    args,
+    [';', 'touch', canary, `$(touch ${canary})`, `\`touch ${canary}\``].map(arg => arg.replace('\\$', '$')),
+  );
+  assert.ok(!existsSync(canary));
+
+  entry('name', [`Name=%f" ; touch ${canary} "`, 'Exec=curl "%c"']);
+  entry('newline', ['Name=N', `Exec=curl a\\ntouch\\n${canary}`]);
+  for (const id of ['name', 'newline']) await apps.launch({ appId: `${id}.desktop` });
+  assert.ok(!existsSync(canary));
+  for (const [id, ...lines] of [
+    ['relative', 'Exec=./curl'],
+    ['climbing', 'Exec=../bin/curl'],
+    ['missing', 'Exec=/no/such/program'],
+    ['directory', 'Exec=/etc'],
+    ['unknown-code', 'Exec=curl %z'],
+    ['empty', 'Exec='],
+    ['assignment', 'Exec=A=b'],
+  ] as const) {
+    entry(id, ['Name=X', ...lines]);
+    await until(async () => (await apps.list()).some(app => app.id === `${id}.desktop`));
+    await assert.rejects(apps.launch({ appId: `${id}.desktop` }), problem('app-not-launchable'), id);
+  }
+  entry('bad-directory', ['Name=X', 'Exec=curl', 'Path=/no/such/directory']);
+  entry('relative-directory', ['Name=X', 'Exec=curl', 'Path=etc']);
+  for (const id of ['bad-directory', 'relative-directory'])
+    await assert.rejects(
+      until(async () => apps.launch({ appId: `${id}.desktop` })),
+      problem('app-launch-failed', /directory/),
+    );
+});
+
+test('ids that are paths, or of what is not an app, are not found', async t => {
+  const { apps, entry, program, place } = await createDesktop(t);
+  program('curl');
+  entry('hidden', ['Name=H', 'NoDisplay=true', 'Exec=curl']);
+  writeFileSync(join(place, 'outside.desktop'), '[Desktop Entry]\nType=Application\nName=X\nExec=curl\n');
+  for (const appId of [
+    '../../outside.desktop',
+    join(place, 'outside.desktop'),
+    'hidden.desktop',
+    'curl',
+    '',
+    '__proto__',
+  ])
+    await assert.rejects(apps.launch({ appId }), problem('app-not-found'), appId);
+});
+
+test('an app that fails at once is reported, and one that hands over and exits with 0 is not', async t => {
+  const { apps, entry, program } = await createDesktop(t);
+  program('curl', 'exit 3');
+  program('wget', 'exit 0');
+  program('git', 'kill -9 $$');
+  for (const name of ['curl', 'wget', 'git']) entry(name, [`Name=${name}`, `Exec=${name}`]);
+  await assert.rejects(apps.launch({ appId: 'curl.desktop' }), problem('app-launch-failed', /exit code 3/));
+  await assert.rejects(apps.launch({ appId: 'git.desktop' }), problem('app-launch-failed', /SIGKILL/));
+  assert.equal((await apps.launch({ appId: 'wget.desktop' })).pid, null);
+});
+
+test('outside proxy mode, while disconnected, and where nothing answers, nothing is started', async t => {
+  const { apps, entry, program, started, proxy, closeProxy } = await createDesktop(t);
+  program('curl');
+  entry('c', ['Name=C', 'Exec=curl']);
+  proxy(false);
+  await assert.rejects(apps.launch({ appId: 'c.desktop' }), problem('proxy-not-enabled', /enableLocalProxy/));
+  proxy(true);
+  closeProxy();
+  await assert.rejects(apps.launch({ appId: 'c.desktop' }), problem('proxy-not-enabled', /nothing listens/));
+  assert.equal(started('curl'), null);
+});
+
+test('verified, a launch waits for the trace page’s word through the proxy', async t => {
+  let word = 'off';
+  const asked: string[] = [];
+  const page = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    if (word === '500') response.statusCode = 500;
+    response.end(word === 'nonsense' ? 'hello' : `h=x\nwarp=${word}\nip=1.2.3.4\n`);
+  }).listen(0, '127.0.0.1');
+  await once(page, 'listening');
+  t.after(() => page.close());
+  const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}/cdn-cgi/trace`;
+  const { apps, entry, program, started } = await createDesktop(t, {}, url);
+  program('curl');
+  entry('c', ['Name=C', 'Exec=curl']);
+  for (const [answer, seen] of [
+    ['off', /saw warp=off/],
+    ['nonsense', /did not tell/],
+    ['500', /HTTP status 500/],
+  ] as const) {
+    word = answer;
+    await assert.rejects(apps.launch({ appId: 'c.desktop', verify: true }), problem('proxy-not-verified', seen));
+  }
+  assert.equal(started('curl'), null);
+  for (const answer of ['on', 'plus']) {
+    word = answer;
+    assert.equal((await apps.launch({ appId: 'c.desktop', verify: true })).ok, true);
+  }
+  assert.deepEqual([...new Set(asked)], ['/cdn-cgi/trace']);
+});
+
+test('an Electron app that runs already is not started beside itself', async t => {
+  const { apps, entry, program, place } = await createDesktop(t);
+  // what runs shows as the shell that reads the script
+  const chat = program(join(place, 'opt/chat/chat'), 'sleep 30; :');
+  mkdirSync(join(place, 'opt/chat/resources'), { recursive: true });
+  writeFileSync(join(place, 'opt/chat/resources/app.asar'), '');
+  entry('chat', ['Name=Chat', `Exec=${chat} %U`]);
+  const running = spawn(chat, { stdio: 'ignore', detached: true });
+  await once(running, 'spawn');
+  t.after(() => process.kill(-running.pid!, 'SIGKILL'));
+  await until(() => readFileSync(`/proc/${running.pid}/cmdline`, 'utf8').includes(chat));
+  await assert.rejects(
+    apps.launch({ appId: 'chat.desktop' }),
+    problem('app-launch-failed', /runs already.*Close Chat/s),
+  );
+});
+
+test('a terminal program runs in a terminal, with its variables in the command; without a terminal it is refused', async t => {
+  const { apps, entry, program, recorded, port } = await createDesktop(t);
+  program('w3m');
+  entry('w', ['Name=W', 'Exec=w3m x', 'Terminal=true']);
+  program('xdg-terminal-exec');
+  await apps.launch({ appId: 'w.desktop' });
+  const { args } = await recorded('xdg-terminal-exec');
+  assert.equal(args[0], 'env');
+  assert.ok(args.includes(`http_proxy=http://127.0.0.1:${port}`));
+  assert.deepEqual(args.slice(-2), ['w3m', 'x']);
+});
+
+test('with a systemd of the user the app becomes a unit of its own, outside the daemon', async t => {
+  const session = mkdtempSync(join(tmpdir(), 'culvert-session-'));
+  t.after(() => rmSync(session, { recursive: true }));
+  mkdirSync(join(session, 'systemd'));
+  writeFileSync(join(session, 'systemd/private'), '');
+  const more = { XDG_RUNTIME_DIR: session, SECRET_TOKEN: 's3cret', DISPLAY: ':7' };
+  const { apps, entry, program, recorded, bin, port } = await createDesktop(t, more);
+  program('systemd-run');
+  program('systemctl', 'echo 4711');
+  program('curl');
+  entry('my app', ['Name=My App', 'Exec=curl "a b" $HOME']);
+  const { pid } = await apps.launch({ appId: 'my app.desktop' });
+  assert.equal(pid, 4711);
+  const { args } = await recorded('systemd-run');
+  const at = args.indexOf('--');
+  assert.deepEqual(args.slice(at + 1), [join(bin, 'curl'), 'a b', '$$HOME']);
+  const options = args.slice(0, at);
+  for (const option of ['--user', '--collect', '--slice=app.slice', '--setenv=DISPLAY=:7'])
+    assert.ok(options.includes(option), option);
+  assert.ok(options.includes(`--setenv=http_proxy=http://127.0.0.1:${port}`));
+  const unit = options.find(option => option.startsWith('--unit='))!;
+  assert.match(unit, /^--unit=app-culvert-my\\x5fapp\\x2d[0-9a-f]{8}-[0-9a-f]{8}\.service$/);
+  assert.ok(!args.join(' ').includes('s3cret'), 'the session’s secrets are no arguments');
+
+  program('systemd-run', 'echo "Failed to start transient service unit: no such file" >&2; exit 1');
+  await assert.rejects(apps.launch({ appId: 'my app.desktop' }), problem('app-launch-failed', /transient service/));
+});
+
+test('an app that the session bus would hand to its running instance is not started', {
+  skip: ['dbus-daemon', 'gdbus', 'gjs'].every(name => existsSync(`/usr/bin/${name}`))
+    ? false
+    : 'no dbus-daemon, gdbus or gjs',
+}, async t => {
+  const bus = spawn('dbus-daemon', ['--session', '--nofork', '--print-address=1'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  t.after(() => bus.kill('SIGKILL'));
+  const [address] = await once(bus.stdout!, 'data');
+  const session = { DBUS_SESSION_BUS_ADDRESS: String(address).trim() };
+  const { apps, entry, program, started } = await createDesktop(t, session);
+  program('wget');
+  entry('org.example.Window', ['Name=Window', 'Exec=wget', 'DBusActivatable=true']);
+  const own = `const {Gio, GLib} = imports.gi;
+    Gio.bus_own_name(Gio.BusType.SESSION, 'org.example.Window', 0, null, () => print('owned'), null);
+    GLib.MainLoop.new(null, false).run();`;
+  const owner = spawn('gjs', ['-c', own], { env: { ...process.env, ...session }, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.after(() => owner.kill('SIGKILL'));
+  await once(owner.stdout!, 'data');
+  const launch = () => apps.launch({ appId: 'org.example.Window.desktop' });
+  await assert.rejects(launch(), problem('app-launch-failed', /runs already.*Close Window/s));
+  assert.equal(started('wget'), null);
+  const gone = once(owner, 'exit');
+  owner.kill('SIGKILL');
+  await gone;
+  assert.equal((await launch()).ok, true);
+});

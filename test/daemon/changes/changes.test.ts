@@ -1,0 +1,302 @@
+// Changes that are taken back by themselves: unless they are confirmed, when their time is up, and after a kill.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { ActionRequest } from '../../../daemon/api/actions.ts';
+import type { ChangeOptions } from '../../../daemon/api/changes.ts';
+import { createChangeService } from '../../../daemon/changes/change-service.ts';
+import type { Clock } from '../../../daemon/changes/deadline.ts';
+import { Problem } from '../../../daemon/problem.ts';
+import { paths as pathsOf } from '../../../daemon/system/paths.ts';
+import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
+
+type Request = ActionRequest & ChangeOptions;
+
+/** A machine whose clock stands still until a test moves it; `boot` starts a daemon on it. */
+function machine(t: TestContext) {
+  const paths = pathsOf({ HOME: temporary(t, 'changes') });
+  const clock: Clock = { bootId: 'first', uptimeMs: 1_000_000, wallMs: Date.parse('2026-01-01T10:00:00Z') };
+  const said: string[] = [];
+  const running: { stop(): void }[] = [];
+  t.after(() => running.forEach(each => void each.stop()));
+  return {
+    ...{ paths, clock, said },
+    /** A daemon that finds the files of the one before; that one is as good as killed. */
+    boot(memory: MemoryTunnel) {
+      for (const each of running) each.stop();
+      const service = createChangeService({
+        context: { paths, state: memory.state, tunnel: memory.tunnel, say: line => void said.push(line) },
+        routes: async () => ({ restore: async () => assert.fail('no routes here') }),
+        clock: () => ({ ...clock }),
+      });
+      running.push(service);
+      return service;
+    },
+    pass(seconds: number) {
+      clock.uptimeMs += seconds * 1000;
+      clock.wallMs += seconds * 1000;
+    },
+    /** Longer than a week of sleep: timers stood still, the clocks did not. */
+    reboot(seconds: number) {
+      Object.assign(clock, { bootId: `boot ${clock.wallMs}`, uptimeMs: 5_000, wallMs: clock.wallMs + seconds * 1000 });
+    },
+  };
+}
+
+const doh: Request = { action: 'setMode', value: 'doh', confirmWithin: 30 };
+
+test('shows an unconfirmed change with its deadline, and keeps it once it is confirmed', async t => {
+  const { boot, paths } = machine(t);
+  const memory = memoryTunnel();
+  const service = boot(memory);
+  await service.perform(doh);
+  assert.deepEqual(memory.state.snapshot().changes, [
+    {
+      ...{ subject: 'mode', value: 'doh', previous: 'warp', setAt: '2026-01-01T10:00:00.000Z', endsAt: null },
+      ...{ confirmBy: '2026-01-01T10:00:30.000Z', endingSoon: false, problem: null },
+    },
+  ]);
+  service.confirm('mode');
+  assert.deepEqual(
+    [memory.state.snapshot().changes, memory.values.mode, existsSync(paths.changes)],
+    [[], 'doh', false],
+  );
+  assert.throws(() => service.confirm(), { code: 'nothing-pending' });
+});
+
+/** Each subject with what it is set to, and what memory has before and after. */
+const SUBJECTS: [Request, (memory: MemoryTunnel) => unknown][] = [
+  [{ action: 'disconnect' }, ({ values }) => values.connected],
+  [{ action: 'setMode', value: 'proxy' }, ({ values }) => values.mode],
+  [{ action: 'setProtocol', value: 'WireGuard' }, ({ values }) => values.protocol],
+  [{ action: 'enableLocalProxy' }, ({ values }) => values.mode],
+  [{ action: 'setMasqueOptions', value: 'h2-only' }, ({ values }) => values.masque],
+  [{ action: 'setFamilies', value: 'full' }, ({ values }) => values.families],
+  [{ action: 'addFallbackDomain', value: 'lan' }, ({ values }) => values.fallback],
+  [{ action: 'removeFallbackDomain', value: 'corp' }, ({ values }) => values.fallback],
+];
+const LIMITS: [string, ChangeOptions, (m: ReturnType<typeof machine>) => void][] = [
+  ['not confirmed', { confirmWithin: 30 }, m => m.pass(31)],
+  ['not confirmed before a reboot', { confirmWithin: 600 }, m => m.reboot(1)],
+  ['over', { forSeconds: 900 }, m => m.pass(901)],
+  ['over after a reboot', { forSeconds: 900 }, m => m.reboot(901)],
+];
+
+for (const [title, options, wait] of LIMITS)
+  test(`takes back what is ${title}, by a daemon that was killed and started again`, async t => {
+    for (const [request, read] of SUBJECTS) {
+      const m = machine(t);
+      const memory = memoryTunnel();
+      const before = read(memory);
+      await m.boot(memory).perform({ ...request, ...options });
+      assert.notDeepEqual(read(memory), before, request.action);
+      wait(m);
+      m.boot(memory);
+      await until(() => memory.state.snapshot().changes.length === 0);
+      assert.deepEqual([read(memory), existsSync(m.paths.changes)], [before, false], request.action);
+    }
+  });
+
+test('the port of the local proxy returns in proxy mode; elsewhere it is not reported, and so not limited', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel({ mode: 'proxy' });
+  await m.boot(memory).perform({ action: 'setProxyPort', value: '41000', confirmWithin: 30 });
+  assert.equal(memory.values.proxyPort, 41_000);
+  m.pass(31);
+  m.boot(memory);
+  await until(() => memory.values.proxyPort === 40_000);
+  const other = memoryTunnel();
+  const service = m.boot(other);
+  await assert.rejects(service.perform({ action: 'setProxyPort', value: '41000', confirmWithin: 30 }), {
+    code: 'previous-unknown',
+  });
+  assert.equal(other.values.proxyPort, 40_000);
+});
+
+test('MASQUE options that were printed in words nobody knows are not limited', async t => {
+  const memory = memoryTunnel({ masque: 'h4' });
+  const service = machine(t).boot(memory);
+  await assert.rejects(service.perform({ action: 'setMasqueOptions', value: 'h2-only', confirmWithin: 30 }), {
+    code: 'previous-unknown',
+  });
+  await service.perform({ action: 'setMasqueOptions', value: 'h2-only' });
+  assert.equal(memory.values.masque, 'h2-only');
+});
+
+test('takes a change back in the daemon that made it, and after the machine was asleep', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  const service = m.boot(memory);
+  await service.perform({ ...doh, confirmWithin: 1 });
+  m.pass(3_600);
+  await until(() => memory.values.mode === 'warp');
+});
+
+test('a change that holds for a while goes on after a restart and a reboot, and ends by the clock of the wall', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  await m.boot(memory).perform({ action: 'disconnect', forSeconds: 3_600 });
+  m.pass(1_000);
+  m.boot(memory);
+  m.reboot(1_000);
+  m.boot(memory);
+  const [change] = memory.state.snapshot().changes;
+  assert.deepEqual(
+    [change?.endsAt, change?.value, memory.values.connected],
+    ['2026-01-01T11:00:00.000Z', 'off', false],
+  );
+});
+
+test('is extended, shows its last minute, and ends early', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  let service = m.boot(memory);
+  await service.perform({ action: 'disconnect', forSeconds: 120 });
+  assert.throws(() => service.confirm(), { code: 'nothing-pending' }, 'there is nothing to confirm');
+  m.pass(61);
+  service = m.boot(memory);
+  assert.equal(memory.state.snapshot().changes[0]?.endingSoon, true);
+  service.extend(undefined, 900);
+  const [change] = memory.state.snapshot().changes;
+  assert.deepEqual([change?.endsAt, change?.endingSoon], ['2026-01-01T10:16:01.000Z', false]);
+  await service.revert('connection');
+  assert.deepEqual([memory.values.connected, memory.state.snapshot().changes], [true, []]);
+});
+
+test('what was set last without a limit returns, whatever was set with one in between', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  const service = m.boot(memory);
+  await service.perform({ action: 'setMode', value: 'doh', forSeconds: 900 });
+  await service.perform({ action: 'setMode', value: 'proxy', confirmWithin: 30 });
+  m.pass(31);
+  m.boot(memory);
+  await until(() => memory.state.snapshot().changes.length === 0);
+  assert.equal(memory.values.mode, 'warp');
+});
+
+test('a choice without a limit replaces one with a limit', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  const service = m.boot(memory);
+  await service.perform({ action: 'disconnect', forSeconds: 900 });
+  await service.perform({ action: 'connect' });
+  assert.deepEqual([memory.state.snapshot().changes, existsSync(m.paths.changes)], [[], false]);
+});
+
+test('what changes nothing is not taken back', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  await m.boot(memory).perform({ action: 'setMode', value: 'warp', forSeconds: 900 });
+  assert.deepEqual(memory.state.snapshot().changes, []);
+});
+
+test('a change that fails leaves no return, and the one before it stays', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  const service = m.boot(memory);
+  memory.before = () => {
+    throw new Problem('tunnel-cli-failed', 'No.');
+  };
+  await assert.rejects(service.perform(doh), { code: 'tunnel-cli-failed' });
+  assert.equal(existsSync(m.paths.changes), false);
+  memory.before = () => {};
+  await service.perform(doh);
+  memory.before = () => {
+    throw new Problem('tunnel-cli-failed', 'No.');
+  };
+  await assert.rejects(service.perform({ action: 'setMode', value: 'proxy', confirmWithin: 30 }));
+  assert.equal(memory.state.snapshot().changes[0]?.value, 'doh');
+});
+
+test('a command that was killed at its time limit may have changed something, and is taken back', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  const service = m.boot(memory);
+  memory.before = () => {
+    memory.values.mode = 'doh';
+    throw new Problem('tunnel-cli-timeout', 'No answer.');
+  };
+  await assert.rejects(service.perform(doh), { code: 'tunnel-cli-timeout' });
+  memory.before = () => {};
+  m.pass(31);
+  m.boot(memory);
+  await until(() => memory.values.mode === 'warp');
+});
+
+test('says why a value does not return, and tries until it does', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  await m.boot(memory).perform(doh);
+  memory.before = () => {
+    throw new Problem('service-stopped', 'The service does not run.');
+  };
+  m.pass(31);
+  m.boot(memory);
+  await until(() => memory.state.snapshot().changes[0]?.problem === 'The service does not run.');
+  assert.equal(memory.state.snapshot().changes[0]?.problemCode, 'service-stopped');
+  memory.before = () => {};
+  m.pass(60);
+  m.boot(memory);
+  await until(() => memory.state.snapshot().changes.length === 0);
+  assert.equal(memory.values.mode, 'warp');
+});
+
+test('a kill while a change is made takes it back at the next start', async t => {
+  const m = machine(t);
+  for (const done of [true, false]) {
+    const memory = memoryTunnel();
+    memory.before = () => {
+      if (done) memory.values.mode = 'doh';
+      return new Promise(() => {}); // the daemon is killed here
+    };
+    void m.boot(memory).perform(doh);
+    await until(() => memory.performed.length === 1);
+    memory.before = () => {};
+    m.boot(memory);
+    await until(() => !existsSync(m.paths.changes));
+    assert.equal(memory.values.mode, 'warp');
+  }
+});
+
+test('refuses a limit where the value before is not known, and where an action has none', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  memory.values.mode = 'from the future';
+  const service = m.boot(memory);
+  await assert.rejects(service.perform(doh), { code: 'previous-unknown' });
+  await assert.rejects(async () => service.perform({ action: 'rotateKeys', forSeconds: 60 } as Request), {
+    code: 'argument-rejected',
+  });
+  assert.deepEqual(memory.performed, []);
+});
+
+test('makes no change whose return can not be written down', async t => {
+  const m = machine(t);
+  const memory = memoryTunnel();
+  mkdirSync(dirname(dirname(m.paths.changes)), { recursive: true });
+  writeFileSync(dirname(m.paths.changes), 'in the way');
+  await assert.rejects(m.boot(memory).perform(doh), { code: 'state-not-writable' });
+  assert.deepEqual([memory.performed, memory.state.snapshot().changes], [[], []]);
+});
+
+test('puts a file aside that it does not understand, and says so', t => {
+  const m = machine(t);
+  mkdirSync(dirname(m.paths.changes), { recursive: true });
+  for (const text of [
+    '',
+    '{',
+    '{"version":2}',
+    '{"version":1,"pending":[{"previous":{"subject":"mode","value":"x"}}]}',
+  ]) {
+    writeFileSync(m.paths.changes, text);
+    const memory = memoryTunnel();
+    m.boot(memory);
+    assert.deepEqual(memory.state.snapshot().changes, []);
+    assert.equal(readFileSync(`${m.paths.changes}.broken`, 'utf8'), text);
+  }
+  assert.match(m.said[0] ?? '', /can't be read/);
+});

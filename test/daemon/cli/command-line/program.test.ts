@@ -1,0 +1,194 @@
+// The command line as a whole: every command has help, every wrong word an answer, and the shells know them all.
+import assert from 'node:assert/strict';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import type { CommandSpec } from '../../../../daemon/cli/command-line/command-spec.ts';
+import { COMMANDS } from '../../../../daemon/cli/command-line/command-table.ts';
+import { expand } from '../../../../daemon/cli/command-line/program.ts';
+import { CONFIG_VALUES } from '../../../../daemon/cli/labels.ts';
+import { accepts, expected } from '../../../../daemon/config/file.ts';
+import { createHome, culvert, program, startDaemon } from '../../../support/daemon/command.ts';
+
+/** Every command as its words. */
+function walk(specs: readonly CommandSpec[], path: string[] = []): string[][] {
+  return specs.flatMap(spec => (spec.commands ? walk(spec.commands, [...path, spec.name]) : [[...path, spec.name]]));
+}
+const ALL = walk(COMMANDS);
+
+test('--help, help and no word at all print the same help, which names every command and launcher flag', async t => {
+  const home = createHome(t);
+  const { code, stdout, stderr } = await culvert(home, ['--help']);
+  assert.deepEqual([code, stderr], [0, '']);
+  for (const { name } of COMMANDS) assert.match(stdout, new RegExp(`^ {2}${name}\\b`, 'm'));
+  for (const flag of ['--no-open', '--no-tray', '--no-panel', '--port', '--demo', '--status', '--version', '--help']) {
+    assert.ok(stdout.includes(`  ${flag}`) || stdout.includes(`, ${flag}`), flag);
+  }
+  for (const words of [['-h'], ['help'], []]) assert.deepEqual(await culvert(home, words), { code, stdout, stderr });
+});
+
+test('every command prints help of its own, lists --json, and has code behind it', async t => {
+  const home = createHome(t);
+  assert.ok(ALL.length > 30);
+  const load = (specs: readonly CommandSpec[]): Promise<unknown[]> =>
+    Promise.all(
+      specs.map(spec =>
+        spec.commands ? load(spec.commands) : spec.load!().then(run => assert.equal(typeof run, 'function')),
+      ),
+    );
+  await load(COMMANDS);
+  for (const words of [['split', 'add'], ['config', 'set'], ['status'], ['account', 'register']]) {
+    const { code, stdout } = await culvert(home, ['help', ...words]);
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`^Usage: culvert ${words.join(' ')} `));
+    assert.match(stdout, / --json /);
+  }
+});
+
+for (const [words, said] of [
+  [['conect'], /unknown command 'conect'\.\nDid you mean connect\?/],
+  [['stauts'], /Did you mean status\?/],
+  [['split', 'ad'], /Did you mean add\?/],
+  [['status', '--wach'], /unknown option '--wach'\.\nDid you mean --watch\?/],
+  [['status', 'now'], /too many arguments/],
+  [['logs', '--limit'], /argument missing/],
+  [['split', 'add'], /missing required argument 'entry'/],
+  [['--nonsense'], /unknown option '--nonsense'\.\nSee: culvert help\n$/],
+  [['status', '--port', '1'], /unknown option '--port'/],
+  [['help', 'nope'], /unknown command 'nope'/],
+  [['help', 'stauts'], /Did you mean status\?/],
+  [['help', 'split', 'nope'], /unknown command 'nope'/],
+  [['__proto__'], /unknown command/],
+] as const) {
+  test(`"${words.join(' ')}" is wrong usage, with a suggestion or the reason`, async t => {
+    const { code, stdout, stderr } = await culvert(createHome(t), [...words]);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, said);
+  });
+}
+
+test('wrong usage is a JSON document too', async t => {
+  const { code, stderr } = await culvert(createHome(t), ['status', '--wach', '--json']);
+  assert.deepEqual([code, JSON.parse(stderr).code], [2, 'usage']);
+});
+
+test('a group alone means its fallback, and help of a command its --help', () => {
+  assert.deepEqual(expand(['split']), ['split', 'list']);
+  assert.deepEqual(expand(['split', '--json']), ['split', 'list', '--json']);
+  assert.deepEqual(expand(['split', 'add', 'x']), ['split', 'add', 'x']);
+  assert.deepEqual(expand(['split', '--help']), ['split', '--help']);
+  assert.deepEqual(expand(['help', 'split', 'add']), ['split', 'add', '--help']);
+  assert.deepEqual(expand(['status', '--watch']), ['status', '--watch']);
+});
+
+test('version works without a daemon', async t => {
+  const { code, stdout } = await culvert(createHome(t), ['version']);
+  assert.deepEqual([code, stdout], [0, `culvert 9.9.9 (Node ${process.versions.node})\nThe daemon is not running.\n`]);
+});
+
+test('without HOME the failure says which variable to set', async t => {
+  const home = createHome(t);
+  const { code, stderr } = await culvert({ ...home, env: { PATH: home.env.PATH! } }, ['status']);
+  assert.equal(code, 1);
+  assert.match(stderr, /Set HOME/);
+});
+
+test('bash completes commands, subcommands, flags, words and files', async t => {
+  const home = createHome(t);
+  assert.equal((await culvert(home, ['__generate', home.path])).code, 0);
+  const complete = (...words: string[]) =>
+    execFileSync(
+      'bash',
+      [
+        '--norc',
+        '-c',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's, not ours
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _culvert 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"',
+        'bash',
+        join(home.path, 'culvert.bash'),
+        'culvert',
+        ...words,
+      ],
+      { encoding: 'utf8' },
+    )
+      .trim()
+      .split('\n');
+  assert.deepEqual(complete('st').sort(), ['status', 'stop']);
+  assert.deepEqual(complete('split', 'r').sort(), ['remove', 'reset']);
+  assert.deepEqual(complete('mode', 'warp').sort(), ['warp', 'warp+doh', 'warp+dot']);
+  assert.deepEqual(complete('status', '--w'), ['--watch']);
+  assert.deepEqual(complete('config', 'set', 'ui.'), ['ui.openBrowser', 'ui.theme', 'ui.locale']);
+  assert.deepEqual(complete('--no-').sort(), ['--no-open', '--no-panel', '--no-tray']);
+  assert.deepEqual(complete('config', 'set', '--session', 'tray'), ['tray.autostart', 'tray.startHidden']);
+  assert.deepEqual(complete('config', 'set', 'ui.theme', ''), ['system', 'light', 'dark']);
+  assert.deepEqual(complete('config', 'set', 'server.port', ''), [''], 'the keys are not offered again');
+  assert.deepEqual(complete('config', 'get', 'ui.theme', ''), ['']);
+  assert.deepEqual(complete('action', 'setProtocol', ''), ['MASQUE', 'WireGuard']);
+  assert.deepEqual(complete('action', 'setProtocol', 'MASQUE', ''), ['']);
+  assert.deepEqual(complete('action', 'connect', ''), ['']);
+  assert.deepEqual(complete('mode', 'warp', ''), ['']);
+  assert.deepEqual(complete('help', 'conn'), ['connect']);
+  assert.deepEqual(complete('help', 'split', 're'), ['remove', 'reset']);
+});
+
+test('completions list the split tunnel and the apps that the daemon has', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  const route = (value: string) => ({ value, description: 'CLI exclude' });
+  daemon.state.set('splitTunnel', { mode: 'exclude', ips: [route('10.0.0.0/8')], hosts: [route('*.example.com')] });
+  await culvert(home, ['__generate', home.path]);
+  writeFileSync(join(home.path, 'culvert'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+    mode: 0o755,
+  });
+  const complete = async (...words: string[]) => {
+    const script =
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's, not ours
+      'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _culvert 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"';
+    const bash = ['--norc', '-c', script, 'bash', join(home.path, 'culvert.bash'), 'culvert', ...words];
+    const env = { ...home.env, PATH: `${home.path}:${home.env.PATH}` };
+    const { stdout } = await promisify(execFile)('bash', bash, { encoding: 'utf8', env, cwd: home.path });
+    return stdout.trim().split('\n');
+  };
+  assert.deepEqual(await complete('split', 'remove', ''), ['10.0.0.0/8', '*.example.com']);
+  assert.deepEqual(await complete('split', 'remove', '10.0.0.0/8', '*.'), ['*.example.com']);
+  assert.deepEqual(await complete('apps', 'launch', ''), ['']);
+});
+
+test('the values that completions offer for a key are those that the key takes', () => {
+  for (const [key, values] of Object.entries(CONFIG_VALUES)) {
+    for (const value of values)
+      assert.ok(
+        [value, value === 'true', value === 'false'].some(v => accepts(key, v)),
+        key,
+      );
+    assert.equal(values.length === 0, !/^(one of|true or false)/.test(expected(key)), key);
+    if (expected(key).startsWith('one of ')) assert.equal(expected(key), `one of ${values.join(', ')}`);
+  }
+});
+
+test('the manual page has every command and no error that groff would warn of', async t => {
+  const home = createHome(t);
+  await culvert(home, ['__generate', home.path]);
+  const { stdout, stderr, status } = spawnSync(
+    'groff',
+    ['-man', '-Tutf8', '-ww', '-rLL=200n', '-P-c', '-P-b', '-P-u', join(home.path, 'culvert.1')],
+    {
+      encoding: 'utf8',
+    },
+  );
+  assert.deepEqual([status, stderr], [0, '']);
+  for (const words of ALL) assert.match(stdout, new RegExp(`^ *culvert ${words.join(' ')}\\b`, 'm'));
+});
+
+test('zsh and fish know every command', async t => {
+  const home = createHome(t);
+  await culvert(home, ['__generate', home.path]);
+  const zsh = readFileSync(join(home.path, '_culvert'), 'utf8');
+  const fish = readFileSync(join(home.path, 'culvert.fish'), 'utf8');
+  for (const words of ALL) {
+    assert.ok(zsh.includes(`('${words.join(' ')}')`), words.join(' '));
+    assert.match(fish, new RegExp(` -a '${words.at(-1)}' `));
+  }
+});

@@ -1,0 +1,30 @@
+// Durations and times of day as people type them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseDuration } from '../../../daemon/api/duration.ts';
+import { secondsUntil } from '../../../daemon/view/time-of-day.ts';
+
+for (const [text, seconds] of [
+  ...([
+    ['90s', 90],
+    ['15m', 900],
+    ['2h', 7_200],
+    ['1h30m', 5_400],
+    ['1d', 86_400],
+    ['0m', 0],
+  ] as const),
+  ...(['', '15', 'm', '15 m', '-5m', '1.5h', '15M', '1h30', '99999999m'].map(text => [text, null]) as [string, null][]),
+])
+  test(`"${text}" is ${seconds === null ? 'no duration' : `${seconds} seconds`}`, () =>
+    assert.equal(parseDuration(text), seconds));
+
+const now = new Date(2026, 0, 5, 17, 59, 30);
+for (const [text, seconds] of [
+  ['18:00', 30],
+  ['17:59', 86_370],
+  ['9:05', 54_330],
+  ['24:00', null],
+  ['18:60', null],
+  ['18', null],
+] as const)
+  test(`until ${text} at 17:59:30 is ${seconds} seconds`, () => assert.equal(secondsUntil(text, now), seconds));

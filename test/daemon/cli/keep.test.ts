@@ -1,0 +1,189 @@
+// Changes that are asked about, and those that hold for a while, as commands on a terminal and in scripts.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import {
+  type Child,
+  createHome,
+  culvert,
+  ended,
+  prints,
+  startDaemon,
+  startOnTerminal,
+} from '../../support/daemon/command.ts';
+import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
+import { until } from '../../support/until.ts';
+
+/** A daemon whose tunnel has values in memory. */
+async function setUp(t: TestContext) {
+  const home = createHome(t);
+  const memory = memoryTunnel();
+  const { tunnel, values } = memory;
+  const { daemon } = await startDaemon(t, home, undefined, tunnel);
+  // what the tunnel publishes is what this daemon shows
+  const follow = () => {
+    const { status, settings, splitTunnel } = memory.state.snapshot();
+    daemon.state.set('status', status);
+    daemon.state.set('settings', settings);
+    daemon.state.set('splitTunnel', splitTunnel);
+  };
+  memory.state.subscribe(follow);
+  follow();
+  const listed = () => [...values.split.ips, ...values.split.hosts].map(({ value }) => value);
+  const onTerminal = async (words: string[], env: Record<string, string> = {}): Promise<Child> => {
+    const child = await startOnTerminal(home, words, env);
+    t.after(() => child.kill('SIGKILL'));
+    return child;
+  };
+  return { home, values, daemon, listed, onTerminal };
+}
+
+test('asks at a terminal whether a change stays, and keeps it after a yes', async t => {
+  const { values, daemon, onTerminal } = await setUp(t);
+  const child = await onTerminal(['mode', 'doh']);
+  await prints(child, 'stdout', /Keep this change\? Reverting in (30|29) s \[Y\/n\]/);
+  assert.deepEqual([values.mode, daemon.state.snapshot().changes.length], ['doh', 1]);
+  child.stdin.write('y\r');
+  const { code, stdout } = await ended(child);
+  assert.deepEqual([code, values.mode, daemon.state.snapshot().changes], [0, 'doh', []]);
+  assert.match(stdout, /The change stays\./);
+});
+
+for (const [title, typed] of [
+  ['a no', 'n\r'],
+  ['Ctrl+C', '\x03'],
+])
+  test(`takes a change back after ${title}`, async t => {
+    const { values, onTerminal } = await setUp(t);
+    const child = await onTerminal(['protocol', 'wireguard']);
+    await prints(child, 'stdout', /Keep this change/);
+    child.stdin.write(typed!);
+    const { code, stdout } = await ended(child);
+    assert.deepEqual([code, values.protocol], [1, 'MASQUE']);
+    assert.match(stdout, /The change was taken back\./);
+  });
+
+test('takes a change back when nobody answers, and when the terminal is gone', async t => {
+  const { values, onTerminal } = await setUp(t);
+  const child = await onTerminal(['mode', 'doh', '--confirm-within', '1']);
+  assert.equal((await ended(child)).code, 1);
+  assert.equal(values.mode, 'warp');
+  const gone = await onTerminal(['mode', 'proxy', '--confirm-within', '2']);
+  await prints(gone, 'stdout', /Keep this change/);
+  gone.kill('SIGKILL');
+  await until(() => values.mode === 'warp');
+});
+
+test('asks nobody with --yes, in a script, and with --json', async t => {
+  const { home, daemon, values, onTerminal } = await setUp(t);
+  const yes = await ended(await onTerminal(['mode', 'doh', '--yes']));
+  assert.deepEqual([yes.code, values.mode, daemon.state.snapshot().changes], [0, 'doh', []]);
+  const script = await culvert(home, ['mode', 'warp']);
+  assert.deepEqual([script.code, values.mode, daemon.state.snapshot().changes], [0, 'warp', []]);
+  const limited = await culvert(home, ['mode', 'doh', '--confirm-within', '600']);
+  assert.match(limited.stderr, /taken back in 600 s, unless you run: culvert keep/);
+  const kept = await culvert(home, ['keep', '--json']);
+  assert.deepEqual(JSON.parse(kept.stdout), { ok: true, changes: [] });
+  const nothing = await culvert(home, ['keep']);
+  assert.equal(nothing.code, 1);
+  assert.match(nothing.stderr, /There is no such change/);
+  const both = await culvert(home, ['mode', 'warp', '--yes', '--confirm-within', '5']);
+  assert.equal(both.code, 2);
+});
+
+test('off --for, extend and revert', async t => {
+  const { home, daemon, values } = await setUp(t);
+  const off = await culvert(home, ['off', '--for', '15m']);
+  assert.equal(off.code, 0);
+  assert.match(off.stderr, /^Disconnecting\.\nOff until .*\d\d:\d\d\.\n$/);
+  const ends = () => Date.parse(daemon.state.snapshot().changes[0]!.endsAt!) - Date.now();
+  assert.ok(Math.abs(ends() - 900_000) < 60_000);
+  const extended = await culvert(home, ['extend', '2h']);
+  assert.match(extended.stderr, /^Off until/);
+  assert.ok(Math.abs(ends() - 7_200_000) < 60_000);
+  assert.equal(values.connected, false);
+  assert.equal((await culvert(home, ['revert', 'connection'])).code, 0);
+  assert.equal(values.connected, true);
+  const same = await culvert(home, ['on', '--for', '1h']);
+  assert.match(same.stderr, /It was so before, so nothing is set back later\./);
+  for (const words of [
+    ['off', '--for', '15'],
+    ['off', '--for', '8d'],
+    ['off', '--until', '25:00'],
+    ['extend', 'soon'],
+    ['keep', 'x'],
+  ])
+    assert.equal((await culvert(home, words)).code, 2, words.join(' '));
+});
+
+test('imports, adds, removes, exports and takes back routes', async t => {
+  const { home, listed } = await setUp(t);
+  const file = join(home.path, 'routes.txt');
+  writeFileSync(file, 'mode exclude\n10.0.0.0/8  # the office\n10.9.0.1-10.9.0.2\n');
+  const imported = await culvert(home, ['routes', 'import', file]);
+  assert.deepEqual([imported.code, imported.stderr], [0, 'Added 2, removed 2.\n']);
+  assert.deepEqual(listed(), ['10.0.0.0/8', '10.9.0.1', '10.9.0.2']);
+  assert.equal((await culvert(home, ['routes', 'add', 'x.example', '10.0.0.0/8'])).stderr, 'Added 1, removed 0.\n');
+  assert.equal((await culvert(home, ['routes', 'remove', '10.9.0.1'])).stderr, 'Added 0, removed 1.\n');
+  const document = 'mode exclude\n10.0.0.0/8  # the office\n10.9.0.2\nx.example\n';
+  assert.equal((await culvert(home, ['routes', 'export'])).stdout, document);
+  assert.equal((await culvert(home, ['routes', 'export', file])).code, 0);
+  assert.equal(readFileSync(file, 'utf8'), document);
+  assert.match((await culvert(home, ['routes', 'remove', '203.0.113.1'])).stderr, /is not in the list/);
+  for (let at = 0; at < 3; at++) assert.equal((await culvert(home, ['routes', 'undo'])).code, 0);
+  assert.deepEqual(listed(), ['10.0.0.0/8', '198.18.7.0/24', 'example.com']);
+  const none = await culvert(home, ['routes', 'undo']);
+  assert.deepEqual([none.code, none.stderr], [1, 'culvert: No earlier document of routes is kept.\n']);
+  const history = await culvert(home, ['routes', 'history']);
+  assert.match(
+    history.stdout,
+    /^ +4 +20.* remove +3 entries\n +3 .*\n +2 .* import .*\n\* +1 .* outside +3 entries\n$/,
+  );
+  assert.equal((await culvert(home, ['routes', 'history', '4'])).stdout, document);
+  const bad = await culvert(home, ['routes', 'import'], '10.0.0\n');
+  assert.deepEqual([bad.code, listed().length], [1, 3]);
+  assert.match(bad.stderr, /! line 1: .*\n.*Nothing was changed/s);
+});
+
+test('edits the document in an editor, again where it has mistakes, and asks before and after it is set', async t => {
+  const { home, listed, onTerminal } = await setUp(t);
+  const editor = join(home.path, 'editor');
+  // the first time it makes a mistake
+  writeFileSync(
+    editor,
+    '#!/bin/sh\nif grep -q "10.0.0$" "$1"; then sed -i "s/10.0.0$/a.example/" "$1"; else printf "10.0.0\\n" > "$1"; fi\n',
+    { mode: 0o755 },
+  );
+  const child = await onTerminal(['routes', 'edit'], { EDITOR: editor });
+  await prints(child, 'stdout', /! line 1: .*Edit it again\? \[y\/N\]/s);
+  child.stdin.write('y\r');
+  await prints(child, 'stdout', /\+ a\.example.*Set these routes\? \[y\/N\]/s);
+  child.stdin.write('y\r');
+  await prints(child, 'stdout', /Keep this change\?/);
+  child.stdin.write('y\r');
+  assert.equal((await ended(child)).code, 0);
+  assert.deepEqual(listed(), ['a.example']);
+  const failed = await ended(await onTerminal(['routes', 'edit'], { EDITOR: 'false' }));
+  assert.equal(failed.code, 1);
+  assert.match(failed.stdout, /The editor ended with exit status 1/);
+  assert.equal((await culvert(home, ['routes', 'edit'])).code, 2);
+  assert.equal(existsSync(join(home.path, 'run/culvert/routes.txt')), false);
+});
+
+test('settings as a file: exported, compared and applied', async t => {
+  const { home, values } = await setUp(t);
+  const file = join(home.path, 'settings.toml');
+  assert.equal((await culvert(home, ['settings', 'export', file])).code, 0);
+  assert.deepEqual([(await culvert(home, ['settings', 'diff', file])).stdout], ['Nothing differs.\n']);
+  const changed = readFileSync(file, 'utf8').replace('mode = "warp"', 'mode = "doh"');
+  const diff = await culvert(home, ['settings', 'diff'], changed);
+  assert.deepEqual([diff.code, diff.stdout], [1, '* tunnel.mode: warp -> doh\n']);
+  const applied = await culvert(home, ['settings', 'apply', '-', '--confirm-within', '600'], changed);
+  assert.deepEqual([applied.code, values.mode], [0, 'doh']);
+  assert.match(applied.stderr, /^Set tunnel\.mode\.\nIt is taken back in 600 s, unless you run: culvert keep\n$/);
+  assert.equal((await culvert(home, ['settings', 'undo', '--json'])).code, 0);
+  assert.equal(values.mode, 'warp');
+  const bad = await culvert(home, ['settings', 'apply'], '[tunnel]\nmode = "fast"\n');
+  assert.deepEqual([bad.code, values.mode], [1, 'warp']);
+});

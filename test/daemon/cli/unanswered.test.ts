@@ -1,0 +1,64 @@
+// A daemon that is busy, suspended, or closes a connection is not reported as stopped.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isSuspended, startTime } from '../../../daemon/system/process.ts';
+import { createHome, culvert, ended, prints, start, startDaemon } from '../../support/daemon/command.ts';
+import { open } from '../../support/daemon/listeners.ts';
+import { until } from '../../support/until.ts';
+
+test('a daemon without a free connection is busy, with exit code 1', async t => {
+  const home = createHome(t);
+  const { socket } = await startDaemon(t, home, undefined, {}, { unixConnections: 4 });
+  const idle = Array.from({ length: 4 }, () => open({ path: socket }));
+  t.after(() => idle.forEach(each => void each.destroy()));
+  await Promise.all(idle.map(each => once(each, 'connect')));
+  const { code, stderr } = await culvert(home, ['mode']);
+  assert.equal(code, 1);
+  assert.match(stderr, /4 connections are open, and no more are allowed/);
+  assert.doesNotMatch(stderr, /Start it with/);
+});
+
+test('a connection that the daemon ends is a failure, not a daemon that does not run', async t => {
+  const home = createHome(t);
+  const server = createServer(socket => socket.once('data', () => socket.destroy())).listen(home.socket);
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { code, stderr } = await culvert(home, ['mode', '--json']);
+  assert.deepEqual([code, JSON.parse(stderr).code], [1, 'daemon-not-answering']);
+});
+
+test('a suspended daemon is reported within seconds, with the command that lets it go on', async t => {
+  const home = createHome(t);
+  const listen = `require('net').createServer(() => {}).listen(${JSON.stringify(home.socket)}, () => console.log('up'))`;
+  const daemon = spawn(process.execPath, ['-e', listen]);
+  t.after(() => daemon.kill('SIGKILL'));
+  await once(daemon.stdout, 'data');
+  const record = { pid: daemon.pid, port: null, version: '1', started: startTime(daemon.pid!) };
+  writeFileSync(join(home.env.XDG_RUNTIME_DIR!, 'culvert', 'daemon.json'), JSON.stringify(record));
+  daemon.kill('SIGSTOP');
+  await until(() => isSuspended(daemon.pid!));
+  const { code, stderr } = await culvert(home, ['mode']);
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`process ${daemon.pid}\\) is suspended.*kill -CONT ${daemon.pid}\n$`, 's'));
+});
+
+test('a daemon that takes long is waited for, and that is said', async t => {
+  const home = createHome(t);
+  let answer = () => {};
+  const late = new Promise<void>(resolve => {
+    answer = resolve;
+  });
+  const { daemon } = await startDaemon(t, home, undefined, { isFresh: () => false, refresh: () => late });
+  daemon.state.set('settings', { Mode: 'warp' });
+  const child = await start(home, ['mode']);
+  await prints(child, 'stderr', /has not answered yet/);
+  answer();
+  const { code, stdout, stderr } = await ended(child);
+  assert.deepEqual([code, stdout], [0, 'warp\n']);
+  assert.match(stderr, /has not answered yet; still waiting/);
+});

@@ -1,0 +1,200 @@
+// Proofs of the checks of Culvert itself and of the desktop.
+import { chmodSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { KillSwitch } from '../../../daemon/api/schema.ts';
+import {
+  configuration,
+  daemon,
+  killSwitch,
+  port,
+  remoteAccess,
+  socketDirectory,
+} from '../../../daemon/doctor/checks/culvert.ts';
+import { display, panel, tray } from '../../../daemon/doctor/checks/desktop.ts';
+import type { CulvertFacts } from '../../../daemon/doctor/world/world.ts';
+import { CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../support/doctor/world.ts';
+import type { Ends } from '../../support/temporary.ts';
+import type { Case } from './cases.ts';
+
+const own = (t: Ends, facts: Partial<CulvertFacts>) => world(t, { culvert: { ...CULVERT, ...facts } });
+const unconfirmed: KillSwitch['unconfirmed'] = {
+  ...{ setAt: '2026-11-21T12:00:00.000Z', confirmBy: '2026-11-21T12:00:30.000Z' },
+  previous: { enabled: false, allowLan: false },
+};
+const blocking: Partial<KillSwitch> = { installed: true, enabled: true, active: true, bootGuard: true };
+const gjs = (t: Ends, found: object) =>
+  world(t, { env: { ...withPrograms(t, { gjs: `echo '${JSON.stringify(found)}'` }), DISPLAY: ':9' } });
+
+async function health(t: Ends, pid: number): Promise<number> {
+  const server = createServer((_, reply) => reply.end(JSON.stringify({ pid })));
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A machine whose runtime directory has this mode. */
+function runtime(t: Ends, mode: number) {
+  const root = tree(t, { [`${CULVERT.runtime}/lock`]: '' });
+  chmodSync(`${root}${CULVERT.runtime}`, mode);
+  return world(t, { root });
+}
+
+export const CULVERT_CASES: Case[] = [
+  { check: daemon, how: 'snapshot', title: 'no daemon', verdict: 'problem', world: t => own(t, { daemon: null }) },
+  {
+    check: daemon,
+    how: 'snapshot',
+    title: 'a daemon of another version',
+    verdict: 'notice',
+    world: t => own(t, { daemon: { version: '1.0.0', pid: 1, port: null } }),
+  },
+  { check: daemon, how: 'snapshot', title: 'a daemon of this version', verdict: 'ok', world: t => own(t, {}) },
+  {
+    check: socketDirectory,
+    how: 'files',
+    title: 'a directory that others can enter',
+    verdict: 'problem',
+    shows: /mode 755/,
+    fix: /"chmod","700"/,
+    world: t => runtime(t, 0o755),
+  },
+  {
+    check: socketDirectory,
+    how: 'files',
+    title: 'a private directory',
+    verdict: 'ok',
+    world: t => runtime(t, 0o700),
+  },
+  {
+    check: port,
+    how: 'HTTP server',
+    title: 'another program at the port of the daemon',
+    verdict: 'problem',
+    world: async t => own(t, { daemon: { version: '1.2.3', pid: 4, port: await health(t, 5) } }),
+  },
+  {
+    check: port,
+    how: 'HTTP server',
+    title: 'the daemon at its port',
+    verdict: 'ok',
+    world: async t => own(t, { daemon: { version: '1.2.3', pid: 4, port: await health(t, 4) } }),
+  },
+  {
+    check: configuration,
+    how: 'snapshot',
+    title: 'a broken line',
+    verdict: 'problem',
+    shows: /config\.json, line 2/,
+    world: t =>
+      own(t, { configuration: { problems: ['/x/config.json, line 2: a comma is missing'], restartRequired: [] } }),
+  },
+  { check: configuration, how: 'snapshot', title: 'a good file', verdict: 'ok', world: t => own(t, {}) },
+  {
+    check: killSwitch,
+    how: 'snapshot',
+    title: 'on, without blocking',
+    verdict: 'problem',
+    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...blocking, active: false } }) }),
+  },
+  {
+    check: killSwitch,
+    how: 'snapshot',
+    title: 'paused',
+    verdict: 'notice',
+    world: t =>
+      world(t, {
+        tunnel: snapshot({ killSwitch: { ...blocking, active: false, pausedUntil: '2026-11-21T12:05:00.000Z' } }),
+      }),
+  },
+  {
+    check: killSwitch,
+    how: 'snapshot',
+    title: 'on and blocking',
+    verdict: 'ok',
+    world: t => world(t, { tunnel: snapshot({ killSwitch: blocking }) }),
+  },
+  {
+    check: killSwitch,
+    how: 'snapshot',
+    title: 'not blocking while the machine starts',
+    verdict: 'notice',
+    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...blocking, bootGuard: false } }) }),
+  },
+  {
+    check: killSwitch,
+    how: 'snapshot',
+    title: 'turned on, and not confirmed yet',
+    verdict: 'ok',
+    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...blocking, bootGuard: false, unconfirmed } }) }),
+  },
+  ...(
+    [
+      ['no certificate', 'notice', null, /does not encrypt/],
+      ['an expired certificate', 'problem', -1, /expired/],
+      ['a certificate that expires this week', 'notice', 2, /expires at/],
+      ['a certificate', 'ok', 60, /valid until/],
+    ] as const
+  ).map(
+    ([title, verdict, days, shows]): Case => ({
+      ...{ check: remoteAccess, how: 'snapshot', title: `remote access with ${title}`, verdict, shows },
+      world: t => {
+        const expiresAt = days === null ? null : new Date(NOW + days * 86_400_000).toISOString();
+        const tls = expiresAt === null ? null : { expiresAt };
+        const remoteAccess = { open: true, tls, address: null, problem: null, devices: 1, managing: 0 };
+        return world(t, { tunnel: snapshot({ remoteAccess }) });
+      },
+    }),
+  ),
+  {
+    ...{ check: remoteAccess, how: 'snapshot', title: 'a certificate that can not be used', verdict: 'problem' },
+    shows: /does not belong/,
+    world: t => {
+      const problem = 'The key in /k does not belong to the certificate in /c.';
+      return world(t, {
+        tunnel: snapshot({ remoteAccess: { open: false, tls: null, address: null, problem, devices: 0, managing: 0 } }),
+      });
+    },
+  },
+  {
+    ...{ check: remoteAccess, how: 'snapshot', title: 'a reverse proxy that encrypts', verdict: 'ok' },
+    world: t => {
+      const address = 'https://culvert.example.org';
+      return world(t, {
+        tunnel: snapshot({ remoteAccess: { open: true, tls: null, address, problem: null, devices: 0, managing: 0 } }),
+      });
+    },
+  },
+  { check: remoteAccess, how: 'snapshot', title: 'no remote access', verdict: 'ok', world: t => world(t) },
+  { check: display, how: 'programs', title: 'no display', verdict: 'notice', world: t => world(t) },
+  { check: display, how: 'programs', title: 'a display', verdict: 'ok', world: t => gjs(t, {}) },
+  {
+    check: panel,
+    how: 'programs',
+    title: 'no libadwaita',
+    verdict: 'problem',
+    shows: /missing: Adw 1/,
+    world: t => gjs(t, { missing: ['Adw 1'], host: true }),
+  },
+  {
+    check: panel,
+    how: 'programs',
+    title: 'all libraries',
+    verdict: 'ok',
+    world: t => gjs(t, { missing: [], host: true }),
+  },
+  {
+    check: tray,
+    how: 'programs',
+    title: 'no tray host',
+    verdict: 'notice',
+    world: t => gjs(t, { missing: [], host: false }),
+  },
+  {
+    check: tray,
+    how: 'programs',
+    title: 'a tray host',
+    verdict: 'ok',
+    world: t => gjs(t, { missing: [], host: true }),
+  },
+];

@@ -1,0 +1,452 @@
+// Proofs of the checks of the tunnel client: its service, registration, files, packages and version.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { clock } from '../../../daemon/doctor/checks/clock.ts';
+import { knowledgeFiles, knownIssues } from '../../../daemon/doctor/checks/issues.ts';
+import { mdmFile } from '../../../daemon/doctor/checks/mdm.ts';
+import { nftFeatures } from '../../../daemon/doctor/checks/nft.ts';
+import { packageRepository } from '../../../daemon/doctor/checks/packages.ts';
+import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../daemon/doctor/checks/registration.ts';
+import { resources } from '../../../daemon/doctor/checks/resources.ts';
+import {
+  ENV,
+  type Fixture,
+  KNOWLEDGE,
+  snapshot,
+  startBus,
+  tree,
+  withPrograms,
+  world,
+} from '../../support/doctor/world.ts';
+import { type Ends, temporary } from '../../support/temporary.ts';
+import type { Case } from './cases.ts';
+
+const MDM = '/var/lib/cloudflare-warp/mdm.xml';
+const plist = (entries: string) => ({ [MDM]: `<dict>\n${entries}\n</dict>\n` });
+const text = (name: string, value: string) => `<key>${name}</key><string>${value}</string>`;
+const reason = (code: string | null, words: string) => ({ reason: { code, text: words } });
+const organization = { account: { registered: true, type: 'team', organization: 'example', managed: true } };
+
+const systemd1 = (load: string, active: string) => ({
+  'org.freedesktop.systemd1': {
+    '/org/freedesktop/systemd1/unit/warp_2dsvc_2eservice': {
+      'org.freedesktop.systemd1.Unit': {
+        LoadState: ['s', `"${load}"`] as [string, string],
+        ActiveState: ['s', `"${active}"`] as [string, string],
+        UnitFileState: ['s', '"disabled"'] as [string, string],
+      },
+    },
+  },
+});
+
+/** The files of /proc for a warp-svc with this memory. */
+function warpSvc(memoryKb: number, descriptors: number): Fixture {
+  const fds = Array.from({ length: descriptors }, (_, at) => [`/proc/55/fd/${at}`, { link: '/dev/null' }] as const);
+  return {
+    '/proc/55/comm': 'warp-svc\n',
+    '/proc/55/status': `Name:\twarp-svc\nVmRSS:\t  ${memoryKb} kB\nCapEff:\t0000000000001000\n`,
+    '/proc/55/stat': `55 (warp-svc) S ${'0 '.repeat(18)}4711 0 0\n`,
+    '/proc/55/limits':
+      'Limit                     Soft Limit           Hard Limit           Units\nMax open files            100                  4096                 files\n',
+    ...Object.fromEntries(fds),
+  };
+}
+
+const KEYRING = '/usr/share/keyrings/cloudflare-warp-archive-keyring.gpg';
+const list = (suite: string, key = KEYRING) => ({
+  '/etc/apt/sources.list.d/cloudflare-client.list': `deb [signed-by=${key}] https://pkg.cloudflareclient.com/ ${suite} main\n`,
+  '/etc/os-release': 'ID=debian\nVERSION_CODENAME=bookworm\n',
+});
+
+/** A keyring with a key made at this time, which is good for so many days. */
+function keyring(t: Ends, madeAt: string, days: number): string {
+  const home = temporary(t, 'gpg');
+  mkdirSync(`${home}/home`, { mode: 0o700 });
+  const gpg = (...args: string[]) =>
+    spawnSync('gpg', ['--homedir', `${home}/home`, '--batch', '--quiet', '--pinentry-mode', 'loopback', ...args], {
+      encoding: 'latin1',
+    });
+  const made = gpg(
+    '--faked-system-time',
+    madeAt,
+    '--passphrase',
+    '',
+    '--quick-gen-key',
+    'Example <a@example.org>',
+    'ed25519',
+    'sign',
+    `${days}d`,
+  );
+  if (made.status !== 0) throw new Error(made.stderr);
+  gpg('--output', `${home}/key.gpg`, '--export');
+  spawnSync('gpgconf', ['--homedir', `${home}/home`, '--kill', 'all']);
+  return readFileSync(`${home}/key.gpg`, 'latin1');
+}
+
+function withKey(t: Ends, suite: string, key: string): string {
+  const root = tree(t, list(suite));
+  mkdirSync(`${root}/usr/share/keyrings`, { recursive: true });
+  spawnSync('tee', [`${root}${KEYRING}`], { input: Buffer.from(key, 'latin1') });
+  return root;
+}
+
+const REGISTRATION: Case[] = [
+  {
+    check: tunnelCli,
+    how: 'snapshot',
+    title: 'no tunnel CLI',
+    verdict: 'problem',
+    world: t => world(t, { tunnel: snapshot({ tunnelCli: { available: false, path: null, version: null } }) }),
+  },
+  { check: tunnelCli, how: 'snapshot', title: 'an installed tunnel CLI', verdict: 'ok', world: t => world(t) },
+  {
+    check: clock,
+    how: 'files',
+    title: 'a clock that was not synchronized yet',
+    verdict: 'notice',
+    shows: /has not synchronized the clock/,
+    world: t => world(t, { root: tree(t, { '/run/systemd/timesync/.keep': '' }) }),
+  },
+  {
+    check: clock,
+    how: 'files',
+    title: 'a synchronized clock',
+    verdict: 'ok',
+    world: t => world(t, { root: tree(t, { '/run/systemd/timesync/synchronized': '' }) }),
+  },
+  {
+    check: service,
+    how: 'bus',
+    title: 'a service that does not run',
+    verdict: 'problem',
+    shows: /warp-svc\.service is inactive, and at start: disabled/,
+    fix: /"enable","--now","warp-svc"/,
+    world: async t =>
+      world(t, {
+        bus: await startBus(t, systemd1('loaded', 'inactive')),
+        tunnel: snapshot({ status: { state: 'unknown', blocked: 'service-stopped' } }),
+      }),
+  },
+  {
+    check: service,
+    how: 'snapshot',
+    title: 'a device that was never registered',
+    verdict: 'problem',
+    fix: /"actions":\[\{"action":"register"\}\]/,
+    world: t =>
+      world(t, {
+        tunnel: snapshot({
+          status: {
+            state: 'unable',
+            blocked: 'not-registered',
+            ...reason('RegistrationMissing', 'Registration Missing due to: Daemon Startup'),
+          },
+        }),
+      }),
+  },
+  {
+    check: service,
+    how: 'snapshot',
+    title: 'a registration that the server does not know',
+    verdict: 'problem',
+    fix: /"deleteRegistration"[\s\S]*"register"/,
+    world: t =>
+      world(t, {
+        tunnel: snapshot({
+          status: {
+            state: 'unable',
+            blocked: 'not-registered',
+            ...reason('RegistrationMissing', 'Registration Missing due to: Does not exist in API'),
+          },
+        }),
+      }),
+  },
+  {
+    check: service,
+    how: 'snapshot',
+    title: 'a device that its organization removed',
+    verdict: 'problem',
+    shows: /The organization removed this device/,
+    fix: null,
+    world: t =>
+      world(t, {
+        tunnel: snapshot({
+          status: {
+            state: 'unable',
+            blocked: 'not-registered',
+            ...reason('Revoked', 'Registration Missing due to: Revoked'),
+          },
+        }),
+      }),
+  },
+  { check: service, how: 'snapshot', title: 'a registered device', verdict: 'ok', world: t => world(t) },
+  {
+    check: registrationStuck,
+    how: 'snapshot',
+    title: 'a registration that has been checking for two hours',
+    verdict: 'problem',
+    shows: /7200 s/,
+    world: t =>
+      world(t, {
+        tunnel: snapshot({
+          tunnelCli: { version: '2026.6.822.0' },
+          status: { state: 'unable', ...reason(null, 'Checking your organization configuration') },
+        }),
+      }),
+  },
+  {
+    check: registrationStuck,
+    how: 'snapshot',
+    title: 'a registration that has just begun',
+    verdict: 'ok',
+    world: t =>
+      world(t, {
+        now: () => Date.parse('2026-11-21T10:00:20.000Z'),
+        tunnel: snapshot({
+          tunnelCli: { version: '2026.6.822.0' },
+          status: { state: 'unable', ...reason(null, 'Checking your organization configuration') },
+        }),
+      }),
+  },
+  {
+    check: sessionExpiry,
+    how: 'snapshot',
+    title: 'a session that has ended',
+    verdict: 'problem',
+    world: t =>
+      world(t, {
+        tunnel: snapshot({ ...organization, status: { ...reason('AuthenticationExpired', 'Authentication Expired') } }),
+      }),
+  },
+  {
+    check: sessionExpiry,
+    how: 'snapshot',
+    title: 'a session that ends in an hour',
+    verdict: 'notice',
+    world: t =>
+      world(t, { tunnel: snapshot({ ...organization, settings: { session_expires_at: '2026-11-21T13:00:00Z' } }) }),
+  },
+  {
+    check: sessionExpiry,
+    how: 'snapshot',
+    title: 'a session that ends in a week',
+    verdict: 'ok',
+    world: t =>
+      world(t, { tunnel: snapshot({ ...organization, settings: { session_expires_at: '2026-11-28T13:00:00Z' } }) }),
+  },
+];
+
+const FILES: Case[] = [
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'a symbolic link',
+    verdict: 'problem',
+    shows: /symbolic link to \/etc\/mdm\.xml/,
+    world: t => world(t, { root: tree(t, { [MDM]: { link: '/etc/mdm.xml' } }) }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'an empty file',
+    verdict: 'problem',
+    world: t => world(t, { root: tree(t, { [MDM]: '' }) }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'a file with an open element',
+    verdict: 'problem',
+    shows: /mdm\.xml: \d+:\d+: /,
+    world: t => world(t, { root: tree(t, { [MDM]: '<dict><key>organization</key><string>a</dict>' }) }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'half a service token',
+    verdict: 'problem',
+    shows: /auth_client_secret is missing/,
+    world: t =>
+      world(t, { root: tree(t, plist(text('organization', 'example') + text('auth_client_id', 'abc.access'))) }),
+  },
+  {
+    check: mdmFile,
+    how: 'files',
+    title: 'a whole file',
+    verdict: 'ok',
+    world: t =>
+      world(t, {
+        root: tree(
+          t,
+          plist(
+            text('organization', 'example') +
+              text('auth_client_id', 'abc.access') +
+              text('auth_client_secret', 's3cret'),
+          ),
+        ),
+      }),
+  },
+  {
+    check: nftFeatures,
+    how: 'programs',
+    title: 'a kernel without sets',
+    verdict: 'problem',
+    shows: /Could not process rule/,
+    world: t => {
+      const nft = 'echo "Error: Could not process rule: No such file or directory" >&2; exit 1';
+      return world(t, { env: withPrograms(t, { nft, unshare: nft }) });
+    },
+  },
+  {
+    check: nftFeatures,
+    how: 'process',
+    title: 'a service without the right to change the network',
+    verdict: 'problem',
+    shows: /without CAP_NET_ADMIN/,
+    world: t =>
+      world(t, {
+        root: tree(t, {
+          '/proc/55/comm': 'warp-svc\n',
+          '/proc/55/status': 'Name:\twarp-svc\nCapEff:\t0000000000000400\n',
+        }),
+      }),
+  },
+  {
+    check: nftFeatures,
+    how: 'programs',
+    title: 'the kernel of this machine',
+    verdict: 'ok',
+    world: t => world(t, { env: ENV }),
+  },
+  {
+    check: resources,
+    how: 'process',
+    title: 'a service that grows by 100 MiB an hour',
+    verdict: 'notice',
+    shows: /memory: 400 MiB, \+100 MiB an hour/,
+    world: t =>
+      world(t, {
+        root: tree(t, warpSvc(400 * 1024, 5)),
+        samples: [
+          {
+            at: Date.parse('2026-11-21T10:00:00.000Z'),
+            started: '4711',
+            memoryBytes: 200 * 2 ** 20,
+            descriptors: 5,
+            logBytes: null,
+          },
+        ],
+      }),
+  },
+  {
+    check: resources,
+    how: 'process',
+    title: 'a service with almost no descriptors left',
+    verdict: 'problem',
+    shows: /descriptors: 95 of 100/,
+    world: t => world(t, { root: tree(t, warpSvc(60 * 1024, 95)) }),
+  },
+  {
+    check: resources,
+    how: 'files',
+    title: 'logs of 3 GiB',
+    verdict: 'problem',
+    shows: /logs: 3072 MiB/,
+    world: t => {
+      const root = tree(t, { '/var/lib/cloudflare-warp/cfwarp_service_log.txt': '' });
+      truncateSync(`${root}/var/lib/cloudflare-warp/cfwarp_service_log.txt`, 3 * 2 ** 30);
+      return world(t, { root });
+    },
+  },
+  {
+    check: resources,
+    how: 'process',
+    title: 'a service that keeps its size',
+    verdict: 'ok',
+    world: t =>
+      world(t, {
+        root: tree(t, warpSvc(60 * 1024, 20)),
+        samples: [
+          {
+            at: Date.parse('2026-11-21T10:00:00.000Z'),
+            started: '4711',
+            memoryBytes: 61 * 2 ** 20,
+            descriptors: 5,
+            logBytes: null,
+          },
+        ],
+      }),
+  },
+];
+
+const PACKAGES: Case[] = [
+  {
+    check: packageRepository,
+    how: 'files',
+    title: 'a key that has expired',
+    verdict: 'problem',
+    shows: /every key in it has expired/,
+    fix: /pubkey\.gpg/,
+    world: t => world(t, { root: withKey(t, 'bookworm', keyring(t, '20240101T000000', 30)) }),
+  },
+  {
+    check: packageRepository,
+    how: 'files',
+    title: 'a key from before the change, without gpg',
+    verdict: 'problem',
+    shows: /from 2025-06-01, before the change/,
+    world: t =>
+      world(t, {
+        env: { PATH: '/nonexistent' },
+        root: tree(t, { ...list('bookworm'), [KEYRING]: { text: 'key', at: new Date('2025-06-01T00:00:00Z') } }),
+      }),
+  },
+  {
+    check: packageRepository,
+    how: 'files',
+    title: 'a release that is not served, in the form of deb822',
+    verdict: 'problem',
+    shows: /does not serve buster/,
+    world: t =>
+      world(t, {
+        root: tree(t, {
+          '/etc/apt/sources.list.d/warp.sources':
+            'Types: deb\nURIs: https://pkg.cloudflareclient.com/\nSuites: buster\nComponents: main\n',
+        }),
+      }),
+  },
+  {
+    check: packageRepository,
+    how: 'files',
+    title: 'a key that is good',
+    verdict: 'ok',
+    world: t => world(t, { root: withKey(t, 'bookworm', keyring(t, '20260101T000000', 3650)) }),
+  },
+  {
+    check: knownIssues,
+    how: 'snapshot',
+    title: 'proxy mode in a version whose connections stall',
+    verdict: 'problem',
+    shows: /Connections stall in proxy mode/,
+    world: t => world(t, { tunnel: snapshot({ tunnelCli: { version: '2026.3.846.0' }, settings: { Mode: 'proxy' } }) }),
+  },
+  { check: knownIssues, how: 'snapshot', title: 'the newest version', verdict: 'ok', world: t => world(t) },
+  {
+    check: knowledgeFiles,
+    how: 'files',
+    title: 'an entry that can not be used',
+    verdict: 'notice',
+    world: t => world(t, { knowledge: { ...KNOWLEDGE, problems: ['known-issues.toml: entry 3 is not used'] } }),
+  },
+  {
+    check: knowledgeFiles,
+    how: 'files',
+    title: 'the shipped files',
+    verdict: 'ok',
+    shows: /84 known bugs, 70 codes, 75 limits/,
+    world: t => world(t),
+  },
+];
+
+export const SERVICE_CASES: Case[] = [...REGISTRATION, ...FILES, ...PACKAGES];

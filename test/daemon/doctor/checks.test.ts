@@ -1,0 +1,124 @@
+// Every check in both states, each in a world made for it; prints the table check × proof.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, describe, test } from 'node:test';
+import { po } from 'gettext-parser';
+import type { CheckResult } from '../../../daemon/api/doctor.ts';
+import type { Message } from '../../../daemon/api/values.ts';
+import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
+import { quoted } from '../../../daemon/view/message.ts';
+import { translated } from '../../../daemon/view/states/findings.ts';
+import { english, type Translator } from '../../../daemon/view/translator.ts';
+import { languages } from '../../../data/build/catalogs.ts';
+import { examine } from '../../support/doctor/world.ts';
+import { foreign, pseudo } from '../../support/gnome/pseudo.ts';
+import type { Case } from './cases.ts';
+import { CULVERT_CASES } from './cases-culvert.ts';
+import { DNS_CASES } from './cases-dns.ts';
+import { NETWORK_CASES } from './cases-network.ts';
+import { SERVICE_CASES } from './cases-service.ts';
+
+const CASES: Case[] = [...DNS_CASES, ...NETWORK_CASES, ...SERVICE_CASES, ...CULVERT_CASES];
+const TEXTS = new Set(Object.keys(po.parse(readFileSync('po/culvert.pot')).translations[''] ?? {}));
+/** Translates what the catalogs have, and nothing else. */
+const PSEUDO: Translator = {
+  _: text => (TEXTS.has(text) ? pseudo(text) : text),
+  ngettext: (one, many, n) => PSEUDO._(n === 1 ? one : many),
+  locale: 'en-XA',
+};
+const proved = new Map<string, Set<string>>();
+
+describe('checks', { concurrency: 3 }, () => {
+  for (const { check, how, title, verdict, shows, fix, world } of CASES)
+    test(`${check.id}: ${title} is ${verdict}`, async t => {
+      const result = await examine(check, await world(t), { limitMs: 30_000 });
+      assert.equal(result.verdict, verdict, JSON.stringify(result));
+      if (shows) assert.match([...result.evidence, result.explanation].join('\n'), shows);
+      if (fix === null) assert.equal(result.fix, null);
+      else if (fix) assert.match(JSON.stringify(result.fix), fix);
+      assertTranslatable(result);
+      const state = verdict === 'problem' || verdict === 'notice' ? 'red' : 'green';
+      const key = `${check.id} ${state}`;
+      proved.set(key, (proved.get(key) ?? new Set()).add(how));
+    });
+});
+
+/** In the pseudo-language nothing is left of a result but what it quotes, and in English it is what the API says. */
+function assertTranslatable(result: CheckResult): void {
+  const { title, evidence, explanation, wording, fix } = result;
+  assert.ok(wording && (!fix || fix.wording), result.id);
+  assert.deepEqual(translated(result, english), result, 'the English wording is the text');
+  const foreignWords = translated(result, PSEUDO);
+  const quotes = (message: Message) => (message.text === quoted('').text ? message.values.join() : '');
+  assert.equal(foreign(foreignWords.title), '', title);
+  for (const [at, message] of wording.evidence.entries())
+    assert.equal(foreign(foreignWords.evidence[at] ?? ''), quotes(message), evidence[at]);
+  assert.equal(
+    foreign(foreignWords.explanation ?? '').trim(),
+    wording.explanation.map(quotes).join(' ').trim(),
+    `${explanation}`,
+  );
+  if (fix) assert.equal(foreign(foreignWords.fix?.label ?? ''), '', fix.label);
+}
+
+/** What can say something about a check. */
+const SOURCES = ['checks', 'world', '.'].map(name => `daemon/doctor/${name}`);
+
+/** The sentences in the source; one that is put together of parts stays unresolved. */
+function sentences(): string[] {
+  const files = SOURCES.flatMap(directory =>
+    readdirSync(directory)
+      .filter(name => name.endsWith('.ts'))
+      .map(name => `${directory}/${name}`),
+  );
+  const pattern = /\b(?:message|N_)\(\s*(?:'([^']*)'|"([^"]*)"|(`.*))/g;
+  const found = files.flatMap(file => [...readFileSync(file, 'utf8').matchAll(pattern)]);
+  return found.map(([, one, other, composed]) => one ?? other ?? composed ?? '');
+}
+
+test('the catalogs have every sentence of the source, each of which is a literal', () => {
+  const all = sentences();
+  assert.ok(all.length > 200, String(all.length));
+  assert.deepEqual(
+    all.filter(text => !TEXTS.has(text)),
+    [],
+  );
+});
+
+test('no sentence of a check is English in another language', () => {
+  const all = sentences().filter(text => /[a-z]{2,} [a-z]{2,} [a-z]{2,}/.test(text));
+  for (const language of languages()) {
+    const { translations } = po.parse(readFileSync(`po/${language}.po`));
+    assert.deepEqual(
+      all.filter(text => (translations['']?.[text]?.msgstr[0] ?? text) === text),
+      [],
+      language,
+    );
+  }
+});
+
+test('every check has a case in both states', () => {
+  const has = (id: string, red: boolean) =>
+    CASES.some(
+      ({ check, verdict }) =>
+        check.id === id && (verdict === 'problem' || verdict === 'notice') === red && verdict !== 'unknown',
+    );
+  assert.deepEqual(
+    CHECKS.filter(({ id }) => !has(id, true) || !has(id, false)).map(({ id }) => id),
+    [],
+  );
+});
+
+after(() => {
+  const rows = CHECKS.map(({ id }) => [
+    id,
+    ...['red', 'green'].map(state => [...(proved.get(`${id} ${state}`) ?? ['-'])].join(', ')),
+  ]);
+  const width = (column: number) => Math.max(...rows.map(row => row[column]?.length ?? 0));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, at) => cell.padEnd(width(at)))
+      .join('  ')
+      .trimEnd();
+  console.log([line(['check', 'red, by', 'green, by']), ...rows.map(line)].join('\n'));
+});

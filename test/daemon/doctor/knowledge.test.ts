@@ -1,0 +1,95 @@
+// The shipped knowledge, and a user's files over it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
+import { knownIssues } from '../../../daemon/doctor/checks/issues.ts';
+import { affects, type Issue, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
+import { examine, KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
+
+const SHIPPED = `${import.meta.dirname}/../../../data/knowledge`;
+const issue = (text: Partial<Issue>): Issue => ({
+  id: 'x',
+  title: '',
+  severity: 'high',
+  symptom: '',
+  advice: '',
+  applies: [],
+  ...text,
+});
+
+test('the shipped files are read without a problem', () => {
+  const { issues, changes, codes, limits, problems } = KNOWLEDGE;
+  assert.deepEqual([issues.length, changes.length, codes.length, limits.length, problems], [84, 68, 70, 75, []]);
+  for (const { checked_by } of issues)
+    if (checked_by)
+      assert.ok(
+        CHECKS.some(({ id }) => id === checked_by),
+        checked_by,
+      );
+});
+
+for (const [what, bounds, version, expected] of [
+  ['before the first affected version', { since: '2026.4.1350.0', fixed: '2026.6.822.0' }, '2026.3.846.0', 'no'],
+  ['the first affected version', { since: '2026.4.1350.0', fixed: '2026.6.822.0' }, '2026.4.1350.0', 'yes'],
+  ['the version that fixes it', { since: '2026.4.1350.0', fixed: '2026.6.822.0' }, '2026.6.822.0', 'no'],
+  ['a start that is not known', { fixed: '2026.6.822.0' }, '2024.6.497.0', 'maybe'],
+  ['the last version that lists it', { since: '2026.4.1350.0', last_listed: '2026.6.822.0' }, '2026.6.822.0', 'yes'],
+  [
+    'after the last version that lists it',
+    { since: '2026.4.1350.0', last_listed: '2026.6.822.0' },
+    '2026.6.880.0',
+    'no',
+  ],
+  ['numbers, not letters', { fixed: '2026.10.1.0' }, '2026.9.9.0', 'maybe'],
+] as const)
+  test(`${what} is ${expected === 'no' ? 'not ' : ''}affected`, () => {
+    assert.equal(affects(issue(bounds), version), expected);
+  });
+
+test("a user's file adds an entry, and replaces the one with the same id", async t => {
+  const own = tree(t, {
+    '/known-issues.toml': `
+[[issue]]
+id = "mine"
+title = "Own entry"
+severity = "high"
+symptom = "s"
+advice = "a"
+when = { mode = ["warp"] }
+
+[[issue]]
+id = "proxy-mode-connection-stall-2026-4"
+title = "Replaced"
+fixed = "2099.1.1.1"
+severity = "high"
+symptom = "s"
+advice = "a"
+`,
+  });
+  const knowledge = loadKnowledge([SHIPPED, own]);
+  assert.equal(knowledge.issues.length, 85);
+  const result = await examine(knownIssues, world(t, { knowledge, tunnel: snapshot({ settings: { Mode: 'warp' } }) }));
+  assert.equal(result.verdict, 'problem');
+  assert.match(result.evidence.join('\n'), /Own entry/);
+  assert.match(result.evidence.join('\n'), /Replaced/);
+});
+
+test('a file that is broken, or an entry that is, is named, and the rest counts', t => {
+  const own = tree(t, {
+    '/known-issues.toml': '[[issue]]\nid = "a"\nseverity = "urgent"\n',
+    '/codes.toml': 'code = [\n',
+  });
+  const { issues, codes, problems } = loadKnowledge([SHIPPED, own]);
+  assert.deepEqual([issues.length, codes.length, problems.length], [84, 70, 2]);
+  assert.match(problems.join('\n'), /known-issues\.toml: entry 1 of issues is not used: /);
+  assert.match(problems.join('\n'), /codes\.toml is not used: line \d+: /);
+});
+
+test('every condition of a shipped entry can be evaluated for every version', async t => {
+  for (const Mode of ['warp', 'doh', 'proxy', 'tunnel_only'])
+    for (const version of ['2024.6.497.0', '2025.6.1335.0', '2026.4.1350.0', '2026.8.2100.0']) {
+      const tunnel = snapshot({ tunnelCli: { version }, settings: { Mode }, splitTunnel: { mode: 'include' } });
+      const { verdict } = await examine(knownIssues, world(t, { tunnel, env: { PATH: '/nonexistent' } }));
+      assert.notEqual(verdict, 'unknown');
+    }
+});

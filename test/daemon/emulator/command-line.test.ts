@@ -1,0 +1,257 @@
+// The emulator's command line: help on every level of every generation, refusals as clap words them, and every action's command.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ACTION_NAMES, type ActionName, actionRequest } from '../../../daemon/api/actions.ts';
+import { commandTreeOf } from '../../../daemon/emulator/command-line/command-tree.ts';
+import { type Command, subcommandsOf } from '../../../daemon/emulator/command-line/grammar.ts';
+import { helpPage } from '../../../daemon/emulator/command-line/help.ts';
+import { type Parsed, parse } from '../../../daemon/emulator/command-line/parse.ts';
+import { problem } from '../../../daemon/emulator/command-line/problems.ts';
+import { type CliGeneration, generationOf } from '../../../daemon/emulator/version.ts';
+import { planAction } from '../../../daemon/warp/actions/commands.ts';
+import { capabilitiesOf } from '../../../daemon/warp/cli/version.ts';
+import { readArgv } from '../../../daemon/warp/read/reads.ts';
+import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
+
+const VERSIONS = ['2022.4.117', '2023.3.398', '2024.2.62', '2024.6.497', '2024.9.346', '2025.9.558', '2026.7.1377.0'];
+
+/** One of each command line: flat, flat with warnings, grouped without and with the newest commands. */
+const GENERATIONS = ['2022.4.117', '2024.6.497', '2024.9.346', '2026.7.1377.0'];
+
+const VALUES: Partial<Record<ActionName, string>> = {
+  setMode: 'warp+doh',
+  setProtocol: 'WireGuard',
+  registerOrganization: 'acme',
+  setLicense: '11111111-22222222-33333333',
+  setRegistrationToken: 'com.cloudflare.warp://acme.cloudflareaccess.com/auth?token=aaaa.bbbb.cccc',
+  setEndpoint: '162.159.198.1:443',
+  setMasqueOptions: 'h3-only',
+  setProxyPort: '41000',
+  setFamilies: 'malware',
+  setGatewayId: 'abc123def4',
+  addFallbackDomain: 'corp.example',
+  removeFallbackDomain: 'intranet',
+  setDnsLog: 'enable',
+  addSplitIp: '203.0.113.7',
+  removeSplitIp: '203.0.113.7',
+  addSplitRange: '198.51.100.0/24',
+  removeSplitRange: '10.0.0.0/8',
+  addSplitHost: 'www.example.com',
+  removeSplitHost: 'www.example.com',
+  addTrustedSsid: 'home',
+  removeTrustedSsid: 'home',
+  setTrustedWifi: 'enable',
+  setTrustedEthernet: 'disable',
+  setOverrideCode: 'A1B2C3D4',
+  setVirtualNetwork: '00000000-0000-4000-8000-000000000001',
+  setEnvironment: 'Normal',
+};
+/** What must be so before an action makes sense, as words for `--emulate`. */
+const STAGE: Partial<Record<ActionName, string[]>> = {
+  register: ['registration=null'],
+  registerOrganization: ['registration=null'],
+  setRegistrationToken: ['registration=null', 'enrolling=acme'],
+  removeSplitIp: ['settings.ips=[{"value":"203.0.113.7/32","description":"CLI exclude"}]'],
+  removeSplitHost: ['settings.hosts=[{"value":"www.example.com","description":"CLI exclude"}]'],
+  removeTrustedSsid: ['settings.ssids=["home"]'],
+  allowLocalNetwork: ['organization=acme'],
+  setVirtualNetwork: [
+    'vnets=[{"id":"00000000-0000-4000-8000-000000000001","name":"a","description":"","default":true}]',
+  ],
+};
+
+function printed(parsed: Parsed, generation: CliGeneration): string {
+  assert.equal(parsed.kind, 'help');
+  return parsed.kind === 'help' ? helpPage(parsed.path, parsed.long, generation) : '';
+}
+
+/** What the daemon runs for each action that has a command in a release. */
+function commandsFor(version: string): [name: ActionName, argv: string[]][] {
+  return ACTION_NAMES.flatMap(name => {
+    try {
+      const { argv } = planAction(actionRequest(name, VALUES[name]), capabilitiesOf(version));
+      return argv.length > 0 ? [[name, argv] as [ActionName, string[]]] : [];
+    } catch (error) {
+      assert.match(String(error), /has no command/, name);
+      return [];
+    }
+  });
+}
+
+describe("the emulator's command line", { concurrency: 2 }, () => {
+  let shared: Emulator;
+  before(async () => {
+    shared = await emulator();
+  });
+  after(() => shared.remove());
+
+  const fails = async (argv: string[], exitCode = 2) => {
+    const result = await shared.run(...argv);
+    assert.deepEqual([result.stdout, result.exitCode], ['', exitCode]);
+    return result.stderr;
+  };
+
+  for (const version of VERSIONS) {
+    it(`has a help page for every command of ${version}, also by "help"`, () => {
+      const generation = generationOf(version);
+      const paths: string[][] = [];
+      const walk = (command: Command, path: string[]) => {
+        paths.push(path);
+        for (const each of subcommandsOf(command, generation)) walk(each, [...path, each.name]);
+      };
+      walk(commandTreeOf(generation), []);
+      assert.ok(paths.length > 30);
+      for (const path of paths) {
+        const page = printed(parse([...path, '--help'], generation), generation);
+        assert.match(page, new RegExp(`(Usage: |USAGE:\\n {4})warp-cli ?${path.join(' ')}`));
+        assert.ok(!/undefined|\[object/.test(page), page);
+        assert.equal(printed(parse(['help', ...path], generation), generation), page, `help ${path.join(' ')}`);
+      }
+    });
+  }
+
+  it('performs the command of every action', async () => {
+    const newest = await emulator({ version: GENERATIONS.at(-1)! });
+    try {
+      for (const [name, argv] of commandsFor(GENERATIONS.at(-1)!)) {
+        await newest.control('reset', ...(STAGE[name] ?? []));
+        const { stderr, exitCode } = await newest.run(...argv);
+        assert.equal(exitCode, 0, `${name}: ${argv.join(' ')}: ${stderr}`);
+      }
+    } finally {
+      await newest.remove();
+    }
+  });
+
+  for (const version of GENERATIONS) {
+    it(`understands the command that the daemon sends for every action to ${version}`, () => {
+      for (const [name, argv] of commandsFor(version)) {
+        const parsed = parse(argv, generationOf(version));
+        if (parsed.kind !== 'problem') assert.equal(parsed.kind, 'run', `${name}: ${argv.join(' ')}`);
+        // Commands that came later are refused as unknown, which the daemon reads as "unsupported by this CLI".
+        else {
+          const { text } = problem(parsed.problem, parsed.path, generationOf(version));
+          assert.match(text, /unrecognized subcommand|wasn't expected/, name);
+          assert.notEqual(version, GENERATIONS.at(-1), `${name}: ${text}`);
+        }
+      }
+    });
+
+    it(`answers every read of the daemon as ${version}`, async () => {
+      const it_ = await emulator({ version });
+      try {
+        await it_.run('connect');
+        const can = capabilitiesOf(version);
+        const reads = [
+          'status',
+          'settings',
+          'splitTunnelDump',
+          'splitTunnelIps',
+          'splitTunnelHosts',
+          'registration',
+          'tunnelStats',
+          'devices',
+          'settingsText',
+          'trustedSsids',
+          'virtualNetworks',
+        ] as const;
+        for (const read of reads) {
+          const argv = readArgv(read, can, true);
+          if (!argv) continue;
+          const { stdout, stderr, exitCode } = await it_.run(...argv);
+          if (/wasn't expected/.test(stderr)) continue;
+          assert.equal(exitCode, 0, `${argv.join(' ')}: ${stderr}`);
+          if (argv.includes('-j')) JSON.parse(stdout);
+          assert.notEqual(stdout, '', argv.join(' '));
+        }
+      } finally {
+        await it_.remove();
+      }
+    });
+  }
+
+  it('refuses unknown words with the usage of their level, and a tip where one is close', async () => {
+    assert.equal(
+      await fails(['tunnel', 'exclude', 'list']),
+      "error: unrecognized subcommand 'exclude'\n\nUsage: warp-cli tunnel [OPTIONS] <COMMAND>\n\nFor more information, try '--help'.\n",
+    );
+    assert.match(await fails(['statsu']), /tip: some similar subcommands exist: .*'status'/);
+    assert.match(await fails(['registration', 'shwo']), /\n\n {2}tip: a similar subcommand exists: 'show'\n\n/);
+    assert.match(
+      await fails(['--jsn', 'status']),
+      /unexpected argument '--jsn' found\n\n {2}tip: a similar argument exists: '--json'/,
+    );
+  });
+
+  it('refuses values with their grammar, and their absence', async () => {
+    assert.equal(
+      await fails(['mode', 'off']),
+      "error: invalid value 'off' for '<MODE>'\n  [possible values: warp, doh, warp+doh, dot, warp+dot, proxy, tunnel_only]\n\nFor more information, try '--help'.\n",
+    );
+    assert.match(await fails(['mode', 'prox']), /tip: a similar value exists: 'proxy'/);
+    assert.match(await fails(['tunnel', 'protocol', 'set', 'masque']), /invalid value 'masque' for '<PROTOCOL>'/);
+    assert.match(await fails(['tunnel', 'ip', 'add', '10.0.0.0/8']), /invalid IP address syntax/);
+    assert.match(await fails(['tunnel', 'ip', 'add-range', '10.0.0.0/33']), /invalid IP address syntax/);
+    assert.match(await fails(['tunnel', 'endpoint', 'set', '1.2.3.4']), /invalid socket address syntax/);
+    assert.match(await fails(['proxy', 'port', '70000']), /70000 is not in 0\.\.=65535/);
+    assert.match(await fails(['proxy', 'port', 'x']), /invalid digit found in string/);
+    assert.equal(
+      await fails(['mode']),
+      "error: the following required arguments were not provided:\n  <MODE>\n\nUsage: warp-cli mode <MODE>\n\nFor more information, try '--help'.\n",
+    );
+  });
+
+  it('takes global options before the command only', async () => {
+    assert.equal(
+      (await shared.run('-vvj', '--accept-tos', '--no-ansi', '--no-paginate', '-t', '5', 'status')).exitCode,
+      0,
+    );
+    assert.equal((await shared.run('status', '--no-paginate')).exitCode, 0);
+    for (const option of ['-j', '--accept-tos', '--no-ansi']) {
+      assert.match(await fails(['status', option]), new RegExp(`unexpected argument '${option}' found`));
+    }
+    assert.match(await fails(['mode', '-j']), /tip: to pass '-j' as a value, use '-- -j'/);
+    assert.match(await fails(['-j']), /^error: 'warp-cli' requires a subcommand but one was not provided/);
+  });
+
+  it('says that it does not imitate what it does not imitate', async () => {
+    for (const argv of [
+      ['debug', 'pcap', 'start'],
+      ['generate-completions', 'bash'],
+      ['target', 'list', '-pSSH'],
+    ]) {
+      assert.match(await fails(argv, 69), /is not emulated/);
+    }
+  });
+
+  it('warns of flat names while it takes them, and then refuses them', async () => {
+    const during = await shared.runWith({ CULVERT_EMULATOR_VERSION: '2024.6.497' }, 'warp-stats');
+    assert.match(
+      during.stderr,
+      /^Warning: The "warp-stats" command will be deprecated .* Please use "tunnel stats" instead\n/,
+    );
+    assert.match(await fails(['warp-stats']), /unrecognized subcommand 'warp-stats'/);
+  });
+});
+
+describe('versions of the emulator', () => {
+  for (const [text, version, json, grouped] of [
+    ['2022.4.x', '2022.4', false, false],
+    ['2023-2024 (unstated)', '2024.12', true, true],
+    ['2024.9+', '2024.9', true, true],
+    ['2024.2.62 - 2024.6.497', '2024.2.62', false, true],
+    ['2025 (Jul)', '2025.7', true, true],
+    ['2025-10 (unstated)', '2025.10', true, true],
+    ['0.2.0 (2021)', '0.2.0', false, false],
+    ['unknown', '2026.7.1377.0', true, true],
+    ['2026 (Ubuntu 24.04)', '2026.7.1377.0', true, true],
+  ] as const) {
+    it(`takes "${text}" for ${version}`, () => {
+      const generation = generationOf(text);
+      assert.deepEqual(
+        [generation.version, generation.has('json'), generation.has('groupedNames')],
+        [version, json, grouped],
+      );
+    });
+  }
+});

@@ -1,0 +1,86 @@
+// Killed before each file operation of recording, summing up and deleting: what was written stays, and no byte counts twice.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { createHistoryService } from '../../../daemon/history/history-service.ts';
+import { FILE_CALLS, fileOperations } from '../../support/file-operations.ts';
+import { NOON, seen } from '../../support/history/seen.ts';
+import { bundleScript } from '../../support/script.ts';
+import { temporary } from '../../support/temporary.ts';
+
+const skip = spawnSync('strace', ['-V']).status === 0 ? false : 'needs strace';
+const LATER = 14 * 60;
+const program = bundleScript(join(import.meta.dirname, '../../support/history/act.ts'), temporary({ after }));
+
+const boot = (directory: string, now: number) => createHistoryService({ directory, say() {}, now: () => now });
+
+/** A history with a connection that goes on, a week-old day in full, and one that is too old. */
+function prepare(t: TestContext): string {
+  const directory = join(temporary(t, 'crash'), 'history');
+  boot(directory, NOON).record([seen(0, 'connected', null, 100), seen(1, 'connected', null, 300)]);
+  const old = (day: string) =>
+    [1, 2, 61].map(second => `${Date.parse(day) / 1000 + second} 5 1 1000 1000 1000 0 10 1\n`).join('');
+  for (const day of ['2026-11-14', '2026-08-01']) writeFileSync(join(directory, `${day}.log`), old(day));
+  return directory;
+}
+
+function killedAt(t: TestContext, act: string, check: (directory: string, what: string) => Promise<void>) {
+  const original = prepare(t);
+  const copy = () => {
+    const directory = join(temporary(t, 'crash'), 'history');
+    cpSync(original, directory, { recursive: true });
+    return directory;
+  };
+  const run = (directory: string, strace: string[]) =>
+    spawnSync('strace', [...strace, process.execPath, program, directory, act], { timeout: 60_000 });
+  const traced = copy();
+  const log = join(temporary(t, 'trace'), 'log');
+  const { status, stderr } = run(traced, ['-y', '-o', log, '-e', `trace=${FILE_CALLS}`]);
+  assert.equal(status, 0, String(stderr));
+  const operations = fileOperations(log, join(traced, '..'), 'changes');
+  t.diagnostic(`${act}: ${operations.map(({ call }) => call).join(' ')}`);
+  assert.ok(operations.length >= 3, `${operations.length} operations`);
+  return (async () => {
+    for (const { call, ordinal } of operations) {
+      const directory = copy();
+      run(directory, ['-o', '/dev/null', '-e', `inject=${call}:signal=KILL:when=${ordinal}`]);
+      await check(directory, `${act}, ${call} ${ordinal}`);
+    }
+  })();
+}
+
+test('recording and summing up', { skip }, async t => {
+  await killedAt(t, 'record', async (directory, what) => {
+    const week = readFileSync(join(directory, '2026-11-14.log'), 'utf8');
+    assert.match(week, /^(\d+ 5 1 1000 1000 1000 0 10 1\n){3}$|^# minute\n\d+ 10 2 .* 20 2\n\d+ 5 1 .* 10 1\n$/, what);
+    const later = NOON + LATER * 60_000;
+    const next = boot(directory, later);
+    next.record([seen(LATER - 1, 'connected', null, 1_000)]);
+    const { totals, samples } = await next.read({ since: '2d', resolution: 'full' }, true);
+    assert.equal(totals?.received, 900, what);
+    assert.equal(
+      samples.reduce((sum, { received }) => sum + received, 0),
+      900,
+      what,
+    );
+    const summed = await next.read({ since: '2d', resolution: 'quarter' }, true);
+    assert.deepEqual(summed.totals, totals, `${what}: with what was summed up by quarters`);
+    const leftOver = readdirSync(directory).filter(name => !/\.(log|sums)$/.test(name));
+    assert.ok(
+      leftOver.every(name => name.endsWith('.culvert-new')),
+      `${what}: ${leftOver}`,
+    );
+  });
+});
+
+test('deleting', { skip }, async t => {
+  await killedAt(t, 'clear', async (directory, what) => {
+    const { samples } = await boot(directory, NOON + 120_000).read({ since: '7d' }, true);
+    assert.equal(existsSync(`${directory}.cleared`), false, what);
+    const all = existsSync(directory) ? 3 : 0;
+    assert.equal(existsSync(directory) ? readdirSync(directory).length : 0, all, what);
+    assert.equal(samples.length > 0, all > 0, what);
+  });
+});

@@ -1,0 +1,101 @@
+// What is published reaches the history, while it is turned on.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { loadConfig } from '../../../daemon/config/layers.ts';
+import type { HistoryControl } from '../../../daemon/controls.ts';
+import { createHistory, type Pace } from '../../../daemon/history/history.ts';
+import { createState, NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { paths } from '../../../daemon/system/paths.ts';
+import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
+import { type Ends, temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
+
+const NEVER = 3_600_000;
+
+async function setUp(t: Ends, pace: Partial<Pace> = {}) {
+  const home = temporary(t, 'history');
+  const state = createState({ available: true, path: null, version: null, emulated: false });
+  const settings = await loadConfig({ system: `${home}/system.json`, user: `${home}/user.json` }, {});
+  const places = paths({ HOME: home });
+  let reads = 0;
+  const figures = (received: number) =>
+    state.set('tunnel', {
+      ...{ ...NO_TUNNEL, at: new Date().toISOString(), latencyMs: 9, bytesReceived: received, bytesSent: 0 },
+    });
+  const tunnel = {
+    ...memoryTunnel().tunnel,
+    async readFigures() {
+      reads += 1;
+      figures(reads * 100);
+    },
+  };
+  const history = createHistory(
+    { state, settings, tunnel, paths: places, say: () => {} },
+    { writeMs: NEVER, readMs: NEVER, ...pace },
+  );
+  t.after(() => history.stop());
+  const status = (name: 'connected' | 'disconnected') =>
+    state.set('status', { ...state.snapshot().status, state: name, raw: name });
+  const enable = (enabled: boolean) => {
+    settings.setSession({ history: { enabled } });
+    state.publish('config', settings.response());
+  };
+  return { state, history, status, figures, enable, directory: places.history, reads: () => reads };
+}
+
+const kinds = async (history: HistoryControl) =>
+  (await history.read({})).changes.map(({ kind, state }) => `${kind} ${state}`);
+
+test('a daemon that was just started writes nothing at once, and loses nothing', async t => {
+  const { history, status, directory } = await setUp(t);
+  history.start();
+  status('connected');
+  status('disconnected');
+  assert.equal(existsSync(directory), false);
+  assert.deepEqual(await kinds(history), ['start connected', 'state disconnected']);
+  await history.stop();
+  assert.deepEqual(await kinds(history), ['start connected', 'state disconnected', 'stop disconnected']);
+});
+
+test('what was published is written soon, without anything else happening', async t => {
+  const { history, status, directory } = await setUp(t, { writeMs: 10 });
+  history.start();
+  status('connected');
+  await until(() => existsSync(directory));
+});
+
+test('a tunnel that nobody looks at is read while it is connected', async t => {
+  const { history, status, reads } = await setUp(t, { readMs: 5 });
+  history.start();
+  status('connected');
+  await until(() => reads() > 2);
+  const { totals } = await history.read({ since: '1h', until: '0s' });
+  assert.ok(totals!.received >= 100, `${totals!.received}`);
+});
+
+test('turned off, nothing is recorded, and what was recorded stays', async t => {
+  const { history, status, figures, enable } = await setUp(t);
+  history.start();
+  status('connected');
+  figures(100);
+  enable(false);
+  await until(async () => (await history.read({})).changes.at(-1)?.kind === 'stop');
+  status('disconnected');
+  const off = await history.read({});
+  assert.deepEqual([off.enabled, off.changes.length], [false, 2]);
+  enable(true);
+  assert.deepEqual(await kinds(history), ['start connected', 'stop connected', 'start disconnected']);
+});
+
+test('deleting tells every client, and the present state begins the history anew', async t => {
+  const { history, status, state } = await setUp(t);
+  const events: string[] = [];
+  state.subscribe(({ event }) => events.push(event));
+  history.start();
+  status('disconnected');
+  status('connected');
+  assert.deepEqual(await history.clear(), { ok: true });
+  assert.equal(events.at(-1), 'history');
+  assert.deepEqual(await kinds(history), ['start connected']);
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createChangeParser } from '../../../daemon/history/parse-change.ts';
+import {
+  addTo,
+  type Change,
+  coloOr,
+  formatChange,
+  formatCounters,
+  formatSample,
+  modeOr,
+  nameOr,
+  parseCounters,
+  parseSample,
+  type Sample,
+} from '../../../daemon/history/records.ts';
+
+const SAMPLE: Sample = {
+  ...{ at: 1_763_775_119, span: 5, count: 1, latency: 11_000, least: 10_000, greatest: 12_000, loss: 200 },
+  ...{ received: 1234, sent: 567 },
+};
+const CHANGE: Change = {
+  ...{ at: 1_763_775_119_000, kind: 'state', state: 'disconnected', reason: 'NoNetwork', blocked: null },
+  ...{ network: null, mode: 'warp', colo: null },
+};
+const parse = (line: string) => parseSample(Buffer.from(line), 0, Buffer.byteLength(line));
+
+const parseChange = createChangeParser();
+
+test('changes that differ in their time alone are each read with their own', () => {
+  const parse = createChangeParser();
+  for (const at of [5, 7, 1_763_775_119_000, 8.64e15])
+    assert.deepEqual(parse(formatChange({ ...CHANGE, at })), { ...CHANGE, at });
+  assert.equal(parse(formatChange({ ...CHANGE, at: 9e15 })), null, 'no Date can hold it');
+  assert.deepEqual(parse(formatChange({ ...CHANGE, at: 9, reason: 'Manual' })), { ...CHANGE, at: 9, reason: 'Manual' });
+  const twice =
+    '{"at":1,"at":2,"kind":"state","state":"connected","blocked":null,"network":null,"reason":null,"mode":null,"colo":null}';
+  assert.deepEqual([parse(twice)?.at, parse(twice)?.at], [2, 2]);
+});
+
+test('a sample, a change and counters read as they were written', () => {
+  for (const sample of [SAMPLE, { ...SAMPLE, latency: null, least: null, greatest: null, loss: null, count: 0 }])
+    assert.deepEqual(parse(formatSample(sample).trimEnd()), sample);
+  assert.deepEqual(parseChange(formatChange(CHANGE)), CHANGE);
+  const start = { ...CHANGE, kind: 'start' as const, lastAt: 5 };
+  assert.deepEqual(parseChange(formatChange(start)), start);
+  assert.deepEqual(parseCounters(formatCounters({ at: 1, received: 2, sent: 3 }).trimEnd()), {
+    ...{ at: 1, received: 2, sent: 3 },
+  });
+});
+
+test('no other line passes for a sample', () => {
+  const line = formatSample(SAMPLE).trimEnd();
+  for (let cut = 0; cut < line.lastIndexOf(' ') + 1; cut++) assert.equal(parse(line.slice(0, cut)), null);
+  for (const wrong of [
+    `${line} 1`,
+    `${line}x`,
+    ` ${line}`,
+    line.replace(' ', '  '),
+    `-${line}`,
+    line.replace('5', '5-'),
+  ])
+    assert.equal(parse(wrong), null, wrong);
+  assert.equal(parse(line.replace('1234', '1234567890123456')), null, 'a figure that is not exact');
+  assert.equal(parse(line.replace('567', '-')), null, 'bytes are never unknown');
+  assert.equal(parse('# minute'), null);
+});
+
+test('no other line passes for a change or for counters', () => {
+  const line = formatChange(CHANGE).trimEnd();
+  for (let cut = 0; cut < line.length; cut++) assert.equal(parseChange(line.slice(0, cut)), null);
+  for (const wrong of [
+    { kind: 'x' },
+    { state: 'up' },
+    { at: -1 },
+    { at: 1.5 },
+    { at: 9e15 },
+    { blocked: 'x' },
+    { mode: 1 },
+  ])
+    assert.equal(parseChange(JSON.stringify({ ...CHANGE, ...wrong })), null, JSON.stringify(wrong));
+  for (const wrong of ['= 1 2', '= 1 2 3 4', '= 1 2 -', '1 2 3', '= 1 2 3x']) assert.equal(parseCounters(wrong), null);
+});
+
+test('names are kept, sentences and addresses are not', () => {
+  const cases: [typeof nameOr, string, boolean][] = [
+    ...['HappyEyeballsFailed', 'CF_NO_NETWORK'].map(text => [nameOr, text, true] as [typeof nameOr, string, boolean]),
+    ...['Connection to 10.0.0.1', 'host.example', '10.0.0.1', '', 'a'.repeat(65), '_x', 'x-y', 'fe80::1'].map(
+      text => [nameOr, text, false] as [typeof nameOr, string, boolean],
+    ),
+    ...[[modeOr, 'warp+doh', true] as const, [modeOr, 'tunnel_only', true] as const].map(
+      each => [...each] as [typeof nameOr, string, boolean],
+    ),
+    [modeOr, 'example.com', false],
+    [modeOr, 'a'.repeat(33), false],
+    [coloOr, 'AMS', true],
+    [coloOr, 'AMS01', true],
+    [coloOr, 'ams', false],
+    [coloOr, 'AMSTERDAM', false],
+    [coloOr, '10.0.0.1', false],
+  ];
+  for (const [or, text, kept] of cases) assert.equal(or(text), kept ? text : null, text);
+  assert.equal(nameOr(null), null);
+});
+
+const merge = (a: Sample, b: Sample) => {
+  const sum = { ...a };
+  addTo(sum, b);
+  return sum;
+};
+
+test('samples are summed up: bytes add, latency and loss are means of their readings', () => {
+  const b: Sample = {
+    ...SAMPLE,
+    at: 9,
+    span: 7,
+    count: 3,
+    latency: 19_000,
+    least: 5_000,
+    greatest: 30_000,
+    loss: 1_000,
+  };
+  assert.deepEqual(merge(SAMPLE, { ...b, received: 6, sent: 3 }), {
+    ...{ at: SAMPLE.at, span: 12, count: 4, latency: 17_000, least: 5_000, greatest: 30_000, loss: 800 },
+    ...{ received: 1240, sent: 570 },
+  });
+  const silent: Sample = { ...SAMPLE, count: 0, latency: null, least: null, greatest: null, loss: null };
+  for (const merged of [merge(SAMPLE, silent), merge(silent, SAMPLE)])
+    assert.deepEqual(
+      [merged.latency, merged.least, merged.greatest, merged.loss, merged.count],
+      [11_000, 10_000, 12_000, 200, 1],
+    );
+});

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Change } from '../../../daemon/history/records.ts';
+import { createTimeline } from '../../../daemon/history/timeline.ts';
+
+const MINUTE = 60_000;
+const NOON = new Date(2026, 10, 21, 12).getTime();
+const DAY = 24 * 60;
+
+type Step = readonly [minute: number, state: Change['state'], more?: Partial<Change>];
+
+/** Changes at minutes after noon. */
+function walk(
+  steps: readonly Step[],
+  { since = -DAY, until = DAY, now = null }: { since?: number; until?: number; now?: number | null } = {},
+) {
+  const shown: Change[] = [];
+  const at = (minute: number) => NOON + minute * MINUTE;
+  const timeline = createTimeline({ since: at(since), until: at(until) }, change => shown.push(change));
+  for (const [minute, state, more] of steps)
+    timeline.change({
+      ...{ at: at(minute), kind: 'state', state, reason: null, blocked: null, network: null, mode: 'warp', colo: null },
+      ...more,
+    });
+  const { total, days } = timeline.end(now === null ? null : at(now));
+  const titles = shown.map(({ kind, state, colo }) => [kind, state, colo].filter(Boolean).join(' '));
+  return { minutes: total.connectedSeconds / 60, drops: total.drops, days, titles };
+}
+
+test('the time connected lies between the changes, and inside the time asked for', () => {
+  const steps = [
+    [0, 'connected'],
+    [30, 'disconnected', { reason: 'Manual' }],
+    [40, 'connected'],
+  ] as const;
+  assert.equal(walk(steps).minutes, 30, 'a state without an end is not believed');
+  assert.equal(walk(steps, { now: 50 }).minutes, 40);
+  assert.equal(walk(steps, { since: 10, until: 45, now: 50 }).minutes, 25);
+  assert.equal(walk(steps, { since: 31, until: 39, now: 50 }).minutes, 0);
+});
+
+test('days are those of this time zone', () => {
+  const { days } = walk([[0, 'connected']], { now: DAY });
+  assert.deepEqual(
+    days.map(({ day, connectedSeconds }) => [day, connectedSeconds / 60]),
+    [
+      ['2026-11-21', DAY / 2],
+      ['2026-11-22', DAY / 2],
+    ],
+  );
+});
+
+test('what ended a connection is counted by its cause, unless it was asked for', () => {
+  const cases: [string, Step[], Record<string, number>][] = [
+    [
+      'turned off',
+      [
+        [1, 'disconnecting'],
+        [2, 'disconnected', { reason: 'Manual' }],
+      ],
+      {},
+    ],
+    [
+      'a changed setting',
+      [
+        [1, 'connecting', { reason: 'SettingsChanged' }],
+        [2, 'connected'],
+      ],
+      {},
+    ],
+    ['no network', [[1, 'disconnected', { reason: 'NoNetwork' }]], { NoNetwork: 1 }],
+    [
+      'a reason that came late',
+      [
+        [1, 'connecting', { reason: 'EstablishingConnection' }],
+        [2, 'unable', { reason: 'HappyEyeballsFailed' }],
+        [3, 'connected'],
+      ],
+      { HappyEyeballsFailed: 1 },
+    ],
+    [
+      'no reason',
+      [
+        [1, 'connecting', { reason: 'PerformingHappyEyeballs' }],
+        [2, 'connected'],
+      ],
+      { unknown: 1 },
+    ],
+    ['the service', [[1, 'unknown', { blocked: 'service-stopped' }]], { 'service-stopped': 1 }],
+    ['a name of an object', [[1, 'unable', { reason: 'constructor' }]], { constructor: 1 }],
+    [
+      'twice',
+      [
+        [1, 'unable', { reason: 'A' }],
+        [2, 'connected'],
+        [3, 'unable', { reason: 'A' }],
+      ],
+      { A: 2 },
+    ],
+    [
+      'Culvert ended',
+      [
+        [1, 'connected', { kind: 'stop' }],
+        [2, 'disconnected', { kind: 'start' }],
+      ],
+      {},
+    ],
+  ];
+  for (const [title, steps, drops] of cases) assert.deepEqual(walk([[0, 'connected'], ...steps]).drops, drops, title);
+  assert.deepEqual(
+    walk(
+      [
+        [0, 'connected'],
+        [1, 'unable', { reason: 'A' }],
+      ],
+      { since: 2 },
+    ).drops,
+    {},
+    'before the time',
+  );
+});
+
+test('while nothing was recorded, the tunnel counts as connected only if the connection is the same', () => {
+  const start = { kind: 'start', lastAt: NOON + 8 * MINUTE } as const;
+  const up = [[0, 'connected']] as Step[];
+  const same = [13, 'connected', { kind: 'same' }] as Step;
+  assert.equal(walk([...up, [12, 'connected', start]], { now: 20 }).minutes, 16, 'a kill: known for 8 minutes');
+  assert.equal(walk([...up, [12, 'connected', start], same], { now: 20 }).minutes, 20);
+  assert.equal(
+    walk([...up, [10, 'connected', { kind: 'stop' }], [12, 'connected', { kind: 'start' }]], { now: 20 }).minutes,
+    18,
+  );
+  assert.equal(
+    walk([...up, [10, 'connected', { kind: 'stop' }], [12, 'connected', { kind: 'start' }], same], { now: 20 }).minutes,
+    20,
+  );
+  const late: Step[] = [
+    [60, 'connected', start],
+    [61, 'connected', { kind: 'same' }],
+  ];
+  assert.equal(walk([...up, ...late], { now: 70 }).minutes, 18, 'too long ago to be a restart');
+});
+
+test('what is read a moment later completes a change; the repeated state of a new day is not shown', () => {
+  const { titles } = walk([
+    [0, 'connected', { kind: 'start', mode: null }],
+    [1, 'connected'],
+    [2, 'connected', { colo: 'AMS' }],
+    [3, 'connected', { kind: 'day', colo: 'AMS' }],
+    [4, 'connected', { colo: 'FRA' }],
+    [5, 'disconnected', { reason: 'Manual' }],
+    [6, 'disconnected', { kind: 'stop' }],
+  ]);
+  assert.deepEqual(titles, ['start connected AMS', 'state connected FRA', 'state disconnected', 'stop disconnected']);
+});
+
+test('a clock that jumps makes no negative and no endless time', () => {
+  const back = walk(
+    [
+      [0, 'connected'],
+      [-60, 'disconnected', { reason: 'Manual' }],
+    ],
+    { now: 0 },
+  );
+  assert.equal(back.minutes, 0);
+  const ahead = walk(
+    [
+      [0, 'connected'],
+      [3 * DAY, 'disconnected'],
+      [10, 'disconnected', { reason: 'Manual' }],
+    ],
+    { until: DAY },
+  );
+  assert.equal(ahead.minutes, 10, 'a change of the future is left out');
+});

@@ -1,0 +1,126 @@
+// Finding the user of a connection in the kernel's tables, as recorded and as they are on this machine.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { createPeerCheck, type Ends, listenerOf, ownerOf, readTable } from '../../../daemon/http/peer.ts';
+
+const row = (local: string, remote: string, uid: number, inode: number) =>
+  `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
+const V4: Ends = { localAddress: '127.0.0.1', localPort: 4173, remoteAddress: '127.0.0.1', remotePort: 40000 };
+const peerRow = (uid: number, inode: number) => row('0100007F:9C40', '0100007F:104D', uid, inode);
+const ourRow = row('0100007F:104D', '0100007F:9C40', 1000, 7);
+
+test("the owner of the peer's socket decides", () => {
+  assert.equal(ownerOf(ourRow + peerRow(1000, 8), V4), 1000);
+  assert.equal(ownerOf(ourRow + peerRow(1001, 8), V4), 1001);
+  assert.equal(ownerOf(peerRow(0, 8), V4), 0);
+});
+
+test('a row without inode has no owner: its uid 0 is not root', () => {
+  assert.equal(ownerOf(peerRow(0, 0), V4), null);
+  assert.equal(ownerOf(peerRow(1000, 0), V4), null);
+});
+
+test('a peer that is in no table is unknown', () => {
+  assert.equal(ownerOf('', V4), undefined);
+  assert.equal(ownerOf(ourRow, V4), undefined);
+  assert.equal(ownerOf('   1: 0100007F:9C40 0100007F:104D 01', V4), null);
+});
+
+test('IPv6 and mapped IPv4 addresses are found', () => {
+  const one = '00000000000000000000000001000000';
+  const v6: Ends = { localAddress: '::1', localPort: 4173, remoteAddress: '::1', remotePort: 40000 };
+  assert.equal(ownerOf(row(`${one}:9C40`, `${one}:104D`, 5, 9), v6), 5);
+  const mapped = '0000000000000000FFFF00000100007F';
+  assert.equal(ownerOf(row(`${mapped}:9C40`, `${mapped}:104D`, 5, 9), V4), 5);
+  const real: Ends = { ...v6, localAddress: '2001:db8::1', remoteAddress: 'fe80::1%eth0' };
+  assert.equal(
+    ownerOf(row('000080FE000000000000000001000000:9C40', 'B80D0120000000000000000001000000:104D', 5, 9), real),
+    5,
+  );
+});
+
+test('a real connection of this process is its own, over IPv4 and IPv6', async t => {
+  const check = createPeerCheck(process.getuid!());
+  const stranger = createPeerCheck(process.getuid!() + 1);
+  for (const host of ['127.0.0.1', '::1']) {
+    const server = createServer().listen(0, host);
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, host);
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    const ends = {
+      localAddress: socket.localAddress!,
+      localPort: socket.localPort!,
+      remoteAddress: socket.remoteAddress!,
+      remotePort: socket.remotePort!,
+    };
+    assert.equal(await check(ends), true, host);
+    assert.equal(await stranger(ends), false, host);
+    client.destroy();
+    socket.destroy();
+  }
+});
+
+test('the table of IPv6 is read only for IPv6 peers', async () => {
+  const read: string[] = [];
+  const mapped = '0000000000000000FFFF00000100007F';
+  const check = (tcp: string, tcp6: string) =>
+    createPeerCheck(5, async table => {
+      read.push(table);
+      return table === 'tcp' ? tcp : tcp6;
+    });
+  assert.equal(await check(peerRow(5, 8), '')(V4), true);
+  assert.equal(
+    await check(peerRow(0, 0), row(`${mapped}:9C40`, `${mapped}:104D`, 5, 9))(V4),
+    false,
+    'nobody stays nobody',
+  );
+  assert.deepEqual(read, ['tcp', 'tcp']);
+  assert.equal(await check('', row(`${mapped}:9C40`, `${mapped}:104D`, 5, 9))(V4), true);
+  assert.deepEqual(read.splice(0), ['tcp', 'tcp', 'tcp', 'tcp6']);
+  await check('', '')({ ...V4, remoteAddress: '::1', localAddress: '::1' });
+  assert.deepEqual(read, ['tcp6']);
+});
+
+test('connections that come while the tables are read share the next read, which began after they came', async () => {
+  let reads = 0;
+  const pending: ((text: string) => void)[] = [];
+  const check = createPeerCheck(1000, table => {
+    if (table === 'tcp6') return Promise.resolve('');
+    reads++;
+    return new Promise(resolve => pending.push(resolve));
+  });
+  const first = check(V4);
+  await new Promise(setImmediate);
+  const later = Array.from({ length: 100 }, () => check(V4));
+  await new Promise(setImmediate);
+  assert.equal(reads, 1);
+  pending.shift()!('');
+  assert.equal(await first, false, 'the first read did not show it yet');
+  await new Promise(setImmediate);
+  assert.equal(reads, 2);
+  pending.shift()!(peerRow(1000, 8));
+  assert.deepEqual(await Promise.all(later), Array(100).fill(true));
+  assert.equal(reads, 2);
+});
+
+test('finds the listener on a port of 127.0.0.1, and ignores connections on that port', async t => {
+  const listening = (address: string, uid: number) =>
+    row(`${address}:104D`, '00000000:0000', uid, 7).replace(' 01 ', ' 0A ');
+  assert.equal(listenerOf(ourRow + listening('0100007F', 1001), 4173), 1001);
+  assert.equal(listenerOf(listening('00000000', 1002) + listening('0100007F', 1001), 4173), 1001);
+  assert.equal(listenerOf(listening('00000000', 1002), 4173), 1002);
+  assert.equal(listenerOf(ourRow + listening('0100007F', 1001), 4174), undefined);
+  assert.equal(listenerOf(listening('0200007F', 1001), 4173), undefined);
+  const server = createServer().listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  assert.equal(listenerOf(await readTable('tcp'), (server.address() as AddressInfo).port), process.getuid!());
+});
+
+test('a table that the kernel does not give is an error, not an empty table', async () => {
+  const check = createPeerCheck(1000, () => Promise.reject(Object.assign(new Error('EMFILE'), { code: 'EMFILE' })));
+  await assert.rejects(check(V4), /EMFILE/);
+});

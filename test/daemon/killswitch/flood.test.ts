@@ -1,0 +1,150 @@
+// Attacks on the root service by messages of every size, from users whom the bus lets through and from others. The service
+// keeps within the memory of its unit, repairs the table, and answers others meanwhile.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { missing, type Stage, setStage } from '../../support/killswitch/stage.ts';
+import { until } from '../../support/until.ts';
+
+const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/flood.py');
+const UNIT = resolve(import.meta.dirname, '../../../data/killswitch/culvert-killswitch.service.in');
+const NARROW = ['ba(ssaq)', 'false', '1', '162.159.193.0/24', 'udp', '1', '2408'];
+const [NOBODY, SECONDS] = [65534, 2];
+/** With room for a machine that is busy with other tests; without the mend it takes until the service is killed. */
+const ANSWER_MS = 15_000;
+const MEND_MS = 15_000;
+
+const ATTACKS: readonly (readonly [kind: string, bytes: number, connections: number])[] = [
+  ['Enable', 14_000, 4],
+  ['Enable', 24_000, 4],
+  ['Enable', 24_000, 100],
+  ['Enable', 2_400_000, 20],
+  ['Enable', 33_000_000, 4],
+  ['Disable', 24_000, 20],
+  ['Status', 10, 20],
+  ['Ping', 1_000_000, 20],
+  ['signal', 5_000, 20],
+  ['signal', 30_000_000, 4],
+];
+
+function memoryLimit(): number {
+  const [, megabytes] = /^MemoryMax=(\d+)M$/m.exec(readFileSync(UNIT, 'utf8'))!;
+  return Number(megabytes) * 1024;
+}
+
+/** Kilobytes that the service and its children ever had in memory. */
+function peakMemory(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  return [pid, ...children]
+    .map(pid => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0))
+    .reduce((a, b) => a + b);
+}
+
+async function flood(stage: Stage, [kind, bytes, connections]: (typeof ATTACKS)[number], uid = NOBODY) {
+  const words = [stage.path('bus'), uid, connections, SECONDS, kind, bytes].map(String);
+  const attacker = stage.start(['/usr/bin/python3', '-I', FLOOD, ...words]);
+  await once(attacker.stdout!, 'data');
+  return { ended: once(attacker, 'exit') };
+}
+
+for (const attack of ATTACKS) {
+  const [kind, bytes, connections] = attack;
+  test(`survives ${kind} messages of ${bytes} bytes from ${connections} connections, and repairs the table meanwhile`, {
+    skip: missing,
+  }, async t => {
+    const stage = await setStage();
+    try {
+      const service = await stage.serve();
+      assert.ok((await stage.call('Enable', NARROW)).ok);
+      const before = await stage.table();
+      await until(() => stage.state()?.protection !== 'none');
+      const { ended } = await flood(stage, attack);
+      const started = performance.now();
+      await stage.nft('flush', 'ruleset');
+      await until(async () => (await stage.table()) === before, undefined, { limitMs: MEND_MS });
+      const mended = performance.now() - started;
+      const asked = performance.now();
+      // the bus refuses calls itself while the queue of a connection is full
+      await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
+      const answered = performance.now() - asked;
+      await ended;
+      await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
+      const peak = peakMemory(service.pid!);
+      assert.ok(peak < memoryLimit(), `${peak} KiB`);
+      assert.equal(service.exitCode, null);
+      assert.equal(stage.state()?.active, true);
+      // the readers still hear: a foreign change is repaired as before
+      await stage.nft('flush', 'ruleset');
+      await until(async () => (await stage.table()) === before, undefined, { limitMs: MEND_MS });
+      t.diagnostic(`repaired in ${mended.toFixed()} ms, answered in ${answered.toFixed()} ms, peak ${peak >> 10} MiB`);
+    } finally {
+      await stage.end();
+    }
+  });
+}
+
+test('goes on after thousands of calls that it answers', { skip: missing }, async () => {
+  const stage = await setStage();
+  try {
+    const service = await stage.serve();
+    await stage.call('Enable', NARROW);
+    const { ended } = await flood(stage, ['Introspect', 10, 8], 0);
+    await ended;
+    const status = await flood(stage, ['Status', 10, 8], 0);
+    await status.ended;
+    await until(async () => (await stage.call('Status')).ok, undefined, { limitMs: ANSWER_MS });
+    for (let i = 0; i < 40; i++) assert.ok((await stage.call('Enable', NARROW)).ok, `${i}`);
+    assert.equal(service.exitCode, null);
+  } finally {
+    await stage.end();
+  }
+});
+
+test('the bus refuses users without a session on a seat, whatever they send', { skip: missing }, async () => {
+  const stage = await setStage('played', 'nobody');
+  try {
+    await stage.serve();
+    stage.allow('enable', 'disable', 'pause');
+    assert.ok((await stage.call('Enable', NARROW)).ok, 'root may call');
+    for (const [method, args] of [
+      ['Enable', NARROW],
+      ['Disable', []],
+      ['Pause', ['u', '5']],
+      ['Status', []],
+    ] as const) {
+      const { ok, text } = await stage.call(method, args, NOBODY);
+      assert.ok(!ok && /Rejected send message|Access denied/i.test(text), `${method}: ${text}`);
+    }
+    const { ended } = await flood(stage, ['signal', 1_000_000, 4]);
+    assert.ok((await stage.call('Status')).ok);
+    await ended;
+  } finally {
+    await stage.end();
+  }
+});
+
+test('a monitor that went deaf is found out and started again', { skip: missing }, async t => {
+  const stage = await setStage();
+  try {
+    await stage.serve();
+    await stage.call('Enable', NARROW);
+    if (stage.state()?.protection === 'owner-persist') return t.skip('the table has an owner, and needs no monitor');
+    const before = await stage.table();
+    await until(() => stage.state()?.protection === 'watchdog');
+    for (const monitor of execFileSync('pgrep', ['-P', String(stage.state()!.pid), '-f', 'nft monitor'], {
+      encoding: 'utf8',
+    })
+      .trim()
+      .split('\n'))
+      process.kill(Number(monitor), 'SIGSTOP');
+    await stage.nft('flush', 'ruleset');
+    await until(async () => (await stage.table()) === before);
+    await stage.nft('flush', 'ruleset');
+    await until(async () => (await stage.table()) === before, undefined, { limitMs: MEND_MS });
+  } finally {
+    await stage.end();
+  }
+});

@@ -1,0 +1,127 @@
+// Whether a target goes through the tunnel, by mode, connection, list and kill switch.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Snapshot } from '../../../daemon/api/schema.ts';
+import { parseRouteGet, routeOf } from '../../../daemon/routes/kernel.ts';
+import { forecast, parseTarget } from '../../../daemon/routes/why.ts';
+import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
+import { wordMessage } from '../../../daemon/view/message.ts';
+import { english } from '../../../daemon/view/translator.ts';
+import { whyText } from '../../../daemon/view/why.ts';
+
+const base = createState({ available: true, path: '/x', version: '1', emulated: false }).snapshot();
+const route = (value: string) => ({ value, description: null });
+const connected = (change: Partial<Snapshot> = {}): Snapshot => ({
+  ...base,
+  status: { ...base.status, state: 'connected' },
+  settings: { Mode: 'warp' },
+  splitTunnel: { mode: 'exclude', ips: ['10.0.0.0/8', '10.1.0.0/16'].map(route), hosts: ['*.corp.example'].map(route) },
+  ...change,
+});
+const kernel = (device: string) => ({
+  route: { device, gateway: null, source: null, tunnel: device === 'CloudflareWARP' },
+});
+const ask = (text: string, address: string, snapshot: Snapshot, device = 'eth0') => {
+  const found = forecast(parseTarget(text)!, [{ address, kernel: kernel(device) }], snapshot);
+  return { ...found.addresses[0]!, all: found };
+};
+
+describe('reading a target', () => {
+  for (const [text, kind, value] of [
+    ['192.0.2.1', 'ip', '192.0.2.1'],
+    ['[2001:DB8::1]:443', 'ip', '2001:db8::1'],
+    ['WWW.example.com', 'host', 'www.example.com'],
+    ['www.example.com:8443', 'host', 'www.example.com'],
+    ['https://user:pw@www.example.com:8443/x?y#z', 'host', 'www.example.com'],
+    ['http://[2001:db8::1]/', 'ip', '2001:db8::1'],
+    [' intranet ', 'host', 'intranet'],
+  ] as const)
+    test(`takes ${text}`, () => assert.deepEqual(parseTarget(text), { kind, value }));
+  for (const text of [
+    '',
+    '10.0.0.0/8',
+    '*.example.com',
+    'a b',
+    'https://',
+    '10.0.0.1-10.0.0.9',
+    'x\u202e.example',
+    '::ffff:1.2.3.4',
+  ])
+    test(`refuses ${JSON.stringify(text)}`, () => assert.equal(parseTarget(text), null));
+});
+
+describe('the forecast', () => {
+  test('names the narrowest entry that excludes an address', () => {
+    const { tunnel, reason, entry } = ask('10.1.2.3', '10.1.2.3', connected());
+    assert.deepEqual([tunnel, reason, entry], [false, 'entry', '10.1.0.0/16']);
+  });
+
+  test('sends through the tunnel what no entry excludes', () => {
+    const { tunnel, reason } = ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP');
+    assert.deepEqual([tunnel, reason], [true, 'default']);
+  });
+
+  test('matches a wildcard below its name only', () => {
+    assert.equal(ask('a.corp.example', '192.0.2.1', connected()).entry, '*.corp.example');
+    assert.equal(ask('corp.example', '192.0.2.1', connected()).entry, null);
+    assert.equal(ask('evilcorp.example', '192.0.2.1', connected()).entry, null);
+  });
+
+  test('turns round in include mode', () => {
+    const include = connected({ splitTunnel: { mode: 'include', ips: [route('10.0.0.0/8')], hosts: [] } });
+    assert.equal(ask('10.1.2.3', '10.1.2.3', include).tunnel, true);
+    assert.equal(ask('192.0.2.1', '192.0.2.1', include).tunnel, false);
+  });
+
+  for (const [name, change, reason, tunnel] of [
+    ['nothing is connected', { status: { ...base.status, state: 'disconnected' } }, 'disconnected', false],
+    ['the mode encrypts DNS only', { settings: { Mode: 'doh' } }, 'dns-only', false],
+    ['the mode is the proxy', { settings: { Mode: 'proxy' } }, 'proxy-only', false],
+    ['the list was never read', { splitTunnel: { mode: null, ips: [], hosts: [] } }, 'unknown', null],
+    ['something has to be set up', { status: { ...base.status, blocked: 'not-registered' } }, 'unknown', null],
+  ] as const)
+    test(`says why when ${name}`, () => {
+      const found = ask('192.0.2.1', '192.0.2.1', connected(change as Partial<Snapshot>));
+      assert.deepEqual([found.reason, found.tunnel], [reason, tunnel]);
+    });
+
+  test('says that the kill switch blocks what would go around the tunnel', () => {
+    const blocking = connected({ killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
+    assert.equal(ask('10.1.2.3', '10.1.2.3', blocking).blocked, true);
+    assert.equal(ask('192.0.2.1', '192.0.2.1', blocking, 'CloudflareWARP').blocked, false);
+  });
+
+  test('finds the longest fallback domain, with its resolvers', () => {
+    const settings = { Mode: 'warp', 'Fallback domains': ['example', 'corp.example -> [10.0.0.1, 10.0.0.2]', 'lan'] };
+    assert.deepEqual(ask('a.corp.example', '192.0.2.1', connected({ settings })).all.fallback, {
+      domain: 'corp.example',
+      resolvers: ['10.0.0.1', '10.0.0.2'],
+    });
+    assert.equal(ask('notcorp.test', '192.0.2.1', connected({ settings })).all.fallback, null);
+  });
+
+  test('points out where the kernel disagrees', () => {
+    const found = ask('192.0.2.1', '192.0.2.1', connected(), 'eth0');
+    assert.equal(found.disagrees, true);
+    assert.match(whyText(found, { ok: true, ...found.all, resolveProblem: null }, english).advice!, /culvert doctor/);
+    assert.equal(ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP').disagrees, false);
+  });
+});
+
+describe('the kernel’s answer', () => {
+  test('is read from the JSON of ip', () => {
+    assert.deepEqual(parseRouteGet('[{"dst":"1.1.1.1","gateway":"192.0.2.1","dev":"eth0","prefsrc":"192.0.2.2"}]'), {
+      route: { device: 'eth0', gateway: '192.0.2.1', source: '192.0.2.2', tunnel: false },
+    });
+  });
+  for (const text of ['', '[]', '{}', '[1]', '[{"dev":5}]', 'RTNETLINK answers'])
+    test(`is a problem when it is ${JSON.stringify(text)}`, () => assert.ok('problem' in parseRouteGet(text)));
+});
+
+test('asks the kernel through ip, and passes on what it refuses', async () => {
+  assert.deepEqual(await routeOf('127.0.0.1', {}), {
+    route: { device: 'lo', gateway: null, source: '127.0.0.1', tunnel: false },
+  });
+  const refused = await routeOf('not-an-address', {});
+  assert.match('problem' in refused ? wordMessage(refused.problem, english) : '', /prefix is expected/);
+});

@@ -1,0 +1,143 @@
+// Settings as a file: exported, compared, applied as a whole or not at all, and taken back.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createChanges } from '../../../daemon/changes/changes.ts';
+import { loadConfig } from '../../../daemon/config/layers.ts';
+import type { FeatureContext } from '../../../daemon/controls.ts';
+import { Problem } from '../../../daemon/problem.ts';
+import { createRoutes } from '../../../daemon/routes/routes-service.ts';
+import { createSettingsFile } from '../../../daemon/settings-file/settings-file.ts';
+import { paths as pathsOf } from '../../../daemon/system/paths.ts';
+import { memoryTunnel, type Values } from '../../support/daemon/memory-tunnel.ts';
+import { noKillSwitch } from '../../support/daemon/no-killswitch.ts';
+import { temporary } from '../../support/temporary.ts';
+
+async function setUp(t: TestContext, values: Partial<Values> = {}) {
+  const home = temporary(t, 'settings');
+  const paths = pathsOf({ HOME: home });
+  const memory = memoryTunnel(values);
+  const settings = await loadConfig({ system: join(home, 'system.json'), user: join(home, 'user.json') }, {});
+  const context = {
+    paths,
+    state: memory.state,
+    tunnel: memory.tunnel,
+    settings,
+    say() {},
+  } as unknown as FeatureContext;
+  const changes = createChanges(context, { routes: async () => routes, killSwitch: noKillSwitch });
+  const routes = createRoutes(context, changes);
+  const file = createSettingsFile(context, changes, async () => routes);
+  t.after(() => changes.stop());
+  return { ...{ memory, settings, changes, file }, pending: () => memory.state.snapshot().changes };
+}
+
+const OTHER = `
+[tunnel]
+mode = "doh"
+protocol = "WireGuard"
+[dns]
+families = "full"
+fallback = ["corp", "lan"]
+[split_tunnel]
+mode = "exclude"
+entries = ["10.0.0.0/8", "new.example"]
+[culvert.ui]
+theme = "dark"
+`;
+const APPLIED = ['doh', 'WireGuard', 'full', ['corp', 'lan'], ['10.0.0.0/8', 'new.example'], 'dark'];
+const BEFORE = ['warp', 'MASQUE', 'off', ['corp'], ['10.0.0.0/8', '198.18.7.0/24', 'example.com'], 'system'];
+
+const all = ({ memory: { values }, settings }: Awaited<ReturnType<typeof setUp>>) => [
+  ...[values.mode, values.protocol, values.families, values.fallback],
+  [...values.split.ips, ...values.split.hosts].map(({ value }) => value),
+  settings.config.ui.theme,
+];
+
+test('what is exported changes nothing where it comes from, and everything on another machine', async t => {
+  const one = await setUp(t);
+  await one.settings.setUser({ ui: { theme: 'dark' } });
+  const { toml } = await one.file.export();
+  assert.deepEqual(await one.file.diff(toml), { ok: true, changes: [], skipped: [], invalid: [] });
+  assert.match(toml, /^\[culvert\.ui\]\ntheme = "dark"$/m);
+  assert.doesNotMatch(toml, /port|license|token/);
+  const other = await setUp(t, { mode: 'doh', protocol: 'WireGuard', families: 'full', fallback: [] });
+  await other.file.apply({ toml });
+  assert.deepEqual(all(other), [...BEFORE.slice(0, 5), 'dark']);
+});
+
+test('says what a file would change, applies it, and undo takes it back', async t => {
+  const machine = await setUp(t);
+  const { changes, skipped, invalid } = await machine.file.diff(OTHER);
+  assert.deepEqual(
+    changes.map(({ key, from, to }) => `${key}: ${from} -> ${to}`),
+    [
+      ...['tunnel.mode: warp -> doh', 'tunnel.protocol: MASQUE -> WireGuard', 'dns.families: off -> full'],
+      ...[
+        'dns.fallback: corp -> corp, lan',
+        'split_tunnel.entries: 2 removed -> 1 added',
+        'culvert.ui.theme: null -> dark',
+      ],
+    ],
+  );
+  assert.deepEqual([skipped, invalid, machine.memory.performed], [[], [], []]);
+  await machine.file.apply({ toml: OTHER });
+  assert.deepEqual([all(machine), machine.pending()], [APPLIED, []]);
+  await machine.file.undo();
+  assert.deepEqual(all(machine), BEFORE);
+});
+
+test('everything about the tunnel returns where it is not confirmed', async t => {
+  const machine = await setUp(t);
+  await machine.file.apply({ toml: OTHER, confirmWithin: 600 });
+  assert.equal(machine.pending().length, 5);
+  await machine.changes.revert({});
+  assert.deepEqual([all(machine).slice(0, 5), machine.pending()], [BEFORE.slice(0, 5), []]);
+});
+
+test('a step that fails takes back those before it', async t => {
+  for (let failing = 1; failing <= 6; failing++) {
+    const machine = await setUp(t);
+    machine.memory.before = (_, number) => {
+      if (number === failing) throw new Problem('tunnel-cli-failed', 'No.');
+    };
+    await assert.rejects(machine.file.apply({ toml: OTHER }), { code: 'tunnel-cli-failed' });
+    assert.deepEqual(
+      [all(machine).map(each => (Array.isArray(each) ? each.toSorted() : each)), machine.pending()],
+      [BEFORE, []],
+      String(failing),
+    );
+  }
+});
+
+test('leaves out what this machine or version lacks, and lists it', async t => {
+  const machine = await setUp(t);
+  machine.memory.tunnel.supports = async action => action !== 'setProtocol';
+  machine.memory.state.set('account', { registered: true, type: null, organization: 'acme', managed: true });
+  const toml = `${OTHER}[culvert.warp]\ncli = "/tmp/x"\n[culvert.future]\nkey = 1\n[future]\nkey = 1\n`;
+  const { skipped } = await machine.file.apply({ toml });
+  assert.deepEqual(skipped.map(({ key }) => key).sort(), [
+    ...['culvert.future', 'culvert.warp.cli', 'future.key', 'split_tunnel.entries', 'tunnel.protocol'],
+  ]);
+  assert.deepEqual([machine.memory.values.mode, machine.memory.values.protocol], ['doh', 'MASQUE']);
+  assert.equal(machine.settings.config.warp.cli, 'warp-cli');
+});
+
+test('refuses a file with mistakes, and changes nothing', async t => {
+  const machine = await setUp(t);
+  for (const [toml, message] of [
+    ['[tunnel', /^line 1: /],
+    ['[tunnel]\nmode = "fast"\nprotocol = "MASQUE"', /^tunnel\.mode: /],
+    ['[dns]\nfallback = "corp"', /^dns\.fallback: /],
+    ['[split_tunnel]\nentries = ["10.0.0"]', /^split_tunnel\.entries: /],
+    [
+      '[split_tunnel]\nmode = "include"\nentries = ["10.0.0.0/8"]',
+      /^split_tunnel: the split tunnel is in exclude mode/,
+    ],
+    ['[split_tunnel]\nentries = ["10.0.0.0/8 # \\nmode include"]', /./],
+    ['[culvert.ui]\ntheme = "pink"', /^culvert\.ui\.theme: /],
+  ] as const)
+    await assert.rejects(machine.file.apply({ toml }), { code: 'document-invalid', message });
+  await assert.rejects(machine.file.undo(), { code: 'nothing-to-undo' });
+  assert.deepEqual([all(machine), machine.memory.performed], [BEFORE, []]);
+});

@@ -1,0 +1,45 @@
+// Files are replaced as a whole, with the permissions and the care that the caller asks for.
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readText, replaceFile, temporaryName } from '../../../daemon/system/files.ts';
+import { temporary } from '../../support/temporary.ts';
+
+function directory(t: TestContext): string {
+  const path = temporary(t, 'files');
+  return path;
+}
+
+test('replaces a file, private by default, and leaves no other behind', t => {
+  const place = directory(t);
+  for (const [name, options, mode] of [
+    ['private', {}, 0o600],
+    ['public', { mode: 0o644 }, 0o644],
+    ['runtime', { durable: false }, 0o600],
+  ] as const) {
+    replaceFile(join(place, name), 'old', options);
+    replaceFile(join(place, name), 'new', options);
+    assert.equal(readText(join(place, name)), 'new');
+    assert.equal(statSync(join(place, name)).mode & 0o777, mode);
+  }
+  assert.deepEqual(readdirSync(place).sort(), ['private', 'public', 'runtime']);
+});
+
+test('does not write through a link that somebody put in place of the temporary file', t => {
+  const place = directory(t);
+  const victim = join(place, 'victim');
+  writeFileSync(victim, 'mine');
+  symlinkSync(victim, temporaryName(join(place, 'file')));
+  replaceFile(join(place, 'file'), 'text');
+  assert.equal(readFileSync(victim, 'utf8'), 'mine');
+  assert.equal(readText(join(place, 'file')), 'text');
+});
+
+test('leaves the old file, and no temporary one, when the new one can not take its place', t => {
+  const place = directory(t);
+  mkdirSync(join(place, 'file/inside'), { recursive: true });
+  assert.throws(() => replaceFile(join(place, 'file'), 'text'), { code: 'EISDIR' });
+  assert.deepEqual(readdirSync(place), ['file']);
+  assert.equal(readText(join(place, 'missing')), null);
+});

@@ -1,0 +1,80 @@
+// A lock under a crowd, after kills, and with something else in its place.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { acquireLock, sweepLock } from '../../../daemon/system/lock.ts';
+import { bundleScript } from '../../support/script.ts';
+import { temporary } from '../../support/temporary.ts';
+
+function lockPath(t: TestContext): string {
+  const directory = temporary(t, 'lock');
+  return join(directory, 'lock');
+}
+
+const CONTENDER = `
+  import { acquireLock } from ${JSON.stringify(resolve(import.meta.dirname, '../../../daemon/system/lock.ts'))};
+  console.log('heldBy' in acquireLock(process.argv[2]) ? 'lost' : 'won');
+  setInterval(() => {}, 1000);
+`;
+const program = bundleScript({ text: CONTENDER }, temporary({ after }, 'lock'));
+
+/** A process that tries to take the lock, prints the result, and stays alive. */
+function contender(path: string): ChildProcess {
+  return spawn(process.execPath, [program, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+const word = async (child: ChildProcess) => String((await once(child.stdout!, 'data'))[0]).trim();
+
+test('exactly one of many contenders wins, even over the lock of a killed process', async t => {
+  const path = lockPath(t);
+  const killed = contender(path);
+  assert.equal(await word(killed), 'won');
+  killed.kill('SIGKILL');
+  await once(killed, 'exit');
+  assert.ok(existsSync(path), 'the killed process left its lock');
+  const crowd = Array.from({ length: 6 }, () => contender(path));
+  t.after(() => crowd.forEach(child => void child.kill('SIGKILL')));
+  const words = await Promise.all(crowd.map(word));
+  assert.deepEqual(words.sort(), ['lost', 'lost', 'lost', 'lost', 'lost', 'won']);
+});
+
+test('names the holder, and is free again after release', t => {
+  const path = lockPath(t);
+  const first = acquireLock(path);
+  assert.ok('release' in first);
+  assert.deepEqual(acquireLock(path), { heldBy: process.pid });
+  assert.deepEqual(acquireLock(path, 20), { heldBy: process.pid }, 'also after waiting');
+  first.release();
+  const again = acquireLock(path);
+  assert.ok('release' in again);
+  again.release();
+  assert.deepEqual(readdirSync(join(path, '..')), []);
+});
+
+test('reports something else in place of the lock instead of waiting for it', t => {
+  const path = lockPath(t);
+  mkdirSync(path);
+  assert.throws(() => acquireLock(path, 60_000), /lock can't be read: EISDIR.*Remove it/);
+});
+
+test('takes over a lock that is torn or names a reused pid', t => {
+  const path = lockPath(t);
+  for (const content of ['', 'x', `${process.pid}`, `${process.pid} 1`, '-1 1', '0 0']) {
+    writeFileSync(path, content);
+    const lock = acquireLock(path);
+    assert.ok('release' in lock, JSON.stringify(content));
+    lock.release();
+  }
+});
+
+test('sweeps the private files of dead processes, and only those', async t => {
+  const path = lockPath(t);
+  const dead = spawn('true');
+  await once(dead, 'exit');
+  for (const name of [`lock.${dead.pid}`, `lock.${process.pid}`, 'lock.turn', 'other.1'])
+    writeFileSync(join(path, '..', name), '');
+  sweepLock(path);
+  assert.deepEqual(readdirSync(join(path, '..')).sort(), [`lock.${process.pid}`, 'lock.turn', 'other.1'].sort());
+});

@@ -1,0 +1,11 @@
+// Where a user's Culvert keeps its things.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { paths } from '../../../daemon/system/paths.ts';
+
+test('a demo remembers nothing that the real tunnel would take back, and shares the rest', () => {
+  const [real, demo] = [paths({ HOME: '/home/u' }), paths({ HOME: '/home/u' }, true)];
+  const different = (Object.keys(real) as (keyof typeof real)[]).filter(key => real[key] !== demo[key]);
+  assert.deepEqual(different, ['changes', 'routes', 'history', 'settingsBefore']);
+  assert.equal(demo.changes, '/home/u/.local/state/culvert/demo/changes.json');
+});

@@ -1,0 +1,62 @@
+// Text for terminals: aligned, colored only where wanted, and harmless whatever it came from.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { columns } from '../../../daemon/cli/columns.ts';
+import { printable } from '../../../daemon/system/printable.ts';
+import { bytes, createStyle, wantsColor } from '../../../daemon/system/terminal.ts';
+
+test('columns align by visible width, and lines have no trailing blanks', () => {
+  const bold = createStyle(true).bold;
+  assert.equal(
+    columns([
+      ['a', 'bb', ''],
+      ['ccc', 'd', 'e'],
+    ]),
+    'a    bb\nccc  d   e',
+  );
+  assert.equal(
+    columns(
+      [
+        ['a', 'x'],
+        ['ccc', 'y'],
+      ],
+      (text, i) => (i === 0 ? bold(text) : text),
+    ),
+    `${bold('a')}    x\n${bold('ccc')}  y`,
+  );
+});
+
+test('columns measure wide characters, emoji and combining marks as a terminal shows them', () => {
+  const rows = columns([
+    ['日本語', 'a'],
+    ['👩‍💻', 'b'],
+    ['e\u0301', 'c'],
+    ['plain', 'd'],
+  ]).split('\n');
+  assert.deepEqual(rows, ['日本語  a', '👩‍💻      b', 'e\u0301       c', 'plain   d']);
+});
+
+test('text from outside can neither move the cursor nor turn the reading direction nor begin a line', () => {
+  assert.equal(printable('a\x1b[2Jb\r\nc\u202ed\u009b1m\u2028e\t'), 'a [2Jb c d 1m e');
+});
+
+test('color is used on capable terminals, unless the user declines it', () => {
+  assert.equal(wantsColor({ isTTY: true }, {}), true);
+  assert.equal(wantsColor({ isTTY: true }, { NO_COLOR: '' }), true);
+  assert.equal(wantsColor({ isTTY: true }, { NO_COLOR: '0' }), false);
+  assert.equal(wantsColor({ isTTY: true }, { TERM: 'dumb' }), false);
+  assert.equal(wantsColor({}, {}), false);
+  assert.equal(createStyle(false).red('x'), 'x');
+});
+
+test('byte counts use the unit that reads best', () => {
+  for (const [count, text] of [
+    [0, '0 B'],
+    [1023, '1023 B'],
+    [1024, '1.0 KiB'],
+    [1_572_864, '1.5 MiB'],
+    [5e14, '455 TiB'],
+  ] as const) {
+    assert.equal(bytes(count), text);
+  }
+});

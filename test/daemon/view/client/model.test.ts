@@ -1,0 +1,185 @@
+// The model against a real stream over a real socket: order, loss, resumption, pending actions.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request as send } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ApiError, type Transport, Unreachable } from '../../../../daemon/api/client.ts';
+import { createModel, type Model, type Pace } from '../../../../daemon/view/client/model.ts';
+import { createDaemon, type FakeDaemon, problem } from '../../../support/gnome/daemon.ts';
+import { until } from '../../../support/until.ts';
+
+const QUICK: Partial<Pace> = { backOffMs: [5, 20], idleTimeoutMs: 60_000, settleMs: 60_000 };
+
+async function open(
+  t: TestContext,
+  pace: Partial<Pace> = {},
+): Promise<{ daemon: FakeDaemon; model: Model; attempts: () => number }> {
+  const directory = mkdtempSync(join(tmpdir(), 'culvert-model-'));
+  const daemon = createDaemon(join(directory, 'api.sock'));
+  await daemon.listen();
+  const transport = overNode(join(directory, 'api.sock'));
+  let attempts = 0;
+  const counted: Transport = {
+    ...transport,
+    stream(...args) {
+      attempts++;
+      return transport.stream(...args);
+    },
+  };
+  const model = createModel(counted, { ...QUICK, ...pace });
+  t.after(async () => {
+    model.close();
+    await daemon.stop();
+    rmSync(directory, { recursive: true });
+  });
+  await until(() => model.state().offline === null, 'the snapshot');
+  return { daemon, model, attempts: () => attempts };
+}
+
+test('the snapshot comes first, then what changes', async t => {
+  const { daemon, model } = await open(t);
+  assert.equal(model.state().snapshot!.status.state, 'disconnected');
+  daemon.set('status', { state: 'connected' });
+  daemon.set('settings', { Mode: 'doh' });
+  daemon.set('tunnel', { latencyMs: 12 });
+  await until(() => model.state().snapshot!.tunnel.latencyMs === 12, 'the last event');
+  assert.equal(model.state().snapshot!.status.state, 'connected');
+  assert.equal(model.state().snapshot!.settings.Mode, 'doh');
+  daemon.setConfig({ ui: { theme: 'dark' } });
+  await until(() => model.state().config?.config.ui.theme === 'dark', 'the configuration');
+});
+
+test('a broken stream takes the state away at once, and is resumed where it broke', async t => {
+  const { daemon, model } = await open(t);
+  daemon.set('status', { state: 'connecting' });
+  await until(() => model.state().snapshot!.status.state === 'connecting', 'the event');
+  const reasons: (string | undefined)[] = [];
+  model.subscribe(() => reasons.push(model.state().offline?.code));
+  daemon.cut();
+  daemon.set('status', { state: 'connected' });
+  await until(() => model.state().snapshot!.status.state === 'connected', 'the missed event');
+  assert.equal(reasons[0], 'not-running');
+  assert.equal(model.state().offline, null);
+  assert.ok(Number(daemon.resumed.at(-1)) > 0, 'the last id was sent');
+});
+
+test('a stream that resumes with nothing missed is not reported as offline', async t => {
+  const { daemon, model } = await open(t);
+  daemon.set('status', { state: 'connected' });
+  await until(() => model.state().snapshot!.status.state === 'connected', 'the event');
+  const reasons: (string | undefined)[] = [];
+  model.subscribe(() => reasons.push(model.state().offline?.code));
+  daemon.cut();
+  await until(() => reasons.includes('not-running') && model.state().offline === null, 'the break and the recovery');
+  assert.equal(daemon.resumed.length, 2);
+});
+
+test('a goodbye is reported as such, and another daemon on the socket starts over with its snapshot', async t => {
+  const { daemon, model, attempts } = await open(t);
+  await daemon.stop();
+  await until(() => model.state().offline?.code === 'stopped', 'the goodbye');
+  const before = attempts();
+  await until(() => attempts() > before + 2, 'further attempts, which fail');
+  assert.equal(model.state().offline!.code, 'stopped');
+  daemon.snapshot = { ...daemon.snapshot, status: { ...daemon.snapshot.status, state: 'unable' } };
+  await daemon.listen();
+  await until(() => model.state().offline === null, 'the snapshot');
+});
+
+test('a hung daemon shows by its silence', async t => {
+  const { model } = await open(t, { idleTimeoutMs: 80 });
+  await until(() => model.state().offline?.code === 'not-responding', 'the offline reason');
+});
+
+test('an action is pending until its event, not until its reply', async t => {
+  const { daemon, model } = await open(t);
+  let done = false;
+  const performed = model.perform({ action: 'connect' }).then(() => {
+    done = true;
+  });
+  assert.equal(model.state().pending, 'connect');
+  await until(() => daemon.actions.length === 1, 'the request');
+  daemon.set('tunnel', { latencyMs: 1 });
+  await until(() => model.state().snapshot!.tunnel.latencyMs === 1, 'an event of another kind');
+  assert.equal(done, false);
+  assert.equal(model.state().pending, 'connect');
+  daemon.set('status', { state: 'connecting' });
+  await performed;
+  assert.equal(model.state().pending, null);
+});
+
+test('an event that comes before the reply counts', async t => {
+  const { daemon, model } = await open(t);
+  daemon.onAction = () => daemon.set('status', { state: 'connected' });
+  await model.perform({ action: 'connect' });
+  assert.equal(model.state().snapshot!.status.state, 'connected');
+});
+
+test('without an event everything is read again after a while, and the action is over', async t => {
+  const { daemon, model } = await open(t, { settleMs: 30 });
+  await model.perform({ action: 'connect' });
+  assert.equal(daemon.reads, 1);
+  assert.equal(model.state().pending, null);
+});
+
+test('a refusal is thrown with its problem and nothing stays pending', async t => {
+  const { daemon, model } = await open(t);
+  daemon.onAction = () => {
+    throw problem('not-registered', 409, 'This device is not registered.', { hint: 'Register it.' });
+  };
+  await assert.rejects(
+    model.perform({ action: 'connect' }),
+    (error: unknown) => error instanceof ApiError && error.problem.code === 'not-registered',
+  );
+  assert.equal(model.state().pending, null);
+});
+
+test('a second action waits for the first', async t => {
+  const { daemon, model } = await open(t);
+  const first = model.perform({ action: 'connect' });
+  await assert.rejects(model.perform({ action: 'disconnect' }), /connect is not finished/);
+  daemon.set('status', { state: 'connected' });
+  await first;
+  assert.equal(daemon.actions.length, 1);
+});
+
+test('without a daemon it is lost from the first attempt, and retry does not wait', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'culvert-model-'));
+  const socket = join(directory, 'api.sock');
+  const model = createModel(overNode(socket), { ...QUICK, backOffMs: [60_000, 60_000] });
+  const daemon = createDaemon(socket);
+  t.after(async () => {
+    model.close();
+    await daemon.stop();
+    rmSync(directory, { recursive: true });
+  });
+  assert.equal(model.state().offline!.code, 'starting');
+  await until(() => model.state().offline?.code === 'not-running', 'the offline reason');
+  await daemon.listen();
+  model.retry();
+  await until(() => model.state().offline === null, 'the snapshot');
+});
+
+/** The transport of Node's own client, as the command line has it. */
+function overNode(socketPath: string): Transport {
+  const ask = (method: string, path: string, headers: Record<string, string>, body?: string) =>
+    new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+      const asked = send({ socketPath, method, path, headers, agent: false }, resolve);
+      asked.on('error', error => reject(new Unreachable(error.message, error)));
+      asked.end(body);
+    });
+  return {
+    async request(method, path, headers, body) {
+      const response = await ask(method, path, headers, body);
+      let text = '';
+      for await (const chunk of response.setEncoding('utf8')) text += chunk;
+      return { status: response.statusCode!, etag: null, body: text };
+    },
+    async stream(path, headers) {
+      const response = await ask('GET', path, headers);
+      return { status: response.statusCode!, chunks: response.setEncoding('utf8'), close: () => response.destroy() };
+    },
+  };
+}

@@ -1,0 +1,370 @@
+// The pages as data: every action of the API has its place, causes lead to remedies, and what is typed is checked.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'smol-toml';
+import { ACTION_NAMES, type ActionName } from '../../../../daemon/api/actions.ts';
+import type { Change } from '../../../../daemon/api/changes.ts';
+import type { Snapshot } from '../../../../daemon/api/schema.ts';
+import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/history.ts';
+import { accountForm } from '../../../../daemon/view/forms/account.ts';
+import { advancedForm } from '../../../../daemon/view/forms/advanced.ts';
+import { dnsForm } from '../../../../daemon/view/forms/dns.ts';
+import { type Command, commandsOf, type Form } from '../../../../daemon/view/forms/form.ts';
+import { modeForm } from '../../../../daemon/view/forms/modes.ts';
+import { networksForm } from '../../../../daemon/view/forms/networks.ts';
+import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
+import { searchPages } from '../../../../daemon/view/forms/search.ts';
+import { setupView } from '../../../../daemon/view/forms/setup.ts';
+import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daemon/view/forms/split-tunnel.ts';
+import { extension } from '../../../../daemon/view/forms/timed.ts';
+import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
+import { causeOf, knowsCause, phaseText } from '../../../../daemon/view/states/causes.ts';
+import { notificationOf } from '../../../../daemon/view/states/notify.ts';
+import { noTunnel } from '../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../support/gnome/translator.ts';
+
+const unregistered = () => {
+  const client = clientState({ status: { state: 'unable', blocked: 'not-registered' } });
+  client.snapshot!.account.registered = false;
+  return client;
+};
+const rich = () =>
+  clientState({
+    status: { state: 'connected' },
+    options: {
+      switchLocked: true,
+      trustedSsids: ['Home'],
+      fallbackDomains: [
+        { domain: 'corp', note: 'CLI add' },
+        { domain: 'lan', note: '-> [10.0.0.1]' },
+      ],
+    },
+  });
+const forms = (): Record<string, Form> => ({
+  mode: modeForm(rich(), true, tr),
+  dns: dnsForm(rich(), true, tr),
+  networks: networksForm(rich(), { settable: true, network: { kind: 'wifi', ssid: 'Cafe' } }, tr),
+  account: accountForm(rich(), null, tr),
+  'account before set-up': accountForm(unregistered(), null, tr),
+  advanced: advancedForm(rich(), true, tr),
+});
+
+/** Where each action is asked for, beyond the forms. */
+function elsewhere(): Record<string, Command[]> {
+  const entries = ['192.0.2.1', '192.0.2.0/24', 'example.com'].map(value => ({
+    ...{ value, kind: routeKind(value)!, origin: '', removable: true, note: null },
+  }));
+  return {
+    connection: [
+      { ask: { kind: 'action', request: { action: 'connect' } } },
+      { ask: { kind: 'action', request: { action: 'disconnect' } } },
+    ],
+    apps: [{ ask: { kind: 'action', request: { action: 'enableLocalProxy' } } }],
+    routes: [
+      ...entries.map(({ value }) => ({ ask: { kind: 'action', request: addRoute(value) } }) as const),
+      ...entries.map(entry => removal(entry, tr)),
+      resetRoutes('addresses', tr),
+      resetRoutes('hosts', tr),
+    ],
+    setup: (['terms-not-accepted', 'not-registered'] as const).flatMap(step =>
+      setupView(step, tr).buttons.map(({ command }) => command),
+    ),
+  };
+}
+
+test('every action of the API is asked for by some page', () => {
+  const asked = new Map<ActionName, Set<string>>();
+  const pages = {
+    ...Object.fromEntries(Object.entries(forms()).map(([page, form]) => [page, commandsOf(form)])),
+    ...elsewhere(),
+  };
+  for (const [page, commands] of Object.entries(pages))
+    for (const { ask } of commands)
+      if (ask.kind === 'action') asked.set(ask.request.action, (asked.get(ask.request.action) ?? new Set()).add(page));
+  assert.deepEqual(
+    ACTION_NAMES.filter(name => !asked.has(name)),
+    [],
+  );
+});
+
+test('the ids of a form’s rows are unique, and so are those of its groups', () => {
+  for (const [page, { groups }] of Object.entries(forms())) {
+    assert.equal(new Set(groups.map(({ id }) => id)).size, groups.length, page);
+    for (const { id, rows } of groups)
+      assert.equal(new Set(rows.map(row => row.id)).size, rows.length, `${page} ${id}`);
+  }
+});
+
+test('nothing can be asked for while the tunnel can’t be set', () => {
+  for (const form of [modeForm(rich(), false, tr), dnsForm(rich(), false, tr), advancedForm(rich(), false, tr)])
+    for (const row of form.groups.flatMap(({ rows }) => rows))
+      if (row.kind !== 'fact' && row.kind !== 'note' && row.kind !== 'link') assert.equal(row.sensitive, false, row.id);
+});
+
+const causes: [code: string | null, text: string, title: RegExp, remedy: string | null][] = [
+  ['CaptivePortalTimedOut', '', /sign in/, 'Open Sign-in Page'],
+  ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Try WireGuard'],
+  [null, 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
+  ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
+  ['InsufficientSystemResource', 'Insufficient system resource: file descriptor', /file handles/, 'Restart WARP'],
+  ['NoNetwork', 'No Network', /offline/, 'Network Settings'],
+  ['Port53Bound', '', /DNS port/, 'Leave DNS Alone'],
+  ['ProxyAddressBound', '', /proxy’s port/, 'Change Port'],
+  ['DisabledForWiFi', '', /Off on Wi-Fi/, 'Trusted Networks'],
+  ['RegistrationMissing', 'Registration Missing due to: Daemon Startup', /not set up/, 'Set Up'],
+  ['EmergencyDisconnect', '', /administrator/, null],
+  ['Frobnicated', 'Frobnicated entirely', /Can’t connect/, 'Run Checks'],
+];
+for (const [code, text, title, remedy] of causes)
+  test(`the reason ${code ?? text} has a title, a sentence and ${remedy ?? 'no button'}`, () => {
+    const client = clientState({
+      status: { state: 'unable', reason: { code, text } },
+      settings: { 'WARP tunnel protocol': 'MASQUE' },
+    });
+    const cause = causeOf(client.snapshot!, tr)!;
+    assert.match(cause.title, title);
+    assert.ok(cause.sentence.length > 10);
+    assert.equal(cause.remedy?.label ?? null, remedy);
+  });
+
+test('every error and reason of the vendor’s list has a cause, except what needs none', () => {
+  const list = parse(readFileSync(new URL('../../../../data/knowledge/codes.toml', import.meta.url), 'utf8'));
+  const codes = list.code as unknown as { code: string; also: string[]; kind: string }[];
+  const without = codes
+    .filter(({ kind, code }) => (kind === 'error' || kind === 'reason') && !/^(Manual|SettingsChanged)$/.test(code))
+    .filter(({ code, also }) => ![code, ...also].some(name => knowsCause(name, tr)))
+    .map(({ code }) => code);
+  assert.deepEqual(without, []);
+});
+
+test('a disconnection by the user, or through changed settings, shows no cause', () => {
+  for (const code of ['Manual', 'SettingsChanged']) {
+    const client = clientState({ status: { state: 'disconnected', reason: { code, text: code } } });
+    assert.equal(causeOf(client.snapshot!, tr), null);
+  }
+});
+
+test('the phases of connecting have words, whatever the version calls them', () => {
+  assert.match(phaseText(null, 'Performing happy eyeballs to 162.159.198.2:443', tr), /fastest way/);
+  assert.match(phaseText('PerformingConnectivityChecks', '', tr), /Testing/);
+  assert.match(phaseText(null, 'Frobnicating', tr), /Setting up the tunnel/);
+});
+
+test('an entry of the split tunnel is an address, a range, a host, or nothing', () => {
+  const kinds = {
+    address: ['192.0.2.1', '::1', '2001:db8::1', '::ffff:192.0.2.1', '1:2:3:4:5:6:7:8'],
+    range: ['192.0.2.0/24', '0.0.0.0/0', '2001:db8::/32', '::/0'],
+    host: ['example.com', '*.example.com', 'a-b.example'],
+    null: [
+      '',
+      '192.0.2',
+      '192.0.2.256',
+      '192.0.2.0/33',
+      '2001:db8::/129',
+      '1:2:3:4:5:6:7:8:9',
+      '1::2::3',
+      'localhost',
+      '-a.example',
+      'a..b',
+      'exa mple.com',
+      '01.2.3.4',
+    ],
+  };
+  for (const [kind, texts] of Object.entries(kinds))
+    for (const text of texts) assert.equal(String(routeKind(text)), kind, text);
+});
+
+test('what is typed is checked, and an empty field is not wrong yet', () => {
+  const check = checks(tr);
+  const wrong: Record<keyof typeof check, string> = {
+    ...{ route: 'nowhere', domain: '1.2.3.4', endpoint: '1.2.3.4', port: '65536', team: 'a b', license: 'abc' },
+    ...{ token: 'https://x', gateway: 'a-b', identifier: ' x', code: 'abcd', ssid: ` ${'x'.repeat(33)}` },
+  };
+  const right: Record<keyof typeof check, string> = {
+    ...{ route: '192.0.2.1', domain: 'corp', endpoint: '[2001:db8::1]:443', port: '1', team: 'my-team' },
+    ...{ license: 'abcd1234-abcd1234-abcd1234', token: 'com.cloudflare.warp://a.cloudflareaccess.com/auth?token=x' },
+    ...{ gateway: 'abc123', identifier: 'v-net_1', code: '1234567', ssid: 'Café' },
+  };
+  for (const [name, rule] of Object.entries(check) as [keyof typeof check, (text: string) => string | null][]) {
+    assert.equal(rule(''), null, name);
+    assert.ok(rule(wrong[name]), `${name}: ${wrong[name]}`);
+    assert.equal(rule(right[name]), null, `${name}: ${right[name]}`);
+  }
+});
+
+test('routes are listed with their kind and origin', () => {
+  const client = clientState();
+  client.snapshot!.splitTunnel = {
+    mode: 'exclude',
+    ips: [
+      { value: '10.0.0.0/8', description: null },
+      { value: '192.0.2.1', description: 'printer' },
+    ],
+    hosts: [{ value: 'example.com', description: null }],
+  };
+  const view = describeRoutes(client, true, tr);
+  assert.deepEqual(
+    view.entries.map(({ kind, origin }) => [kind, origin]),
+    [
+      ['range', 'Default'],
+      ['address', 'Added'],
+      ['host', 'Added'],
+    ],
+  );
+});
+
+test('a removal can be taken back', () => {
+  const { ask, undo } = removal({ value: '192.0.2.0/24', kind: 'range', origin: '', removable: true, note: null }, tr);
+  assert.deepEqual(ask, { kind: 'action', request: { action: 'removeSplitRange', value: '192.0.2.0/24' } });
+  assert.deepEqual(undo, { kind: 'action', request: { action: 'addSplitRange', value: '192.0.2.0/24' } });
+});
+
+test('preferences change one key each, and what the environment decides can’t be changed', () => {
+  const client = clientState();
+  const row = (id: string) =>
+    preferencesForm(client, UNKNOWN_DESKTOP, tr)
+      .groups.flatMap(({ rows }) => rows)
+      .find(row => row.id === id)!;
+  const theme = row('ui.theme');
+  assert.ok(theme.kind === 'select');
+  assert.deepEqual(theme.command('dark').ask, { kind: 'config', patch: { ui: { theme: 'dark' } } });
+  const language = row('ui.locale');
+  assert.ok(language.kind === 'select');
+  assert.equal(language.value, '', 'the default is the desktop’s language');
+  assert.deepEqual(language.command('').ask, { kind: 'config', patch: { ui: { locale: null } } });
+  client.config!.sources['ui.theme'] = 'environment';
+  assert.equal(row('ui.theme').sensitive, false);
+});
+
+test('names of accounts can be hidden while metrics are shown', () => {
+  const client = clientState();
+  const rows = () =>
+    preferencesForm(client, UNKNOWN_DESKTOP, tr)
+      .groups.find(({ id }) => id === 'metrics')!
+      .rows.map(row => [row.id, row.kind === 'switch' && row.on, row.kind === 'switch' && row.command.ask]);
+  const patch = (key: string) => ({ kind: 'config', patch: { metrics: { [key]: true } } });
+  assert.deepEqual(rows(), [['metrics.enabled', false, patch('enabled')]]);
+  client.config!.config.metrics.enabled = true;
+  assert.deepEqual(rows()[1], ['metrics.hashAccounts', false, patch('hashAccounts')]);
+});
+
+test('the start at login is shown as the desktop has it, and hidden only where there is a tray', () => {
+  const client = clientState();
+  const rows = (tray: boolean | null, autostart: boolean | null) =>
+    preferencesForm(client, { tray, autostart }, tr).groups[0]!.rows.map(row => [
+      row.id,
+      row.kind === 'switch' && row.on,
+      row.kind === 'switch' && row.command.ask,
+    ]);
+  const patch = (key: string, value: boolean) => ({ kind: 'config', patch: { tray: { [key]: value } } });
+  assert.deepEqual(rows(true, null), [['tray.autostart', false, patch('autostart', true)]]);
+  client.config!.config.tray.autostart = true;
+  assert.deepEqual(rows(false, null), [['tray.autostart', true, patch('autostart', false)]]);
+  assert.deepEqual(rows(true, false), [['tray.autostart', false, patch('autostart', true)]], 'the entry is gone');
+  assert.deepEqual(rows(true, true), [
+    ['tray.autostart', true, patch('autostart', false)],
+    ['tray.startHidden', true, patch('startHidden', false)],
+  ]);
+});
+
+test('the search finds rows by words of title, group and page, the best first', () => {
+  const pages = [
+    ['dns', 'DNS', forms().dns!],
+    ['mode', 'Mode', forms().mode!],
+  ] as const;
+  assert.equal(searchPages(pages, 'malw')[0]!.title, 'Malware');
+  assert.ok(searchPages(pages, 'dns fallback').every(({ page }) => page === 'dns'));
+  assert.deepEqual(searchPages(pages, 'xyzzy'), []);
+  assert.deepEqual(searchPages(pages, ' '), []);
+});
+
+test('the history turns counters into rates, and starts anew with a new connection', () => {
+  const history = createHistory(3);
+  const at = (seconds: number, bytesReceived: number) => ({
+    ...noTunnel(),
+    ...{ latencyMs: 10, loss: 0, bytesReceived, bytesSent: null, at: new Date(seconds * 1000).toISOString() },
+  });
+  for (const [seconds, bytes] of [
+    [0, 100],
+    [5, 600],
+    [5, 999],
+    [10, 100],
+    [15, 1100],
+  ] as const)
+    history.add(at(seconds, bytes));
+  assert.deepEqual(
+    history.samples().map(({ received }) => received),
+    [100, null, 200],
+  );
+  history.clear();
+  assert.deepEqual(history.samples(), []);
+  assert.deepEqual(rangeOf([1, null, 3]), { least: 1, mean: 2, greatest: 3 });
+  assert.equal(rangeOf([null]), null);
+  assert.deepEqual([0, 0.02, 3, 10, 11, 60_000].map(axisEnd), [1, 0.02, 5, 10, 20, 100_000]);
+});
+
+test('a lost connection is notified of unless the user ended it, or does not want to know', () => {
+  const up = clientState({ status: { state: 'connected' } });
+  const down = clientState({ status: { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } } });
+  assert.equal(notificationOf(up, down, null, tr)!.kind, 'connection');
+  assert.equal(notificationOf(null, down, null, tr), null, 'none at the start');
+  assert.equal(notificationOf(up, down, 'disconnect', tr), null);
+  assert.equal(notificationOf(down, up, null, tr), null);
+  down.config!.config.notifications.connection = false;
+  assert.equal(notificationOf(up, down, null, tr), null);
+});
+
+test('a network that wants a sign-in is notified of, with the way there', () => {
+  const up = clientState({ status: { state: 'connected' } });
+  const portal = clientState({ status: { state: 'unable', reason: { code: 'CaptivePortalTimedOut', text: '' } } });
+  const news = notificationOf(up, portal, null, tr)!;
+  assert.deepEqual([news.kind, news.action!.label], ['signIn', 'Open Sign-in Page']);
+  assert.equal(notificationOf(portal, portal, null, tr), null, 'once');
+});
+
+/** A client whose tunnel is off, with further parts of the snapshot. */
+function withPart(parts: Partial<Snapshot>) {
+  const client = clientState({ status: { state: 'disconnected' } });
+  return { ...client, snapshot: { ...client.snapshot!, ...parts } };
+}
+
+test('the last minute of what holds for a while is notified of once, with a way to extend it', () => {
+  const off = (endingSoon: boolean): Change => ({
+    ...{ subject: 'connection', value: 'off', previous: 'on', setAt: '2026-01-01T10:00:00.000Z', confirmBy: null },
+    ...{ endsAt: '2026-01-01T10:15:00.000Z', endingSoon, problem: null },
+  });
+  const up = clientState({ status: { state: 'connected' } });
+  const before = withPart({ changes: [off(false)] });
+  const after = withPart({ changes: [off(true)] });
+  assert.equal(notificationOf(up, before, null, tr), null, 'turning it off for a while is no loss');
+  const news = notificationOf(before, after, null, tr)!;
+  assert.deepEqual(
+    [news.kind, news.body, news.action?.command.ask],
+    ['reminders', 'Off until 2026-01-01 10:15', extension(off(true)).ask],
+  );
+  assert.equal(notificationOf(after, after, null, tr), null);
+  after.config!.config.notifications.reminders = false;
+  assert.equal(notificationOf(before, after, null, tr), null);
+});
+
+test('a tunnel that is still off is notified of', () => {
+  const before = clientState({ status: { state: 'disconnected' } });
+  const after = withPart({ reminder: { offSince: '2026-01-01T10:00:00.000Z' } });
+  const news = notificationOf(before, after, null, tr)!;
+  assert.deepEqual(
+    [news.kind, news.action?.command.ask],
+    ['reminders', { kind: 'action', request: { action: 'connect' } }],
+  );
+  assert.equal(notificationOf(after, after, null, tr), null);
+});
+
+test('a new version is notified of once', () => {
+  const before = clientState();
+  const after = clientState(
+    {},
+    { update: { ...clientState().snapshot!.update!, updateAvailable: true, latest: '9.0.0' } },
+  );
+  assert.equal(notificationOf(before, after, null, tr)!.kind, 'updates');
+  assert.equal(notificationOf(after, after, null, tr), null);
+});

@@ -1,0 +1,187 @@
+// The pages of apps, of the console and of updates, without a desktop.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ProxyMethod, type UpdateCheck } from '../../../daemon/api/schema.ts';
+import {
+  asText,
+  commandLine,
+  createRing,
+  emptyText,
+  outcome,
+  outputOf,
+  passes,
+  SHOWS,
+} from '../../../daemon/view/log.ts';
+import {
+  appBadge,
+  appDetails,
+  appMatches,
+  commonApps,
+  describeProxy,
+  launchable,
+  launchedText,
+  sortApps,
+} from '../../../daemon/view/states/apps.ts';
+import { describeUpdate } from '../../../daemon/view/states/updates.ts';
+import { app, initialConfig, logEntry, noUpdate } from '../../support/gnome/initial.ts';
+import { clientState, tr } from '../../support/gnome/translator.ts';
+
+test('apps can be started only while the mode is the proxy, and the page says why not', () => {
+  const proxy = (Mode: string, state: 'connected' | 'disconnected' = 'connected', more = {}) =>
+    describeProxy(clientState({ settings: { Mode }, tunnel: { proxyPort: 40001 }, status: { state } }, more), tr);
+  assert.deepEqual(proxy('warp'), { look: 'off', address: null, warning: null, sensitive: true, waiting: false });
+  assert.deepEqual(
+    [proxy('proxy').look, proxy('proxy').address, proxy('proxy').warning],
+    ['on', '127.0.0.1:40001', null],
+  );
+  assert.match(proxy('proxy', 'disconnected').warning!, /not connected/);
+  assert.equal(proxy('warp', 'connected', { pending: 'enableLocalProxy' }).waiting, true);
+  assert.equal(proxy('proxy', 'connected', { offline: { code: 'stopped', detail: '' } }).look, 'unavailable');
+});
+
+test('every way to use the proxy has its own words, with packaging and note', () => {
+  const says = ProxyMethod.options.map(method => appBadge(app('a', 'A', { method }), tr));
+  assert.equal(new Set(says).size, ProxyMethod.options.length);
+  assert.equal(
+    appDetails(app('a', 'A', { method: 'none', packaging: 'snap', note: 'Install proxychains4.' }), tr),
+    'No way is known to send it through the tunnel. Snap Install proxychains4.',
+  );
+  assert.deepEqual(
+    ProxyMethod.options.filter(method => !launchable(app('a', 'A', { method }))),
+    ['none'],
+  );
+});
+
+test('apps are found by every word of name, id or category, whatever the case', () => {
+  const firefox = app('firefox-esr', 'Firefox ESR', { categories: ['Network', 'WebBrowser'] });
+  for (const query of ['', '  ', 'fire', 'ESR fire', 'webbrowser', '.desktop'])
+    assert.ok(appMatches(firefox, query), query);
+  for (const query of ['chrome', 'fire chrome']) assert.ok(!appMatches(firefox, query), query);
+});
+
+test('apps are sorted as people sort, and a list of equals keeps one order', () => {
+  const names = (...apps: string[]) => sortApps(apps.map((name, i) => app(`${9 - i}`, name))).map(({ name }) => name);
+  assert.deepEqual(names('zebra', 'Émile', 'emacs', 'App 10', 'App 9'), ['App 9', 'App 10', 'emacs', 'Émile', 'zebra']);
+  assert.deepEqual(
+    sortApps([app('b', 'A'), app('a', 'A')]).map(({ id }) => id),
+    ['a.desktop', 'b.desktop'],
+  );
+});
+
+test('shortcuts are offered for browsers first, never for what has one or can’t use the proxy', () => {
+  const offered = commonApps([
+    app('calc', 'Calculator', { categories: ['Utility'] }),
+    app('mail', 'Mail', { categories: ['Office', 'Email'] }),
+    app('web', 'Web', { categories: ['GNOME', 'WebBrowser'] }),
+    app('chromium', 'Chromium', { kind: 'chromium' }),
+    app('torrent', 'Torrent', { categories: ['P2P'], method: 'none' }),
+    app('firefox', 'Firefox', { kind: 'firefox', shortcut: '/x' }),
+    ...[...'abcdefgh'].map(name => app(name, `Chat ${name}`, { categories: ['Chat'] })),
+  ]).map(({ name }) => name);
+  assert.deepEqual(offered, ['Chromium', 'Web', 'Mail', 'Chat a', 'Chat b', 'Chat c']);
+});
+
+test('a launch is reported by the name of the app', () => {
+  assert.equal(launchedText('A', tr), 'A started in the tunnel');
+});
+
+test('the console keeps as many entries as the daemon’s ring, in order and each once', () => {
+  const ring = createRing(3);
+  const ids = () => ring.entries().map(({ id }) => id);
+  assert.deepEqual(ring.add([1, 2].map(id => logEntry(id, 'x')))!.added.length, 2);
+  const change = ring.add([2, 3, 4].map(id => logEntry(id, 'x')))!;
+  assert.deepEqual([change.added.map(({ id }) => id), change.dropped, ids()], [[3, 4], 1, [2, 3, 4]]);
+  assert.equal(ring.add([logEntry(1, 'late')]), null, 'the order changed');
+  assert.deepEqual(ids(), [2, 3, 4]);
+  ring.reset(
+    2,
+    [1, 2, 3].map(id => logEntry(id, 'x')),
+  );
+  assert.deepEqual(ids(), [2, 3], 'ids of another daemon begin anew');
+  assert.equal(ring.add(Array.from({ length: 9 }, (_, i) => logEntry(10 + i, 'x')))!.added.length, 2);
+  assert.deepEqual(ids(), [17, 18]);
+});
+
+test('the console drops its oldest entries together, so that its list moves seldom', () => {
+  const ring = createRing(10, 5);
+  const dropped = Array.from({ length: 40 }, (_, i) => ring.add([logEntry(i + 1, 'x')])!.dropped);
+  assert.deepEqual(dropped.filter(Boolean), [6, 6, 6, 6, 6]);
+  assert.ok(ring.entries().length >= 10 && ring.entries().length <= 15);
+});
+
+test('the filter keeps failures and actions, leaves routine reads out, and searches commands and output', () => {
+  const read = logEntry(1, 'warp-cli tunnel stats', { source: 'read', stdout: 'Latency: 11ms' });
+  const failed = logEntry(2, 'warp-cli settings', { source: 'read', ok: false, exitCode: 1, stderr: 'No Daemon' });
+  const action = logEntry(3, 'warp-cli connect');
+  const kept = (shows: (typeof SHOWS)[number], query = '') =>
+    [read, failed, action].filter(entry => passes(entry, shows, query)).map(({ id }) => id);
+  assert.deepEqual(
+    SHOWS.map(shows => kept(shows)),
+    [[2, 3], [1, 2, 3], [2]],
+  );
+  assert.deepEqual([kept('all', ' LATENCY '), kept('all', 'no daemon'), kept('notable', 'latency')], [[1], [2], []]);
+});
+
+test('an entry is text that a shell would take, with how it went', () => {
+  const entry = logEntry(1, 'x', {
+    ...{ argv: ['warp-cli', 'add', "it's", ''], at: '2026-11-21T09:00:00.000Z', durationMs: 9.6 },
+    ...{ ok: false, exitCode: 3, stdout: 'one\n\n', stderr: 'two\n' },
+  });
+  assert.equal(commandLine(entry), `warp-cli add 'it'\\''s' ''`);
+  assert.equal(asText(entry, tr), `2026-11-21T09:00:00.000Z $ ${commandLine(entry)}  # exit 3, 10 ms\none\ntwo`);
+  assert.equal(outputOf(logEntry(1, 'x', { stdout: ' \n' })), null);
+  assert.equal(outcome({ ...entry, exitCode: null }, tr), 'killed');
+  assert.equal(outcome({ ...entry, exitCode: null, source: 'watch' }, tr), 'ended');
+  assert.equal(outcome(logEntry(1, 'x'), tr), 'OK');
+});
+
+test('an empty console says why', () => {
+  const titles = [emptyText(0, true, tr), emptyText(3, true, tr), emptyText(3, false, tr)];
+  assert.deepEqual(
+    titles.map(({ title }) => title),
+    ['No commands yet', 'Nothing found', 'Nothing to show'],
+  );
+});
+
+const update = (change: Partial<UpdateCheck> | null) =>
+  describeUpdate(change && { ...noUpdate(), ...change }, initialConfig(), '0.2.7', tr);
+const NEWER = { updateAvailable: true, latest: '0.3.0' };
+
+test('before the first check only what is installed is known', () => {
+  const { banner, current, channel, checkedAt, outcome: said, applicable } = update(null);
+  assert.deepEqual(
+    [banner, current, channel, checkedAt, said, applicable],
+    [null, '0.2.7', 'Stable', null, null, false],
+  );
+});
+
+test('a newer version is named, with the one way that this installation can take', () => {
+  assert.deepEqual(update({ ...NEWER, applicable: true }).banner, {
+    title: 'Culvert 0.3.0 is available',
+    button: 'apply',
+  });
+  const by = update({ ...NEWER, command: 'apt install culvert' });
+  assert.deepEqual([by.banner!.button, by.command, by.applicable], ['how', 'apt install culvert', false]);
+  assert.equal(update(NEWER).banner!.button, null);
+  assert.equal(update({}).banner, null);
+  for (const state of ['expired', 'refused', 'unreachable'] as const) {
+    const { banner } = update({ ...NEWER, applicable: true, source: { state, lastAnswerAt: null } });
+    assert.ok(banner?.title && banner.button === null, state);
+  }
+  assert.equal(update({}).outcome, 'This is the newest version');
+});
+
+test('a check that failed says why, and claims nothing', () => {
+  const { outcome: said, problem, banner } = update({ problem: { code: 'expired', detail: 'The manifest expired.' } });
+  assert.deepEqual([said, problem, banner], ['Couldn’t check for updates', 'The manifest expired.', null]);
+});
+
+test('progress is shown in sizes, and no other update can start until it ends', () => {
+  const progress = (phase: 'downloading' | 'verifying' | 'installing', received: number, total = 4e6) =>
+    update({ ...NEWER, applicable: true, progress: { phase, received, total } });
+  assert.deepEqual(progress('downloading', 1e6).progress, { text: 'Downloading: 1.0 MB of 4.0 MB', fraction: 0.25 });
+  assert.equal(progress('verifying', 5e6).progress!.fraction, 1);
+  assert.equal(progress('downloading', 0, 0).progress!.fraction, null);
+  assert.deepEqual(progress('installing', 4e6).progress, { text: 'Installing…', fraction: null });
+  assert.deepEqual([progress('installing', 0).applicable, progress('installing', 0).banner!.button], [false, null]);
+});

@@ -1,0 +1,284 @@
+// The view of the kill switch in each of its states, and the countdown of its pause.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KillSwitch } from '../../../../daemon/api/schema.ts';
+import { killSwitchForm } from '../../../../daemon/view/forms/killswitch.ts';
+import {
+  describeKillSwitch,
+  type KillSwitchLook,
+  killSwitchBanner,
+  nextMinute,
+  PAUSES,
+  pauseLeft,
+  pauseMinutes,
+  pauseName,
+} from '../../../../daemon/view/states/killswitch.ts';
+import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
+import { type Entry, menuOf, tooltipOf } from '../../../../gnome/tray/menu.ts';
+import { KILL_SWITCH, NO_KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../support/gnome/translator.ts';
+
+const ON: KillSwitch = { ...KILL_SWITCH, enabled: true, active: true };
+const NOW = Date.parse('2026-11-21T10:00:00.000Z');
+const PAUSED: KillSwitch = { ...ON, active: false, pausedUntil: '2026-11-21T10:04:32.000Z' };
+
+const view = (killSwitch: Partial<KillSwitch>) => describeKillSwitch(clientState({ killSwitch }), tr);
+
+const looks: [KillSwitchLook, Partial<KillSwitch>, RegExp][] = [
+  ['not-installed', NO_KILL_SWITCH, /Needs a small helper/],
+  ['off', KILL_SWITCH, /^Off: /],
+  ['stuck', { ...KILL_SWITCH, active: true }, /^Off, but traffic outside the tunnel is still blocked/],
+  ['blocking', ON, /^On: .*blocked/],
+  ['unmeasured', { ...ON, active: null }, /couldn’t check/],
+  ['missing', { ...ON, active: false }, /nothing is blocked/],
+  ['paused', PAUSED, /^Paused/],
+];
+for (const [look, killSwitch, sentence] of looks)
+  test(`the kill switch that is "${look}" says so, and its switch shows the wanted position`, () => {
+    const shown = view(killSwitch);
+    assert.equal(shown.look, look);
+    assert.match(shown.sentence, sentence);
+    assert.equal(shown.on, killSwitch.enabled);
+    assert.equal(shown.sensitive, look !== 'not-installed');
+    assert.equal(shown.pausable, Boolean(killSwitch.enabled) && look !== 'paused');
+  });
+
+test('only a block that was measured is shown as one', () => {
+  const success = looks.filter(([, killSwitch]) => view(killSwitch).tone === 'success').map(([look]) => look);
+  assert.deepEqual(success, ['blocking']);
+});
+
+test('nothing of it can be changed while a change is pending or the daemon is lost', () => {
+  const pending = describeKillSwitch(clientState({ killSwitch: ON }, { killSwitchPending: true }), tr);
+  assert.deepEqual([pending.sensitive, pending.pausable, pending.on], [false, false, true]);
+  const lost = describeKillSwitch(clientState({ killSwitch: ON }, { offline: { code: 'stopped', detail: '' } }), tr);
+  assert.deepEqual([lost.look, lost.on, lost.sensitive, lost.protection], ['unavailable', false, false, null]);
+  assert.equal(lost.allowLan, false);
+});
+
+test('the protection of the rules is shown while there are rules', () => {
+  assert.match(view(ON).protection!, /can’t remove/);
+  assert.match(view({ ...ON, protection: 'watchdog' }).protection!, /restored at once/);
+  assert.match(view({ ...ON, protection: 'none' }).protection!, /could remove/);
+  assert.match(view(ON).boot!, /before the network/);
+  assert.match(view({ ...ON, bootGuard: false }).boot!, /until the kill switch is turned on again/);
+  assert.deepEqual([view(KILL_SWITCH).protection, view(KILL_SWITCH).boot], [null, null]);
+  assert.match(view({ ...KILL_SWITCH, active: true }).protection!, /can’t remove/, 'off, but it blocks');
+});
+
+test('a command that helps is offered with what it is for', () => {
+  assert.equal(view(NO_KILL_SWITCH).command, null);
+  assert.match(view({ ...NO_KILL_SWITCH, command: 'x' }).command!.purpose, /^Install/);
+  assert.deepEqual(view({ ...ON, command: 'sudo nft' }).command, {
+    purpose: 'This helps, in a terminal:',
+    command: 'sudo nft',
+  });
+});
+
+test('a pause counts in seconds for the panel and in minutes, rounded up, for the tray', () => {
+  const until = Date.parse(PAUSED.pausedUntil!);
+  assert.equal(pauseLeft(until, NOW, tr), '4:32');
+  assert.equal(pauseLeft(until, until + 5000, tr), '0:00');
+  assert.equal(pauseLeft(2_002_000, 0, tr), '33:22');
+  const minutes = (left: number) => pauseMinutes(NOW + left, NOW);
+  assert.deepEqual([272_000, 60_001, 60_000, 1, -5].map(minutes), [5, 2, 1, 1, 1]);
+  assert.deepEqual(
+    PAUSES.map(count => pauseName(count, tr)),
+    ['5 minutes', '15 minutes', '1 hour'],
+  );
+});
+
+test('the tray wakes when the number of minutes changes, and no more after the last', () => {
+  for (let left = 200_000; ; ) {
+    const wait = nextMinute(NOW + left, NOW);
+    if (wait === null) {
+      assert.ok(left <= 60_000);
+      break;
+    }
+    const before = pauseMinutes(NOW + left, NOW);
+    left -= wait;
+    assert.equal(pauseMinutes(NOW + left, NOW), before - 1);
+  }
+  const waits = [60_000, 60_001, 90_000, 120_000].map(left => nextMinute(NOW + left, NOW));
+  assert.deepEqual(waits, [null, 51, 30_050, 60_050]);
+});
+
+const menu = (killSwitch: Partial<KillSwitch>, more = {}): Entry[] => {
+  const facts = clientState({ killSwitch }, more);
+  const shown = {
+    tunnel: describeTunnel(facts, tr),
+    killSwitch: describeKillSwitch(facts, tr),
+    ...{ stopped: false, now: NOW, proxy: null, recent: [], update: null, remote: null, timed: [], unconfirmed: null },
+  };
+  return menuOf(shown, tr);
+};
+const named = (entries: Entry[], label: string) => entries.find(entry => entry.label === label);
+
+test('the menu has the kill switch only where it is installed, with a check mark for what is wanted', () => {
+  assert.equal(named(menu(NO_KILL_SWITCH), 'Kill Switch'), undefined);
+  const off = named(menu(KILL_SWITCH), 'Kill Switch')!;
+  assert.deepEqual([off.checked, off.command, off.enabled], [false, { killSwitch: true }, true]);
+  assert.equal(named(menu(KILL_SWITCH), 'Pause Kill Switch'), undefined);
+  const on = menu(ON);
+  assert.deepEqual(named(on, 'Kill Switch')!.command, { killSwitch: false });
+  assert.deepEqual(
+    named(on, 'Pause Kill Switch')!.children!.map(({ label, command }) => [label, command]),
+    [
+      ['5 minutes', { pause: 300 }],
+      ['15 minutes', { pause: 900 }],
+      ['1 hour', { pause: 3600 }],
+    ],
+  );
+  assert.equal(named(menu(ON, { killSwitchPending: true }), 'Kill Switch')!.enabled, false);
+});
+
+test('a pause can be ended in the menu, which says how long it lasts', () => {
+  const resume = named(menu(PAUSED), 'Resume (5 minutes left)')!;
+  assert.deepEqual(resume.command, { pause: 0 });
+  assert.equal(named(menu(PAUSED), 'Pause Kill Switch'), undefined);
+});
+
+test('no two entries of any menu share an id', () => {
+  for (const [, killSwitch] of looks) {
+    const ids = menu(killSwitch).flatMap(entry => [entry.id, ...(entry.children ?? []).map(({ id }) => id)]);
+    assert.equal(new Set(ids).size, ids.length);
+  }
+});
+
+test('the tooltip mentions a kill switch that is not off', () => {
+  const text = (killSwitch: Partial<KillSwitch>) => {
+    const facts = clientState({ killSwitch });
+    const shown = {
+      tunnel: describeTunnel(facts, tr),
+      killSwitch: describeKillSwitch(facts, tr),
+      ...{
+        stopped: false,
+        now: NOW,
+        proxy: null,
+        recent: [],
+        update: null,
+        remote: null,
+        timed: [],
+        unconfirmed: null,
+      },
+    };
+    return tooltipOf(shown, tr).text;
+  };
+  assert.doesNotMatch(text(KILL_SWITCH), /kill switch/i);
+  assert.match(text(ON), /Kill switch · On/);
+  assert.match(text(PAUSED), /Kill switch paused, 5 minutes left/);
+});
+
+test('a banner reports blocked traffic with the button that helps, and nothing else', () => {
+  const banner = (status: object, killSwitch: Partial<KillSwitch> = ON, Mode = 'warp', more = {}) => {
+    const facts = clientState({ status, killSwitch, settings: { Mode } }, more);
+    const shown = killSwitchBanner(facts, describeTunnel(facts, tr).look, tr);
+    const ask = shown?.button?.command.ask;
+    const asks = ask?.kind === 'action' ? ask.request.action : ask?.kind === 'kill-switch' ? 'off' : null;
+    return shown && [shown.title, asks];
+  };
+  const blocked = 'Traffic is blocked by the kill switch';
+  assert.deepEqual(banner({ state: 'disconnected' }), [blocked, 'connect']);
+  assert.deepEqual(banner({ state: 'connecting' }), [blocked, null]);
+  assert.deepEqual(banner({ state: 'unable' }), [blocked, 'off']);
+  assert.deepEqual(banner({ state: 'unable', blocked: 'cli-missing' }), [blocked, 'off']);
+  assert.deepEqual(banner({ state: 'disconnected' }, ON, 'warp', { pending: 'connect' }), [blocked, null]);
+  assert.equal(banner({ state: 'connected' }), null);
+  assert.match(banner({ state: 'connected' }, ON, 'proxy')![0]!, /this mode does not tunnel it/);
+  assert.equal(banner({ state: 'disconnected' }, PAUSED), null);
+  assert.equal(banner({ state: 'disconnected' }, { ...ON, active: null }), null, 'nothing measured, nothing claimed');
+  assert.equal(
+    banner({ state: 'disconnected' }, ON, 'warp', { offline: { code: 'not-responding', detail: '' } }),
+    null,
+  );
+});
+
+test('the buttons of a banner ask for just the change that they name', () => {
+  const button = (status: object, killSwitch: Partial<KillSwitch>) => {
+    const facts = clientState({ status, killSwitch });
+    return killSwitchBanner(facts, describeTunnel(facts, tr).look, tr)!.button!;
+  };
+  const off = button({ state: 'unable' }, { ...ON, allowLan: true });
+  assert.deepEqual(off.command.ask, { kind: 'kill-switch', change: { enabled: false, allowLan: true } });
+  const reason = { code: 'CaptivePortalTimedOut', text: '' };
+  const pause = button({ state: 'unable', reason }, ON);
+  assert.deepEqual(
+    [pause.label, pause.command.ask],
+    ['Pause 5 Minutes', { kind: 'kill-switch', change: { seconds: 300 } }],
+  );
+});
+
+test('what blocks waits to be confirmed, what opens does not, and nothing in a pause or with an older service', () => {
+  const asks = (killSwitch: Partial<KillSwitch>) => page(killSwitch).switch!.map(([, asked]) => asked);
+  const able = { confirmable: true };
+  assert.deepEqual(asks({ ...KILL_SWITCH, ...able }), [
+    { enabled: true, allowLan: false, confirmWithin: 30 },
+    { enabled: false, allowLan: true },
+  ]);
+  assert.deepEqual(asks({ ...ON, allowLan: true, ...able }), [
+    { enabled: false, allowLan: true },
+    { enabled: true, allowLan: false, confirmWithin: 30 },
+  ]);
+  assert.deepEqual(asks(KILL_SWITCH)[0], { enabled: true, allowLan: false });
+  assert.deepEqual(asks({ ...PAUSED, ...able })[1], { enabled: true, allowLan: true });
+  const unconfirmed = {
+    ...{ setAt: '2026-11-21T10:00:00.000Z', confirmBy: '2026-11-21T10:00:30.000Z' },
+    previous: { enabled: false, allowLan: false },
+  };
+  assert.deepEqual([view(ON).pausable, view({ ...ON, ...able, unconfirmed }).pausable], [true, false]);
+});
+
+/** The rows of the page by group, each as its id, what it asks for, and whether it can be used. */
+function page(killSwitch: Partial<KillSwitch>, more: Partial<ReturnType<typeof clientState>> = {}) {
+  const { groups } = killSwitchForm(describeKillSwitch(clientState({ killSwitch }, more), tr), NOW, tr);
+  return Object.fromEntries(
+    groups.map(({ id, rows }) => [
+      id,
+      rows.map(row => {
+        const { command, sensitive } = row as { command?: { ask: { change?: object } }; sensitive?: boolean };
+        return [row.id, command?.ask.change ?? null, sensitive ?? null];
+      }),
+    ]),
+  );
+}
+
+const change = (enabled: boolean, allowLan: boolean) => ({ enabled, allowLan });
+
+test('the page of a kill switch that is off or missing has no pauses', () => {
+  assert.deepEqual(page({ ...KILL_SWITCH, allowLan: false }), {
+    switch: [
+      ['killswitch', change(true, false), true],
+      ['lan', change(false, true), true],
+    ],
+    protection: [],
+  });
+  assert.deepEqual(page({ ...NO_KILL_SWITCH, allowLan: false, detail: null }), {
+    switch: [['killswitch', change(true, false), false]],
+    protection: [],
+    install: [['install', null, null]],
+  });
+});
+
+test('the page of a kill switch that is on offers pauses, and of one that is paused to resume', () => {
+  const on = page({ ...ON, allowLan: true, command: 'sudo nft', detail: 'x' });
+  assert.deepEqual(on, {
+    switch: [
+      ['killswitch', change(false, true), true],
+      ['lan', change(true, false), true],
+    ],
+    pause: [
+      ['pause-5', { seconds: 300 }, true],
+      ['pause-15', { seconds: 900 }, true],
+      ['pause-60', { seconds: 3600 }, true],
+    ],
+    protection: [
+      ['protection', null, null],
+      ['boot', null, null],
+      ['detail', null, null],
+    ],
+    command: [['shell', null, null]],
+  });
+  assert.deepEqual(page(PAUSED).pause, [['resume', { seconds: 0 }, true]]);
+  assert.deepEqual(page({ ...PAUSED, detail: 'Paused.' }).protection, page(PAUSED).protection);
+  assert.equal(page(ON, { offline: { code: 'stopped', detail: '' } }).pause, undefined);
+});

@@ -1,0 +1,377 @@
+// The view of each state: words, icon, switch, menu and figures, without a desktop.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { Blocked, ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
+import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
+import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../../daemon/view/format.ts';
+import { setupView } from '../../../../daemon/view/forms/setup.ts';
+import { describeTimed } from '../../../../daemon/view/forms/timed.ts';
+import { describeUnconfirmed } from '../../../../daemon/view/states/changes.ts';
+import { describeKillSwitch } from '../../../../daemon/view/states/killswitch.ts';
+import type { Look } from '../../../../daemon/view/states/labels.ts';
+import {
+  configProblemText,
+  describeTunnel as describe,
+  durationText,
+  iconName,
+} from '../../../../daemon/view/states/tunnel.ts';
+import { fill } from '../../../../daemon/view/translator.ts';
+import { describe as describeAll } from '../../../../daemon/view/view.ts';
+import { menuOf, type Shown, tooltipOf } from '../../../../gnome/tray/menu.ts';
+import { createDaemon } from '../../../support/gnome/daemon.ts';
+import { change } from '../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../support/gnome/translator.ts';
+
+const ICONS = new URL('../../../../data/icons/', import.meta.url);
+const states = ConnectionState.options;
+
+const facts = (status: Partial<Snapshot['status']> = {}, more: Partial<ClientState> = {}) =>
+  clientState({ status }, more);
+
+/** What the tray is given to show. */
+function shown(given: ClientState, stopped = false, now = Date.now()): Shown {
+  return {
+    ...{ tunnel: describe(given, tr), killSwitch: describeKillSwitch(given, tr), stopped, now },
+    ...{ proxy: null, recent: [], update: null, remote: null },
+    ...{ timed: describeTimed(given, tr), unconfirmed: describeUnconfirmed(given, tr) },
+  };
+}
+
+test('each state has its own label and icon', () => {
+  const shown = states.map(state => describe(facts({ state }), tr));
+  assert.equal(new Set(shown.map(view => view.label)).size, states.length);
+  assert.equal(new Set(shown.map(view => view.icon)).size, states.length);
+});
+
+test('every icon that is named exists', () => {
+  for (const look of [...states, 'setup', 'unavailable'] satisfies Look[])
+    assert.ok(existsSync(new URL(`hicolor/symbolic/status/${iconName(look)}.svg`, ICONS)), look);
+  for (const blocked of Blocked.options)
+    assert.ok(existsSync(new URL(`panel/${setupView(blocked, tr).icon}.svg`, ICONS)), blocked);
+});
+
+const toggles: [Snapshot['status']['state'], boolean, boolean, string | null, string][] = [
+  ['connected', true, true, 'disconnect', 'Disconnect'],
+  ['connecting', true, true, 'disconnect', 'Cancel'],
+  ['disconnecting', false, false, 'connect', 'Connect'],
+  ['disconnected', false, true, 'connect', 'Connect'],
+  ['unable', true, true, 'disconnect', 'Disconnect'],
+  ['unknown', false, false, null, 'Connect'],
+];
+for (const [state, on, sensitive, action, label] of toggles)
+  test(`the switch of "${state}" is ${on ? 'on' : 'off'} and ${sensitive ? `asks to ${action}` : 'not sensitive'}`, () => {
+    assert.deepEqual(describe(facts({ state }), tr).toggle, { on, sensitive, action, label });
+  });
+
+test('while an action is pending nothing can be asked for, and the switch stays where it is', () => {
+  const view = describe(facts({ state: 'disconnected' }, { pending: 'connect' }), tr);
+  assert.equal(view.toggle.sensitive, false);
+  assert.equal(view.toggle.on, false);
+  assert.equal(view.settable, false);
+});
+
+test('a lost stream shows "unavailable" and why, never the last state', () => {
+  const codes: OfflineReason['code'][] = ['not-running', 'stopped', 'not-responding', 'refused'];
+  for (const code of codes) {
+    const view = describe(facts({ state: 'connected' }, { offline: { code, detail: 'busy' } }), tr);
+    assert.equal(view.look, 'unavailable');
+    assert.equal(view.toggle.on, false);
+    assert.equal(view.toggle.sensitive, false);
+    assert.equal(view.live, false);
+  }
+});
+
+test('output that is not understood is shown as it is, with both actions and no switch', () => {
+  const given = facts({ state: 'unknown', raw: 'Status update: Frobnicating' });
+  const view = describe(given, tr);
+  assert.equal(view.details, 'Status update: Frobnicating');
+  assert.equal(view.toggle.sensitive, false);
+  assert.equal(view.settable, true);
+  const menu = menuOf(shown(given), tr).map(entry => entry.command);
+  assert.deepEqual(menu.slice(0, 2), ['connect', 'disconnect']);
+});
+
+test('a tunnel CLI that hangs is said to, and restarting the service is offered', () => {
+  const hanging = describe(facts({ state: 'unknown', raw: '' }), tr);
+  assert.match(hanging.sentence, /did not answer in time/);
+  assert.deepEqual(hanging.remedy?.command, { ask: { kind: 'client', task: 'restart-service' } });
+  assert.equal(hanging.settable, true);
+  assert.equal(hanging.details, null);
+});
+
+test('before the first word of the tunnel CLI nothing is claimed and nothing can be asked for', () => {
+  const view = describe(facts({ state: 'unknown', raw: null }), tr);
+  assert.match(view.label, /Reading/);
+  assert.equal(view.settable, false);
+});
+
+test('a demo never says that traffic is protected', () => {
+  const demo = facts({ state: 'connected' });
+  demo.snapshot!.tunnelCli.emulated = true;
+  assert.match(describeAll(demo, '1', tr).banners.demo!.title, /nothing is tunneled/);
+  assert.equal(tooltipOf(shown(demo), tr).title, 'Demo: Connected');
+  assert.equal(menuOf(shown(demo), tr).find(entry => entry.id === 3)!.label, 'Demo: Connected');
+});
+
+test('the menu of the tray offers what helps, and says that other machines are let in', () => {
+  const given = facts({ state: 'unable', reason: { code: 'CaptivePortalTimedOut', text: '' } });
+  given.snapshot!.remoteAccess = { open: true, devices: 1, managing: 0, tls: null, address: null, problem: null };
+  const menu = menuOf({ ...shown(given), remote: 'Remote access is on' }, tr);
+  const entry = (label: string) => menu.find(one => one.label === label);
+  assert.deepEqual(entry('Open Sign-in Page')?.command, {
+    ask: { ask: { kind: 'open', uri: 'http://cloudflareportal.com/' } },
+  });
+  assert.deepEqual(entry('Remote access is on')?.command, { panel: 'preferences' });
+  assert.equal(new Set(menu.map(({ id }) => id)).size, menu.length);
+  const { remote } = describeAll(given, '1', tr).banners;
+  assert.deepEqual(
+    [remote?.title, remote?.caution],
+    ['Remote access is on. 1 device is paired. Culvert does not encrypt these connections.', true],
+  );
+  given.snapshot!.remoteAccess = { ...given.snapshot!.remoteAccess!, open: false, problem: 'It expired.' };
+  const closed = describeAll(given, '1', tr).banners.remote;
+  assert.deepEqual(
+    [closed?.title, closed?.caution],
+    ['Remote access is off: the certificate can’t be used. It expired.', true],
+  );
+  assert.equal(
+    menuOf(shown(facts({ state: 'connected' })), tr).some(({ id }) => id === 22 || id === 23),
+    false,
+  );
+});
+
+test('a disconnected tunnel never says that traffic goes out while the kill switch blocks it', () => {
+  const sentence = (killSwitch: object) =>
+    describe(clientState({ status: { state: 'disconnected' }, killSwitch }), tr).sentence;
+  assert.match(sentence({ active: false }), /goes out directly/);
+  assert.match(sentence({ active: true }), /blocked by the kill switch/);
+  assert.match(sentence({ active: true, pausedUntil: '2026-11-21T10:00:00.000Z' }), /goes out directly/);
+});
+
+test('a connection says what its mode covers', () => {
+  const says = (Mode: string, proxyPort: number | null = null) => {
+    const given = facts({ state: 'connected' });
+    given.snapshot!.settings = { Mode };
+    given.snapshot!.tunnel.proxyPort = proxyPort;
+    return describe(given, tr).sentence;
+  };
+  assert.match(says('doh'), /other traffic is not tunneled/);
+  assert.match(says('tunnel_only'), /DNS is not/);
+  assert.match(says('proxy', 40001), /127\.0\.0\.1:40001/);
+  assert.match(says('warp'), /goes through Cloudflare/);
+});
+
+test('the protocol is found in text and JSON settings of any spelling, else in the tunnel itself', () => {
+  const protocol = (settings: Snapshot['settings'], running: string | null = null) => {
+    const given = facts();
+    given.snapshot!.settings = settings;
+    given.snapshot!.tunnel.protocol = running;
+    return describe(given, tr).protocol;
+  };
+  assert.equal(protocol({ 'WARP tunnel protocol': 'WireGuard' }), 'WireGuard');
+  assert.equal(protocol({ warp_tunnel_protocol: 'masque' }), 'MASQUE');
+  assert.equal(protocol({}, 'MASQUE (HTTPS via UDP)'), 'MASQUE');
+  assert.equal(protocol({ 'MASQUE Protocol Settings': '' }), null);
+});
+
+test('each set-up step has a page with a first button that leads on', () => {
+  const first = (blocked: Blocked) => setupView(blocked, tr).buttons[0]!.command.ask;
+  for (const blocked of Blocked.options) {
+    assert.ok(first(blocked), blocked);
+    assert.equal(describe(facts({ state: 'unable', blocked }), tr).toggle.sensitive, false, blocked);
+  }
+  assert.deepEqual(first('not-registered'), { kind: 'action', request: { action: 'register' } });
+  assert.deepEqual(first('terms-not-accepted'), { kind: 'action', request: { action: 'acceptTerms' } });
+  const { links } = setupView('terms-not-accepted', tr);
+  assert.ok(links.length === 2 && links.every(({ uri }) => uri.startsWith('https://www.cloudflare.com/')));
+});
+
+test('an organization’s lock is named, and the tunnel can be turned on but not off', () => {
+  const locked = facts({ state: 'connected' });
+  locked.snapshot!.options = { ...locked.snapshot!.options, switchLocked: true };
+  locked.snapshot!.account.organization = 'Example';
+  const view = describe(locked, tr);
+  assert.match(view.lock!, /^Managed by Example/);
+  assert.equal(view.toggle.sensitive, false);
+  locked.snapshot!.status = { ...locked.snapshot!.status, state: 'disconnected' };
+  assert.equal(describe(locked, tr).toggle.sensitive, true);
+});
+
+test('a tunnel CLI that takes long is said to be waited for', () => {
+  assert.equal(describe(facts({}, { pending: 'connect', slow: true }), tr).waiting, 'Waiting for WARP…');
+  assert.equal(describe(facts({}, { pending: 'connect' }), tr).waiting, null);
+});
+
+test('the menu has the toggle first, and offers to start a daemon only when there is none', () => {
+  const labels = (given: ClientState, stopped: boolean) =>
+    menuOf(shown(given, stopped), tr).map(({ label, enabled }) => `${label}${enabled ? '' : ' (off)'}`);
+  assert.deepEqual(labels(facts({ state: 'connected' }), false), [
+    'Disconnect',
+    'Connected (off)',
+    'Turn Off for a While',
+    'Mode: Everything',
+    'null',
+    'Kill Switch: install it in Culvert…',
+    'null',
+    'Open Culvert',
+    'Preferences',
+    'Quit Culvert',
+  ]);
+  assert.deepEqual(labels(facts({}, { offline: { code: 'not-running', detail: '' } }), true), [
+    'Connect (off)',
+    'Unavailable (off)',
+    'null',
+    'Start Culvert',
+    'Open Culvert',
+    'Preferences',
+    'Quit Culvert',
+  ]);
+});
+
+test('the menu keeps or reverts an unconfirmed change, and extends or ends a state that ends by itself', () => {
+  const given = facts({ state: 'connected' });
+  given.snapshot!.changes = [
+    change('routes', { confirmBy: '2026-01-01T10:00:30.000Z' }),
+    change('mode', { value: 'doh', endsAt: '2026-01-01T18:00:00.000Z' }),
+  ];
+  const menu = menuOf(shown(given), tr);
+  assert.deepEqual(
+    menu.slice(2, 9).map(({ label, enabled }) => `${label}${enabled ? '' : ' (off)'}`),
+    [
+      ...['Routes (off)', 'Keep', 'Revert Now'],
+      ...['Mode doh until 2026-01-01 18:00 (off)', 'Add 15 Minutes', 'End Now', 'Turn Off for a While'],
+    ],
+  );
+  const ids = menu.flatMap(({ id, children = [] }) => [id, ...children.map(child => child.id)]);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.match(tooltipOf(shown(given), tr).text, /Mode doh until/);
+});
+
+test('a configuration problem names file, line, key and reason', () => {
+  const { config } = createDaemon('/nowhere');
+  const problem = { file: '/etc/culvert/config.json', line: 3, key: 'server.port', message: 'is not a port' };
+  const says = (...problems: (typeof problem)[]) => configProblemText({ ...config, problems }, tr);
+  assert.equal(says(), null);
+  assert.equal(says(problem), '/etc/culvert/config.json:3: server.port: is not a port');
+  assert.equal(says(problem, problem), '/etc/culvert/config.json:3: server.port: is not a port (and 1 more)');
+});
+
+test('figures read as people write them', () => {
+  const bytes = (n: number) => formatBytes(n, tr);
+  assert.deepEqual([0, 999, 1000, 1_234_567, 999_949, 999_950, 5e15].map(bytes), [
+    ...['0 B', '999 B', '1.0 kB', '1.2 MB', '999.9 kB', '1.0 MB', '5.0 PB'],
+  ]);
+  const clock = (n: number) => formatDuration(n, tr);
+  assert.deepEqual([-3, 0, 42, 725, 3723, 86_400, 180_000].map(clock), [
+    ...['0:00', '0:00', '0:42', '12:05', '1:02:03', '1 day, 0:00:00', '2 days, 2:00:00'],
+  ]);
+  assert.deepEqual(
+    [0.5, 9.96, 11.4, 212].map(ms => formatLatency(ms, tr)),
+    ['0.5 ms', '10 ms', '11 ms', '212 ms'],
+  );
+  assert.deepEqual(
+    [0, 0.0002, 0.08, 1].map(loss => formatLoss(loss, tr)),
+    ['0 %', '0.02 %', '8 %', '100 %'],
+  );
+});
+
+test('placeholders are filled in order, and a missing value stays visible', () => {
+  assert.equal(fill('%d of %s', 1, 'two'), '1 of two');
+  assert.equal(fill('%s and %s', 'one'), 'one and %s');
+});
+
+test('the menu chooses a mode, starts the last apps in the tunnel and copies the proxy’s address', () => {
+  const given = facts({ state: 'connected' });
+  given.snapshot!.settings = { Mode: 'proxy' };
+  const menu = menuOf(
+    {
+      ...shown(given),
+      recent: [{ id: 'firefox.desktop', name: 'Firefox' }],
+      proxy: '127.0.0.1:40000',
+      update: '9.0.0',
+    },
+    tr,
+  );
+  const at = (label: string) => menu.find(entry => entry.label === label)!;
+  assert.deepEqual(
+    at('Mode: Only chosen apps').children!.map(({ label, checked, radio, command }) => [
+      label,
+      checked,
+      radio,
+      command,
+    ]),
+    [
+      ['Everything', false, true, { mode: 'warp' }],
+      ['DNS only', false, true, { mode: 'doh' }],
+      ['Only chosen apps', true, true, { mode: 'proxy' }],
+      ['Everything except DNS', false, true, { mode: 'tunnel_only' }],
+    ],
+  );
+  assert.deepEqual(at('Start in the Tunnel').children![0]!.command, { launch: 'firefox.desktop' });
+  assert.deepEqual(at('Copy Proxy Address 127.0.0.1:40000').command, { panel: 'copy-proxy' });
+  assert.deepEqual(at('Culvert 9.0.0 is available…').command, { panel: 'updates' });
+  const ids = menu.flatMap(entry => [entry.id, ...(entry.children ?? []).map(({ id }) => id)]);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test('a connection is shown as good unless the network is unstable or a check found something', () => {
+  const view = (status: Partial<Snapshot['status']>, diagnosis: Snapshot['diagnosis'] = null) => {
+    const given = facts(status);
+    given.snapshot!.diagnosis = diagnosis;
+    return describe(given, tr);
+  };
+  const found: Snapshot['diagnosis'] = {
+    ...{ id: 'dns', title: 'DNS fails', evidence: ['no reply'], explanation: null, fix: null, fixId: null },
+    ...{ source: null, at: '2026-11-21T10:00:00.000Z' },
+  };
+  assert.equal(view({ state: 'connected', network: 'healthy' }).tone, 'success');
+  assert.equal(view({ state: 'connected', network: 'unstable' }).tone, 'warning');
+  assert.equal(view({ state: 'connected', network: null }, found).tone, 'warning');
+  assert.notEqual(view({ state: 'disconnected', network: 'unstable' }).tone, 'warning');
+});
+
+test('an unstable network is described by what is known of it', () => {
+  const sentence = (loss: number | null, latencyMs: number | null) => {
+    const given = clientState({ status: { state: 'connected', network: 'unstable' }, tunnel: { loss, latencyMs } });
+    return describe(given, tr).sentence;
+  };
+  assert.equal(sentence(0.08, 400), 'Slow connection: 8 % lost, 400 ms');
+  assert.equal(sentence(null, 400), 'Slow connection');
+  assert.equal(sentence(0.08, null), 'Slow connection');
+});
+
+test('the text of the tunnel CLI is among the details of a failure only', () => {
+  const details = (state: Snapshot['status']['state'], reason: Snapshot['status']['reason']) =>
+    describe(facts({ state, reason }), tr).details;
+  const known = { code: 'CF_NO_NETWORK', text: 'No Network' };
+  const unknown = { code: 'Frobnicating', text: 'Frobnicating' };
+  assert.equal(details('unable', known), 'CF_NO_NETWORK: No Network');
+  assert.equal(details('unable', { code: null, text: 'The moon is full' }), 'The moon is full');
+  assert.equal(details('unable', null), null);
+  assert.equal(details('connecting', known), 'CF_NO_NETWORK: No Network');
+  assert.equal(details('connecting', unknown), null);
+});
+
+test('without a snapshot nothing is said of the tunnel', () => {
+  const view = describe({ ...facts(), snapshot: null }, tr);
+  assert.deepEqual(
+    [view.look, view.emulated, view.mode, view.protocol, view.lock],
+    ['unavailable', false, null, null, null],
+  );
+});
+
+test('what an organization locked is named', () => {
+  const lock = (options: Partial<Snapshot['options']>) => describe(clientState({ options }), tr).lock;
+  assert.equal(lock({ modeLocked: false, switchLocked: false }), null);
+  assert.equal(lock({ switchLocked: true }), 'Managed by your organization · WARP can’t be turned off here.');
+  assert.equal(lock({ modeLocked: true }), 'Managed by your organization · The mode can’t be changed here.');
+});
+
+test('a clock runs beside the states that last', () => {
+  const texts = [...states, 'setup', 'unavailable'].map(look => durationText(look as Look, '1:31', tr));
+  assert.deepEqual(Object.fromEntries([...states, 'setup', 'unavailable'].map((look, i) => [look, texts[i]])), {
+    ...{ connected: 'For 1:31', connecting: 'Trying for 1:31', unable: 'Trying for 1:31', disconnected: 'For 1:31' },
+    ...{ disconnecting: null, unknown: null, setup: null, unavailable: null },
+  });
+});

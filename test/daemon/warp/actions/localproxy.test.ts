@@ -1,0 +1,191 @@
+// The local proxy against the emulator, which really listens: switched on in order, proven, and undone on failure.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import test from 'node:test';
+import { Problem } from '../../../../daemon/problem.ts';
+import { createLog } from '../../../../daemon/state/command-log.ts';
+import { createState } from '../../../../daemon/state/store.ts';
+import { createTunnel } from '../../../../daemon/warp/tunnel.ts';
+import { emulator } from '../../../support/daemon/emulator.ts';
+import { folder } from '../../../support/daemon/fake-cli.ts';
+import { freePort } from '../../../support/ports.ts';
+import { until } from '../../../support/until.ts';
+
+/** A started tunnel over an emulator whose proxy mode listens on `port`, and what was run for it. */
+async function setup(t: test.TestContext, options: { version?: string; faults?: string; proxyLimitMs?: number } = {}) {
+  const place = folder();
+  const port = await freePort();
+  const { version, proxyLimitMs } = options;
+  const cli = await emulator({ ...(version ? { version } : {}), connectMs: 30, proxy: true });
+  await cli.control('reset', `settings.proxyPort=${port}`, ...(options.faults ? [`fault=${options.faults}`] : []));
+  place.script('warp-cli', `echo "$*" >> ${place.path}/runs\nexec ${cli.bin} "$@"`);
+  const state = createState({ available: false, path: null, version: null, emulated: true });
+  const tunnel = createTunnel({
+    cli: 'warp-cli',
+    emulated: true,
+    env: { ...cli.env, PATH: `${place.path}:${process.env.PATH}` },
+    acceptedTerms: `${place.path}/accepted-terms`,
+    state,
+    log: createLog({ capacity: 500 }),
+    ...(proxyLimitMs ? { proxyLimitMs } : {}),
+  });
+  t.after(async () => {
+    await tunnel.stop();
+    await cli.remove();
+    place.remove();
+  });
+  tunnel.start();
+  await until(() => state.snapshot().status.state !== 'unknown');
+  const changes = () =>
+    place
+      .read('runs')
+      .split('\n')
+      .filter(line => /^(tunnel protocol set|mode|set-mode|connect|disconnect)/.test(line));
+  const settings = async () => {
+    await tunnel.refresh('all');
+    const { Mode, 'WARP tunnel protocol': protocol } = state.snapshot().settings;
+    return [Mode, protocol, state.snapshot().status.state];
+  };
+  return { cli, port, state, tunnel, changes, settings };
+}
+
+const problem =
+  (code: string, detail = /./) =>
+  (error: unknown) =>
+    error instanceof Problem && error.code === code && detail.test(error.message);
+
+async function curl(...args: string[]): Promise<string> {
+  const child = spawn('curl', ['-sS', '--max-time', '5', '--noproxy', '', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH },
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', piece => (text += piece));
+  await once(child, 'close');
+  return text;
+}
+
+/** A page on loopback that answers with the address of who asked. */
+async function page(t: test.TestContext): Promise<number> {
+  const server = createServer(socket => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      const body = `asked from ${socket.remoteAddress}`;
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as { port: number }).port;
+}
+
+test('a disconnected WireGuard client gets MASQUE, the mode and the connection, and then curl goes through', async t => {
+  const { cli, tunnel, port, changes, settings } = await setup(t);
+  await tunnel.perform({ action: 'setProtocol', value: 'WireGuard' });
+  await cli.control('proxyFrom=127.0.0.77');
+  const output = await tunnel.perform({ action: 'enableLocalProxy' });
+  assert.deepEqual(output?.argv.slice(1), ['mode', 'proxy']);
+  assert.deepEqual(changes(), ['tunnel protocol set WireGuard', 'tunnel protocol set MASQUE', 'mode proxy', 'connect']);
+  assert.deepEqual(await settings(), ['proxy', 'MASQUE', 'connected']);
+  const address = `http://127.0.0.1:${await page(t)}/`;
+  for (const kind of ['socks5', 'socks5h', 'http', 'socks4'])
+    assert.equal(await curl('-x', `${kind}://127.0.0.1:${port}`, address), 'asked from 127.0.0.77', kind);
+});
+
+test('a proxy that answers already runs nothing, and two requests at once share one attempt', async t => {
+  const { tunnel, changes } = await setup(t);
+  await Promise.all([tunnel.perform({ action: 'enableLocalProxy' }), tunnel.perform({ action: 'enableLocalProxy' })]);
+  assert.deepEqual(changes(), ['mode proxy', 'connect']);
+  assert.equal(await tunnel.perform({ action: 'enableLocalProxy' }), null);
+  assert.deepEqual(changes(), ['mode proxy', 'connect']);
+});
+
+test('a port in use is named with its program, and everything is as it was before', async t => {
+  for (const connected of [false, true]) {
+    const { tunnel, port, settings, cli } = await setup(t);
+    await tunnel.perform({ action: 'setProtocol', value: 'WireGuard' });
+    if (connected) await cli.run('connect');
+    const expected = ['warp', 'WireGuard', connected ? 'connected' : 'disconnected'];
+    await until(async () => (await settings())[2] === expected[2]);
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    await assert.rejects(
+      tunnel.perform({ action: 'enableLocalProxy' }),
+      problem(
+        'proxy-port-in-use',
+        new RegExp(`Port ${port} .* in use by \\S+ \\(process ${process.pid}, user \\d+\\)`),
+      ),
+    );
+    await until(async () => (await settings())[2] === expected[2]);
+    assert.deepEqual(await settings(), expected);
+    server.close();
+    await once(server, 'close');
+    await tunnel.perform({ action: 'enableLocalProxy' });
+    assert.deepEqual(await settings(), ['proxy', 'MASQUE', 'connected']);
+  }
+});
+
+test('a port taken by another proxy is not mistaken for the tunnel’s', async t => {
+  const other = await setup(t);
+  await other.tunnel.perform({ action: 'enableLocalProxy' });
+  const { tunnel, cli, settings } = await setup(t);
+  await cli.control(`settings.proxyPort=${other.port}`);
+  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('proxy-port-in-use'));
+  assert.deepEqual(await settings(), ['warp', 'MASQUE', 'disconnected']);
+});
+
+for (const [fault, seen] of [
+  ['proxy-silent', /: nothing listens there\. The tunnel is connected/],
+  ['proxy-deaf', /: it accepts connections, but speaks neither SOCKS5 nor HTTP\. The tunnel is connected/],
+] as const)
+  test(`a proxy with the fault ${fault} is reported as not answering, and undone`, async t => {
+    const { tunnel, settings } = await setup(t, { faults: fault, proxyLimitMs: 1500 });
+    await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('proxy-not-answering', seen));
+    assert.deepEqual(await settings(), ['warp', 'MASQUE', 'disconnected']);
+  });
+
+test('a tunnel that can’t connect is given up before all time is over, with its reason, and undone', async t => {
+  const { tunnel, settings } = await setup(t, { faults: 'unable=CaptivePortalTimedOut' });
+  await assert.rejects(
+    tunnel.perform({ action: 'enableLocalProxy' }),
+    problem('proxy-not-answering', /unable \(Signing in to this network/),
+  );
+  assert.equal((await settings())[0], 'warp');
+});
+
+test('a mode that an organization locked is reported, and nothing stays changed', async t => {
+  const { tunnel, cli, settings } = await setup(t);
+  await cli.control('organization=example', 'policy.allowModeSwitch=false', 'policy.protocol=MASQUE');
+  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('not-authorized'));
+  await cli.control('policy=null');
+  assert.deepEqual((await settings())[0], 'warp');
+});
+
+test('without a registration it is refused, and the mode stays', async t => {
+  const { tunnel, cli, settings } = await setup(t, { faults: 'not-registered' });
+  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('not-registered'));
+  await cli.control('clear');
+  assert.deepEqual((await settings())[0], 'warp');
+});
+
+test('a release of 2023 works with SOCKS5 alone, under the old names', async t => {
+  const { tunnel, port, changes } = await setup(t, { version: '2023.7.159' });
+  await tunnel.perform({ action: 'enableLocalProxy' });
+  assert.deepEqual(changes(), ['set-mode proxy', 'connect']);
+  const address = `http://127.0.0.1:${await page(t)}/`;
+  assert.match(await curl('-x', `socks5h://127.0.0.1:${port}`, address), /^asked from/);
+  assert.match(await curl('-x', `http://127.0.0.1:${port}`, address), /^curl: /);
+});
+
+test('the port vanishes with the connection, and the proxy’s process with it', async t => {
+  const { tunnel, cli, port } = await setup(t);
+  await tunnel.perform({ action: 'enableLocalProxy' });
+  const { proxyHost } = JSON.parse(await cli.control('show'));
+  await tunnel.perform({ action: 'disconnect' });
+  const address = `http://127.0.0.1:${await page(t)}/`;
+  await until(async () => /^curl: \(7\)/.test(await curl('-x', `http://127.0.0.1:${port}`, address)));
+  await until(async () => JSON.parse(await cli.control('show')).proxyHost === null);
+  assert.match(proxyHost.process, /^\d+ \d+$/);
+});

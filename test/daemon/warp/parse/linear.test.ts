@@ -1,0 +1,68 @@
+// Every parser of the tunnel CLI's output takes linear time: no output, however made, can hold the event loop.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { redact } from '../../../../daemon/state/command-log.ts';
+import { parseVersion } from '../../../../daemon/warp/cli/version.ts';
+import { createSplitter } from '../../../../daemon/warp/listen/messages.ts';
+import { failureOf, jsonOf, linesOf } from '../../../../daemon/warp/parse/output.ts';
+import { parseDevices, parseRegistration } from '../../../../daemon/warp/parse/registration.ts';
+import { parseSettings } from '../../../../daemon/warp/parse/settings.ts';
+import { parseRoutes } from '../../../../daemon/warp/parse/split.ts';
+import { parseStats } from '../../../../daemon/warp/parse/stats.ts';
+import { parseStatus, parseStatusText } from '../../../../daemon/warp/parse/status.ts';
+
+/** A quarter of what a run of the tunnel CLI keeps (see run.ts): enough to tell linear from quadratic time. */
+const LENGTH = 256 * 1024;
+/** A parser takes up to 40 ms for the worst text on an idle machine. */
+const LIMIT_MS = 1000;
+
+const HOSTILE = [
+  ...['\r', '\n', '\r\n', ' ', '\t', ';', '-', '\\', '"', '\x1b[', '\x1b]', '\x9b', '\u2028', 'a', 'a '],
+  ...['x\n', 'A:\n', 'A:\n B\n', 'Mode:\n', 'Reason:\n', ' a: b\n', 'id: x\n', 'Sent: 1; ', '(x)\t', '1.', '1. '],
+  ...['Status update: Connected\n', 'Status update:', 'Error: ', 'error(', 'Success', 'Accept Terms of Service '],
+  ...['eyJaaaaaaaa.', '?token=', 'license: ', 'bearer aaaaaaaaa ', '"token":"', 'aaaaaaaa-', 'x token: '],
+  ...['{', '[', '}', '}\n', '{}\n', '[]', ',{}', '{"error":', '{"a":'],
+  ...['eyJ-', ': ', '. ', '"_', 'license ', 'basic  ', '? ', '(', '1m ', '9', ' on port '],
+].map(text => text.repeat(Math.ceil(LENGTH / text.length)).slice(0, LENGTH));
+const PREFIXED = [
+  `{"a":[\n${',{}\n'.repeat(LENGTH / 4)}`,
+  `{"a":[${'{},'.repeat(LENGTH / 6)}\n${'}\n'.repeat(LENGTH / 4)}`,
+  `Status update: ${' '.repeat(LENGTH)}\u2028x`,
+  `a: x${' '.repeat(LENGTH)}y`,
+  `Excluded routes:\n  a${' '.repeat(LENGTH)}(b`,
+  `Excluded routes:\n${'10.0.0.0/8 (a)\n'.repeat(LENGTH / 15)}`,
+  `Always On: true\nExclude mode, with hosts/ips:\n${'  10.0.0.0/8 (a)\n'.repeat(LENGTH / 17)}`,
+];
+
+const both = (text: string) => ({ stdout: text, stderr: text, exitCode: 1 });
+const split = (text: string, size: number) => {
+  const splitter = createSplitter();
+  for (let at = 0; at < text.length; at += size) splitter.push(text.slice(at, at + size));
+  return splitter.end();
+};
+const PARSERS: Record<string, (text: string) => unknown> = {
+  jsonOf,
+  linesOf,
+  failureOf: text => failureOf(both(text)),
+  parseStatus: text => parseStatus(both(text)),
+  parseStatusText,
+  parseSettings,
+  parseStats,
+  parseRoutes,
+  parseRegistration,
+  parseDevices,
+  parseVersion,
+  redact,
+  'messages in large chunks': text => split(text, 65_536),
+  'messages in small chunks': text => split(text, 512),
+};
+
+for (const [name, parse] of Object.entries(PARSERS))
+  test(`${name}: 256 KiB of hostile text is parsed within a second`, () => {
+    for (const text of [...HOSTILE, ...PREFIXED]) {
+      const before = process.cpuUsage();
+      parse(text);
+      const ms = process.cpuUsage(before).user / 1000;
+      assert.ok(ms < LIMIT_MS, `${JSON.stringify(text.slice(0, 20))}: ${ms.toFixed()} ms`);
+    }
+  });

@@ -1,0 +1,75 @@
+// A development build runs beside an installed Culvert of the same user without touching it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { bundleGjs, bundleProgram } from '../../data/build/bundle.mjs';
+import { profiles } from '../../data/build/profiles.mjs';
+import { createHome, getJson, type Home, prefix, startDemo } from '../support/e2e/culvert.ts';
+import { temporary } from '../support/temporary.ts';
+import { until } from '../support/until.ts';
+
+const define = { __VERSION__: '"9.9.9"', ...profiles.development };
+
+/** Starts a daemon of the development profile in a home, with the emulator of the ordinary build. */
+async function startDevelopment(t: TestContext, home: Home) {
+  const tree = temporary(t, 'development');
+  mkdirSync(join(tree, 'bin'));
+  cpSync(join(prefix, 'bin/culvert-emulator'), join(tree, 'bin/culvert-emulator'));
+  cpSync(join(prefix, 'share/culvert/emulator'), join(tree, 'share/culvert/emulator'), { recursive: true });
+  bundleProgram('daemon', join(tree, 'share/culvert/daemon'), define, true);
+  const main = join(tree, 'share/culvert/daemon/main.cjs');
+  const flags = ['--demo', '--no-tray', '--no-panel', '--no-open'];
+  const child = spawn(process.execPath, ['--enable-source-maps', main, ...flags], {
+    env: { ...home.env, CULVERT_EMULATOR_STATE: join(home.directory, 'emulator.json') },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  home.defer(async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const [, port] = await until(
+    () => /answers on http:\/\/127\.0\.0\.1:(\d+)\//.exec(said),
+    () => `it answers: ${said}`,
+  );
+  return { child, main, port: Number(port) };
+}
+
+test('a development build and an installed one run side by side, each with its own files and port', async t => {
+  const home = createHome(t);
+  const installed = await startDemo(home);
+  const development = await startDevelopment(t, home);
+  assert.ok(development.port >= 4273 && development.port < 4303, String(development.port));
+  const healths = [await getJson(installed.port, '/api/health'), await getJson(development.port, '/api/health')];
+  assert.deepEqual(
+    healths.map(({ pid }) => pid),
+    [installed.child.pid, development.child.pid],
+  );
+  const session = join(home.directory, 'session');
+  for (const name of ['culvert', 'culvert-devel'])
+    for (const file of ['api.sock', 'daemon.json', 'lock'])
+      assert.ok(existsSync(join(session, name, file)), `${name}/${file}`);
+
+  development.child.kill('SIGTERM');
+  await once(development.child, 'exit');
+  assert.equal(existsSync(join(session, 'culvert-devel/api.sock')), false);
+  assert.equal((await getJson(installed.port, '/api/health')).pid, installed.child.pid);
+});
+
+test('a development build has source maps that name the files of the tree, and its own names for the desktop', t => {
+  const tree = temporary(t, 'development');
+  bundleProgram('cli', join(tree, 'cli'), define, true);
+  const map = JSON.parse(readFileSync(join(tree, 'cli/main.cjs.map'), 'utf8')) as { sources: string[] };
+  assert.ok(map.sources.some(source => source.endsWith('daemon/cli/main.ts')));
+  bundleGjs(['panel', 'tray'], tree, define, true);
+  for (const program of ['panel', 'tray']) {
+    assert.match(readFileSync(join(tree, `${program}.js`), 'utf8'), /org\.culvert\.Culvert\.Devel/);
+    assert.ok(existsSync(join(tree, `${program}.js.map`)));
+  }
+});

@@ -1,0 +1,162 @@
+// A hostile page in the same browser, on another port and on another site: it reads, posts, embeds, opens and rebinds.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { type TestContext, test } from 'node:test';
+import { checkAccessibility, launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
+import { culvert, getJson } from '../support/e2e/culvert.ts';
+
+/** Every name of this site leads to this machine, as after a rebinding of its DNS. */
+const EVIL = 'evil.example';
+
+/** Runs in the hostile page. Each attack answers with what it got hold of, or null. */
+const ATTACKS = `async target => {
+  const patience = 5000;
+  const limited = (promise) => Promise.race([promise, new Promise(done => setTimeout(done, patience, null))]);
+  const read = async (path, init) => {
+    try {
+      const response = await fetch(target + path, init);
+      return response.type === 'opaque' ? null : (await response.text()) || 'an empty answer';
+    } catch { return null; }
+  };
+  const body = JSON.stringify({ action: 'connect' });
+  const element = (tag, attributes) => limited(new Promise(done => {
+    const made = Object.assign(document.createElement(tag), attributes);
+    made.onload = () => done(tag + ' loaded');
+    made.onerror = () => done(null);
+    document.body.append(made);
+  }));
+  const post = type => {
+    const frame = Object.assign(document.createElement('iframe'), { name: 'sink' + Math.random() });
+    const form = Object.assign(document.createElement('form'), {
+      action: target + 'api/action', method: 'post', enctype: type, target: frame.name,
+    });
+    form.append(Object.assign(document.createElement('input'), { name: body.slice(0, -1) + ',"', value: '":1}' }));
+    document.body.append(frame, form);
+    form.submit();
+    return new Promise(done => setTimeout(done, 500, null));
+  };
+  const framed = async () => {
+    const frame = Object.assign(document.createElement('iframe'), { src: target });
+    document.body.append(frame);
+    await limited(new Promise(done => { frame.onload = done; }));
+    try { return frame.contentDocument?.querySelector('script') ? 'the framed page' : null; } catch { return null; }
+  };
+  const opened = async () => {
+    const popup = open(target);
+    await new Promise(done => setTimeout(done, 1000));
+    try { return popup && popup.document.querySelector('script[type=module]') ? 'the opened page' : null; } catch { return null; }
+  };
+  const stream = () => limited(new Promise(done => {
+    const source = new EventSource(target + 'api/events');
+    source.addEventListener('snapshot', event => done(event.data));
+    source.onerror = () => { source.close(); done(null); };
+  }));
+  const socket = () => limited(new Promise(done => {
+    const made = new WebSocket(target.replace('http', 'ws') + 'api/events');
+    made.onopen = () => done('an open socket');
+    made.onerror = () => done(null);
+  }));
+  return {
+    'read with CORS': await read('api/snapshot'),
+    'read without CORS': await read('api/snapshot', { mode: 'no-cors' }),
+    'read with cookies': await read('api/config', { credentials: 'include' }),
+    'read the page': await read(''),
+    'post text': await read('api/action', { method: 'POST', mode: 'no-cors', body }),
+    'post JSON': await read('api/action', { method: 'POST', headers: { 'content-type': 'application/json' }, body }),
+    'beacon': navigator.sendBeacon(target + 'api/action', new Blob([body], { type: 'text/plain' })) && null,
+    'form of text': await post('text/plain'),
+    'form of fields': await post('application/x-www-form-urlencoded'),
+    'image': await element('img', { src: target + 'api/health' }),
+    'script': await element('script', { src: target + 'api/snapshot' }),
+    'style': await element('link', { rel: 'stylesheet', href: target }),
+    'object': await element('object', { data: target, type: 'text/html' }),
+    'event stream': await stream(),
+    'socket': await socket(),
+    'frame': await framed(),
+    'popup': await opened(),
+  };
+}`;
+
+async function startHostileSite(t: TestContext): Promise<number> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end('<!doctype html><title>hostile</title><body>');
+  }).listen(0, '127.0.0.1');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+for (const site of ['127.0.0.1', EVIL])
+  test(`a page of ${site} on another port reads nothing and changes nothing`, async t => {
+    const { address, port } = await startWeb(t);
+    const hostile = await startHostileSite(t);
+    const browser = await launchBrowser(t, [`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
+    const own = await openTab(browser, address);
+    await own.page.locator('main .state').waitFor();
+    const { page } = await openTab(browser, `http://${site}:${hostile}/`);
+    const got = await page.evaluate<Record<string, string | null>>(`(${ATTACKS})(${JSON.stringify(address)})`);
+    const succeeded = Object.entries(got).filter(([, found]) => found !== null);
+    assert.deepEqual(succeeded, []);
+    assert.ok(Object.keys(got).length > 15);
+    const logs = (await getJson(port, '/api/logs')) as { entries?: { source: string }[] };
+    assert.deepEqual(
+      logs.entries!.filter(({ source }) => source === 'action'),
+      [],
+      'no action reached the tunnel',
+    );
+    await own.page.getByRole('button', { name: 'Connect', exact: true }).click();
+    await own.page.locator('main .tone-success').waitFor();
+  });
+
+test('a site whose name leads here after a rebinding gets neither page nor API', async t => {
+  const { port } = await startWeb(t);
+  const browser = await launchBrowser(t, [`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
+  const { page } = await openTab(browser, `http://${EVIL}:${port}/`);
+  assert.match(await page.content(), /host-not-allowed/);
+  const answer = await page.evaluate<string>("fetch('/api/snapshot').then(response => response.text())");
+  assert.equal(JSON.parse(answer).code, 'host-not-allowed');
+});
+
+test('a link on another site opens nothing of the page, and typing its address does', async t => {
+  const { address } = await startWeb(t);
+  const hostile = await startHostileSite(t);
+  const browser = await launchBrowser(t, [`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
+  const { page } = await openTab(browser, `http://${EVIL}:${hostile}/`);
+  await page.evaluate(`location.href = ${JSON.stringify(address)}`);
+  await page.waitForURL(address);
+  assert.match(await page.content(), /fetch-site-not-allowed/);
+  const { page: typed } = await openTab(browser, address);
+  await typed.locator('main .state').waitFor();
+});
+
+test('a device on another machine sees nothing until it has the code, then reads, and is revoked', async t => {
+  const outside = Object.values(networkInterfaces())
+    .flat()
+    .find(each => each && !each.internal && each.family === 'IPv4')?.address;
+  if (!outside) return t.skip('this machine has no address beyond loopback');
+  const { home, port } = await startWeb(t, { CULVERT_WEBUI_ALLOW_REMOTE: '1' });
+  const { page } = await openTab(await launchBrowser(t), `http://${outside}:${port}/`);
+  await page.getByText('This device is not paired').waitFor();
+  await checkAccessibility(page, 'the question for the code');
+  const { code } = JSON.parse((await culvert(home, 'web', '--pair', '--json')).stdout);
+  await page.getByLabel('Code', { exact: true }).fill(code);
+  await page.getByRole('button', { name: 'Pair', exact: true }).click();
+  await page.getByText('This device may only look.').waitFor();
+  const connect = page.getByRole('button', { name: 'Connect', exact: true });
+  assert.equal(await connect.getAttribute('aria-disabled'), 'true');
+  assert.equal(await connect.getAttribute('title'), 'This device may only look.');
+  await page.getByText('Remote access is on').first().waitFor();
+  await checkAccessibility(page, 'a device that may only look');
+  assert.match((await culvert(home, 'status')).stdout, /Remote access is on/);
+  assert.equal(await page.evaluate('document.cookie'), '', 'no script reads the cookie');
+  const { devices } = JSON.parse((await culvert(home, 'web', 'devices', '--json')).stdout);
+  await culvert(home, 'web', 'revoke', devices[0].id);
+  await page.getByText('This device is not paired').waitFor();
+});

@@ -1,0 +1,76 @@
+// The browser page in Debian's Firefox against the built daemon with the emulator.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { startWeb } from '../support/e2e/browser.ts';
+import { start } from '../support/e2e/culvert.ts';
+import { launchFirefox } from '../support/e2e/firefox.ts';
+import { until } from '../support/until.ts';
+
+const PAGES = {
+  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes', dns: 'DNS' },
+  ...{ networks: 'Networks', account: 'Account', apps: 'Apps', advanced: 'Advanced', graph: 'Graph' },
+  ...{ history: 'History', checks: 'Checks', log: 'Log', preferences: 'Preferences', updates: 'Updates' },
+};
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const TAB = '\uE004';
+const ENTER = '\uE007';
+
+test('the page in Firefox', async t => {
+  const { address, child, ended, home, port } = await startWeb(t);
+  const { open, run, type } = await launchFirefox(t);
+  const text = (selector: string) =>
+    run<string>(`return document.querySelector(${JSON.stringify(selector)})?.textContent ?? ''`);
+  const shows = (words: string) =>
+    until(async () => (await text('body')).includes(words), `the page shows "${words}"`, { pollMs: 50 });
+  const press = (name: string) =>
+    run(
+      `[...document.querySelectorAll('button')].find(each => each.textContent.trim() === ${JSON.stringify(name)}).click()`,
+    );
+
+  await t.test('shows the state, and the buttons change it', async () => {
+    await open(address);
+    await shows('Disconnected');
+    await press('Connect');
+    await shows('Your traffic goes through Cloudflare.');
+    await press('Disconnect');
+    await shows('Disconnected');
+  });
+
+  await t.test('shows every page, accessible, light and dark', async () => {
+    await run(`document.addEventListener('securitypolicyviolation', event => {
+      document.documentElement.dataset.violated = event.violatedDirective + ' ' + event.blockedURI;
+    });`);
+    for (const theme of ['light', 'dark'])
+      for (const [name, title] of Object.entries(PAGES)) {
+        await run(`location.hash = '#/${name}'; document.documentElement.dataset.theme = '${theme}'`);
+        await until(async () => (await text('h1')) === title, `the page ${name}`, { pollMs: 20 });
+        const violations = await run<string[]>(`${axe}
+          const found = await axe.run(document);
+          return found.violations.map(each => each.id + ': ' + each.nodes.map(node => node.html).join(' | '));`);
+        assert.deepEqual(violations, [], `${name}, ${theme}`);
+      }
+    assert.equal(await run('return document.documentElement.dataset.violated ?? null'), null);
+  });
+
+  await t.test('is used by keyboard', async () => {
+    await open(address);
+    await shows('Disconnected');
+    await type(TAB);
+    assert.equal(await run('return document.activeElement.textContent'), 'Skip to content');
+    await type(ENTER + TAB);
+    assert.equal(await run('return document.activeElement.textContent'), 'Connect');
+    await type(ENTER);
+    await shows('Your traffic goes through Cloudflare.');
+  });
+
+  await t.test('says when the daemon is gone, and recovers', async () => {
+    child.kill('SIGTERM');
+    await ended;
+    await shows('Not current since');
+    const again = start(home, '--demo', '--port', String(port));
+    await again.says(/answers on/);
+    await until(async () => !(await text('body')).includes('Not current since'), 'the page recovers', { pollMs: 50 });
+  });
+});

@@ -1,0 +1,143 @@
+// The browser page in other languages: nothing shown that can't be translated, nothing cut where texts are longer.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import * as z from 'zod/mini';
+import { DoctorReport } from '../../daemon/api/doctor.ts';
+import { quoted } from '../../daemon/view/message.ts';
+import { readCatalog } from '../../data/build/webui.mjs';
+import { launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
+import { foreign, pseudo, pseudoCatalog } from '../support/gnome/pseudo.ts';
+import { until } from '../support/until.ts';
+
+const PAGES = [
+  ...([
+    'connection',
+    'mode',
+    'killswitch',
+    'routes',
+    'dns',
+    'networks',
+    'account',
+    'apps',
+    'advanced',
+    'graph',
+  ] as const),
+  ...(['history', 'checks', 'log', 'preferences', 'updates'] as const),
+];
+/** Pixels: the narrowest window that has to show everything (WCAG 1.4.10). */
+const NARROW = 320;
+/** What no language changes: names, addresses, versions, commands and figures. */
+const DATA = [
+  /^(Culvert|MASQUE|WireGuard|DNS|Free|· FRA|×|culvert doctor|\S+ killswitch installer \| sudo sh)$/,
+  // domains, addresses and ranges
+  /^[a-z\d]+([.:/…]+[a-z\d]*)*$/,
+  /^[\d.,:/%\s·+-]*$/,
+  // as WARP reports them
+  /^(MASQUE \(.+\)|Normal)$/,
+];
+
+/** All that is read or spoken. */
+const SHOWN = `(() => {
+  const texts = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const { parentElement } = node;
+    if (!parentElement.closest('noscript, style, script, title') && parentElement.checkVisibility()) texts.push(node.data);
+  }
+  for (const element of document.body.querySelectorAll('[aria-label], [title], [placeholder], [alt]'))
+    for (const name of ['aria-label', 'title', 'placeholder', 'alt']) texts.push(element.getAttribute(name));
+  return [...new Set(texts.filter(text => text && text.trim()))];
+})()`;
+/** Elements that show a part of their text, and the text; rows of the long lists of data may. */
+const CUT = `[...document.body.querySelectorAll('*')]
+  .filter(element => !element.closest('.virtual-list') && element.checkVisibility())
+  .filter(element => getComputedStyle(element).textOverflow === 'ellipsis')
+  .filter(element => element.scrollWidth > element.clientWidth)
+  .map(element => element.textContent)`;
+
+describe('the page in other languages', { concurrency: false }, () => {
+  const ends: (() => Promise<void>)[] = [];
+  let address = '';
+  let browser: Browser;
+  before(async () => {
+    const atEnd = { after: (end: () => Promise<void>) => ends.push(end) };
+    ({ address } = await startWeb(atEnd));
+    browser = await launchBrowser(atEnd);
+  });
+  after(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+
+  const visit = async (page: Page, name: string) => {
+    await page.evaluate(`location.hash = '#/${name}'`);
+    await page.locator(`main[data-page="${name}"]`).waitFor();
+  };
+
+  test('every visible and spoken text can be translated', async () => {
+    const { page, complaints } = await openTab(browser, address, { locale: 'de-DE' });
+    const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
+    await page.route(/\/de-\w+\.json$/, route => route.fulfill({ json: catalog }));
+    // the texts of the first page come with the HTML
+    await page.route(address, async route => {
+      const response = await route.fetch();
+      const html = await response.text();
+      const body = html.replace(/(?<=id="catalog">).*?(?=<\/script>)/s, () => JSON.stringify(catalog));
+      await route.fulfill({ response, body });
+    });
+    await page.reload();
+    await page.getByText(pseudo('Disconnected')).first().waitFor();
+    const untranslated: string[] = [];
+    for (const name of PAGES) {
+      await visit(page, name);
+      for (const text of await page.evaluate<string[]>(SHOWN)) {
+        const rest = foreign(text).trim();
+        if (!DATA.some(pattern => pattern.test(rest))) untranslated.push(`${name}: ${text}`);
+      }
+    }
+    assert.deepEqual(untranslated, []);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the results of the checks are in the language, and quote what this computer says', async () => {
+    const { page, complaints } = await openTab(browser, `${address}#/checks`, { locale: 'de-DE' });
+    await page.getByRole('button', { name: 'Diesen Rechner prüfen: Prüfen' }).click();
+    await page.getByText('der eingebaute Emulator: Nichts wird getunnelt').waitFor();
+    await until(async () => (await page.locator('main [aria-busy=true]').count()) === 0, 'the checks end');
+    const shown = (await page.locator('main').innerText()).split('\n');
+    const report = z.parse(DoctorReport, await (await fetch(`${address}api/doctor`)).json());
+    const seen = report.results.filter(({ verdict }) => verdict !== 'not-applicable');
+    assert.ok(seen.length > 10, String(seen.length));
+    const english = seen.flatMap(({ title, verdict, evidence, explanation, wording, fix }) => [
+      title,
+      ...evidence.filter((_, at) => wording?.evidence[at]?.text !== quoted('').text),
+      ...(explanation !== null && verdict !== 'ok' ? [explanation] : []),
+      ...(fix ? [fix.label] : []),
+    ]);
+    assert.deepEqual(
+      english.filter(text => shown.includes(text)),
+      [],
+    );
+    assert.deepEqual(complaints, []);
+    await page.context().close();
+  });
+
+  // of the languages, one from right to left and those with the longest words
+  for (const language of ['ar', 'de', 'ru'])
+    test(`${language} fits a narrow window, and runs the way it is written`, async () => {
+      const viewport = { width: NARROW, height: 640 };
+      const { page } = await openTab(browser, address, { locale: language, viewport });
+      await page.locator(`html[lang="${language}"]`).waitFor();
+      assert.equal(await page.locator('html').getAttribute('dir'), language === 'ar' ? 'rtl' : 'ltr');
+      const wrong: string[] = [];
+      for (const name of PAGES) {
+        await visit(page, name);
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        if (width > NARROW) wrong.push(`${name} needs ${width} pixels`);
+        wrong.push(...(await page.evaluate<string[]>(CUT)).map(text => `${name} shows a part of: ${text}`));
+      }
+      assert.deepEqual(wrong, []);
+      await page.context().close();
+    });
+});

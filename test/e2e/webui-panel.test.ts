@@ -1,0 +1,80 @@
+// Two tabs of the browser page and the GTK panel on one daemon: each shows what another changes, and all recover with it.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
+import { getJson, start } from '../support/e2e/culvert.ts';
+import { missing, openDesktop, talk } from '../support/gnome/desktop.ts';
+import { until } from '../support/until.ts';
+
+const WITHOUT_DNS = 'Everything except DNS';
+
+test('two tabs and the panel at once show the same, whoever changes it', { skip: missing() }, async t => {
+  const desktop = await openDesktop();
+  t.after(() => desktop.close());
+  const session = desktop.env.XDG_RUNTIME_DIR!;
+  const { home, port, address, child, ended } = await startWeb(t, { XDG_RUNTIME_DIR: session });
+  const browser = await launchBrowser(t);
+  const first = await openTab(browser, address);
+  const second = await openTab(browser, `${address}#/mode`);
+  const panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'inside.js')]);
+  const ask = talk(panel);
+  const shows = (name: string) => ask({ do: 'find', name });
+  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+  const everywhere = async (button: string, state: string) => {
+    await shows(button);
+    await first.page.getByRole('button', { name: button, exact: true }).waitFor();
+    await second.page.locator('header', { hasText: state }).waitFor();
+  };
+
+  await everywhere('Connect', 'Disconnected');
+  await ask({ do: 'press', name: 'Connect' });
+  await everywhere('Disconnect', 'Connected');
+  await second.page.getByRole('radio', { name: WITHOUT_DNS }).click();
+  await first.page.getByText('Your traffic is tunneled; DNS is not.').waitFor();
+  await shows('Your traffic is tunneled; DNS is not.');
+  // a change that waits to be confirmed is asked about everywhere, and answered once
+  await ask({ do: 'press', name: 'Keep' });
+  await until(
+    async () => ((await getJson(port, '/api/snapshot')) as unknown as { changes: unknown[] }).changes.length === 0,
+  );
+  for (const { page } of [first, second])
+    await page.getByRole('button', { name: 'Keep' }).waitFor({ state: 'detached' });
+  await press(first.page, 'Disconnect');
+  await everywhere('Connect', 'Disconnected');
+
+  // all three at the same moment
+  await Promise.all([
+    press(first.page, 'Connect'),
+    second.page.getByRole('radio', { name: 'Everything', exact: true }).click(),
+    ask({ do: 'press', name: 'Connect' }),
+  ]);
+  await everywhere('Disconnect', 'Connected');
+  await first.page.getByText('Your traffic goes through Cloudflare.').waitFor();
+  await shows('Your traffic goes through Cloudflare.');
+
+  child.kill('SIGTERM');
+  await ended;
+  for (const { page } of [first, second])
+    await page
+      .getByRole('alert')
+      .getByText(/Not current since/)
+      .waitFor();
+  await start(home, '--demo', '--port', String(port)).says(/answers on/);
+  for (const { page } of [first, second])
+    await page
+      .getByRole('alert')
+      .getByText(/Not current since/)
+      .waitFor({ state: 'detached' });
+  await everywhere('Disconnect', 'Connected');
+  await ask({ do: 'press', name: 'Disconnect' });
+  await everywhere('Connect', 'Disconnected');
+
+  assert.deepEqual([...first.complaints, ...second.complaints], []);
+  const complaints = panel
+    .output()
+    .split('\n')
+    .filter(line => /CRITICAL|JS ERROR|WARNING/.test(line));
+  assert.deepEqual(complaints, [], panel.output());
+});

@@ -1,0 +1,532 @@
+// The browser page in Debian's Chromium against the built daemon with the emulator: pages, actions, states, keyboard.
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import type { ToolAccounts } from '../../daemon/api/accounts.ts';
+import { ACTION_NAMES } from '../../daemon/api/actions.ts';
+import { checkAccessibility, emulate, launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
+import { createHome, culvert, getJson, prefix, somePort, start, startDemo } from '../support/e2e/culvert.ts';
+import { temporary } from '../support/temporary.ts';
+import { until } from '../support/until.ts';
+
+const PAGES = {
+  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes' },
+  ...{ editor: 'Routes as Text', dns: 'DNS' },
+  ...{ networks: 'Networks', account: 'Account', apps: 'Apps', advanced: 'Advanced', graph: 'Graph' },
+  ...{
+    tools: 'Tool Accounts',
+    history: 'History',
+    checks: 'Checks',
+    log: 'Log',
+    preferences: 'Preferences',
+    updates: 'Updates',
+  },
+};
+
+const visit = async (page: Page, name: keyof typeof PAGES) => {
+  await page.getByRole('link', { name: PAGES[name], exact: true }).first().click();
+  await page.getByRole('heading', { level: 1, name: PAGES[name] }).waitFor();
+};
+const press = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, ...(typeof name === 'string' ? { exact: true } : {}) }).click();
+const stateOf = (page: Page) => page.locator('main .state').innerText();
+
+async function openDemo(t: TestContext, environment: Record<string, string> = {}, options = {}) {
+  const web = await startWeb(t, environment);
+  const browser = await launchBrowser(t);
+  const tab = await openTab(browser, web.address, options);
+  await tab.page.locator('main .state').waitFor();
+  return { ...web, browser, ...tab };
+}
+
+test('the page shows the state in a sentence, and the button changes it', async t => {
+  const { page, complaints, actions } = await openDemo(t);
+  assert.equal(await stateOf(page), 'Disconnected');
+  await press(page, 'Connect');
+  await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+  assert.match(await page.title(), /Connected/);
+  await press(page, 'Disconnect');
+  await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
+  assert.equal(await stateOf(page), 'Disconnected');
+  // the event may come before the answer
+  await until(() => actions.length === 2, 'two answers');
+  assert.deepEqual(
+    actions.map(({ action, status }) => [action, status]),
+    [
+      ['connect', 200],
+      ['disconnect', 200],
+    ],
+  );
+  assert.deepEqual(complaints, []);
+});
+
+test('the accounts of tools are added, changed and set up, and the key goes nowhere else', async t => {
+  const home = createHome(t);
+  const bin = join(home.directory, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'firecrawl'), '#!/bin/sh\necho ok\n', { mode: 0o755 });
+  const { page, complaints, port } = await openDemo(t, { PATH: `${bin}:${home.env.PATH}` });
+  const answers: string[] = [];
+  page.on('response', async response => void answers.push(await response.text().catch(() => '')));
+  await visit(page, 'tools');
+  await press(page, 'firecrawl: Set Up…');
+  await press(page, 'Install');
+  const add = async (name: string) => {
+    await fill(page, 'Name of another account of firecrawl', name);
+    await fill(page, 'FIRECRAWL_API_KEY', 'fc-canary');
+    // there is no keyring here
+    await press(page, 'Store in a File');
+    await page.getByRole('switch', { name, exact: true }).waitFor();
+  };
+  await add('team-a');
+  await add('team-b');
+  await page.getByLabel('Account that is tried first').selectOption('team-b');
+  await page.getByRole('switch', { name: 'team-a', exact: true }).click();
+  await confirmed(page, '“team-a” is turned off: Remove…', 'Remove');
+  await page.getByRole('switch', { name: 'team-a', exact: true }).waitFor({ state: 'detached' });
+  await checkAccessibility(page, 'with accounts');
+  await page.getByRole('switch', { name: 'Use these accounts for “firecrawl”' }).click();
+  const firecrawl = async () =>
+    ((await getJson(port, '/api/accounts')) as unknown as ToolAccounts).tools.find(({ cli }) => cli === 'firecrawl')!;
+  await until(async () => (await firecrawl()).shim === 'none');
+  assert.deepEqual(
+    (await firecrawl()).accounts.map(({ name, sources }) => [name, sources]),
+    [['team-b', ['file']]],
+  );
+  assert.equal([...answers, await page.content()].join().includes('fc-canary'), false);
+  assert.deepEqual(complaints, []);
+});
+
+test('every page is accessible, light and dark, and fits 320 px without scrolling sideways', async t => {
+  const { page, complaints } = await openDemo(t);
+  await press(page, 'Connect');
+  await page.locator('main .tone-success').waitFor();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const name of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
+      await page.setViewportSize({ width: 1000, height: 800 });
+      await visit(page, name);
+      await checkAccessibility(page, `${name}, ${colorScheme}`);
+      await page.setViewportSize({ width: 320, height: 640 });
+      const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+      assert.equal(wide, 320, `${name} is ${wide} px wide`);
+    }
+  }
+  await press(page, 'Menu');
+  await checkAccessibility(page, 'the menu of a narrow window');
+  assert.deepEqual(complaints, []);
+});
+
+/** How a person asks for each action: the page, and what is done there. An entry may ask for several. */
+const STEPS: [page: keyof typeof PAGES, what: (page: Page) => Promise<unknown>][] = [
+  ['connection', page => press(page, 'Connect')],
+  // else mode and protocol would wait to be confirmed, and revert meanwhile
+  ['connection', page => press(page, /^(Disconnect|Cancel)$/)],
+  ['mode', page => page.getByRole('radio', { name: 'Everything except DNS' }).click()],
+  ['mode', page => page.getByRole('radio', { name: 'WireGuard' }).click()],
+  ['mode', page => press(page, 'Default protocol: Reset')],
+  ...(['192.0.2.7', '198.51.100.0/24', 'intranet.example.com'] as const).flatMap((entry): typeof STEPS => [
+    ['routes', page => fill(page, 'Address, range or host name', entry)],
+    [
+      'routes',
+      async page => {
+        await page.getByRole('searchbox').fill(entry);
+        await press(page, `Remove ${entry}`);
+      },
+    ],
+  ]),
+  ['routes', page => confirmed(page, 'Reset Addresses', 'Reset')],
+  ['routes', page => confirmed(page, 'Reset Hosts', 'Reset')],
+  ['dns', page => page.getByRole('radio', { name: 'Malware', exact: true }).click()],
+  ['dns', page => fill(page, 'Add a domain', 'corp.example.com')],
+  ['dns', page => press(page, 'Remove corp.example.com')],
+  ['dns', page => confirmed(page, 'Default list: Reset', 'Reset')],
+  ['dns', page => fill(page, 'Location ID', 'abc123')],
+  ['dns', page => press(page, 'No location: Reset')],
+  ['dns', page => press(page, 'Start logging: Start')],
+  ['networks', page => page.getByRole('switch', { name: 'Every Wi-Fi' }).click()],
+  ['networks', page => page.getByRole('switch', { name: 'Every wired network' }).click()],
+  ['networks', page => fill(page, 'Add a Wi-Fi by its name', 'Café <1>')],
+  ['networks', page => removeSsid(page, 'Café <1>')],
+  ['networks', page => confirmed(page, 'Trust no Wi-Fi by name: Reset', 'Reset')],
+  ['networks', page => press(page, 'Allow access for a while: Allow')],
+  ['networks', page => press(page, 'End access: End')],
+  ['advanced', page => fill(page, 'Port', '40123')],
+  ['advanced', page => fill(page, 'Address and port', '162.159.198.2:443')],
+  ['advanced', page => press(page, 'Choose automatically: Reset')],
+  ['advanced', page => press(page, 'HTTP/2 only: Use')],
+  ['advanced', page => press(page, 'Default: Reset')],
+  ['advanced', page => fill(page, 'Virtual network', 'f00d')],
+  ['advanced', page => press(page, 'FedRAMP High environment: Use')],
+  ['advanced', page => press(page, 'Normal environment: Use')],
+  ['advanced', page => confirmed(page, 'Reset all settings of WARP: Reset…', 'Reset')],
+  ['apps', page => press(page, 'Turn On the Local Proxy')],
+  ['account', page => fill(page, 'License key', 'abcd1234-abcd1234-abcd1234')],
+  ['account', page => press(page, 'New tunnel keys: Renew')],
+  ['connection', page => press(page, /^(Disconnect|Cancel)$/)],
+  ['account', page => confirmed(page, 'Remove this device: Remove…', 'Remove')],
+  [
+    'account',
+    page => fill(page, 'Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc'),
+  ],
+  ['account', page => fill(page, 'Team name', 'example-team')],
+];
+
+async function fill(page: Page, label: string, text: string) {
+  const field = page.getByLabel(label, { exact: true });
+  await field.fill(text);
+  await field.press('Enter');
+}
+
+async function confirmed(page: Page, button: string, accept: string) {
+  await press(page, button);
+  await page.getByRole('dialog').getByRole('button', { name: accept, exact: true }).click();
+}
+
+/** A tunnel CLI that does not list the names has one to be typed. */
+async function removeSsid(page: Page, name: string) {
+  const listed = page.getByRole('button', { name: `Remove ${name}`, exact: true });
+  await listed.or(page.getByLabel('Remove a Wi-Fi by its name', { exact: true })).waitFor();
+  if (await listed.count()) await listed.click();
+  else await fill(page, 'Remove a Wi-Fi by its name', name);
+}
+
+test('every action of the API can be asked for in the page', async t => {
+  const { page, actions, complaints, home } = await openDemo(t);
+  for (const [name, what] of STEPS) {
+    const before = actions.length;
+    await visit(page, name);
+    await what(page);
+    await until(
+      () => actions.length > before,
+      () => `${name}: an action is asked for by ${what}`,
+    );
+    // one at a time: the next is asked for when this one's effect has arrived
+    await until(async () => (await page.locator('[aria-busy=true]').count()) === 0);
+    await page.keyboard.press('Escape');
+  }
+  // what only some states offer: the lock of an organization, terms, and a device without a registration
+  await emulate(home, 'organization=example-team', 'fault=policy-lock');
+  await getJson(Number(new URL(page.url()).port), '/api/snapshot?fresh=1');
+  await visit(page, 'account');
+  await fill(page, 'Override code from your administrator', '1234567');
+  await until(() => actions.some(({ action }) => action === 'setOverrideCode'));
+  await emulate(home, 'reset', 'registration=null');
+  await getJson(Number(new URL(page.url()).port), '/api/snapshot?fresh=1');
+  await visit(page, 'connection');
+  await press(page, 'Set Up');
+  await until(() => actions.some(({ action }) => action === 'register'));
+  await emulate(home, 'reset', 'fault=terms');
+  await getJson(Number(new URL(page.url()).port), '/api/snapshot?fresh=1');
+  await press(page, 'Agree and Set Up');
+  await until(() => actions.some(({ action }) => action === 'acceptTerms'));
+  const asked = new Set(actions.map(({ action }) => action));
+  assert.deepEqual(
+    ACTION_NAMES.filter(name => !asked.has(name)),
+    [],
+  );
+  const malformed = actions.filter(({ status }) => status === 415 || status === 422 || status === 400);
+  assert.deepEqual(malformed, []);
+  assert.deepEqual(complaints, []);
+});
+
+test('each thing that must be set up first has its page, with what helps', async t => {
+  const { page, home, port } = await openDemo(t);
+  const states: [words: string[], title: string][] = [
+    [['fault=service-down'], 'The WARP service is not running'],
+    [['clear', 'fault=terms'], 'Set up WARP'],
+    [['clear', 'registration=null'], 'Set up WARP'],
+    [['reset', 'fault=not-authorized'], 'You can’t change WARP on this computer'],
+  ];
+  for (const [words, title] of states) {
+    await emulate(home, ...words);
+    await getJson(port, '/api/snapshot?fresh=1');
+    if (words.includes('fault=not-authorized')) {
+      // WARP answers only who asks for a change
+      await press(page, 'Connect');
+      await page.locator('.toast.error, main .state').first().waitFor();
+      continue;
+    }
+    await page.locator('main .state', { hasText: title }).waitFor();
+    await checkAccessibility(page, title);
+  }
+});
+
+test('without warp-cli the page says what to install, and goes on once it is there', async t => {
+  const home = createHome(t);
+  const cli = join(home.directory, 'bin/warp-cli');
+  Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_WARP_CLI: cli, CULVERT_EMULATOR_CONNECT_MS: '50' });
+  mkdirSync(join(home.directory, 'bin'));
+  const [, port] = await start(home, '--port', String(somePort())).says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
+  const { page, complaints } = await openTab(await launchBrowser(t), `http://127.0.0.1:${port}/`);
+  await page.locator('main .state', { hasText: 'Cloudflare WARP is not installed' }).waitFor();
+  await page.getByText('culvert stop; culvert --demo').waitFor();
+  await checkAccessibility(page, 'without warp-cli');
+  const guide = page.waitForEvent('popup');
+  await page.context().route('https://pkg.cloudflareclient.com/**', route => route.fulfill({ body: 'The guide' }));
+  await press(page, 'Installation Guide');
+  assert.equal(new URL((await guide).url()).host, 'pkg.cloudflareclient.com');
+  // pages that need no warp-cli work, and its own settings can't be used
+  await visit(page, 'checks');
+  await press(page, 'Check this computer: Run');
+  await page.getByText('Install Cloudflare WARP, or try Culvert without it').waitFor();
+  await visit(page, 'mode');
+  await checkAccessibility(page, 'the modes without warp-cli');
+  assert.equal(await page.getByRole('radio').and(page.locator(':enabled:not([aria-disabled=true])')).count(), 0);
+  symlinkSync(join(prefix, 'bin/culvert-emulator'), cli);
+  await visit(page, 'connection');
+  await press(page, 'Connect');
+  await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('two tabs and the command line show the same at once', async t => {
+  const { page, browser, address, home } = await openDemo(t);
+  const second = await openTab(browser, `${address}#/mode`);
+  await press(page, 'Connect');
+  await second.page.locator('header', { hasText: 'Connected' }).waitFor();
+  await second.page.getByRole('radio', { name: 'Everything except DNS' }).click();
+  await page.getByText('Your traffic is tunneled; DNS is not.').waitFor();
+  await culvert(home, 'disconnect', '--wait');
+  await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
+  await second.page.locator('header', { hasText: 'Disconnected' }).waitFor();
+});
+
+test('a page whose daemon is gone says since when, and recovers when it is back', async t => {
+  const { page, child, ended, home, port, complaints } = await openDemo(t);
+  child.kill('SIGTERM');
+  await ended;
+  const alert = page.getByRole('alert');
+  await alert.getByText(/Not current since \d\d:\d\d:\d\d\./).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Connect', exact: true }).getAttribute('aria-disabled'), 'true');
+  await checkAccessibility(page, 'without the daemon');
+  const again = start(home, '--demo', '--port', String(port));
+  await again.says(/answers on/);
+  await alert.getByText(/Not current/).waitFor({ state: 'detached' });
+  await press(page, 'Connect');
+  await page.locator('main .tone-success').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('the page speaks the language that is configured, else the browser’s', async t => {
+  const { page, home } = await openDemo(t, {}, { locale: 'de-DE' });
+  await page.getByRole('button', { name: 'Verbinden', exact: true }).waitFor();
+  assert.equal(await page.locator('html').getAttribute('lang'), 'de');
+  await culvert(home, 'config', 'set', 'ui.locale', 'ru');
+  await page.getByRole('button', { name: 'Подключить', exact: true }).waitFor();
+});
+
+test('theme, motion and forced colors follow the configuration and the system', async t => {
+  const { page, home } = await openDemo(t, {}, { colorScheme: 'light' });
+  const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+  const light = await background();
+  await culvert(home, 'config', 'set', 'ui.theme', 'dark');
+  await until(async () => (await background()) !== light, 'the dark theme is shown');
+  await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
+  await checkAccessibility(page, 'forced colors', ['color-contrast']);
+  const moving = await page.evaluate<boolean>(
+    "[...document.querySelectorAll('*')].some(each => getComputedStyle(each).transitionDuration !== '0s')",
+  );
+  assert.equal(moving, false);
+});
+
+test('everything can be reached and used with the keyboard alone', async t => {
+  const { page, actions } = await openDemo(t);
+  const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()');
+  await page.keyboard.press('Tab');
+  assert.equal(await focused(), 'Skip to content');
+  await page.keyboard.press('Enter');
+  assert.equal(await focused(), 'Connection');
+  await page.keyboard.press('Tab');
+  assert.equal(await focused(), 'Connect');
+  await page.keyboard.press('Space');
+  await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+  assert.equal(await focused(), 'Disconnect', 'the button keeps the focus while its action is under way');
+  await page.goto(`${page.url().replace(/#.*/, '')}#/mode`);
+  await page.getByRole('radio', { name: 'Everything', exact: true }).focus();
+  await page.keyboard.press('ArrowDown');
+  assert.match((await focused())!, /^DNS only/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.match((await focused())!, /^DNS only/, 'a dialog gives the focus back');
+  assert.deepEqual(
+    actions.map(({ action }) => action),
+    ['connect'],
+    'what was not agreed to is not asked for',
+  );
+});
+
+test('the checks run in the page, the report is shown before it is saved, and a target can be asked about', async t => {
+  const { page, complaints } = await openDemo(t);
+  await visit(page, 'checks');
+  await press(page, 'Check this computer: Run');
+  await page.getByText('Needs attention').waitFor();
+  await page.getByText('the embedded emulator: nothing is tunneled').waitFor();
+  await until(async () => (await page.locator('main [aria-busy=true]').count()) === 0, 'the checks end');
+  await checkAccessibility(page, 'results');
+  await press(page, 'Report a problem: Show Report…');
+  const dialog = page.getByRole('dialog');
+  await dialog.waitFor({ timeout: 60_000 });
+  await dialog.locator('summary', { hasText: 'doctor.json' }).click();
+  await dialog.getByText('"verdict"').first().waitFor();
+  await checkAccessibility(page, 'the report');
+  const download = page.waitForEvent('download');
+  await dialog.getByRole('button', { name: 'Save…', exact: true }).click();
+  assert.equal((await download).suggestedFilename(), 'culvert-report.zip');
+  await visit(page, 'routes');
+  await fill(page, 'Would this go through the tunnel?', '10.1.2.3');
+  await page.getByText('The tunnel is not connected.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+const HOSTILE = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>\u202e{{7*7}}';
+
+test('hostile text of WARP, of apps and of a person stays text', async t => {
+  const { page, home, port, complaints } = await openDemo(t);
+  const applications = join(home.directory, '.local/share/applications');
+  mkdirSync(applications, { recursive: true });
+  writeFileSync(
+    join(applications, 'evil.desktop'),
+    `[Desktop Entry]\nType=Application\nName=${HOSTILE}\nExec=firefox-esr\nCategories=WebBrowser;\n`,
+  );
+  await emulate(home, `organization=${HOSTILE}`);
+  await getJson(port, '/api/snapshot?fresh=1');
+  for (const name of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
+    await visit(page, name);
+    for (const field of await page.locator('main input').all()) await field.fill(HOSTILE);
+  }
+  await visit(page, 'apps');
+  await page.getByText('<img src=x').first().waitFor();
+  await visit(page, 'account');
+  await page.getByText('<script>').first().waitFor();
+  assert.equal(await page.evaluate('globalThis.pwned'), undefined);
+  assert.equal(await page.locator('img').count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test('a change counts down on every page, and is kept, reverted, or ends by itself', async t => {
+  const { page, complaints, home } = await openDemo(t);
+  const question = page.getByText('Keep this change?');
+  const checked = (name: string) => page.getByRole('radio', { name, exact: true, checked: true }).waitFor();
+  await press(page, 'Connect');
+  await page.locator('main .tone-success').waitFor();
+  await visit(page, 'log');
+  await culvert(home, 'mode', 'warp+doh', '--confirm-within', '600');
+  await question.waitFor();
+  await page
+    .getByRole('timer')
+    .getByText(/^Reverting in (10|\d):\d\d$/)
+    .waitFor();
+  await checkAccessibility(page, 'the bar of an unconfirmed change');
+  await press(page, 'Revert Now');
+  await question.waitFor({ state: 'detached' });
+  await visit(page, 'mode');
+  await checked('Everything');
+  await culvert(home, 'protocol', 'WireGuard', '--confirm-within', '600');
+  await press(page, 'Keep');
+  await question.waitFor({ state: 'detached' });
+  await checked('WireGuard');
+  await visit(page, 'connection');
+  await press(page, 'Off for 15 minutes: Turn Off');
+  await press(page, 'Extend: Add 15 Minutes');
+  await press(page, /^Off until \d\d:\d\d: End Now$/);
+  await page.getByText('Your traffic goes through Cloudflare.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('the routes are edited as text with a preview, and settings are exported and applied as a file', async t => {
+  const { page, complaints, home } = await openDemo(t);
+  await visit(page, 'routes');
+  await page.getByRole('link', { name: 'Edit as Text' }).click();
+  const field = page.getByLabel('Routes as Text');
+  await press(page, 'Not looked at yet: Preview');
+  await page.getByText('0 to add, 0 to remove').waitFor();
+  await field.fill(`${await field.inputValue()}203.0.113.0/24\n`);
+  await press(page, 'Not looked at yet: Preview');
+  await page.getByText('+ 203.0.113.0/24').waitFor();
+  await checkAccessibility(page, 'a preview');
+  await press(page, 'Set these routes: Apply');
+  await press(page, 'Keep');
+  await until(async () => (await culvert(home, 'routes')).stdout.includes('203.0.113.0/24'), 'the list');
+  await press(page, 'Last change: Undo');
+  await press(page, 'Keep');
+  await until(async () => !(await culvert(home, 'routes')).stdout.includes('203.0.113.0/24'), 'the list before');
+  await visit(page, 'preferences');
+  const download = page.waitForEvent('download');
+  await press(page, 'Export settings: Export…');
+  assert.equal((await download).suggestedFilename(), 'culvert-settings.toml');
+  const file = join(home.directory, 'settings.toml');
+  writeFileSync(file, '[tunnel]\nmode = "doh"\n');
+  const chooser = page.waitForEvent('filechooser');
+  await press(page, 'Apply a file of settings: Choose File…');
+  await (await chooser).setFiles(file);
+  await page.getByRole('dialog').getByText('doh').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click();
+  await press(page, 'Keep');
+  assert.equal((await culvert(home, 'mode')).stdout.trim(), 'doh');
+  assert.deepEqual(complaints, []);
+});
+
+/** A copy of the installed program, in which `update` then puts another version with other files of the page. */
+function installCopy(t: TestContext) {
+  const directory = temporary(t, 'installed');
+  for (const part of ['bin', 'share/culvert']) cpSync(join(prefix, part), join(directory, part), { recursive: true });
+  const share = join(directory, 'share/culvert');
+  const change = (folder: string, names: RegExp, edit: (text: string) => string) => {
+    for (const name of readdirSync(join(share, folder)).filter(name => names.test(name))) {
+      const file = join(share, folder, name);
+      writeFileSync(file, edit(readFileSync(file, 'utf8')));
+    }
+  };
+  const update = (version: string) => {
+    const present = JSON.parse(readFileSync('package.json', 'utf8')).version as string;
+    change('daemon', /\.cjs$/, text => text.replaceAll(`"${present}"`, `"${version}"`));
+    const other = (text: string) => text.replaceAll(/\b(app|pages)-[0-9a-f]{8}\.js/g, '$1-00000000.js');
+    change('webui', /^(app|pages)-.*\.js$|^index\.html$/, text =>
+      other(text.replaceAll(`"${present}"`, `"${version}"`)),
+    );
+    const webui = join(share, 'webui');
+    for (const name of readdirSync(webui)) {
+      if (/\.js\.(br|gz)$/.test(name)) rmSync(join(webui, name));
+      else renameSync(join(webui, name), join(webui, other(name)));
+    }
+    for (const name of ['app-00000000.js', 'pages-00000000.js']) {
+      const file = join(webui, name);
+      writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file)));
+      writeFileSync(`${file}.gz`, gzipSync(readFileSync(file)));
+    }
+  };
+  return { program: join(directory, 'bin/culvert'), update };
+}
+
+test('a page whose daemon was updated keeps what is typed, offers the new page, and loads it where its own files are gone', async t => {
+  const { program, update } = installCopy(t);
+  const home = Object.assign(createHome(t), { program });
+  home.env.CULVERT_WEBUI = '1';
+  const { child, ended, port } = await startDemo(home);
+  const address = `http://127.0.0.1:${port}/`;
+  const browser = await launchBrowser(t);
+  const { page, complaints } = await openTab(browser, `${address}#/advanced`);
+  await page.getByLabel('Port', { exact: true }).fill('40123');
+  const { page: first } = await openTab(browser, address);
+  await first.locator('main .state').waitFor();
+  child.kill('SIGTERM');
+  await ended;
+  update('99.0.0');
+  await start(home, '--demo', '--port', String(port)).says(/answers on/);
+  await page.getByText('Culvert 99.0.0 runs now').waitFor();
+  assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '40123');
+  await press(page, 'Reload');
+  await page.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
+  await page.getByRole('heading', { level: 1, name: 'Advanced' }).waitFor();
+  // a tab that has shown only the first page finds the script of the others gone
+  await first.getByText('Culvert 99.0.0 runs now').waitFor();
+  await visit(first, 'mode');
+  await first.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
+  assert.deepEqual(complaints, []);
+});

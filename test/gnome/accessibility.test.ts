@@ -1,0 +1,332 @@
+// The panel as assistive technology sees it, over AT-SPI: one walk per page and dialog. The order of the Tab key is read
+// from within the panel, which sends the signal of that key itself.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { PageName } from '../../daemon/view/forms/form.ts';
+import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { type Ask, type Desktop, missing, openDesktop, startDriver, talk } from '../support/gnome/desktop.ts';
+import {
+  app,
+  change,
+  checkResult,
+  KILL_SWITCH,
+  logEntry,
+  MODE_FIX,
+  ROUTE_ANSWERS,
+  recorded,
+  richTool,
+  tool,
+} from '../support/gnome/initial.ts';
+import { type Stage, stageOf } from '../support/gnome/stage.ts';
+import { until } from '../support/until.ts';
+
+interface Node {
+  name: string;
+  role: string;
+  parent: string;
+  description: string;
+  /** The text of an entry; least, present and greatest value of a bar. */
+  value: string | [number, number, number] | null;
+  checked: boolean;
+  selected: boolean;
+  focusable: boolean;
+  pressable: boolean;
+}
+type Box = [left: number, top: number, right: number, bottom: number];
+interface Stop {
+  name: string;
+  box: Box;
+  before: Box | null;
+  rightToLeft: boolean;
+}
+
+/** Of a page or a dialog, each thing that is wrong. */
+function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stops: Stop[]): string[] {
+  const found: string[] = [];
+  const controls = nodes.filter(({ pressable, focusable }) => pressable && focusable);
+  for (const { name, role, parent } of nodes) {
+    // the button that closes a toast is libadwaita's, which gives it no name before 1.4
+    if (/^(Gtk|Adw)/.test(name) && !/^Adw(Toast|Gizmo)/.test(parent + name)) found.push(`${role} is called ${name}`);
+  }
+  for (const { name, role, parent } of controls)
+    if (name === '' && parent !== 'AdwToastWidget') found.push(`a ${role} in “${parent}” has no name`);
+  // GTK's scroll bars have a value in whatever role
+  for (const { name, role, value } of nodes)
+    if (value && !name && !/panel|filler|scroll bar/.test(role)) found.push(`a ${role} with a value has no name`);
+  // rows of a closed drop-down, of which GTK 4.8 makes one ahead
+  for (const { name, role, parent } of nodes.filter(({ role }) => role === 'list item'))
+    if (name === '' && !DROP_DOWNS.includes(parent)) found.push(`a ${role} of “${parent}” has no name`);
+  const twice = controls.map(({ role, name }) => `${role} ${name}`).filter((name, i, all) => all.indexOf(name) < i);
+  // where the kill switch blocks, its banner offers what the page does; windows have a button to close them; AdwMessageDialog has its buttons in two layouts
+  for (const name of twice)
+    if (!/^push button (Connect|Close|(.+) \2)$/.test(name)) found.push(`two are called ${name}`);
+  for (const { title, subtitle } of rows)
+    if (subtitle && !nodes.some(({ description }) => description.includes(subtitle)))
+      found.push(`the description of “${title}” lacks “${subtitle}”`);
+  return [...found, ...stops.slice(1).filter(isBackwards).map(describeStop)];
+}
+const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Account that is tried first'];
+
+/** Whether the Tab key went against the order in which one reads: up, or back on a line. A second column begins above. */
+function isBackwards({ box, before, rightToLeft }: Stop): boolean {
+  if (!before) return false;
+  const [left, top, right, bottom] = box;
+  const [left0, top0, right0, bottom0] = before;
+  const shared = Math.min(bottom, bottom0) - Math.max(top, top0);
+  const further = rightToLeft ? right <= left0 : left >= right0;
+  if (shared > Math.min(bottom - top, bottom0 - top0) / 2) return rightToLeft ? left >= right0 : right <= left0;
+  return bottom <= top0 && !further;
+}
+
+function describeStop({ name, box, before }: Stop): string {
+  return `Tab goes back to “${name}”, from ${before} to ${box}`;
+}
+
+describe('assistive technology', { skip: missing('xdotool'), concurrency: false }, () => {
+  let desktop: Desktop;
+  let daemon: FakeDaemon;
+  let stage: Stage;
+  let atspi: Ask;
+
+  before(async () => {
+    desktop = await openDesktop();
+    daemon = createDaemon(desktop.socket);
+    daemon.apps = [app('firefox', 'Firefox', { kind: 'firefox', method: 'profile' }), app('mail', 'Mail')];
+    daemon.entries = [logEntry(1, 'warp-cli connect')];
+    daemon.tools = [richTool(Date.now()), tool('netlify')];
+    daemon.snapshot.splitTunnel = { mode: 'exclude', ips: [{ value: '10.0.0.0/8', description: null }], hosts: [] };
+    daemon.snapshot.killSwitch = { ...KILL_SWITCH, enabled: true, active: true };
+    daemon.snapshot.options = {
+      ...daemon.snapshot.options,
+      ...{ families: 'malware', fallbackDomains: [{ domain: 'corp', note: null }], trustedSsids: ['Home'] },
+    };
+    daemon.answers = ROUTE_ANSWERS;
+    daemon.snapshot.changes = [change('mode', { value: 'doh', confirmBy: '2999-01-01T00:00:00.000Z' })];
+    daemon.checks = [checkResult('a', 'problem', { fix: MODE_FIX, fixId: 'x' }), checkResult('b', 'ok')];
+    daemon.history = recorded(6);
+    atspi = startDriver(desktop, 'driver.py');
+    // the accessibility bus starts on first use; a window that comes up meanwhile may miss it
+    await atspi({ do: 'names' });
+    await daemon.listen();
+    const panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'inside.js')]);
+    stage = stageOf(desktop, daemon, panel, talk(panel));
+    await stage.find('Disconnected');
+    stage.x('windowfocus', '--sync', stage.window());
+  });
+  after(async () => {
+    await desktop.close();
+    await daemon.stop();
+  });
+
+  const survey = () => atspi({ do: 'survey' }) as Promise<Node[]>;
+  const stops = () => stage.ask({ do: 'stops' }) as Promise<Stop[]>;
+  /** What a screen reader and the Tab key meet now. Fails with everything that is wrong. */
+  const examine = async () => {
+    const rows = (await stage.ask({ do: 'rows' })) as { title: string; subtitle: string }[];
+    const tabbed = await stops();
+    const nodes = await survey();
+    assert.deepEqual(faults(nodes, rows, tabbed), []);
+    return { nodes, tabbed };
+  };
+  const turn = async (page: PageName, shows?: string) => {
+    await stage.turn(page);
+    await stage.settled();
+    if (shows) await stage.find(shows);
+  };
+
+  /** What each page offers, at the least: the last of it comes with what the page reads by itself. */
+  const pages: [PageName, string[]][] = [
+    ['connection', ['Connect', 'Mode', 'Kill Switch', 'Connection', 'Apps', 'Settings', 'Main Menu', 'Keep']],
+    ['apps', ['Search apps', 'Show all', 'Tunnel Only Chosen Apps', 'Start Firefox']],
+    ['settings', ['Search settings', 'Routes', 'Account']],
+    ['mode', ['Everything', 'DNS only', 'MASQUE', 'Back']],
+    ['killswitch', ['Kill Switch', 'Allow local network', 'Pause for 15 minutes: Pause']],
+    ['routes', ['Address, range or host to add', 'More for routes', 'Edit as Text', 'Remove 10.0.0.0/8']],
+    [
+      'editor',
+      ['Routes as Text', 'Not looked at yet: Preview', 'Set these routes: Apply', 'Keep', 'Last change: Undo'],
+    ],
+    ['dns', ['Malware', 'Add a domain', 'Add a domain: Add', 'Remove corp']],
+    ['networks', ['Every Wi-Fi', 'Add a Wi-Fi by its name', 'Remove Home']],
+    ['account', ['Team name', 'License key', 'Remove this device: Remove…']],
+    ['advanced', ['Address and port', 'Reset all settings of WARP: Reset…']],
+    ['tools', ['What is left: Ask Now', 'team-a', 'netlify: Set Up…']],
+    ['graph', ['Back', 'No figures yet']],
+    ['history', ['Length of time', 'Delete the history', 'Timeline', 'As a table']],
+    ['checks', ['Check this computer: Run Again', 'Report a problem: Show Report…', 'Apply this change: Apply']],
+    ['log', ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK']],
+    ['preferences', ['Start at login', 'Theme', 'Language', 'Export settings: Export…']],
+    ['updates', ['Back', 'This is the newest version: Check']],
+  ];
+  type Wanted = Partial<Pick<Node, 'role' | 'value' | 'description' | 'checked' | 'selected'>>;
+  /** What a control is, and how it stands. */
+  const values: { [page in PageName]?: Record<string, Wanted> } = {
+    connection: {
+      Connect: { role: 'push button' },
+      Mode: { role: 'list item', description: 'Everything' },
+      'Kill Switch': { role: 'check box', checked: true },
+      Connection: { role: 'page tab', selected: true },
+      Apps: { role: 'page tab', selected: false },
+    },
+    mode: {
+      Everything: { role: 'radio button', checked: true },
+      'DNS only': { role: 'radio button', checked: false },
+      Back: { role: 'push button' },
+    },
+    killswitch: { 'Allow local network': { role: 'check box', checked: false } },
+    dns: { Malware: { checked: true }, 'No filter': { checked: false }, 'Add a domain': { value: '' } },
+    routes: { 'Search routes': { role: 'entry', value: '' } },
+    editor: { 'Routes as Text': { role: 'text' } },
+    advanced: { Port: { role: 'text', value: '' } },
+    account: {
+      'Team name': { role: 'text', value: '' },
+      'License key': { role: 'password text' },
+      'Remove this device: Remove…': { role: 'push button' },
+    },
+    tools: { 'Account that is tried first': { role: 'combo box' } },
+    preferences: {
+      'Start at login': { role: 'check box', checked: false },
+      Theme: { role: 'combo box', description: 'As the desktop' },
+      'Keep a history': { role: 'check box', checked: true },
+    },
+  };
+  for (const [page, names] of pages)
+    test(`the page "${page}" has names, roles, values, descriptions, and the order of the Tab key`, async () => {
+      await turn(page, names.at(-1));
+      const { nodes } = await examine();
+      const all = new Set(nodes.map(({ name }) => name));
+      for (const name of names) assert.ok(all.has(name), `${name} in ${[...all].join(' | ')}`);
+      for (const [name, expected] of Object.entries(values[page] ?? {})) {
+        const keys = Object.keys(expected) as (keyof Wanted)[];
+        const found = nodes.filter(node => node.name === name);
+        assert.ok(
+          found.some(node => keys.every(key => node[key] === expected[key])),
+          `${name}: ${JSON.stringify(expected)} in ${JSON.stringify(found)}`,
+        );
+      }
+    });
+
+  /** A page, what opens a dialog there, what it shows at the least, and what closes it. */
+  const dialogs: [page: PageName, opens: string, shown: string[], closes: string][] = [
+    ['account', 'Remove this device: Remove…', ['Remove this device?', 'Remove', 'Cancel'], 'Cancel'],
+    ['dns', 'Default list: Reset', ['Cancel'], 'Cancel'],
+    ['networks', 'Trust no Wi-Fi by name: Reset', ['Cancel'], 'Cancel'],
+    ['advanced', 'Reset all settings of WARP: Reset…', ['Cancel'], 'Cancel'],
+    ['history', 'Delete the history', ['Delete the history?', 'Delete', 'Cancel'], 'Cancel'],
+    ['tools', '“team-d” is turned off: Remove…', ['Cancel'], 'Cancel'],
+    ['tools', 'netlify: Set Up…', ['Cancel'], 'Cancel'],
+    ['checks', 'Report a problem: Show Report…', ['Save…'], 'Close'],
+  ];
+  for (const [page, opens, shown, closes] of dialogs)
+    test(`the dialog behind “${opens}” has names and the order of the Tab key`, async () => {
+      await turn(page, opens);
+      await stage.press(opens);
+      for (const name of shown) await stage.find(name);
+      const { nodes, tabbed } = await examine();
+      // GTK 4.8 names a dialog's button twice
+      const all = nodes.map(({ name }) => name);
+      for (const name of shown) assert.ok(all.includes(name) || all.includes(`${name} ${name}`), name);
+      assert.ok(
+        tabbed.some(({ name }) => name === closes),
+        tabbed.map(({ name }) => name).join(' > '),
+      );
+      await stage.press(closes);
+      await stage.gone(shown.at(-1)!);
+    });
+
+  test('an entry says what is wrong with what is typed', async () => {
+    await turn('dns', 'Add a domain');
+    await stage.enter('Add a domain', 'no spaces here');
+    await stage.settled();
+    const entries = (await survey()).filter(({ name, value }) => name === 'Add a domain' && value !== null);
+    assert.deepEqual(
+      entries.map(({ value }) => value),
+      ['no spaces here'],
+    );
+    assert.match(entries[0]!.description, /domain/i);
+    await stage.enter('Add a domain', '');
+  });
+
+  test('the button of the connection says the state, and a press reaches the daemon', async () => {
+    daemon.setChanges([]);
+    daemon.set('killSwitch', KILL_SWITCH);
+    await turn('connection', 'Connect');
+    const button = (await survey()).find(({ name, description }) => name === 'Connect' && description)!;
+    assert.equal(button.description, 'Disconnected. You are not protected. Your traffic goes out directly.');
+    await atspi({ do: 'press', name: 'Connect' });
+    await stage.acted(1);
+    daemon.set('status', { state: 'connected', raw: 'Connected' });
+    await stage.find('Connected');
+  });
+
+  test('a page that is not shown is not there', async () => {
+    await turn('mode', 'MASQUE');
+    const names = (await survey()).map(({ name }) => name);
+    assert.ok(!names.includes('Search settings') && !names.includes('Team name'));
+  });
+
+  test('a failure, a step of the set-up and what a toast tells have names and actions', async () => {
+    await turn('connection', 'Connected');
+    const states: [change: Parameters<typeof daemon.set<'status'>>[1], offers: string][] = [
+      [{ state: 'unable', reason: { code: 'CaptivePortalTimedOut', text: 'vendor' } }, 'Open Sign-in Page'],
+      [{ state: 'unable', reason: null, blocked: 'not-registered' }, 'Set Up'],
+      [{ blocked: 'terms-not-accepted' }, 'Agree and Set Up'],
+      [{ blocked: 'service-stopped' }, 'Start the Service'],
+      [{ blocked: 'cli-missing' }, 'Installation Guide'],
+      [{ state: 'unknown', raw: 'Mystery', blocked: null }, 'Disconnect'],
+    ];
+    for (const [status, offers] of states) {
+      daemon.set('status', status);
+      await stage.settled();
+      const { nodes } = await examine();
+      assert.ok(
+        nodes.some(({ name, pressable }) => pressable && name === offers),
+        `${offers} in ${nodes.filter(({ pressable }) => pressable).map(({ name }) => name)}`,
+      );
+    }
+    daemon.set('status', { state: 'disconnected', reason: null, raw: 'Disconnected', blocked: null });
+    daemon.onAction = () => {
+      throw problem('tunnel-cli-failed', 502, 'warp-cli failed.');
+    };
+    await stage.press('Connect');
+    await stage.find('Details');
+    await examine();
+    await stage.press('Details');
+    await stage.find('OK');
+    await examine();
+    await stage.press('OK');
+    await stage.gone('OK');
+  });
+
+  /** The order of the Tab key on every page, which must follow the eyes; a page that comes to nothing has too few stops. */
+  const orders = async (rightToLeft: boolean) => {
+    const wrong: string[] = [];
+    for (const [page] of pages) {
+      await turn(page);
+      const met = await stops();
+      assert.ok(met.length >= 3, `${page}: ${met.map(({ name }) => name).join(' > ')}`);
+      for (const stop of met) {
+        if (isBackwards(stop)) wrong.push(`${page}: ${describeStop(stop)}`);
+        if (stop.rightToLeft !== rightToLeft) wrong.push(`${page}: ${stop.name} has the other direction`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+  };
+
+  test('Tab goes down one column after the other in a wide window', async () => {
+    await stage.ask({ do: 'resize', width: 1100, height: 760 });
+    await orders(false);
+    await stage.ask({ do: 'resize', width: 440, height: 760 });
+  });
+
+  test('Tab goes from right to left in Arabic', async t => {
+    daemon.setConfig({ ui: { locale: 'ar' } });
+    await until(async () => (await stops()).every(stop => stop.rightToLeft), 'a window from right to left');
+    if (((await stage.ask({ do: 'gtk' })) as number) > 8) {
+      t.skip('newer GTK, seen with 4.24, goes through any box that runs from right to left the other way');
+      return;
+    }
+    await orders(true);
+  });
+});

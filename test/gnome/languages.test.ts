@@ -1,0 +1,228 @@
+// The panel in other languages: nothing shown that can't be translated, nothing cut where texts are longer, right to left.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { PageName } from '../../daemon/view/forms/form.ts';
+import { languages } from '../../data/build/catalogs.ts';
+import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { missing } from '../support/gnome/desktop.ts';
+import {
+  app,
+  change,
+  initialSnapshot,
+  KILL_SWITCH,
+  logEntry,
+  NO_KILL_SWITCH,
+  ROUTE_ANSWERS,
+} from '../support/gnome/initial.ts';
+import { foreign, pseudo, pseudoCatalog } from '../support/gnome/pseudo.ts';
+import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { until } from '../support/until.ts';
+
+interface Text {
+  text: string;
+  type: string;
+  cut: boolean;
+  outside: boolean;
+  rightToLeft: boolean;
+}
+
+/** Pixels: the narrowest window, and the frame that it draws around itself where nothing else does. */
+const [NARROW, FRAME] = [360, 10];
+const PAGES: PageName[] = [
+  ...([
+    'connection',
+    'apps',
+    'settings',
+    'mode',
+    'killswitch',
+    'routes',
+    'editor',
+    'dns',
+    'networks',
+    'account',
+  ] as const),
+  ...(['advanced', 'graph', 'history', 'log', 'preferences', 'checks', 'updates'] as const),
+];
+/** What a page shows once it has read what it reads by itself. */
+const LOADED: { [page in PageName]?: string } = {
+  apps: 'Firefox',
+  log: 'connect',
+  updates: '0.2.7',
+  editor: '172.17.0.0/16 (docker0)',
+};
+/** Dialogs and menus: a page, what opens one there, and what closes it. */
+const DIALOGS: [page: PageName, opens: string, closes: string][] = [
+  ['advanced', 'Reset…', 'Cancel'],
+  ['account', 'Remove…', 'Cancel'],
+];
+/** What no language changes: names, addresses, versions, commands and figures. */
+const DATA = [
+  /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|d|firefox\.desktop|mail\.desktop|Free\.?|· FRA|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
+  /^((\w+ \d+, \d+, [\d: ]+[AP]M\n)?warp-cli connect,[\s,]*|connect|Success|sudo systemctl .*)$/,
+  /^[\d.,:/%\s·+-]*$/,
+  /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
+  /^\w+ \d+, \d+, [\d:]+\s[AP]M:?$/,
+  // GTK's own, in the desktop's language
+  /^Ctrl\+.$/,
+  /^Show Text$/,
+];
+
+/** What the daemon reports, each on the page that shows it. */
+const STATES: Record<string, (daemon: FakeDaemon) => void> = {
+  connected(daemon) {
+    daemon.set('killSwitch', { ...KILL_SWITCH, enabled: true, active: true });
+    daemon.set('tunnel', {
+      ...{ protocol: 'MASQUE', proxyPort: 40000, endpoints: ['162.159.198.2:443'], handshakeAgeSeconds: 12 },
+      ...{
+        bytesSent: 1234567,
+        bytesReceived: 7654321,
+        latencyMs: 12,
+        loss: 0.01,
+        colo: 'FRA',
+        at: new Date().toISOString(),
+      },
+    });
+    daemon.set('status', { state: 'connected', reason: null, raw: 'Connected' });
+  },
+  paused(daemon) {
+    daemon.set('killSwitch', {
+      enabled: true,
+      active: false,
+      pausedUntil: new Date(Date.now() + 600_000).toISOString(),
+    });
+  },
+  unconfirmed(daemon) {
+    const confirmBy = new Date(Date.now() + 30_000).toISOString();
+    daemon.setChanges([change('mode', { value: 'doh', confirmBy }), change('routes', { confirmBy })]);
+  },
+  timed(daemon) {
+    const endsAt = new Date(Date.now() + 900_000).toISOString();
+    daemon.setChanges([change('connection', { value: 'off', endsAt })]);
+  },
+  unable(daemon) {
+    daemon.setChanges([]);
+    daemon.set('killSwitch', NO_KILL_SWITCH);
+    daemon.set('status', { state: 'unable', reason: { code: 'CaptivePortalTimedOut', text: 'vendor' }, raw: 'Unable' });
+  },
+  stopped(daemon) {
+    daemon.set('status', { state: 'unable', reason: null, blocked: 'service-stopped' });
+  },
+  update(daemon) {
+    daemon.setUpdate({ updateAvailable: true, latest: '1.0.0', applicable: true });
+  },
+  unregistered(daemon) {
+    daemon.set('status', { state: 'unable', reason: null, blocked: 'not-registered' });
+  },
+};
+
+test('the pseudo-language keeps placeholders and is longer', () => {
+  assert.match(pseudo('%s of %2$s: 8 %%'), /^⟦%s óƒ %2\$s: 8 %%( ~~~~)+⟧$/);
+  assert.ok(pseudo('Preferences').length >= 1.4 * 'Preferences'.length);
+  assert.equal(foreign(`${pseudo('Mode')} · WARP, ${pseudo('%s left').replace('%s', pseudo('On'))}`), ' · WARP, ');
+});
+
+describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: false }, () => {
+  let stage: Stage;
+  let daemon: FakeDaemon;
+
+  before(async () => {
+    stage = await openStage();
+    daemon = stage.daemon;
+    const messages = join(stage.desktop.prefix, 'share', 'locale', 'en_XA', 'LC_MESSAGES');
+    mkdirSync(messages, { recursive: true });
+    const catalog = join(stage.desktop.directory, 'en_XA.po');
+    writeFileSync(catalog, pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'en_XA'));
+    execFileSync('msgfmt', ['-o', join(messages, 'culvert.mo'), catalog]);
+    daemon.apps = [app('firefox', 'Firefox', { kind: 'firefox', method: 'profile' }), app('mail', 'Mail')];
+    daemon.entries = [logEntry(1, 'warp-cli connect')];
+    daemon.answers = ROUTE_ANSWERS;
+    await daemon.listen();
+    await stage.find('Disconnected');
+  });
+  after(() => closeStage(stage));
+
+  const texts = () => stage.ask({ do: 'texts' }) as Promise<Text[]>;
+  /** New rows have no size yet, so the texts are read again until all of them fit, or the time is up. */
+  const settledTexts = async () => {
+    let found: Text[] = [];
+    const fits = async () => {
+      found = await texts();
+      return !found.some(({ cut, outside }) => cut || outside);
+    };
+    await until(fits, 'every text fits', { limitMs: 5_000 }).catch(() => {});
+    return found;
+  };
+  /** Turns to each page and shows each state, and looks. */
+  const survey = async (look: (where: string, texts: Text[], width: number) => void, read = texts) => {
+    for (const page of PAGES) {
+      await stage.turn(page);
+      await stage.ask({ do: 'resize', width: NARROW + FRAME, height: 720 });
+      await stage.settled();
+      if (LOADED[page]) await stage.find(LOADED[page]);
+      look(page, await read(), await width());
+    }
+    await stage.turn('connection');
+    for (const [name, change] of Object.entries(STATES)) {
+      change(daemon);
+      await stage.ask({ do: 'resize', width: NARROW + FRAME, height: 720 });
+      await stage.settled();
+      look(name, await read(), await width());
+    }
+  };
+
+  test('every visible and spoken text of the window can be translated', async () => {
+    daemon.setConfig({ ui: { locale: 'en-XA' } });
+    await stage.find(pseudo('Disconnected'));
+    const untranslated: string[] = [];
+    const look = (where: string, texts: Text[]) => {
+      for (const { text, type } of texts) {
+        const rest = foreign(text).trim();
+        if (rest && !DATA.some(pattern => pattern.test(rest))) untranslated.push(`${where}, ${type}: ${text}`);
+      }
+    };
+    for (const [page, opens, closes] of DIALOGS) {
+      await stage.turn(page);
+      await stage.press(pseudo(opens));
+      await stage.find(pseudo(closes));
+      look(opens, await texts());
+      await stage.press(pseudo(closes));
+      await stage.gone(pseudo(closes));
+    }
+    await stage.turn('connection');
+    await stage.press(pseudo('Main Menu'));
+    await stage.find(pseudo('Quit Culvert'));
+    look('menu', await texts());
+    stage.key('Escape');
+    await stage.gone(pseudo('Quit Culvert'));
+    daemon.onAction = () => {
+      throw problem('tunnel-cli-timeout', 504, 'The tunnel CLI did not answer.');
+    };
+    await stage.press(pseudo('Connect'));
+    await stage.find(pseudo('Details'));
+    look('a refusal', await texts());
+    await survey(look);
+    assert.deepEqual(untranslated, []);
+  });
+
+  for (const language of languages())
+    test(`${language} fits a narrow window, and runs the way it is written`, async () => {
+      const locale = language.replace('_', '-');
+      daemon.set('status', initialSnapshot(0).status);
+      daemon.setConfig({ ui: { locale } });
+      await stage.settled();
+      const wrong: string[] = [];
+      await survey((where, texts, width) => {
+        if (width > NARROW) wrong.push(`${where}: needs ${width} pixels`);
+        for (const { text, type, cut, outside, rightToLeft } of texts) {
+          if (cut || outside) wrong.push(`${where}: ${type} shows a part of: ${text}`);
+          if (rightToLeft !== (language === 'ar')) wrong.push(`${where}: ${type} runs the other way: ${text}`);
+        }
+      }, settledTexts);
+      assert.deepEqual(wrong, []);
+    });
+
+  const width = async () => ((await stage.ask({ do: 'place', name: 'Culvert' })) as number[])[2]!;
+});

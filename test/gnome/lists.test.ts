@@ -1,0 +1,80 @@
+// Long lists in the panel: a thousand apps and a log that follows its end.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import type { FakeDaemon } from '../support/gnome/daemon.ts';
+import { missing } from '../support/gnome/desktop.ts';
+import { app, logEntry } from '../support/gnome/initial.ts';
+import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { until } from '../support/until.ts';
+
+describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
+  let stage: Stage;
+  let daemon: FakeDaemon;
+
+  before(async () => {
+    stage = await openStage();
+    daemon = stage.daemon;
+    daemon.apps = Array.from({ length: 1000 }, (_, i) => app(`app-${i}`, `Application ${i}`));
+    daemon.entries = Array.from({ length: 500 }, (_, i) => logEntry(i + 1, `warp-cli number ${i + 1}`));
+    await daemon.listen();
+    await stage.find('Disconnected');
+  });
+  after(() => closeStage(stage));
+
+  test('a thousand apps are searched from the keyboard as one types', async () => {
+    await stage.turn('apps');
+    await stage.find('Application 0');
+    stage.key('ctrl+f');
+    stage.x('type', '--delay', '20', 'tion 777');
+    await stage.find('Start Application 777');
+    await stage.gone('Start Application 0');
+    stage.key('ctrl+a');
+    stage.x('type', '--delay', '20', 'nothing like it');
+    await stage.find('No app matches the search.');
+    stage.key('ctrl+a');
+    stage.x('key', 'BackSpace');
+    await stage.find('Start Application 0');
+  });
+
+  test('the log follows the newest until the user scrolls up, and again at the end', async () => {
+    await stage.turn('log');
+    await stage.find('warp-cli number 500, OK');
+    daemon.log(logEntry(501, 'warp-cli number 501'));
+    await until(() => seen('warp-cli number 501, OK'), 'the newest');
+    const id = stage.window();
+    stage.x('mousemove', '--window', id, '200', '400', 'click', '--repeat', '15', '4');
+    await stage.find('Go to the newest');
+    daemon.log(logEntry(502, 'warp-cli number 502'));
+    daemon.log(logEntry(503, 'warp-cli number 503'));
+    await until(async () => !(await seen('warp-cli number 503, OK')), 'the entry to stay out of sight');
+    await stage.press('Go to the newest');
+    await stage.gone('Go to the newest');
+    await until(() => seen('warp-cli number 503, OK'), 'the newest');
+  });
+
+  test('a list that is filled again and again neither loses rows nor keeps the old ones', async () => {
+    const memory = () =>
+      Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${stage.panel.child.pid}/status`, 'utf8'))![1]);
+    const refill = async () => {
+      await stage.turn('apps');
+      await stage.find('Start Application 0');
+      await stage.turn('log');
+      await until(() => seen('warp-cli number 503, OK'), 'the newest');
+      await stage.ask({ do: 'collect' });
+    };
+    for (let i = 0; i < 3; i++) await refill();
+    const before = memory();
+    for (let i = 0; i < 6; i++) await refill();
+    // 200 rows of the log and as many of the apps are about 20 MB
+    assert.ok(memory() < before + 40_000, `${before} kB, then ${memory()} kB`);
+    assert.doesNotMatch(stage.panel.output(), /Attempting to call back/);
+  });
+
+  /** Whether it is within the window, and not only in the part of a list that is kept beyond its edge. */
+  const seen = async (name: string) => {
+    const place = (of: string) => stage.ask({ do: 'place', name: of });
+    const [window, row] = (await Promise.all([place('Culvert'), place(name)])) as (number[] | null)[];
+    return Boolean(window && row && row[1]! >= 0 && row[1]! < window[3]!);
+  };
+});

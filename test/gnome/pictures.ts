@@ -1,0 +1,214 @@
+// Takes a picture of every page: light, dark, narrow, wide, in high contrast, with large text, in German and in Arabic.
+// Run: node --import tsx test/gnome/pictures.ts DIRECTORY [VARIANT…]
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
+import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
+import { openDesktop, talk } from '../support/gnome/desktop.ts';
+import {
+  app,
+  change,
+  checkResult,
+  KILL_SWITCH,
+  logEntry,
+  MODE_FIX,
+  ROUTE_ANSWERS,
+  ROUTE_PREVIEW,
+  recorded,
+  richTool,
+  tool,
+} from '../support/gnome/initial.ts';
+import { stageOf } from '../support/gnome/stage.ts';
+
+interface Variant {
+  size: [width: number, height: number];
+  theme?: 'light' | 'dark';
+  locale?: string;
+  env?: NodeJS.ProcessEnv;
+  /** How much larger the text is. */
+  text?: number;
+}
+const NORMAL: [number, number] = [440, 760];
+const VARIANTS: Record<string, Variant> = {
+  light: { size: NORMAL },
+  dark: { size: NORMAL, theme: 'dark' },
+  narrow: { size: [360, 640] },
+  wide: { size: [1400, 900] },
+  contrast: { size: NORMAL, env: { ADW_DEBUG_HIGH_CONTRAST: '1' } },
+  large: { size: NORMAL, text: 1.6 },
+  german: { size: [360, 640], locale: 'de' },
+  arabic: { size: NORMAL, locale: 'ar' },
+};
+
+/** What a page shows once it has read what it needs. */
+const READ: Partial<Record<PageName, string>> = {
+  ...{
+    history: 'SomethingNew',
+    apps: 'Firefox',
+    log: 'tunnel host add example.com',
+    checks: 'DNS configuration',
+    updates: '0.2.7',
+    tools: 'team-a',
+  },
+};
+
+/** A connected device with something on every page. */
+function furnish(daemon: FakeDaemon): void {
+  daemon.apps = [
+    app('firefox', 'Firefox', { kind: 'firefox', method: 'profile', icon: 'firefox' }),
+    app('chromium', 'Chromium', { kind: 'chromium', method: 'arguments', shortcut: '/tmp/x.desktop' }),
+    app('mail', 'A mail program with quite a long name that does not fit', { method: 'proxychains' }),
+  ];
+  daemon.tools = [richTool(Date.now()), tool('netlify')];
+  daemon.history = recorded(60);
+  const failed = { ok: false, exitCode: 1, stderr: 'Error: it did not work' };
+  daemon.entries = Array.from({ length: 40 }, (_, i) =>
+    logEntry(i + 1, 'warp-cli tunnel host add example.com', i % 5 ? {} : failed),
+  );
+  const fix = {
+    kind: 'file',
+    label: 'Correct the search line',
+    path: '/etc/resolv.conf',
+    content: 'search lan\n',
+  } as const;
+  const diff = '--- /etc/resolv.conf\n+++ /etc/resolv.conf\n@@ -1,1 +1,1 @@\n-search lan b!d\n+search lan\n';
+  daemon.checks = [
+    checkResult('resolv-conf', 'problem', {
+      title: 'DNS configuration',
+      explanation: 'WARP can’t read a search domain with an invalid character.',
+      fix: { ...fix, diff, privileged: true },
+      fixId: 'a',
+      source: 'https://developers.cloudflare.com/',
+    }),
+    checkResult('mode', 'notice', {
+      title: 'Fallback domains',
+      explanation: 'They have no effect in this mode.',
+      fix: MODE_FIX,
+      fixId: 'b',
+    }),
+    checkResult('service', 'ok', { title: 'The WARP service runs' }),
+  ];
+  daemon.snapshot.splitTunnel = {
+    mode: 'exclude',
+    ips: ['10.0.0.0/8', '192.168.0.0/16', '2001:db8:1234:5678::/64'].map(value => ({ value, description: null })),
+    hosts: [{ value: 'a-host-with-a-long-name.internal.example.com', description: 'Printer' }],
+  };
+  daemon.snapshot.settings = { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' };
+  daemon.snapshot.options = {
+    ...daemon.snapshot.options,
+    ...{
+      fallbackDomains: ['corp', 'lan'].map(domain => ({ domain, note: null })),
+      families: 'malware',
+      trustedSsids: ['Home'],
+    },
+  };
+  daemon.snapshot.killSwitch = { ...KILL_SWITCH, enabled: true, active: true };
+  daemon.snapshot.status = {
+    ...daemon.snapshot.status,
+    state: 'connected',
+    reason: null,
+    network: 'healthy',
+    raw: 'Connected',
+  };
+  daemon.snapshot.tunnel = {
+    ...daemon.snapshot.tunnel,
+    ...{
+      protocol: 'MASQUE',
+      endpoints: ['162.159.198.2', '2606:4700:103::2'],
+      latencyMs: 38,
+      loss: 0.0004,
+      colo: 'FRA',
+    },
+    ...{ bytesSent: 1_234_567, bytesReceived: 98_765_432, at: new Date().toISOString() },
+  };
+}
+
+const soon = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+
+/** The list as a document, its history, presets, and what a text would change. */
+function furnishRoutes(daemon: FakeDaemon): void {
+  daemon.answers = ROUTE_ANSWERS;
+  const { onAsked } = daemon;
+  daemon.onAsked = asked => (asked.line === 'POST /api/routes/preview' ? ROUTE_PREVIEW : onAsked(asked));
+}
+
+/** States other than connected, by the name of their picture. */
+const STATES: Record<string, (daemon: FakeDaemon) => void> = {
+  unconfirmed: daemon =>
+    daemon.setChanges([
+      change('mode', { value: 'doh', confirmBy: soon(25) }),
+      change('routes', { confirmBy: soon(30) }),
+    ]),
+  timed(daemon) {
+    daemon.setChanges([change('connection', { value: 'off', endsAt: soon(900) })]);
+    daemon.set('status', { state: 'disconnected', reason: null });
+  },
+  disconnected: daemon => daemon.set('status', { state: 'disconnected', reason: null }),
+  failed: daemon =>
+    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy Eyeballs Failed' } }),
+  terms: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'terms-not-accepted' }),
+  unregistered: daemon => daemon.set('status', { blocked: 'not-registered' }),
+  'no-client': daemon => daemon.set('status', { blocked: 'cli-missing' }),
+};
+
+async function take(
+  directory: string,
+  name: string,
+  { size: [width, height], theme, locale, text = 1, env = {} }: Variant,
+): Promise<void> {
+  mkdirSync(directory, { recursive: true });
+  const desktop = await openDesktop(`${width + 40}x${height + 40}`);
+  const daemon = createDaemon(desktop.socket);
+  furnish(daemon);
+  furnishRoutes(daemon);
+  Object.assign(daemon.config.config.ui, { theme: theme ?? 'light', locale: locale ?? 'en' });
+  if (locale) daemon.config.sources['ui.locale'] = 'user';
+  await daemon.listen();
+  // glibc 2.43 translates nothing in C.UTF-8
+  const translated = { TEXTDOMAINDIR: join(desktop.prefix, 'share', 'locale'), LANG: process.env.LANG ?? 'C.UTF-8' };
+  const panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'inside.js')], {
+    ...translated,
+    ...env,
+  });
+  const stage = stageOf(desktop, daemon, panel, talk(panel));
+  await stage.ask({ do: 'scale', text: String(text) });
+  await stage.settled();
+  stage.x('windowsize', '--sync', stage.window(), String(width), String(height));
+  // without a window manager, one that runs from right to left begins to the left of the screen
+  stage.x('windowmove', '--sync', stage.window(), '0', '0');
+  const picture = (page: string) =>
+    execFileSync('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
+  for (const page of PAGE_NAMES) {
+    await stage.turn(page);
+    if (READ[page]) await stage.find(READ[page]);
+    await stage.settled();
+    picture(page);
+  }
+  if (!locale) {
+    await stage.turn('editor');
+    await stage.press('Not looked at yet: Preview');
+    await stage.find('Difference');
+    await stage.settled();
+    picture('preview');
+    await stage.turn('routes');
+    await stage.enter('Would this go through the tunnel?', 'example.com');
+    await stage.press('Would this go through the tunnel?: Ask');
+    await stage.find('example.com · 192.0.2.1');
+    await stage.settled();
+    picture('why');
+  }
+  await stage.turn('connection' satisfies PageName);
+  for (const [state, set] of Object.entries(STATES)) {
+    set(daemon);
+    await stage.settled();
+    picture(state);
+  }
+  await desktop.close();
+  await daemon.stop();
+}
+
+const [directory, ...chosen] = process.argv.slice(2);
+if (!directory) throw new Error('Name the directory for the pictures.');
+for (const [name, variant] of Object.entries(VARIANTS))
+  if (!chosen.length || chosen.includes(name)) await take(directory, name, variant);

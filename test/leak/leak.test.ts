@@ -1,0 +1,28 @@
+// The short form of the leak test, for every run of the suite. The full one is ./culvert-tool leaktest.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createGround, type Ground } from './machine.ts';
+import { missing } from './missing.ts';
+import { createRig, type Rig } from './rig.ts';
+import { FOREIGN_SCENARIOS } from './scenarios/foreign-scenarios.ts';
+import { NETWORK_SCENARIOS } from './scenarios/scenarios.ts';
+import { missingForService, SERVICE_SCENARIOS } from './scenarios/service-scenarios.ts';
+
+describe('the kill switch in a network with a real tunnel', { skip: missing }, () => {
+  let ground: Ground;
+  let rig: Rig;
+  before(async () => {
+    ground = createGround();
+    rig = await createRig(ground);
+  });
+  after(() => ground?.close());
+
+  for (const { name, title, run, missing } of [...NETWORK_SCENARIOS, ...FOREIGN_SCENARIOS].filter(({ quick }) => quick))
+    it(`${title} (${name})`, { skip: missing?.() ?? false }, async () =>
+      assert.deepEqual((await run({ ground, rig, quick: true })).faults, []),
+    );
+  for (const { name, title, run } of SERVICE_SCENARIOS.filter(({ quick }) => quick))
+    it(`${title} (${name})`, { skip: missingForService }, async () =>
+      assert.deepEqual((await run({ ground, rig, quick: true })).faults, []),
+    );
+});

@@ -1,0 +1,88 @@
+// Sets up each scenario and judges its outcome: a control must leak, a proof must not.
+
+import { shippedEndpoints } from '../../daemon/killswitch/rules/endpoints.ts';
+import type { RuleOptions } from '../../daemon/killswitch/rules/rules.ts';
+import { render, renderRemoval } from '../../daemon/killswitch/rules/rules.ts';
+import type { Ground } from './machine.ts';
+import { type Measured, measure, type Options, type Watch } from './measure.ts';
+import type { Rig } from './rig.ts';
+
+export interface Stage {
+  ground: Ground;
+  rig: Rig;
+  quick: boolean;
+}
+
+export interface Outcome extends Partial<Measured> {
+  /** What happened to the client, how often. */
+  transitions: number;
+  /** Failures forced on a program. */
+  injections?: number;
+  /** Packets that left between a foreign flush and its answer. */
+  mended?: number;
+  /** Figures of this scenario alone. */
+  notes?: Record<string, string | number>;
+  /** Why it counts as failed; empty: it passed. */
+  faults: string[];
+}
+
+export interface Scenario {
+  name: string;
+  /** A sentence about behavior, which the test bears as its title. */
+  title: string;
+  /** Has to leak. Otherwise nothing may. */
+  control?: boolean;
+  /** Runs in the short form too. */
+  quick?: boolean;
+  /** What it needs beyond the others and this machine lacks. */
+  missing?(): string | false;
+  run(stage: Stage): Promise<Outcome>;
+}
+
+/** Puts the product's rules in force, with the product's endpoints, or takes them away. */
+export const enable = ({ rig }: Stage, options: Partial<RuleOptions> = {}) =>
+  rig.client.nft(render({ allowLan: false, endpoints: shippedEndpoints(), ...options }));
+export const remove = ({ rig }: Stage) => rig.client.nft(renderRemoval());
+
+/** Nothing may leak, everybody must have tried, and what is meant for the tunnel came through it where `tunnel` says so. */
+export async function prove(
+  { ground, rig }: Stage,
+  options: Options & { tunnel: boolean },
+  body: (watch: Watch) => Promise<Pick<Outcome, 'transitions' | 'injections' | 'notes'> & { faults?: string[] }>,
+): Promise<Outcome> {
+  let told: Awaited<ReturnType<typeof body>> = { transitions: 0 };
+  const measured = await measure(ground, rig, options, async watch => {
+    told = await body(watch);
+  });
+  const faults = [
+    ...Object.entries(measured.leaks).map(([name, count]) => `${name} leaked ${count} packets`),
+    ...measured.untried.map(name => `${name} never tried`),
+    ...(options.tunnel ? measured.untunnelled.map(name => `${name} did not come through the tunnel`) : []),
+    ...lost(measured),
+    ...(told.faults ?? []),
+  ];
+  return { ...measured, ...told, faults };
+}
+
+/**
+ * The same without protection: what does not leak here proves nothing there.
+ * @param wanted classes that must have been seen; all unless given
+ */
+export async function control(
+  { ground, rig }: Stage,
+  options: Options & { wanted?: (name: string) => boolean },
+  body: (watch: Watch) => Promise<number>,
+): Promise<Outcome> {
+  let transitions = 0;
+  const measured = await measure(ground, rig, options, async watch => {
+    transitions = await body(watch);
+  });
+  const unseen = measured.unseen.filter(options.wanted ?? (() => true));
+  const faults = [...unseen.map(name => `the method is broken: nothing was seen of ${name}`), ...lost(measured)];
+  if (!measured.leaked) faults.push('the method is broken: nothing was seen at all');
+  return { ...measured, transitions, faults };
+}
+
+function lost({ drops }: Measured): string[] {
+  return drops ? [`the capture lost ${drops} frames`] : [];
+}

@@ -1,0 +1,100 @@
+// Bundles test files, so that Node starts them as they are. A loader that strips types works in a thread of its own, for
+// which Node 20 waits at each import: that takes time, and can deadlock (https://github.com/nodejs/node/issues/50948).
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+const root = resolve(import.meta.dirname, '../..');
+/** Below the root, so that packages are found; each process has a directory of its own. */
+const bundles = join(root, 'build/test/bundles');
+
+/** A change of one source file that exists in the bundle only. */
+export interface Change {
+  /** Absolute path. */
+  file: string;
+  /** Offsets into the text, in UTF-16 code units. */
+  start: number;
+  end: number;
+  after: string;
+}
+
+/**
+ * Bundles files with everything of the project that they import; packages stay outside.
+ * @param files paths below the root
+ * @param name of the directory, unique within this process
+ * @returns the path of the bundle of each
+ */
+export async function bundleFiles(
+  files: readonly string[],
+  name = 'files',
+  change: Change | null = null,
+): Promise<(file: string) => string> {
+  const directory = join(bundles, String(process.pid), name);
+  removeLeftovers();
+  mkdirSync(directory, { recursive: true });
+  await build({
+    absWorkingDir: root,
+    entryPoints: [...files],
+    outbase: root,
+    outdir: directory,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    logLevel: 'error',
+    define: Object.fromEntries(LOCATIONS.map(([expression, variable]) => [expression, variable])),
+    plugins: [sources(change)],
+  });
+  return file => join(directory, relative(root, resolve(root, file)).replace(/\.ts$/, '.mjs'));
+}
+
+/** Removes what this process bundled. */
+export function removeBundles(): void {
+  rmSync(join(bundles, String(process.pid)), { recursive: true, force: true });
+}
+
+/** What a source file may ask about its own place, and the variable that answers in the bundle, which lies elsewhere. */
+const LOCATIONS: [expression: string, variable: string, value: (path: string) => string][] = [
+  ['import.meta.dirname', '__sourceDirectory', dirname],
+  ['import.meta.filename', '__sourceFile', path => path],
+  ['import.meta.url', '__sourceUrl', path => pathToFileURL(path).href],
+];
+
+function sources(change: Change | null): Plugin {
+  return {
+    name: 'sources',
+    setup(bundle) {
+      bundle.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8');
+        const changed =
+          change?.file === path ? text.slice(0, change.start) + change.after + text.slice(change.end) : text;
+        const variables = LOCATIONS.filter(([expression]) => text.includes(expression)).map(
+          ([, variable, value]) => `const ${variable} = ${JSON.stringify(value(path))};`,
+        );
+        // on the first line, so that the others keep their numbers
+        return { contents: variables.join('') + changed, loader: path.endsWith('.ts') ? 'ts' : 'js' };
+      });
+    },
+  };
+}
+
+/** Of processes that were killed. */
+function removeLeftovers(): void {
+  mkdirSync(bundles, { recursive: true });
+  for (const pid of readdirSync(bundles))
+    if (!lives(Number(pid))) rmSync(join(bundles, pid), { recursive: true, force: true });
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

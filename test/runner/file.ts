@@ -1,0 +1,166 @@
+// Runs one test file in a process group of its own and collects its events. A file fails when it makes no progress,
+// never because it takes long.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const reporter = join(import.meta.dirname, 'reporter.mjs');
+/** How long a file may take to report its cancelled tests and to clean up after SIGTERM. */
+const GRACE_MS = 5_000;
+/** How long output that a leftover process holds open is read after the end of the file. */
+const DRAIN_MS = 500;
+/** How much of a file's own output is kept for the case that it fails. */
+const MAX_OUTPUT = 20_000;
+/** What `node:test` says of a test that `--test-name-pattern` left out. */
+const NOT_SELECTED = 'test name does not match pattern';
+
+export interface TestResult {
+  /** Names of the enclosing suites and of the test. */
+  path: string[];
+  state: 'passed' | 'failed' | 'skipped' | 'todo';
+  ms: number;
+  /** Why it failed, or why it was skipped. */
+  text: string;
+}
+
+export interface FileResult {
+  file: string;
+  ms: number;
+  tests: TestResult[];
+  /** What went wrong with the file as a whole, such as a stall or an exit status that no failed test explains. */
+  problem: string | null;
+  /** What the tests printed themselves. */
+  output: string;
+}
+
+interface Event {
+  type: 'running' | 'start' | 'end';
+  name: string;
+  nesting: number;
+  suite: boolean;
+  skipped: string | null;
+  todo: boolean;
+  ms: number;
+  error: { nested: boolean; text: string } | null;
+}
+
+export interface FileOptions {
+  /** A regular expression that the names of tests have to match. */
+  name?: string | undefined;
+  /** How long the file may stay without any event or output, in milliseconds. */
+  stallMs: number;
+  /** What Node starts instead of the file: its bundle. */
+  bundle?: string | undefined;
+}
+
+/** Every file that runs now; ended with the runner. */
+const running = new Set<ChildProcess>();
+
+/** Runs a file to its end. Never rejects. */
+export async function runFile(file: string, { name, stallMs, bundle = file }: FileOptions): Promise<FileResult> {
+  const began = performance.now();
+  const args = [
+    '--enable-source-maps',
+    `--test-reporter=${reporter}`,
+    ...(name ? [`--test-name-pattern=${name}`] : []),
+  ];
+  const child = spawn(process.execPath, [...args, bundle], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  running.add(child);
+  const collected = collect(child);
+  const watchdog = watch(child, stallMs, collected.unfinished);
+  for (const stream of [child.stdout, child.stderr, child.stdio[3] as Readable]) stream!.on('data', watchdog.progress);
+  const status = await ending(child, collected.reported);
+  running.delete(child);
+  kill(child, 'SIGKILL'); // what the tests left behind
+  const { tests } = collected;
+  const explained = tests.some(({ state }) => state === 'failed') || status === 'exit status 0';
+  const unexplained = explained ? null : `It ended with ${status} although no test failed.`;
+  const empty = name || tests.length > 0 ? null : 'It contains no tests.';
+  return {
+    file,
+    ms: performance.now() - began,
+    tests,
+    problem: watchdog.stalled() ?? unexplained ?? empty,
+    output: collected.output(),
+  };
+}
+
+/** How a file ended. All of its events are there by then; of its other output, what came before it or soon after. */
+async function ending(child: ChildProcess, reported: Promise<unknown>): Promise<string> {
+  const closed = new Promise(resolve => child.once('close', resolve));
+  const status = await new Promise<string>(resolve => {
+    child.once('error', error => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(code === null ? String(signal) : `exit status ${code}`));
+  });
+  if (child.pid === undefined) return status;
+  await reported;
+  await Promise.race([closed, delay(DRAIN_MS, null, { ref: false })]);
+  return status;
+}
+
+/** Ends every file that runs, for a runner that is interrupted. */
+export function endAll(): void {
+  for (const child of running) kill(child, 'SIGTERM');
+}
+
+function kill(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, signal);
+  } catch {
+    // nobody of the group is left
+  }
+}
+
+function collect(child: ChildProcess) {
+  const tests: TestResult[] = [];
+  const names: string[] = [];
+  const unfinished = new Map<string, number>();
+  let output = '';
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-MAX_OUTPUT);
+    });
+  const events = createInterface({ input: child.stdio[3] as Readable });
+  events.on('line', line => {
+    const event = JSON.parse(line) as Event;
+    names.length = event.nesting;
+    const path = [...names, event.name];
+    if (event.type === 'running') unfinished.set(event.name, event.nesting);
+    else if (event.type === 'start') names.push(event.name);
+    else {
+      unfinished.delete(event.name);
+      if (event.skipped === NOT_SELECTED || event.error?.nested || (event.suite && !event.error)) return;
+      const state = event.todo ? 'todo' : event.error ? 'failed' : event.skipped === null ? 'passed' : 'skipped';
+      tests.push({ path, state, ms: event.ms, text: event.error?.text ?? event.skipped ?? '' });
+    }
+  });
+  return { tests, reported: once(events, 'close'), output: () => output, unfinished: () => [...unfinished.keys()] };
+}
+
+/** Ends a file that makes no progress: first so that it can report and clean up, then at once. */
+function watch(child: ChildProcess, stallMs: number, unfinished: () => string[]) {
+  let problem: string | null = null;
+  const expire = () => {
+    const seconds = Math.round(stallMs / 1000);
+    const inside = unfinished().at(-1);
+    problem = `It made no progress for ${seconds} s${inside ? ` in "${inside}"` : ''} and was ended.`;
+    kill(child, 'SIGTERM');
+    timer = setTimeout(() => kill(child, 'SIGKILL'), GRACE_MS);
+  };
+  let timer = setTimeout(expire, stallMs);
+  child.once('exit', () => clearTimeout(timer));
+  return {
+    progress: () => {
+      if (problem !== null) return;
+      clearTimeout(timer);
+      timer = setTimeout(expire, stallMs);
+    },
+    stalled: () => problem,
+  };
+}

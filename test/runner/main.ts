@@ -1,0 +1,91 @@
+// Runs the tests: node --import tsx test/runner/main.ts [OPTION…] [FILE | FOLDER | PART OF A PATH…]
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { bundleFiles, removeBundles } from './bundle.ts';
+import { endAll, type FileResult, runFile } from './file.ts';
+import { fileReport, passed, summary } from './report.ts';
+import { schedule } from './schedule.ts';
+import { type Group, groupOf, select } from './select.ts';
+
+const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A PATH…]
+
+  -t, --name REGEX   only tests whose name matches
+      --unit         only tests that need nothing but Node and the npm packages
+      --full         kill programs at every operation where a short run tries some, as in CULVERT_FULL=1
+      --jobs N       how many files run at once (default: one per core and two more)
+      --stall S      end a file that reports nothing for S seconds (default: 300)
+      --list         print the files and their groups instead of running them`;
+
+async function main(argv: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      name: { type: 'string', short: 't' },
+      unit: { type: 'boolean', default: false },
+      full: { type: 'boolean', default: false },
+      // half of a file's time is waiting, for children and for timers
+      jobs: { type: 'string', default: String(availableParallelism() + 2) },
+      stall: { type: 'string', default: '300' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const jobs = positive('--jobs', values.jobs);
+  const stallMs = positive('--stall', values.stall) * 1000;
+  const files = select(positionals)
+    .map(file => ({ file, group: groupOf(file) }))
+    .filter(({ group }) => !values.unit || group === 'unit');
+  if (values.list) {
+    for (const { file, group } of files) console.log(`${group.padEnd(10)}${file}`);
+    return 0;
+  }
+
+  if (values.full) process.env.CULVERT_FULL = '1'; // for the files that it starts
+  const began = performance.now();
+  const results: FileResult[] = [];
+  const options = { name: values.name, stallMs };
+  const bundleOf = await bundleFiles(files.map(({ file }) => file));
+  const run = async ({ file }: { file: string }) => {
+    if (interrupted) return;
+    const result = await runFile(file, { ...options, bundle: bundleOf(file) });
+    results.push(result);
+    if (!values.name || result.tests.length > 0 || result.problem)
+      console.log(fileReport(result, results.length, files.length));
+  };
+  const of = (...groups: Group[]) => groups.flatMap(wanted => files.filter(({ group }) => group === wanted));
+  await schedule([of('built'), of('kernel', 'display')], of('programs', 'unit'), jobs, run);
+  const tests = results.reduce((count, result) => count + result.tests.length, 0);
+  if (tests === 0) throw new Error('No test matches.');
+  console.log(summary(results, performance.now() - began));
+  return results.every(passed) ? 0 : 1;
+}
+
+function positive(option: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new Error(`${option} takes a whole number above 0, not ${text}.`);
+  return number;
+}
+
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    if (interrupted) process.exit(1); // the second time: at once
+    interrupted = true;
+    endAll();
+  });
+
+process.on('exit', removeBundles);
+main(process.argv.slice(2)).then(
+  code => {
+    process.exitCode = code;
+  },
+  (error: Error) => {
+    console.error(error.message);
+    process.exitCode = 2;
+  },
+);

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { temporary } from '../support/temporary.ts';
+import { until } from '../support/until.ts';
+import { type FileResult, runFile } from './file.ts';
+import { fileReport, passed, summary } from './report.ts';
+import { schedule } from './schedule.ts';
+import { allTestFiles, groupOf, select } from './select.ts';
+
+const HEAD = `import { describe, test } from 'node:test';\nimport assert from 'node:assert/strict';\n`;
+const PATIENT = { stallMs: 120_000 };
+/** Ten times what Node needs to start. */
+const STALL_MS = 6_000;
+
+function write(t: TestContext, body: string): string {
+  const file = join(temporary(t, 'runner'), 'some.test.mjs');
+  writeFileSync(file, HEAD + body);
+  return file;
+}
+
+test('collects passed, failed, skipped and todo tests with the suites around them', async t => {
+  const file = write(
+    t,
+    `describe('outer', () => {
+      test('good', () => {});
+      test('bad', () => assert.equal(1, 2));
+      test('later', { skip: 'no display' }, () => {});
+      test('planned', { todo: true }, () => { throw new Error('not yet'); });
+    });
+    test('top', async t => { await t.test('inner', () => {}); });`,
+  );
+  const result = await runFile(file, PATIENT);
+  assert.deepEqual(
+    result.tests.map(({ path, state }) => [path.join('/'), state]),
+    [
+      ['outer/good', 'passed'],
+      ['outer/bad', 'failed'],
+      ['outer/later', 'skipped'],
+      ['outer/planned', 'todo'],
+      ['top/inner', 'passed'],
+      ['top', 'passed'],
+    ],
+  );
+  assert.match(result.tests[1]!.text, /1 !== 2/);
+  assert.equal(result.tests[2]!.text, 'no display');
+  assert.equal(result.problem, null);
+  assert.equal(passed(result), false);
+});
+
+describe('a file that takes long', { concurrency: true }, () => {
+  test('ends a file that makes no progress, names the test it was in, and leaves no process behind', async t => {
+    const directory = temporary(t, 'runner');
+    const file = write(
+      t,
+      `import { spawn } from 'node:child_process';
+    test('hangs', () => new Promise(() => {
+      const child = spawn('sleep', ['1000']);
+      require('node:fs').writeFileSync('${directory}/pid', String(child.pid));
+    }));`.replace('require(', 'process.getBuiltinModule('),
+    );
+    const result = await runFile(file, { stallMs: STALL_MS });
+    assert.match(result.problem!, /made no progress for 6 s in "hangs"/);
+    assert.equal(passed(result), false);
+    const pid = readFileSync(join(directory, 'pid'), 'utf8');
+    await until(() => !existsSync(`/proc/${pid}`) || / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')));
+  });
+
+  test('does not end a file that takes long but makes progress', async t => {
+    const file = write(
+      t,
+      `for (let i = 0; i < 8; i++) test('step ' + i, () => new Promise(done => setTimeout(done, 800)));`,
+    );
+    const result = await runFile(file, { stallMs: STALL_MS });
+    assert.equal(result.problem, null);
+    assert.equal(result.tests.length, 8);
+    assert.ok(result.ms > STALL_MS);
+  });
+});
+
+test('a file that does not load, exits by itself or holds no tests fails with what it printed', async t => {
+  const broken = await runFile(write(t, 'throw new Error("cannot load");'), PATIENT);
+  assert.equal(passed(broken), false);
+  assert.match(broken.problem!, /exit status 1/);
+  assert.match(broken.output, /cannot load/);
+  const exits = await runFile(
+    write(t, `test('good', () => {}); process.on('exit', () => { process.exitCode = 3; });`),
+    PATIENT,
+  );
+  assert.match(exits.problem!, /exit status 3 although no test failed/);
+  const empty = await runFile(write(t, 'console.log("nothing here");'), PATIENT);
+  assert.equal(empty.problem, 'It contains no tests.');
+});
+
+test('runs only the tests whose name matches', async t => {
+  const file = write(t, `test('one', () => {}); test('two', () => assert.fail());`);
+  const result = await runFile(file, { ...PATIENT, name: '^one$' });
+  assert.deepEqual(
+    result.tests.map(({ path }) => path.join()),
+    ['one'],
+  );
+  assert.equal(passed(result), true);
+});
+
+for (const jobs of [1, 3])
+  test(`runs the items of a lane one after another, ${jobs} at once in all, and loses none`, async () => {
+    const running = new Set<string>();
+    const done: string[] = [];
+    const run = async (item: string) => {
+      const lane = item[0]!;
+      assert.ok(lane === '-' || ![...running].some(other => other.startsWith(lane)), item);
+      running.add(item);
+      assert.ok(running.size <= jobs);
+      await new Promise(resolve => setImmediate(resolve));
+      running.delete(item);
+      done.push(item);
+    };
+    const lane = (name: string, length: number) => Array.from({ length }, (_, i) => `${name} ${i}`);
+    const [lanes, rest] = [[lane('a', 9), lane('b', 5)], lane('-', 20)];
+    await schedule(lanes, rest, jobs, run);
+    assert.deepEqual(done.sort(), [...lanes.flat(), ...rest].sort());
+  });
+
+test('selects by file, folder and part of a path, and refuses what names nothing', () => {
+  const files = ['test/a/one.test.ts', 'test/a/two.test.ts', 'test/b/one.test.ts'];
+  assert.deepEqual(select([], files), files);
+  assert.deepEqual(select(['test/a/two.test.ts'], files), ['test/a/two.test.ts']);
+  assert.deepEqual(select(['test/a/'], files), ['test/a/one.test.ts', 'test/a/two.test.ts']);
+  assert.deepEqual(select(['one', 'test/a'], files), files);
+  assert.throws(() => select(['three'], files), /No test file is named three/);
+});
+
+test('derives the group of a file from the helpers it reaches', () => {
+  assert.equal(groupOf('test/runner/runner.test.ts'), 'unit');
+  assert.equal(groupOf('test/daemon/warp/tunnel.test.ts'), 'programs');
+  assert.equal(groupOf('test/gnome/panel.test.ts'), 'display');
+  assert.equal(groupOf('test/daemon/killswitch/service.test.ts'), 'kernel');
+  assert.equal(groupOf('test/e2e/daemon.test.ts'), 'built');
+  assert.ok(allTestFiles().includes('test/runner/runner.test.ts'));
+});
+
+test('reports the failed tests with reasons, the ten slowest and the counts', () => {
+  const good: FileResult = {
+    file: 'test/good.test.ts',
+    ms: 1_500,
+    problem: null,
+    output: '',
+    tests: Array.from({ length: 12 }, (_, i) => ({
+      path: ['suite', `test ${i}`],
+      state: 'passed',
+      ms: i * 100,
+      text: '',
+    })),
+  };
+  const bad: FileResult = {
+    file: 'test/bad.test.ts',
+    ms: 100,
+    problem: 'It ended with SIGKILL although no test failed.',
+    output: 'printed before the end',
+    tests: [{ path: ['breaks'], state: 'failed', ms: 5, text: 'because of this' }],
+  };
+  assert.match(fileReport(good, 1, 2), /\[1\/2\] ✔ test\/good\.test\.ts {2}12 tests, 1\.5 s/);
+  for (const part of [/✖ breaks/, /because of this/, /SIGKILL/, /printed before the end/])
+    assert.match(fileReport(bad, 2, 2), part);
+  const text = summary([good, bad], 3_000);
+  assert.match(text, /1\.1 s {2}suite › test 11/);
+  assert.doesNotMatch(text, /test 1 /);
+  assert.match(text, /FAILED: 12 passed, 1 failed in 2 files, 3\.0 s/);
+  assert.match(text, /test\/bad\.test\.ts\n {2}✖ breaks/);
+});

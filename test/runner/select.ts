@@ -1,0 +1,64 @@
+// Finds the test files that an invocation names, and sorts them into groups by the helpers that they import.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/**
+ * A group follows from what a test file imports, directly or through other helpers, so a new file needs no entry here:
+ * - `display`: opens windows on an X server of its own
+ * - `kernel`: makes network namespaces and packet filters, and needs root
+ * - `built`: drives the programs in build/prefix, browsers, or package tools
+ * - `programs`: bundles a program itself and starts it, or starts a server of the distribution
+ * - `unit`: everything else; needs Node and the npm packages only
+ */
+export type Group = 'display' | 'kernel' | 'built' | 'programs' | 'unit';
+
+const MARKS: [Group, RegExp][] = [
+  ['display', /^test\/support\/gnome\/(desktop|inside|stage)\.ts$/],
+  ['kernel', /^test\/(support\/killswitch\/stage|leak\/machine)\.ts$/],
+  ['built', /^test\/(support\/e2e|e2e|packages)\//],
+  ['programs', /^(data\/build\/bundle\.mjs|test\/support\/wrapper\/store-server\.ts)$/],
+];
+
+/** Every test file, as a path below the root, in alphabetical order. */
+export function allTestFiles(): string[] {
+  return (readdirSync(join(root, 'test'), { recursive: true }) as string[])
+    .filter(name => name.endsWith('.test.ts'))
+    .map(name => join('test', name))
+    .sort();
+}
+
+/**
+ * The files that the words of a command line name: a file, a folder, or a part of a path. Without words, all of them.
+ * @throws Error when a word names no test file
+ */
+export function select(words: readonly string[], files = allTestFiles()): string[] {
+  if (words.length === 0) return files;
+  const chosen = words.flatMap(word => {
+    const path = relative(root, resolve(word));
+    const exact = files.filter(file => file === path || file.startsWith(`${path}/`));
+    const found = exact.length > 0 ? exact : files.filter(file => file.includes(word));
+    if (found.length === 0)
+      throw new Error(`No test file is named ${word}. Give a file, a folder or a part of a path.`);
+    return found;
+  });
+  return files.filter(file => chosen.includes(file));
+}
+
+/** The group of a test file. */
+export function groupOf(file: string): Group {
+  const reached = imports(file);
+  return MARKS.find(([, mark]) => [...reached].some(path => mark.test(path)))?.[0] ?? 'unit';
+}
+
+/** A test file, every helper below test/ that it reaches, and what these import, as paths below the root. */
+function imports(file: string, reached = new Set<string>()): Set<string> {
+  if (reached.has(file)) return reached;
+  reached.add(file);
+  if (!file.startsWith('test/') || !existsSync(join(root, file))) return reached;
+  const text = readFileSync(join(root, file), 'utf8');
+  for (const [, path] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+\.(?:ts|mjs))'/g))
+    imports(join(dirname(file), path!), reached);
+  return reached;
+}

@@ -1,0 +1,295 @@
+// Prepares the emulator for each recorded question.
+import { recordings } from './recordings.ts';
+
+/** What a recording and the emulator's answer have in common, from strong to weak (`emulator-fidelity.test.ts`). */
+export type Relation = 'same' | 'head' | 'lines' | 'words' | 'labels' | 'subset';
+
+export interface Scene {
+  /** The release, where the recording leaves it open or is younger than it. */
+  version?: string;
+  /** Words for `--emulate`. */
+  state?: string[];
+  faults?: string;
+  /** Commands before the recorded one. */
+  first?: string[][];
+  /** The recorded command, where placeholders stand in it. */
+  argv?: string[];
+  /** On a terminal, with this typed. */
+  typed?: string;
+  /** While listening, do this, and look for the recorded line. */
+  listening?: string[];
+  /** A weaker relation than the fidelity tag asks for, and why. */
+  relation?: [Relation, why: string];
+}
+
+/** Recordings that are not replayed, and why. */
+export const EXCUSED: Record<number, string> = {
+  66: 'Disconnecting was never seen in a real capture',
+  67: "warp-diag's own form of the status; the CLI never prints it",
+  112: 'a hand-written fake; two captures have status answer "Unable" with exit 0 without a registration',
+  142: 'says of "old versions" that tunnel ip add was not implemented, not of which',
+};
+
+const connected: Scene = { first: [['connect']] };
+const unregistered: Scene = { state: ['registration=null'] };
+const stuck = (phase: string): Scene => ({ first: [['connect']], faults: `stuck=${phase}` });
+const failing = (faults: string): Scene => ({ first: [['connect']], faults });
+const proxied: Scene = { first: [['connect'], ['mode', 'proxy']] };
+const license = '11111111-22222222-33333333';
+const json = (key: string, value: unknown) => `${key}=${JSON.stringify(value)}`;
+const zeros = '0'.repeat(32);
+const nil = '00000000-0000-0000-0000-000000000000';
+
+/** Lines of a block of recorded settings, so that a list that only one device had can be staged. */
+function block(row: number, heading: string): string[] {
+  const lines = recordings[row]!.stdout.split('\n');
+  const start = lines.findIndex(line => line.includes(heading)) + 1;
+  const end = lines.findIndex((line, at) => at >= start && !/^( {2}|\.\.\.)/.test(line));
+  return lines
+    .slice(start, end)
+    .map(line => line.trim())
+    .filter(line => line !== '...');
+}
+
+function routes(row: number) {
+  return block(row, 'mode, with hosts/ips').map(line => {
+    const [, value = line, description = ''] = line.match(/^(\S+) \((.*)\)$/) ?? [];
+    return { value, description };
+  });
+}
+
+function fallback(row: number) {
+  return block(row, 'Fallback domains').map(line => {
+    const [domain = '', servers] = line.split('\t-> ');
+    return { domain, description: '', servers: servers ? servers.slice(1, -1).split(', ') : [] };
+  });
+}
+
+function target(id: string, port: number, attributes: string, ip: string, vnet: string, ...usernames: string[]) {
+  return { id, protocol: 'SSH', port, attributes, ip, vnet, usernames };
+}
+
+/** Connected, with these figures held still. */
+const figures = (values: Record<string, unknown>): Scene => ({
+  first: [['connect']],
+  state: Object.entries(values).map(([key, value]) => json(`stats.${key}`, value)),
+});
+
+const account = (publicKey: string, key: string | null): string[] => [
+  json('registration.id', nil),
+  json('registration.deviceId', nil),
+  json('registration.publicKey', publicKey),
+  json('registration.accountId', zeros),
+  json('registration.license', key),
+];
+
+const vnets = json('vnets', [{ id: 'v-1', name: 'default', description: '', default: true }]);
+
+export const SCENES: Record<number, Scene> = {
+  14: { version: '2025.9.558' },
+  38: connected,
+  39: connected,
+  42: unregistered,
+  43: unregistered,
+  44: { faults: 'insufficient-resource' },
+  45: stuck('PerformingHappyEyeballs'),
+  46: { ...stuck('PerformingHappyEyeballs'), version: '2025.6' },
+  47: { ...failing('dns-lookup-failed'), version: '2025.6' },
+  50: { ...connected, version: '2025.8' },
+  51: { ...connected, version: '2025.8' },
+  52: connected,
+  53: unregistered,
+  54: unregistered,
+  55: unregistered,
+  56: { faults: 'not-in-api' },
+  57: { first: [['connect'], ['disconnect']] },
+  58: stuck('EstablishingConnection'),
+  59: stuck('EstablishingConnection'),
+  60: { ...stuck('PerformingHappyEyeballs'), state: ['ipv6=false'] },
+  61: stuck('CheckingForRouteToDnsEndpoint'),
+  62: failing('network-unstable'),
+  63: failing('no-network'),
+  64: failing('happy-eyeballs-failed'),
+  65: connected,
+  68: connected,
+  69: stuck('PerformingHappyEyeballs'),
+  70: stuck('EstablishingConnection'),
+  71: stuck('PerformingConnectivityChecks'),
+  73: { first: [['connect'], ['disconnect']] },
+  74: unregistered,
+  75: unregistered,
+  76: { faults: 'reason={"NetworkDegraded":{"rtt_ms":6}}', listening: ['connect'] },
+  77: failing('network-unstable'),
+  78: failing('unable={"Port53Bound":{"offending_processes":[]}}'),
+  79: { first: [['registration', 'delete']] },
+  80: { listening: ['dns', 'families', 'malware'] },
+  82: { argv: ['set-license', license] },
+  85: unregistered,
+  86: { argv: ['--accept-tos', 'registration', 'license', license] },
+  91: { argv: ['vnet', 'v-1'], state: [vnets] },
+  93: { ...unregistered, faults: 'terms', typed: 'y\n' },
+  94: { ...unregistered, faults: 'terms', typed: 'y\n' },
+  95: {
+    ...unregistered,
+    faults: 'terms',
+    typed: 'y\n',
+    relation: ['lines', 'the two other captures of this prompt have an empty line before Success'],
+  },
+  96: { faults: 'terms' },
+  97: { argv: ['status'], faults: 'terms' },
+  98: { argv: ['settings'], faults: 'terms' },
+  99: { argv: ['-j', 'connect'], faults: 'terms' },
+  101: { state: ['organization=<teamname>'] },
+  105: { state: account('3059301306', 'xxxxxxxx-xxxxxxxx-xxxxxxxx') },
+  106: { state: account('REDACTED', 'REDACTED') },
+  107: { state: ['organization=acme-team'] },
+  108: { ...unregistered, faults: 'text-errors' },
+  109: unregistered,
+  110: unregistered,
+  111: unregistered,
+  113: { ...unregistered, faults: 'json-exit-1' },
+  115: { state: ['organization=example-org', ...account('0'.repeat(64), null)] },
+  116: figures({
+    v4: '162.159.193.8',
+    v6: '::',
+    handshakeAge: 54,
+    sent: 80_812_345,
+    received: 818_412_345,
+    latency: 14,
+    loss: 0,
+  }),
+  117: figures({
+    handshakeAge: 2002,
+    sent: 17_712_345,
+    received: 59_212_345,
+    latency: 212,
+    loss: 0.0047,
+    curve: 'P256Kyber65erDraft00',
+  }),
+  118: figures({
+    handshakeAge: 658,
+    sent: 2_812_345,
+    received: 14_212_345,
+    latency: 11,
+    loss: 0,
+    colo: 'MAD',
+    metal: '927f116',
+  }),
+  119: {
+    ...figures({ sent: 586_312, received: 2_612_345, latency: 87, loss: 0.0001, colo: 'HKG', metal: '1176f37' }),
+    relation: ['lines', 'its source dropped lines'],
+  },
+  121: { first: [['connect']], state: [json('dnsStats', { queries: 4, averageMs: 17.5 })] },
+  122: { state: [`network=${recordings[122]!.stdout}`] },
+  124: { first: [['connect'], ['set-mode', 'proxy']] },
+  125: proxied,
+  126: { version: '2026.6.822', first: [['mode', 'proxy']] },
+  127: { version: '2026.6.822', first: [['tunnel', 'protocol', 'set', 'MASQUE']] },
+  128: {
+    first: [['connect'], ['mode', 'proxy'], ['tunnel', 'protocol', 'set', 'MASQUE']],
+    relation: ['head', 'the head of the output alone'],
+  },
+  129: {
+    first: [['mode', 'dot']],
+    state: ['sources.Always On=default', 'sources.WARP tunnel protocol=default'],
+    relation: ['lines', 'the head of the output alone, of macOS, which showed no switch lock'],
+  },
+  130: unregistered,
+  131: {
+    first: [['connect']],
+    state: [
+      'organization=example-org',
+      'policy.mode=tunnel_only',
+      'policy.profileId=00000000-0000-0000-0000-000000000001',
+      'settings.splitMode=include',
+      json('settings.ips', routes(131)),
+    ],
+    relation: ['subset', 'abbreviated, and its tabs are spaces'],
+  },
+  132: {
+    version: '2025.6',
+    first: [['connect'], ['debug', 'qlog', 'enable']],
+    state: [
+      'organization=Organization-Name',
+      'policy.mode=warp+doh',
+      'policy.protocol=WireGuard',
+      'policy.gateway.id=1xx0x1011xx000000000f0x00000x11',
+      json('policy.gateway.servers', ['1xx.1xx.1x.1', '1x01:1x00:1x00::1xx1']),
+      'policy.supportUrl=my-organizations-support-portal.com',
+      'policy.appleCheckIps=xx.xxx.0.0/16',
+      'policy.profileId=000000x1-00x1-1xx0-1xx1-11101x1axx11',
+      json('settings.ips', routes(132)),
+      json('settings.fallback', fallback(132)),
+    ],
+    relation: ['words', 'its tabs are spaces, and "..." stands for lines that were left out'],
+  },
+  133: {
+    first: [['connect']],
+    state: [
+      'organization=example-org',
+      'policy.mode=warp+doh',
+      json('policy.gateway.id', zeros),
+      json('settings.ips', routes(133)),
+      json('settings.fallback', fallback(133)),
+    ],
+  },
+  134: {
+    first: [['connect']],
+    state: [json('settings.ips', [{ value: '10.0.0.0/8', description: '' }])],
+    relation: ['subset', 'its source left lists out'],
+  },
+  136: {
+    state: [json('settings.ips', [{ value: '10.0.0.0/8', description: '' }])],
+    first: [
+      ['tunnel', 'ip', 'add-range', '0.0.0.0/0'],
+      ['tunnel', 'ip', 'add-range', '::/0'],
+    ],
+  },
+  137: { state: ['settings.splitMode=include', json('settings.ips', [{ value: '0.0.0.0/0', description: '' }])] },
+  138: { first: [['tunnel', 'host', 'add', 'www.baidu.com']] },
+  139: { first: [['dns', 'fallback', 'add', 'bytedns3.com']] },
+  143: {
+    state: [
+      json('targets', [
+        target('0193f22a-9df3-78e3-b5bb-7ab631903306', 22, 'hostname: do-target', '10.116.0.3', 'a1net', 'alice'),
+        target('0193f22a-9df3-78e3-b5bb-7ab631903306', 23, 'hostname: do-target', '10.116.0.3', 'a1net', 'root'),
+        target(
+          '01943cff-6130-7989-8bff-cbc02b59a2b1',
+          80,
+          'hostname: az-target',
+          '172.16.0.0',
+          'b1net',
+          'alice',
+          'bob',
+        ),
+      ]),
+    ],
+    relation: ['words', 'edited by the documentation: its columns are wider than their widest cells'],
+  },
+  144: {
+    state: [
+      json('targets', [
+        target(
+          '01224c4e-bd7f-7d39-8c61-08d247ev5bce',
+          22,
+          'hostname: host-0',
+          '203.0.113.10',
+          'default',
+          'root',
+          'service-account',
+          'cluster-admin',
+        ),
+      ]),
+    ],
+    relation: ['subset', 'one row of a table whose other rows were wider'],
+  },
+  145: { state: [vnets] },
+  146: { state: [vnets] },
+  150: { faults: 'service-down' },
+  151: { faults: 'service-down', relation: ['head', 'the first line alone'] },
+  152: { faults: 'service-down,json-exit-0' },
+  158: { state: ['organization=example-org', 'policy.allowModeSwitch=false'] },
+  159: { state: ['organization=example-org', 'policy.localNetwork=false'] },
+  160: { state: ['organization=example-org', 'policy.allowModeSwitch=false'] },
+  162: { state: ['organization=example-org', 'policy.allowLeave=false'] },
+};

@@ -1,0 +1,88 @@
+// A browser on the page of a demo daemon: opened, watched for what may never happen, closed with the test.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { createHome, type Home, prefix, startDemo } from './culvert.ts';
+
+/** Far above what the page needs, as in `until`: a busy machine is slow. */
+const PATIENCE_MS = 120_000;
+const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
+const QUIET = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+interface Ends {
+  after(end: () => Promise<void>): unknown;
+}
+
+/** Debian's Chromium with a profile of its own. @param flags further ones, such as resolver rules */
+export async function launchBrowser(t: Ends, flags: string[] = []): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: [...FLAGS, ...QUIET, ...flags] });
+  t.after(() => browser.close());
+  return browser;
+}
+
+export interface WebPage {
+  page: Page;
+  /** Bodies of every action that the page asked for, and the status of the answer. */
+  actions: { action: string; value?: string; status: number }[];
+  /** What the browser complained of: violated policies, scripts that failed. */
+  complaints: string[];
+}
+
+/** A tab on `address` with the checker of accessibility at hand. */
+export async function openTab(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<WebPage> {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, locale: 'en-US', ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
+  await context.addInitScript({ path: axe });
+  const page = await context.newPage();
+  const actions: WebPage['actions'] = [];
+  const complaints: string[] = [];
+  // a daemon that is away is no defect of the page
+  page.on('console', message => {
+    const away = /Failed to load resource|ERR_/.test(message.text());
+    if (message.type() === 'error' && !away) complaints.push(message.text());
+  });
+  page.on('pageerror', error => complaints.push(String(error)));
+  page.on('response', async response => {
+    const request = response.request();
+    if (request.method() !== 'POST' || !response.url().endsWith('/api/action')) return;
+    actions.push({ ...(request.postDataJSON() as { action: string }), status: response.status() });
+  });
+  await page.goto(address);
+  return { page, actions, complaints };
+}
+
+/** A demo daemon with its page on. */
+export async function startWeb(t: Ends, environment: Record<string, string> = {}, ...flags: string[]) {
+  const home = createHome(t);
+  Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_EMULATOR_CONNECT_MS: '50' }, environment);
+  const daemon = await startDemo(home, ...flags);
+  return { home, ...daemon, address: `http://127.0.0.1:${daemon.port}/` };
+}
+
+/** Brings the daemon's emulator into a state: `emulate(home, 'fault=terms')`. */
+export async function emulate({ env }: Pick<Home, 'env'>, ...words: string[]): Promise<void> {
+  await promisify(execFile)(join(prefix, 'bin/culvert-emulator'), ['--emulate', ...words], { env });
+}
+
+/**
+ * Fails when axe-core finds a violation of WCAG or of its best practices.
+ * @param without rules that don't apply, such as contrast where the system chooses the colors
+ */
+export async function checkAccessibility(page: Page, what: string, without: string[] = []): Promise<void> {
+  const violations = await page.evaluate(async without => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: { id: string; help: string; nodes: { html: string }[] }[] }> };
+    };
+    const found = await axe.run({ rules: Object.fromEntries(without.map(rule => [rule, { enabled: false }])) });
+    return found.violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(n => n.html).join(' | ')}`);
+  }, without);
+  assert.deepEqual(violations, [], what);
+}

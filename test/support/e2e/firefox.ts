@@ -1,0 +1,108 @@
+// Debian's Firefox, driven over Marionette: a TCP connection that carries `LENGTH:JSON` messages both ways.
+// playwright-core drives it over WebDriver BiDi, with commands that the ESR of Debian 12 does not know.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { temporary } from '../temporary.ts';
+import { until } from '../until.ts';
+
+export interface Firefox {
+  open(address: string): Promise<void>;
+  /** Runs the body of a function in the page, and returns what it returns; a promise is awaited. */
+  run<T>(body: string): Promise<T>;
+  /** Types keys, as WebDriver names them, into what has the focus. */
+  type(keys: string): Promise<void>;
+}
+
+const PREFERENCES = {
+  'marionette.port': 0,
+  'browser.shell.checkDefaultBrowser': false,
+  'browser.startup.homepage_override.mstone': 'ignore',
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'app.update.enabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+  'intl.accept_languages': 'en-US',
+};
+
+/** Firefox without a window, in a profile of its own; ended with the test. */
+export async function launchFirefox(t: { after(end: () => unknown): unknown }): Promise<Firefox> {
+  const profile = temporary(t, 'firefox');
+  const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`);
+  writeFileSync(join(profile, 'user.js'), lines.join('\n'));
+  const child = spawn('firefox-esr', ['--headless', '--marionette', '--profile', profile, '--no-remote'], {
+    env: { PATH: process.env.PATH!, HOME: profile, LANG: 'C.UTF-8' },
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const port = Number(await until(() => readIfThere(join(profile, 'MarionetteActivePort')), 'the port of Firefox'));
+  const send = await createConnection(port);
+  await send('WebDriver:NewSession', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
+  return {
+    open: async url => void (await send('WebDriver:Navigate', { url })),
+    run: async body => {
+      const script = `const [done] = arguments;
+        (async () => { ${body} })().then(value => done({ value }), error => done({ error: String(error) }));`;
+      const answer = (await send('WebDriver:ExecuteAsyncScript', { script, args: [], newSandbox: false })) as {
+        value: { value: never; error?: string };
+      };
+      if (answer.value.error !== undefined) throw new Error(answer.value.error);
+      return answer.value.value;
+    },
+    async type(keys) {
+      const actions = [...keys].flatMap(value => [
+        { type: 'keyDown', value },
+        { type: 'keyUp', value },
+      ]);
+      await send('WebDriver:PerformActions', { actions: [{ type: 'key', id: 'keyboard', actions }] });
+    },
+  };
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+/** @returns what sends a command and resolves with its result */
+async function createConnection(port: number) {
+  const socket = connect(port, '127.0.0.1');
+  let buffer = Buffer.alloc(0);
+  let id = 0;
+  const waiting = new Map<number, (message: [number, number, { message?: string } | null, unknown]) => void>();
+  const greeted = new Promise<void>(resolve => {
+    waiting.set(-1, () => resolve());
+  });
+  socket.on('error', () => {});
+  socket.on('data', piece => {
+    buffer = Buffer.concat([buffer, piece]);
+    for (;;) {
+      const colon = buffer.indexOf(':');
+      const length = Number(buffer.subarray(0, colon).toString());
+      if (colon < 0 || buffer.length < colon + 1 + length) return;
+      const message: unknown = JSON.parse(buffer.subarray(colon + 1, colon + 1 + length).toString());
+      buffer = buffer.subarray(colon + 1 + length);
+      const key = Array.isArray(message) ? (message[1] as number) : -1; // a greeting comes first
+      waiting.get(key)?.(message as never);
+      waiting.delete(key);
+    }
+  });
+  await greeted;
+  return (name: string, parameters: object): Promise<unknown> => {
+    const own = ++id;
+    const text = JSON.stringify([0, own, name, parameters]);
+    socket.write(`${Buffer.byteLength(text)}:${text}`);
+    return new Promise((resolve, reject) => {
+      waiting.set(own, ([, , error, result]) => (error ? reject(new Error(error.message)) : resolve(result)));
+    });
+  };
+}

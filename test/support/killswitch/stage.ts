@@ -1,0 +1,258 @@
+// A machine in small for the root service: a network namespace of its own, a private bus that plays the system's, and
+// somebody who plays polkit and systemd. Everything ends with the test.
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
+import { TABLE } from '../../../daemon/killswitch/rules/rules.ts';
+import { bundleGjs } from '../../../data/build/bundle.mjs';
+import { until } from '../until.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+/** Why there can be no stage here, or false: the form of `node:test`'s `skip`. */
+export const missing: string | false = (() => {
+  if (process.getuid?.() !== 0) return 'needs root, for a network namespace';
+  for (const program of ['nft', 'gjs', 'dbus-daemon', 'busctl', 'unshare', 'nsenter', 'setpriv', 'python3'])
+    if (!which(program)) return `needs ${program}`;
+  try {
+    execFileSync('unshare', ['-n', 'nft', 'add', 'table', 'inet', 'probe'], { stdio: 'pipe' });
+  } catch {
+    return 'needs the right to make a network namespace with nftables in it';
+  }
+  return false;
+})();
+
+export function which(program: string): string | null {
+  const places = `${process.env.PATH}:/usr/sbin:/sbin`.split(':').map(directory => join(directory, program));
+  return places.find(existsSync) ?? null;
+}
+
+let bundle: string | undefined;
+/** The service's bundle, made once for each test file. */
+export function bundled(): string {
+  if (!bundle) {
+    bundle = mkdtempSync(join(tmpdir(), 'culvert-killswitch-bundle-'));
+    bundleGjs(['killswitch'], bundle);
+    const made = bundle;
+    process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+  }
+  return join(bundle, 'killswitch.js');
+}
+
+export interface Answer {
+  ok: boolean;
+  /** The state document, or the error's text. */
+  text: string;
+}
+
+export type Stage = Awaited<ReturnType<typeof setStage>>;
+
+/**
+ * Sets the stage, with nothing started but the bus and its players.
+ * @param polkit who plays it, or the real one comes
+ * @param console users who count as being at the console, for the policy of the bus; nobody is logged in here
+ */
+export async function setStage(polkit: 'played' | 'real' = 'played', console: 'everybody' | 'nobody' = 'everybody') {
+  const directory = mkdtempSync(join(tmpdir(), 'culvert-killswitch-'));
+  chmodSync(directory, 0o755);
+  const path = (name: string) => join(directory, name);
+  for (const name of ['state', 'run', 'units/sysinit.target.wants']) mkdirSync(path(name), { recursive: true });
+  chmodSync(path('state'), 0o700);
+  writeFileSync(path('units/sysinit.target.wants/culvert-killswitch-guard.service'), '');
+  writeFileSync(path('allowed'), '');
+  const children = new Set<ChildProcess>();
+  const start = (argv: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+    const child = spawn(argv[0]!, argv.slice(1), {
+      env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, LANG: 'C', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    children.add(child);
+    child.once('exit', () => children.delete(child));
+    return child;
+  };
+
+  const holder = start(['unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity']);
+  await line(holder);
+  const inside = ['nsenter', `--net=/proc/${holder.pid}/ns/net`, '--'];
+  const address = `unix:path=${path('bus')}`;
+  writeFileSync(path('bus.conf'), busConfig(address, console));
+  const bus = start(['dbus-daemon', '--nofork', '--print-address', `--config-file=${path('bus.conf')}`]);
+  await line(bus);
+  const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
+  const script = (name: string, text: string) => writeFileSync(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  script('resume', `exec ${inside.join(' ')} nft -f ${path('state')}/rules.nft`);
+  const players = start(
+    [
+      '/usr/bin/python3',
+      join(import.meta.dirname, 'system.py'),
+      directory,
+      ...(polkit === 'real' ? ['real-polkit'] : []),
+    ],
+    env,
+  );
+  await line(players);
+
+  let service: ChildProcess | null = null;
+  const isChild = (pid: number) => [...children].some(child => child.pid === pid);
+  const stage = {
+    directory,
+    path,
+    env,
+    inside,
+    netns: `/proc/${holder.pid}/ns/net`,
+    start,
+    /** The command line of the service here. */
+    command: (nft = which('nft')!) => [
+      ...inside,
+      ...['nice', '-n', '-15'], // as the unit has it
+      'gjs',
+      '-m',
+      bundled(),
+      '--state',
+      path('state'),
+      '--run',
+      path('run'),
+      '--nft',
+      nft,
+      '--guard-links',
+      path('units'),
+    ],
+    /** Starts the service and waits until it answers on the bus. */
+    async serve(nft?: string): Promise<ChildProcess> {
+      const child = start(stage.command(nft), env);
+      service = child;
+      let errors = '';
+      child.stderr?.on('data', data => (errors += data));
+      await until(async () => {
+        if (child.exitCode !== null) throw new Error(`the service ended: ${errors}`);
+        return (await stage.call('Status')).ok;
+      });
+      return child;
+    },
+    /** `kill -9`, and waits until it is gone. */
+    async kill(): Promise<void> {
+      if (!service || service.exitCode !== null || service.signalCode) return;
+      const gone = new Promise(done => service!.once('exit', done));
+      service.kill('SIGKILL');
+      await gone;
+    },
+    /** Calls the service as a user. */
+    async call(method: string, args: readonly string[] = [], uid = 0): Promise<Answer> {
+      const busctl = ['busctl', '--system', '--json=short', '--timeout=20', '--auto-start=no', '--', 'call'];
+      const target = ['org.culvert.KillSwitch1', '/org/culvert/KillSwitch1', 'org.culvert.KillSwitch1', method];
+      const as = uid === 0 ? [] : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+      const argv = [...as, ...busctl, ...target, ...args];
+      try {
+        const { stdout } = await run(argv[0]!, argv.slice(1), { env: { ...process.env, ...env } });
+        return { ok: true, text: (JSON.parse(stdout) as { data: [string] }).data[0] };
+      } catch (error) {
+        return { ok: false, text: (error as { stderr: string }).stderr.trim() };
+      }
+    },
+    /** Runs nft in the namespace. */
+    async nft(...args: string[]): Promise<string> {
+      return (await run(inside[0]!, [...inside.slice(1), 'nft', ...args])).stdout;
+    },
+    /** The table's text without its flags: newer tables have an owner, and lose it when that dies. */
+    async table(): Promise<string | null> {
+      const text = await stage.nft('list', 'table', 'inet', TABLE).catch(() => null);
+      return text?.replace(/^table inet \w+ \{.*$/m, `table inet ${TABLE} {`).replace(/^\tflags .*\n\n?/m, '') ?? null;
+    },
+    state(): Published | null {
+      return existsSync(path('run/state.json')) ? parsePublished(readFileSync(path('run/state.json'), 'utf8')) : null;
+    },
+    allow(...actions: string[]) {
+      writeFileSync(path('allowed'), actions.map(action => `org.culvert.killswitch.${action}\n`).join(''));
+    },
+    async end(): Promise<void> {
+      // a killed service leaves its children behind, which systemd would end with the unit
+      for (const pid of sharing(holder.pid!)) if (!isChild(pid)) process.kill(pid, 'SIGKILL');
+      const all = [...children].map(child => new Promise(done => child.once('exit', done)));
+      for (const child of children)
+        try {
+          process.kill(-child.pid!, 'SIGKILL');
+        } catch {
+          child.kill('SIGKILL');
+        }
+      await Promise.all(all);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  return stage;
+}
+
+/** The processes in the same network namespace. */
+function sharing(pid: number): number[] {
+  const namespace = (of: string) => {
+    try {
+      return readlinkSync(`/proc/${of}/ns/net`);
+    } catch {
+      return null;
+    }
+  };
+  const own = namespace(String(pid));
+  return readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name) && own !== null && namespace(name) === own)
+    .map(Number);
+}
+
+function line(child: ChildProcess): Promise<string> {
+  return new Promise((done, fail) => {
+    let errors = '';
+    child.stderr?.on('data', data => (errors += data));
+    child.stdout?.once('data', data => done(String(data)));
+    child.once('exit', code => fail(new Error(`${child.spawnargs[0]} ended with ${code}: ${errors}`)));
+  });
+}
+
+/** As the system's bus: nothing is allowed but what policies allow. */
+function busConfig(address: string, console: 'everybody' | 'nobody'): string {
+  const policy = readFileSync(join(root, 'data/killswitch/org.culvert.KillSwitch1.conf'), 'utf8');
+  const [, rules = ''] = /<busconfig>\n(.*)<\/busconfig>/s.exec(policy) ?? [];
+  const ours = console === 'everybody' ? rules.replace('at_console="true"', 'context="mandatory"') : rules;
+  return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>system</type>
+  <listen>${address}</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow user="*"/>
+    <deny own="*"/>
+    <deny send_type="method_call"/>
+    <allow send_type="signal"/>
+    <allow send_requested_reply="true" send_type="method_return"/>
+    <allow send_requested_reply="true" send_type="error"/>
+    <allow receive_type="method_call"/>
+    <allow receive_type="method_return"/>
+    <allow receive_type="error"/>
+    <allow receive_type="signal"/>
+    <allow send_destination="org.freedesktop.DBus"/>
+    <allow send_destination="org.freedesktop.PolicyKit1"/>
+  </policy>
+  <policy user="root">
+    <allow own="org.freedesktop.PolicyKit1"/>
+    <allow own="org.freedesktop.systemd1"/>
+    <allow send_destination="org.freedesktop.systemd1"/>
+  </policy>
+  <policy user="polkitd">
+    <allow own="org.freedesktop.PolicyKit1"/>
+  </policy>
+${ours}</busconfig>
+`;
+}

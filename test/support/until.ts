@@ -1,0 +1,26 @@
+// The one way in which tests wait for what has no event of its own.
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Far above what anything needs: a busy machine is slow, and a test that passes never waits this long. */
+const LIMIT_MS = 60_000;
+const POLL_MS = 10;
+
+/**
+ * Waits until a condition holds, and returns what it returned.
+ * @param condition holds when it returns something truthy; an error that it throws ends the wait
+ * @param what names what is waited for; the condition's source by default
+ * @param limits only for a wait whose length is itself the matter of the test
+ * @throws Error after `limitMs`, a minute by default
+ */
+export async function until<T>(
+  condition: () => T | Promise<T>,
+  what: string | (() => string) = String(condition),
+  { limitMs = LIMIT_MS, pollMs = POLL_MS }: { limitMs?: number; pollMs?: number } = {},
+): Promise<NonNullable<T>> {
+  for (const end = performance.now() + limitMs; ; await delay(pollMs)) {
+    const result = await condition();
+    if (result) return result;
+    if (performance.now() > end)
+      throw new Error(`Waited ${limitMs / 1000} s in vain for: ${typeof what === 'string' ? what : what()}`);
+  }
+}

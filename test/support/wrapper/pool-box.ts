@@ -1,0 +1,53 @@
+// A machine of a pool as a user has it: a home with the wrapper, a wrapped tool that uses the counting provider, and two
+// accounts.
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { CountingApi } from './counting-api.ts';
+import { type Sandbox, sandbox } from './sandbox.ts';
+
+export interface PoolBox extends Sandbox {
+  /** Runs the tool. */
+  tool(env?: Record<string, string>): ReturnType<Sandbox['run']>;
+}
+
+interface Options {
+  /** Of `[pool]`, beyond what `join` writes. */
+  pool?: string;
+  /** Of `[capacity.tool]`. */
+  capacity?: string;
+  /** Of `[[accounts]]`. */
+  keys?: Record<string, string>;
+  /** What the tool does before it asks the provider. */
+  before?: string;
+  /** Whether the provider has an endpoint that says what is left. */
+  usage?: boolean;
+}
+
+/** A sandbox that has joined the pool at `url`. */
+export async function poolBox(
+  t: Pick<TestContext, 'after'>,
+  { url, api }: { url: string; api: CountingApi },
+  { pool = '', capacity = '', keys = { a: 'ka', b: 'kb' }, before = '', usage = true }: Options = {},
+): Promise<PoolBox> {
+  const box = sandbox(t);
+  box.script(
+    'tool',
+    `#!/bin/sh
+${before}
+code=$(curl -s -o /dev/null -w '%{http_code}' -X POST "${api.url}/use?key=$FAKE_KEY")
+[ "$code" = 402 ] && { echo 'Error: quota' >&2; exit 1; }
+echo "used $FAKE_KEY"
+`,
+  );
+  const endpoint = `[providers.tool.usage]\nurl = "${api.url}/usage"\nremaining = "remaining"\nlimit = "limit"\n`;
+  box.provider(
+    'tool',
+    `inject = ["FAKE_KEY"]\n[[providers.tool.rules]]\nclass = "quota"\nstderr = "^Error: quota"\n${usage ? endpoint : ''}`,
+  );
+  await box.accounts('tool', keys);
+  const joined = await box.wrap(['pool', 'join', url]);
+  if (joined.exit !== 0) throw new Error(joined.stderr);
+  appendFileSync(join(box.config, 'config.toml'), `${pool}\n${capacity && `[capacity.tool]\n${capacity}`}\n`);
+  return { ...box, tool: env => box.run('tool', ['go'], env && { env }) };
+}

@@ -1,0 +1,131 @@
+// A temporary HOME with the wrapper's bundle, executable fakes on PATH, and ways to run them as a user would.
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { bundleProgram } from '../../../data/build/bundle.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface Run {
+  exit: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  env?: Record<string, string | undefined>;
+  input?: string | Buffer;
+  cwd?: string;
+}
+
+let bundle: string | undefined;
+
+/** The program, built once per test process as the project's build makes it: an entry and its chunks. */
+export function buildWrapper(): string {
+  if (bundle) return bundle;
+  const share = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-build-'));
+  bundle = path.join(share, 'main.cjs');
+  bundleProgram('wrap', share, { __VERSION__: '"0.0.0-test"' });
+  fs.copyFileSync(path.join(root, 'wrapper/catalog/providers.toml'), path.join(share, 'providers.toml'));
+  process.on('exit', () => fs.rmSync(share, { recursive: true, force: true }));
+  return bundle;
+}
+
+export interface Sandbox {
+  home: string;
+  /** On PATH, holds the fakes. */
+  bin: string;
+  state: string;
+  config: string;
+  env: Record<string, string>;
+  /** Runs a program from `bin`, or by absolute path. */
+  run(program: string, args?: readonly string[], options?: RunOptions): Promise<Run>;
+  /** Runs `culvert-wrap`. */
+  wrap(args: readonly string[], options?: RunOptions): Promise<Run>;
+  start(program: string, args?: readonly string[], options?: RunOptions): ChildProcess;
+  /** Puts an executable script on PATH. */
+  script(name: string, text: string): string;
+  /** Adds an entry to the user's catalog. */
+  provider(name: string, toml: string): void;
+  /** Installs a shim and adds accounts with `env:` free literal keys kept in files. */
+  accounts(cli: string, keys: Record<string, string>, variable?: string): Promise<void>;
+}
+
+/** A sandbox that is removed after the test. */
+export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
+  const base = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-test-'));
+  t.after(() => fs.rmSync(base, { recursive: true, force: true }));
+  const home = path.join(base, 'home');
+  const bin = path.join(base, 'bin');
+  for (const dir of [home, bin]) fs.mkdirSync(dir);
+  const env = { HOME: home, PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`, LANG: 'C.UTF-8' };
+  const config = path.join(home, '.config/culvert-wrap');
+  const start = (program: string, args: readonly string[] = [], options: RunOptions = {}) => {
+    const own = Object.fromEntries(
+      Object.entries({ ...env, ...options.env }).filter(([, value]) => value !== undefined),
+    );
+    const file = program.includes('/') ? program : path.join(bin, program);
+    const child = spawn(file, args, { env: own as Record<string, string>, cwd: options.cwd ?? home, stdio: 'pipe' });
+    child.stdin.on('error', () => {});
+    return child;
+  };
+  const run: Sandbox['run'] = (program, args, options) => {
+    const child = start(program, args, options);
+    child.stdin?.end(options?.input ?? '');
+    return finished(child);
+  };
+  const wrap: Sandbox['wrap'] = (args, options) => run(process.execPath, [buildWrapper(), ...args], options);
+  const box: Sandbox = {
+    home,
+    bin,
+    state: path.join(home, '.local/state/culvert-wrap'),
+    config,
+    env,
+    run,
+    wrap,
+    start,
+    script: (name, text) => {
+      const file = path.join(bin, name);
+      fs.writeFileSync(file, text, { mode: 0o755 });
+      return file;
+    },
+    provider: (name, toml) => {
+      fs.mkdirSync(config, { recursive: true, mode: 0o700 });
+      fs.appendFileSync(path.join(config, 'providers.toml'), `[providers.${name}]\nbin = "${name}"\n${toml}\n`);
+    },
+    accounts: async (cli, keys, variable = 'FAKE_KEY') => {
+      const installed = await wrap(['install', cli]);
+      if (installed.exit !== 0) throw new Error(installed.stderr);
+      fs.mkdirSync(config, { recursive: true, mode: 0o700 });
+      const file = path.join(config, 'keys.env');
+      for (const [name, key] of Object.entries(keys)) {
+        fs.appendFileSync(file, `${cli}_${name}=${key}\n`, { mode: 0o600 });
+        const block = `[[accounts]]\ncli = "${cli}"\nname = "${name}"\nenv = { ${variable} = "file:${file}#${cli}_${name}" }\n\n`;
+        fs.appendFileSync(path.join(config, 'config.toml'), block, { mode: 0o600 });
+      }
+    },
+  };
+  return box;
+}
+
+/** Waits for a child and collects its output. */
+export function finished(child: ChildProcess): Promise<Run> {
+  const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  child.stdout?.on('data', chunk => chunks.stdout.push(chunk));
+  child.stderr?.on('data', chunk => chunks.stderr.push(chunk));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exit, signal) => {
+      resolve({
+        exit,
+        signal,
+        stdout: Buffer.concat(chunks.stdout).toString(),
+        stderr: Buffer.concat(chunks.stderr).toString(),
+      });
+    });
+  });
+}

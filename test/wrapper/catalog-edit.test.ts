@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { Rule } from '../../wrapper/catalog/catalog.ts';
+import { proposeRule } from '../../wrapper/commands/catalog-edit.ts';
+import { classify } from '../../wrapper/run/rules/classify.ts';
+import { buildWrapper, sandbox } from '../support/wrapper/sandbox.ts';
+
+const FAILURES: [string, string, { stdout?: string; stderr?: string }][] = [
+  ['rate', 'a status code', { stderr: 'warning: slow\nError: HTTP 429 at https://api.example/v1\n' }],
+  ['quota', 'a word', { stderr: '\x1b[31mError: You have 0 credits (of 10) left.\x1b[0m Buy more\n' }],
+  ['auth', 'JSON with a message', { stdout: '{"error":{"code":401,"message":"Unauthorized: bad token"}}' }],
+  ['rate', 'JSON with a code', { stdout: '{"error":{"code":"rate_limited"}}' }],
+  ['quota', 'a message with characters that mean something in patterns', { stderr: 'E[1] (x+y)*? quota $5 ^ | \\\n' }],
+];
+
+for (const [expected, what, output] of FAILURES) {
+  test(`a rule proposed from ${what} recognizes that failure, and no other text`, () => {
+    const failure = { exit: 3, stdout: '', stderr: '', ...output };
+    const proposed = Rule.parse(proposeRule(failure));
+    assert.equal(proposed.class, expected);
+    const verdict = (part: object) => classify({ ...failure, signal: null, command: '', ...part }, [proposed]).kind;
+    assert.equal(verdict({}), 'retry');
+    assert.equal(verdict({ exit: 0 }), 'success');
+    assert.equal(verdict({ stdout: '{}', stderr: failure.stderr.replace(/^/gm, 'the page says: ') }), 'final');
+  });
+}
+
+test('another CLI is wrapped with two commands, and its failure is learned from a run', async t => {
+  const box = sandbox(t);
+  box.script(
+    'mytool',
+    '#!/bin/sh\ncase $MY_KEY in bad*) echo "fatal: quota of 10 used up" >&2; exit 9 ;; esac; echo "ok $MY_KEY"\n',
+  );
+  const created = await box.wrap(['catalog', 'new', 'mytool', '--inject', 'MY_KEY', '--json']);
+  assert.equal(created.exit, 0, created.stderr);
+  await box.accounts('mytool', { a: 'bad', b: 'good' }, 'MY_KEY');
+  assert.match((await box.wrap(['doctor'])).stdout, /mytool: the catalog has no rules/);
+  assert.equal((await box.run('mytool', ['x'])).exit, 9);
+  const learned = await box.wrap(['catalog', 'learn', '--write', 'mytool', '--', 'x'], { env: { MY_KEY: 'bad' } });
+  assert.equal(learned.exit, 0, learned.stderr);
+  assert.match(learned.stdout, /class = "quota"\nexit = \[9\]\nstderr = '\^fatal: quota of \\d\+ used up'/);
+  assert.equal((await box.run('mytool', ['x'])).stdout, 'ok good\n');
+  const known = await box.wrap(['catalog', 'learn', 'mytool', '--', 'x'], { env: { MY_KEY: 'bad' } });
+  assert.match(known.stdout, /knows this failure already: quota/);
+  assert.equal((await box.wrap(['catalog', 'learn', 'mytool', '--', 'x'], { env: { MY_KEY: 'good' } })).exit, 65);
+});
+
+test('completion knows commands, options and names, also of the account commands of a wrapped CLI', async t => {
+  const box = sandbox(t);
+  box.script('mytool', '#!/bin/sh\n');
+  box.provider('mytool', 'auth_command = "auth"\ninject = ["MY_KEY"]');
+  await box.accounts('mytool', { 'team-a': 'k', 'team-b': 'k' }, 'MY_KEY');
+  const words = async (...typed: string[]) =>
+    (await box.wrap(['__complete', ...typed])).stdout.split('\n').filter(Boolean);
+  assert.deepEqual(await words('culvert-wrap', 'un'), ['uninstall']);
+  assert.deepEqual(await words('culvert-wrap', 'accounts', 'remove', 'mytool', ''), ['team-a', 'team-b']);
+  assert.deepEqual(await words('culvert-wrap', 'status', 'myt'), ['mytool']);
+  assert.deepEqual(await words('culvert-wrap', 'status', '--ch'), ['--check']);
+  assert.deepEqual(await words('mytool', 'auth', 'use', 'team-b'), ['team-b']);
+  assert.ok((await words('mytool', 'auth', '')).includes('rename'));
+  assert.deepEqual(await words('mytool', 'search', ''), []);
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    assert.match((await box.wrap(['completion', shell])).stdout, /mytool/);
+  }
+  assert.equal((await box.wrap(['completion', 'tcsh'])).exit, 2);
+  const bash = await box.run('/bin/bash', [
+    '-c',
+    `culvert-wrap() { "${process.execPath}" "${buildWrapper()}" "$@"; }
+eval "$(culvert-wrap completion bash)"
+COMP_WORDS=(mytool auth use team-) COMP_CWORD=3; _culvert_wrap; printf '%s,' "\${COMPREPLY[@]}"`,
+  ]);
+  assert.equal(bash.stdout, 'team-a,team-b,', bash.stderr);
+});
+
+test('a new entry is refused when it exists, lacks a variable, or would not fit the form', async t => {
+  const box = sandbox(t);
+  assert.equal((await box.wrap(['catalog', 'new', 'firecrawl', '--inject', 'X'])).exit, 2);
+  assert.match((await box.wrap(['catalog', 'new', 'my-tool'])).stderr, /--inject MY_TOOL_API_KEY/);
+  const bad = await box.wrap(['catalog', 'new', 'mytool', '--inject', 'A B']);
+  assert.equal(bad.exit, 65);
+  assert.match(bad.stderr, /inject\[0\]: the name of an environment variable/);
+  assert.ok(!fs.existsSync(path.join(box.config, 'providers.toml')));
+});

@@ -1,0 +1,485 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { buildWrapper, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { atTerminal } from '../support/wrapper/terminal.ts';
+
+const FAKE =
+  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; net*) exit 1 ;; esac\ncase "$1" in -) cat ;; wrong) echo "usage: fake" >&2; exit 2 ;; esac\necho ok\n';
+const RULES = `auth_command = "auth"
+inject = ["FAKE_KEY"]
+stdin_args = ["-"]
+[[providers.fake.rules]]
+class = "usage"
+exit = [2]
+[[providers.fake.rules]]
+class = "quota"
+stderr = "^Error: quota"
+`;
+
+type Test = Parameters<typeof sandbox>[0];
+
+async function setUp(t: Test, keys: Record<string, string> = {}): Promise<Sandbox> {
+  const box = sandbox(t);
+  box.script('fake', FAKE);
+  box.provider('fake', RULES);
+  if (Object.keys(keys).length > 0) await box.accounts('fake', keys);
+  else await box.wrap(['install', 'fake']);
+  return box;
+}
+
+const calls = (box: Sandbox) =>
+  fs.existsSync(path.join(box.home, 'calls'))
+    ? fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n')
+    : [];
+const stored = (box: Sandbox) => fs.readFileSync(path.join(box.config, 'secrets/fake.env'), 'utf8');
+
+test('H5: a key comes from any pipe, however late and however long', async t => {
+  const box = await setUp(t);
+  const add = (name: string, writer: string) => box.run('/bin/sh', ['-c', `${writer} | fake auth add ${name} --file`]);
+  for (const [name, writer] of Object.entries({
+    late: '(sleep 0.5; echo k1)',
+    node: `${process.execPath} -e 'process.stdout.write("k2")'`,
+    slow: '(printf k; sleep 0.2; echo 3)',
+    long: "head -c 100000 /dev/zero | tr '\\0' k",
+  })) {
+    const result = await add(name, writer);
+    assert.equal(result.exit, 0, `${name}: ${result.stderr}`);
+  }
+  assert.match(stored(box), /^late\/FAKE_KEY=k1\nnode\/FAKE_KEY=k2\nslow\/FAKE_KEY=k3\nlong\/FAKE_KEY=k{100000}\n$/);
+  const huge = await add('huge', "head -c 1000000 /dev/zero | tr '\\0' k");
+  assert.equal(huge.exit, 65);
+  assert.match(huge.stderr, /longer than an environment variable may be/);
+  assert.match((await add('bytes', "printf '\\377\\376'")).stderr, /not UTF-8/);
+  assert.match((await add('arrow', "printf 'ab\\033[Dc'")).stderr, /control character/);
+});
+
+test('H6: the queue keeps what failed for a passing reason, and runs it again', async t => {
+  const box = await setUp(t, { a: 'bad' });
+  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
+  const keys = path.join(box.config, 'keys.env');
+  const setKey = (key: string) => {
+    fs.writeFileSync(keys, `fake_a=${key}\n`);
+    fs.rmSync(path.join(box.state, 'accounts/fake.json'), { force: true });
+  };
+  const queue = async () => JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue;
+  const first = await box.run('fake', ['-', 'one'], { input: 'from stdin' });
+  assert.equal(first.exit, 75, first.stderr);
+  assert.deepEqual(
+    (await queue()).map((entry: { args: string[]; hasStdin: boolean }) => [entry.args, entry.hasStdin]),
+    [[['-', 'one'], true]],
+  );
+  fs.rmSync(path.join(box.state, 'accounts/fake.json'));
+  assert.equal((await box.wrap(['queue', 'run'])).exit, 1);
+  assert.equal((await queue())[0].failed.why, 'limit');
+  setKey('net');
+  assert.equal((await box.wrap(['queue', 'run'])).exit, 1);
+  assert.deepEqual([(await queue())[0].failed.why, (await queue())[0].tries], ['other', 2]);
+  setKey('good');
+  assert.equal((await box.wrap(['queue', 'run'])).stdout, 'from stdinok\n');
+  assert.deepEqual(await queue(), []);
+});
+
+test('H6: what can never succeed stays visible and is run on request only', async t => {
+  const box = await setUp(t, { a: 'bad' });
+  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
+  await box.run('fake', ['wrong']);
+  fs.writeFileSync(path.join(box.config, 'keys.env'), 'fake_a=good\n');
+  fs.rmSync(path.join(box.state, 'accounts/fake.json'));
+  await box.wrap(['queue', 'run']);
+  const before = calls(box).length;
+  const again = JSON.parse((await box.wrap(['queue', 'run', '--json'])).stdout);
+  assert.deepEqual([again.run, again.left, calls(box).length], [[], 1, before]);
+  const [{ id }] = JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue;
+  await box.wrap(['queue', 'run', id]);
+  assert.equal(calls(box).length, before + 1);
+});
+
+test('L5: an unknown entry is an error, and a damaged one is seen everywhere and can be dropped', async t => {
+  const box = await setUp(t, { a: 'good' });
+  assert.equal((await box.wrap(['queue', 'run', 'nope'])).exit, 2);
+  const dir = path.join(box.state, 'queue');
+  fs.mkdirSync(dir, { recursive: true });
+  for (const [name, text] of Object.entries({
+    'a-1': '{',
+    'a-2': '{}',
+    'a-3': JSON.stringify({ id: 'a-3', cli: 'fake', args: 'x', cwd: '/', at: '' }),
+    'a-4': JSON.stringify({ id: 'other', cli: 'fake', args: [], cwd: '/', at: '' }),
+    'a-5': JSON.stringify({ id: 'a-5', cli: 'fake', args: [], cwd: '/', at: '', stdin: '!' }),
+  }))
+    fs.writeFileSync(path.join(dir, `${name}.json`), text);
+  const { damaged } = JSON.parse((await box.wrap(['queue', '--json'])).stdout);
+  assert.equal(damaged.length, 5);
+  assert.match((await box.wrap(['queue'])).stdout, /a-1 .*damaged/);
+  assert.match((await box.wrap(['queue', 'run'])).stderr, /a-5 is damaged/);
+  assert.equal(JSON.parse((await box.wrap(['status', '--json'])).stdout).queue.damaged, 5);
+  assert.equal((await box.wrap(['status', '--check'])).exit, 3);
+  assert.match((await box.wrap(['doctor'])).stdout, /PROBLEM .*a-3\.json is damaged/);
+  assert.equal((await box.wrap(['queue', 'drop', 'a-1'])).exit, 0);
+  await box.wrap(['queue', 'drop', '--all']);
+  assert.deepEqual(fs.readdirSync(dir), []);
+});
+
+test('H7: a key that is typed as soon as the prompt is seen is not echoed', async t => {
+  const box = await setUp(t);
+  for (let round = 0; round < 8; round++) {
+    let answered = false;
+    const { screen, exit } = await atTerminal(box, `fake auth add a${round} --file`, {
+      answer: shown => {
+        if (answered || !shown.includes('FAKE_KEY for')) return undefined;
+        answered = true;
+        return `canary-${round}\r`;
+      },
+    });
+    assert.equal(exit, 0, screen);
+    assert.doesNotMatch(screen, /canary/);
+    assert.ok(stored(box).includes(`a${round}/FAKE_KEY=canary-${round}\n`));
+  }
+});
+
+test('H7: what was typed before the prompt, and so was echoed, is not taken for a key', async t => {
+  const box = await setUp(t);
+  let answered = false;
+  const { screen, exit } = await atTerminal(box, 'fake auth add a --file', {
+    early: 'early\nsecond\nhalf',
+    answer: shown => {
+      if (answered || !shown.includes('FAKE_KEY for')) return undefined;
+      answered = true;
+      return 'canary\r';
+    },
+  });
+  assert.equal(exit, 0, screen);
+  assert.doesNotMatch(screen, /canary/);
+  assert.equal(stored(box), 'a/FAKE_KEY=canary\n');
+});
+
+test('M8: keys that produce no character do not become part of a secret', async t => {
+  const box = await setUp(t);
+  const type = async (typed: string) => {
+    let answered = false;
+    return atTerminal(box, 'fake auth add a --file --replace', {
+      answer: shown => {
+        if (answered || !shown.includes('FAKE_KEY for')) return undefined;
+        answered = true;
+        return typed;
+      },
+    });
+  };
+  const session = await type('ab\x1b[D\x1b[A\x1b[3~\x1bOP\x1b[1;5Cc\tx\x7fd\r');
+  assert.equal(session.exit, 0, session.screen);
+  assert.equal(stored(box), 'a/FAKE_KEY=abcd\n');
+  await type('wrong\x15äöü€\r');
+  assert.equal(stored(box), 'a/FAKE_KEY=äöü€\n');
+  for (const keys of ['abc\x03', '\x04']) {
+    const ended = await type(keys);
+    assert.equal(ended.exit, 1, JSON.stringify(ended));
+    assert.match(ended.screen, /interrupted; nothing was stored/);
+  }
+  await type('ab\x04c\r');
+  assert.equal(stored(box), 'a/FAKE_KEY=abc\n');
+});
+
+test('the keyring is tested before a key is asked for, and a file is offered', async t => {
+  const box = await setUp(t);
+  box.script('secret-tool', '#!/bin/sh\nexit 1\n');
+  let step = 0;
+  const session = await atTerminal(box, 'fake auth add a', {
+    answer: screen => {
+      const asked = step === 0 ? '[y/N]' : 'FAKE_KEY for';
+      if (step > 1 || !screen.includes(asked)) return undefined;
+      step++;
+      return step === 1 ? 'y\n' : 'canary-1\r';
+    },
+  });
+  assert.equal(session.exit, 0, session.screen);
+  assert.match(session.screen, /the keyring can't be used: it is locked or not running/);
+  assert.doesNotMatch(session.screen, /canary/);
+  assert.equal(stored(box), 'a/FAKE_KEY=canary-1\n');
+});
+
+test('M1: a configuration is seen whatever its time, and however it was put in place', async t => {
+  const box = await setUp(t);
+  fs.mkdirSync(box.config, { recursive: true });
+  const config = path.join(box.config, 'config.toml');
+  const text = (key: string) => `[[accounts]]\ncli = "fake"\nname = "a"\nenv = { FAKE_KEY = "command:echo ${key}" }\n`;
+  const elsewhere = path.join(box.home, 'store');
+  fs.mkdirSync(elsewhere);
+  const runs: string[] = [];
+  const run = async (what: string) => {
+    await box.run('fake', [what]);
+    runs.push(calls(box).at(-1)!);
+  };
+  await run('none');
+  fs.writeFileSync(config, '# nothing yet\n', { mode: 0o600 });
+  fs.utimesSync(config, 1, 1);
+  await run('empty');
+  fs.writeFileSync(`${config}.new`, text('k1'), { mode: 0o600 });
+  fs.utimesSync(`${config}.new`, 1, 1);
+  fs.renameSync(`${config}.new`, config);
+  await run('renamed-old');
+  fs.rmSync(config);
+  await run('gone');
+  for (const name of ['one', 'two']) {
+    const file = path.join(elsewhere, name);
+    fs.writeFileSync(file, name === 'one' ? '# nothing\n' : text('k2'), { mode: 0o644 });
+    fs.utimesSync(file, 1, 1);
+    fs.rmSync(config, { force: true });
+    fs.symlinkSync(file, config);
+    await run(`linked-${name}`);
+  }
+  assert.deepEqual(runs, ['none', ' empty', 'k1 renamed-old', ' gone', ' linked-one', 'k2 linked-two']);
+});
+
+test('M4: accounts are managed without a shim, and leave nothing behind', async t => {
+  const box = await setUp(t);
+  await box.wrap(['uninstall', 'fake']);
+  fs.rmSync(path.join(box.bin, 'fake'));
+  const accounts = (...args: string[]) => box.wrap(['accounts', ...args], { input: 'key-1\n' });
+  assert.equal((await accounts('add', 'fake', 'a', '--file')).exit, 0);
+  assert.equal((await accounts('add', 'fake', 'b', '--env', 'FAKE_KEY=env:B')).exit, 0);
+  assert.equal((await accounts('rename', 'fake', 'a', 'main')).exit, 0);
+  assert.equal(stored(box), 'main/FAKE_KEY=key-1\n');
+  assert.match((await accounts('disable', 'fake', 'main')).stdout, /fake now uses "b"/);
+  assert.equal((await accounts('default', 'fake')).stdout, 'b\n');
+  await accounts('enable', 'fake', 'main');
+  assert.match((await accounts('use', 'fake', 'main')).stdout, /now uses "main"/);
+  assert.equal((await accounts('wake', 'fake', 'main')).exit, 0);
+  for (const name of ['main', 'b']) assert.equal((await accounts('remove', 'fake', name)).exit, 0);
+  assert.equal(stored(box), '');
+  assert.equal((await accounts('remove', 'fake', 'b')).exit, 2);
+  assert.match((await accounts('list')).stdout, /there are no accounts/);
+});
+
+test('M6: the default that is shown is the one that runs use', async t => {
+  const box = await setUp(t, { a: 'k1', b: 'k2' });
+  await box.run('fake', ['auth', 'use', 'a']);
+  assert.match((await box.run('fake', ['auth', 'disable', 'a'])).stdout, /disabled; fake now uses "b"/);
+  assert.equal((await box.run('fake', ['auth', 'default'])).stdout, 'b\n');
+  assert.match((await box.run('fake', ['auth', 'list'])).stdout, /^\* +b /m);
+  await box.run('fake', ['x']);
+  assert.deepEqual(calls(box), ['k2 x']);
+  assert.match((await box.run('fake', ['auth', 'disable', 'b'])).stdout, /runs without an account/);
+  assert.match((await box.run('fake', ['auth', 'default'])).stdout, /no enabled account/);
+});
+
+test('M7: on a full or read-only disk every command says so and changes nothing; uninstalling works', async t => {
+  if (process.getuid?.() !== 0) return t.skip('a small file system can be mounted by root only');
+  const box = await setUp(t, { a: 'k1', b: 'k2' });
+  await box.wrap(['uninstall', 'fake']);
+  const small = fs.mkdtempSync('/tmp/culvert-wrap-small-');
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', small]).status !== 0) {
+    return t.skip('no file system can be mounted here');
+  }
+  t.after(() => {
+    spawnSync('umount', ['-l', small]);
+    fs.rmdirSync(small);
+  });
+  const env = { XDG_STATE_HOME: path.join(small, 'state'), XDG_CONFIG_HOME: path.join(small, 'config') };
+  fs.cpSync(path.join(box.home, '.config'), path.join(small, 'config'), { recursive: true });
+  assert.equal((await box.wrap(['install', 'fake'], { env })).exit, 0);
+  const config = fs.readFileSync(path.join(small, 'config/culvert-wrap/config.toml'), 'utf8');
+  try {
+    fs.writeFileSync(path.join(small, 'fill'), Buffer.alloc(1024 * 1024));
+  } catch {
+    // Full, as intended.
+  }
+  assert.equal((await box.run('fake', ['x'], { env })).stdout, 'ok\n');
+  for (const args of [
+    ['auth', 'use', 'b'],
+    ['auth', 'add', 'c', '--env', 'FAKE_KEY=env:C'],
+    ['auth', 'add', 'd', '--file'],
+    ['auth', 'disable', 'a'],
+  ]) {
+    const result = await box.run('fake', args, { env, input: 'key\n' });
+    assert.equal(result.exit, 73, `${args.join(' ')}: ${result.stderr}`);
+    assert.match(result.stderr, /No space left on disk\n.*make room/);
+  }
+  assert.equal(fs.readFileSync(path.join(small, 'config/culvert-wrap/config.toml'), 'utf8'), config);
+  const uninstalled = await box.wrap(['uninstall', 'fake'], { env });
+  assert.equal(uninstalled.exit, 0, uninstalled.stderr);
+  assert.equal(fs.readFileSync(path.join(box.bin, 'fake'), 'utf8'), FAKE);
+  spawnSync('mount', ['-o', 'remount,ro', small]);
+  const readOnly = await box.wrap(['install', 'fake'], { env });
+  assert.notEqual(readOnly.exit, 70);
+  assert.doesNotMatch(readOnly.stderr, /unexpected error/);
+});
+
+test('L4: a secret never outlives its account unseen', async t => {
+  const box = await setUp(t, { a: 'k1' });
+  fs.mkdirSync(path.join(box.config, 'secrets'), { recursive: true });
+  fs.writeFileSync(path.join(box.config, 'secrets/fake.env'), 'ghost/FAKE_KEY=left-behind\n', { mode: 0o600 });
+  assert.match((await box.wrap(['doctor'])).stdout, /holds ghost\/FAKE_KEY, which no account uses\n.*accounts purge/);
+  assert.match((await box.wrap(['accounts', 'purge'])).stdout, /removed ghost\/FAKE_KEY/);
+  assert.equal(stored(box), '');
+});
+
+test('L6: what is wrong with a file is named by line, key and what is allowed', async t => {
+  const box = await setUp(t, { a: 'k1' });
+  const config = path.join(box.config, 'config.toml');
+  const text = fs.readFileSync(config, 'utf8');
+  const cases: [string, RegExp][] = [
+    ['[capacity.fake]\npolicy = "queu"\n', /line \d+: capacity\.fake\.policy: .*"execute".*"queue".*"shed"/],
+    ['[capacity.fake]\nreserv = 3\n', /line \d+: capacity\.fake\.reserv: there is no such key/],
+    ['[[accounts]]\ncli = "fake"\nname = "b"\nenabled = "yes"\n', /line \d+: accounts\[1\]\.enabled: .*boolean/],
+    [
+      '[[accounts]]\ncli = "fake"\nname = "b"\nkey = "canary-1"\n',
+      /line \d+: accounts\[1\]\.key: there is no such key/,
+    ],
+  ];
+  for (const [addition, message] of cases) {
+    fs.writeFileSync(config, text + addition);
+    const { stderr } = await box.run('fake', ['x']);
+    assert.match(stderr, message);
+    assert.doesNotMatch(stderr, /canary/);
+    const line = Number(/line (\d+)/.exec(stderr)![1]);
+    assert.ok(line > text.split('\n').length - 1, stderr);
+  }
+  fs.writeFileSync(config, text);
+  fs.appendFileSync(path.join(box.config, 'providers.toml'), '[[providers.fake.rules]]\nclass = "quotta"\n');
+  assert.match((await box.run('fake', ['x'])).stderr, /line 14: rules\[2\]\.class: .*"quota"\|"rate"\|"auth"\|"usage"/);
+});
+
+test('L9: the prompt has editing and history, takes the account commands, and survives Ctrl-C', async t => {
+  const box = await setUp(t, { a: 'k1', b: 'k2' });
+  fs.appendFileSync(path.join(box.config, 'providers.toml'), '[providers.fake.line_repl]\nexit = ["exit"]\n');
+  const keys = ['fake search one\r', '\x1b[A two\r', 'lost\x03', 'auth use b\r', 'sxx\x7f\x7fearch three\r', '\x04'];
+  let typed = 0;
+  let since = 0;
+  const { exit, screen } = await atTerminal(box, 'fake', {
+    answer: shown => {
+      // editing shows the prompt again in its line; only one in a new line takes the next
+      const ready = /(?:^|\n)(?:\x1b\[\d*[GJ])*fake> (?:\x1b\[\d*[GJ])*$/.test(shown.slice(since));
+      if (!ready || (typed > 0 && !shown.includes('\n', since))) return undefined;
+      since = shown.length;
+      return keys[typed++];
+    },
+  });
+  assert.equal(exit, 0, screen);
+  assert.deepEqual(calls(box), ['k1 search one', 'k1 search one two', 'k2 search three'], screen);
+});
+
+test('L11: a state directory that others control is refused, and the audit log follows no symlink', async t => {
+  const box = await setUp(t, { a: 'k1' });
+  await box.wrap(['uninstall', 'fake']);
+  fs.mkdirSync(box.state, { recursive: true });
+  fs.chmodSync(box.state, 0o777);
+  const refused = await box.wrap(['install', 'fake']);
+  assert.equal(refused.exit, 77);
+  assert.match(refused.stderr, /others can write to it\n.*chmod go-w/);
+  fs.chmodSync(box.state, 0o700);
+  await box.wrap(['install', 'fake']);
+  const target = path.join(box.home, 'precious');
+  fs.writeFileSync(target, 'precious\n');
+  fs.rmSync(path.join(box.state, 'audit.jsonl'), { force: true });
+  fs.symlinkSync(target, path.join(box.state, 'audit.jsonl'));
+  assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
+  assert.equal(fs.readFileSync(target, 'utf8'), 'precious\n');
+});
+
+test('L12: installing without names leaves system directories alone and asks at a terminal', async t => {
+  const box = await setUp(t);
+  box.script('tvly', '#!/bin/sh\necho tvly\n');
+  const asked = (await box.wrap(['install', '--help'])).stdout.replace(/\s+/g, ' ');
+  assert.match(asked, /without names: of every known CLI in your own directories/);
+  const installed = JSON.parse((await box.wrap(['install', '--json'])).stdout);
+  const bins = installed.installed.map(({ bin }: { bin: string }) => bin);
+  assert.ok(bins.includes(path.join(box.bin, 'tvly')));
+  assert.ok(
+    bins.every((bin: string) => bin.startsWith(box.bin)),
+    bins.join(' '),
+  );
+  assert.match((await box.wrap(['uninstall'])).stdout, /restored/);
+  const program = `${process.execPath} ${buildWrapper()}`;
+  const declined = await atTerminal(box, `${program} install`, {
+    answer: screen => (/\[y\/N\] (?:\x1b\[\d*G)?$/.test(screen) ? 'n\n' : undefined),
+  });
+  assert.match(declined.screen, /puts shims in place of .*tvly/);
+  assert.equal(fs.readFileSync(path.join(box.bin, 'tvly'), 'utf8'), '#!/bin/sh\necho tvly\n');
+});
+
+test('L14: an import reports what it did, and can be repeated', async t => {
+  const box = await setUp(t);
+  const file = path.join(box.home, 'import.toml');
+  const write = (key: string) =>
+    fs.writeFileSync(
+      file,
+      `[[accounts]]\ncli = "fake"\nname = "a"\nsecrets = { FAKE_KEY = "${key}" }\n[[accounts]]\ncli = "fake"\nname = "b"\nenv = { FAKE_KEY = "file:~/none#X" }\n`,
+      { mode: 0o600 },
+    );
+  write('k1');
+  const importing = (...args: string[]) => box.wrap(['accounts', 'import', file, '--file', ...args]);
+  const check = await importing('--check');
+  assert.equal(check.exit, 65);
+  assert.match(check.stderr, /"b": FAKE_KEY from file:~\/none#X: the file .*none does not exist/);
+  assert.equal((await importing()).exit, 0);
+  assert.match((await importing()).stdout, /^has already "a" of fake\nhas already "b" of fake\n$/);
+  await box.run('fake', ['auth', 'disable', 'a']);
+  write('k2');
+  assert.match((await importing('--check')).stdout, /would change "a"/);
+  assert.match((await importing()).stdout, /^changed "a" of fake\nhas already "b"/);
+  const { accounts } = JSON.parse((await box.run('fake', ['auth', 'list', '--json'])).stdout);
+  assert.deepEqual(
+    accounts.map((account: { name: string; enabled: boolean }) => [account.name, account.enabled]),
+    [
+      ['a', false],
+      ['b', true],
+    ],
+  );
+  assert.equal(stored(box), 'a/FAKE_KEY=k2\n');
+});
+
+test('accounts are imported from a .env file by reference, and exported without secrets', async t => {
+  const box = await setUp(t);
+  const file = path.join(box.home, '.env');
+  fs.writeFileSync(file, '# keys\nFAKE_KEY=k1\nexport FAKE_KEY_TEAM_B="k2"\nUNRELATED=x\n', { mode: 0o600 });
+  const imported = await box.wrap(['accounts', 'import', file, '--name', 'team-a']);
+  assert.match(imported.stdout, /imported "team-a" of fake\nimported "team-b" of fake/);
+  await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'team-b' } });
+  assert.deepEqual(calls(box), ['k2 x']);
+  const exported = (await box.wrap(['accounts', 'export'])).stdout;
+  assert.doesNotMatch(exported, /k1|k2/);
+  const copy = path.join(box.home, 'copy.toml');
+  fs.writeFileSync(copy, exported);
+  assert.match((await box.wrap(['accounts', 'import', copy])).stdout, /^has already "team-a"/);
+});
+
+test('L15: a shim that an upgrade has replaced is noticed by the next run through any wrapped command', async t => {
+  const box = await setUp(t, { a: 'k1', b: 'k2' });
+  box.script('other', FAKE);
+  box.provider('other', 'inject = ["FAKE_KEY"]');
+  await box.accounts('other', { a: 'k1', b: 'k2' });
+  assert.equal((await box.run('other', ['x'])).stderr, '');
+  fs.rmSync(path.join(box.bin, 'fake'));
+  box.script('fake', `${FAKE}# upgraded\n`);
+  const line = /^culvert-wrap: fake: an upgrade has replaced the shim .*run `culvert-wrap install fake`\n$/;
+  assert.match((await box.run('other', ['x'])).stderr, line);
+  assert.equal((await box.run('other', ['x'])).stderr, '');
+  await box.wrap(['install', 'fake']);
+  assert.equal((await box.run('other', ['x'])).stderr, '');
+});
+
+test('doctor --probe asks about every credential and names the reset', async t => {
+  const server = http.createServer((request, response) => {
+    const key = (request.headers.authorization ?? '').replace('Bearer ', '');
+    response.writeHead(key === 'revoked' ? 401 : 200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ left: key === 'empty' ? 0 : 5, limit: 10, resets: '2031-05-01T00:00:00Z' }));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const box = await setUp(t, { a: 'good', b: 'revoked', c: 'empty' });
+  const { port } = server.address() as AddressInfo;
+  fs.appendFileSync(
+    path.join(box.config, 'providers.toml'),
+    `[providers.fake.usage]\nurl = "http://127.0.0.1:${port}/usage"\nremaining = "left"\nlimit = "limit"\nresets = "resets"\n`,
+  );
+  const { stdout, exit } = await box.wrap(['doctor', '--probe']);
+  assert.equal(exit, 1);
+  assert.match(stdout, /ok +fake account "a": works, 5 of 10 left, resets 2031-0/);
+  assert.match(stdout, /PROBLEM fake account "b": .*HTTP status 401/);
+  assert.match(stdout, /warning fake account "c": works, but has nothing left; resets 2031-0/);
+  server.closeAllConnections();
+});

@@ -1,0 +1,118 @@
+// `culvert-wrap pool join`, `leave` and `status` as a user meets them.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
+import { storeServer } from '../../support/wrapper/store-server.ts';
+
+const server = await storeServer({ after });
+await server.client.call('ACL', 'SETUSER', 'ci', 'on', '>open sesame', '~culvert:*', '+@all');
+
+function withConfig(t: { after(end: () => unknown): unknown }, text: string): Sandbox & { file: string } {
+  const box = sandbox(t);
+  mkdirSync(box.config, { recursive: true, mode: 0o700 });
+  const file = join(box.config, 'config.toml');
+  writeFileSync(file, text, { mode: 0o600 });
+  return { ...box, file };
+}
+
+const BEFORE = `# my accounts
+[[accounts]]
+cli = "firecrawl"
+name = "a" # the first
+env = { FIRECRAWL_API_KEY = "env:KEY" }
+
+[capacity.firecrawl]
+reserve = 5
+`;
+
+test('joining and leaving keeps comments and layout, and stores no password', async t => {
+  const box = withConfig(t, BEFORE);
+  const joined = await box.wrap(['pool', 'join', server.url, '--user', 'ci', '--password', 'env:POOL', '--json'], {
+    env: { POOL: 'open sesame' },
+  });
+  assert.equal(joined.exit, 0, joined.stderr);
+  const { ok, address, machine, offline } = JSON.parse(joined.stdout);
+  assert.deepEqual([ok, address, offline], [true, server.url, 'refuse']);
+  const text = readFileSync(box.file, 'utf8');
+  assert.ok(text.startsWith(BEFORE));
+  assert.match(text, /\n\[pool\]\nurl = ".*"\nuser = "ci"\npassword = "env:POOL"\nmachine = "machine-[0-9a-f]{8}"\n$/);
+  assert.ok(!text.includes('sesame'));
+
+  // what is not given again stays, but for the login, which belongs to the address
+  const again = await box.wrap(['pool', 'join', server.url, '--offline', 'local', '--machines', '4']);
+  assert.equal(again.exit, 0, again.stderr);
+  assert.match(
+    readFileSync(box.file, 'utf8'),
+    new RegExp(`\\n\\[pool\\]\\nurl = ".*"\\nmachine = "${machine}"\\noffline = "local"\\nmachines = 4\\n$`),
+  );
+  assert.equal((await box.wrap(['pool', 'leave'])).stdout, `left the pool at ${server.url}\n`);
+  assert.equal(readFileSync(box.file, 'utf8').trimEnd(), BEFORE.trimEnd());
+  assert.match((await box.wrap(['pool', 'status'])).stdout, /this machine is in no pool/);
+  const twice = await box.wrap(['pool', 'leave']);
+  assert.deepEqual([twice.exit, /in no pool/.test(twice.stderr)], [2, true]);
+});
+
+test('what can not be joined leaves the configuration as it was', async t => {
+  const box = withConfig(t, BEFORE);
+  const cases: [string[], number, RegExp][] = [
+    [['redis://ci:open-sesame@h'], 2, /contains a password.*\n.*--password/],
+    [[server.url, '--password', 'open-sesame'], 2, /source of the password, not the password itself/],
+    [[server.url, '--password', 'env:UNSET_VARIABLE'], 78, /UNSET_VARIABLE is not set/],
+    [[server.url, '--offline', 'local'], 2, /needs machines = N/],
+    [[server.url, '--offline', 'sometimes'], 2, /can't be joined/],
+    [[server.url, '--machines', 'many'], 2, /can't be joined/],
+    [[server.url, '--machine', 'a b'], 2, /name of a machine/],
+    [[server.url, '--ca', 'missing.pem'], 78, /missing\.pem does not exist/],
+    [['valkey+unix:///nonexistent/socket'], 69, /can't be reached: there is no such socket/],
+  ];
+  for (const [args, exit, message] of cases) {
+    const refused = await box.wrap(['pool', 'join', ...args]);
+    assert.equal(refused.exit, exit, `${args}: ${refused.stderr}`);
+    assert.match(refused.stderr, message);
+    assert.ok(!refused.stderr.includes('open-sesame'), 'a password is not repeated');
+  }
+  const wrong = await box.wrap(['pool', 'join', server.url, '--user', 'ci', '--password', 'env:POOL'], {
+    env: { POOL: 'nothing' },
+  });
+  assert.deepEqual([wrong.exit, /refuses the login/.test(wrong.stderr)], [78, true]);
+  assert.equal(readFileSync(box.file, 'utf8'), BEFORE);
+});
+
+test('a [pool] table that is wrong is named with its place', async t => {
+  const box = withConfig(t, `${BEFORE}\n[pool]\nurl = "valkey://h"\nmachine = "m"\noffline = "local"\n`);
+  const status = await box.wrap(['pool', 'status']);
+  assert.equal(status.exit, 78);
+  assert.match(status.stderr, /offline = "local" needs machines = N/);
+});
+
+test('a schema of another version is refused when joining, and for each command', async t => {
+  const box = withConfig(t, BEFORE);
+  await server.client.set('culvert:{firecrawl}:schema', '9');
+  t.after(() => server.client.del('culvert:{firecrawl}:schema'));
+  const refused = await box.wrap(['pool', 'join', server.url]);
+  assert.equal(refused.exit, 78);
+  assert.match(refused.stderr, /has the schema 9, and this version of culvert-wrap knows the schema 1\n.*one version/);
+});
+
+test('status survives a damaged pool.json, and shows nothing that moves the cursor', async t => {
+  const box = withConfig(t, BEFORE);
+  await box.wrap(['pool', 'join', server.url]);
+  mkdirSync(box.state, { recursive: true });
+  writeFileSync(join(box.state, 'pool.json'), '{"unsent":[1,{"cli":3}],"away":{"x":[]},"waits":"many"');
+  await server.client.zadd('culvert:1:{firecrawl}:accounts', 1, 'f1');
+  await server.client.hset('culvert:1:{firecrawl}:account:f1', 'name', '\u001b[2Jevil');
+  const status = await box.wrap(['pool', 'status']);
+  assert.equal(status.exit, 0, status.stderr);
+  assert.ok(!status.stdout.includes('\u001b') && status.stdout.includes('?[2Jevil'));
+  const unknown = await box.wrap(['pool', 'reset', 'nobody']);
+  assert.deepEqual([unknown.exit, /the pool has no account "nobody"/.test(unknown.stderr)], [2, true]);
+});
+
+test('the words of `pool` are completed', async t => {
+  const box = sandbox(t);
+  const words = await box.wrap(['__complete', 'culvert-wrap', 'pool', '']);
+  for (const word of ['join', 'leave', 'status', 'leases', 'reset'])
+    assert.match(words.stdout, new RegExp(`^${word}$`, 'm'));
+});

@@ -1,0 +1,299 @@
+// Wrapped commands of several machines that share accounts through a real store.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { until } from '../../support/until.ts';
+import { countingApi } from '../../support/wrapper/counting-api.ts';
+import { poolBox } from '../../support/wrapper/pool-box.ts';
+import { buildWrapper, finished, type Sandbox } from '../../support/wrapper/sandbox.ts';
+import { storeServer } from '../../support/wrapper/store-server.ts';
+
+interface AccountRow {
+  name: string;
+  remaining?: number;
+  reserved: number;
+  leases: number;
+  rest?: number;
+}
+
+async function accountsOf(box: Sandbox): Promise<Record<string, AccountRow>> {
+  const status = await box.wrap(['pool', 'status', '--json']);
+  const { pool } = JSON.parse(status.stdout) as { pool: { clis: { accounts: AccountRow[] }[] } };
+  return Object.fromEntries((pool.clis[0]?.accounts ?? []).map(row => [row.name, row]));
+}
+
+const audit = (box: Sandbox): { account: string; outcome: string; degraded?: boolean }[] =>
+  readFileSync(join(box.state, 'audit.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+
+test('what one machine used and met is known to the next', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 2, kb: 10 });
+  const first = await poolBox(t, { url: server.url, api });
+  const second = await poolBox(t, { url: server.url, api });
+  assert.equal((await first.tool()).stdout, 'used ka\n');
+  assert.equal((await second.tool()).stdout, 'used ka\n');
+  // the provider was asked once for each account, by the first machine
+  assert.deepEqual(
+    [...api.questions],
+    [
+      ['ka', 1],
+      ['kb', 1],
+    ],
+  );
+  const third = await second.tool();
+  assert.deepEqual([third.stdout, third.stderr], ['used kb\n', '']);
+  assert.equal(api.refused.size, 0, 'nobody tries an account that has nothing left');
+  const { a, b } = await accountsOf(first);
+  assert.deepEqual([a?.remaining, a?.reserved, a?.leases], [0, 0, 0]);
+  assert.deepEqual([b?.remaining, b?.reserved, b?.leases], [9, 0, 0]);
+});
+
+test('a limit that one machine meets rests the account for all, and another account takes over', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 0, kb: 10 });
+  const first = await poolBox(t, { url: server.url, api }, { usage: false });
+  const second = await poolBox(t, { url: server.url, api }, { usage: false });
+  const met = await first.tool();
+  assert.equal(met.stdout, 'used kb\n');
+  assert.match(met.stderr, /account "a" has no quota left .*; trying "b"/);
+  assert.deepEqual([...api.refused], [['ka', 1]]);
+  const spared = await second.tool();
+  assert.deepEqual([spared.stdout, spared.stderr], ['used kb\n', '']);
+  assert.deepEqual([...api.refused], [['ka', 1]]);
+  assert.ok((await accountsOf(second)).a!.rest! > 3_000_000);
+
+  const reset = await second.wrap(['pool', 'reset', 'a']);
+  assert.equal(reset.stdout, 'reset "a" of tool for all machines\n');
+  assert.equal((await accountsOf(first)).a!.rest, undefined);
+});
+
+test('a new credential has no cooldown, while machines with the old one still leave it alone', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 0, fresh: 5, kb: 10 });
+  const old = await poolBox(t, { url: server.url, api }, { usage: false });
+  const changed = await poolBox(t, { url: server.url, api }, { usage: false });
+  await old.tool();
+  const file = join(changed.config, 'keys.env');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('tool_a=ka', 'tool_a=fresh'));
+  assert.equal((await changed.tool()).stdout, 'used fresh\n');
+  assert.equal((await old.tool()).stdout, 'used kb\n');
+  assert.deepEqual([...api.refused], [['ka', 1]]);
+});
+
+test('nothing left is refused with the reason, and no request is wasted', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 1, kb: 0 });
+  const box = await poolBox(t, { url: server.url, api });
+  assert.equal((await box.tool()).stdout, 'used ka\n');
+  const refused = await box.tool();
+  assert.equal(refused.exit, 69);
+  assert.match(refused.stderr, /no account can be used \("a" has nothing left, "b" has nothing left\)/);
+  assert.equal(api.refused.size, 0);
+});
+
+test('a command waits for an account that others use, as long as the user allows', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 10 });
+  const options = { keys: { a: 'ka' }, capacity: 'max_leases = 1\nwait = "60s"' };
+  const holder = await poolBox(
+    t,
+    { url: server.url, api },
+    { ...options, before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' },
+  );
+  const waiter = await poolBox(t, { url: server.url, api }, options);
+  const gate = join(holder.home, 'gate');
+  const held = holder.tool({ GATE: gate });
+  await until(async () => (await accountsOf(holder)).a?.leases === 1);
+  const waited = waiter.tool();
+  await until(
+    () =>
+      existsSync(join(waiter.state, 'pool.json')) &&
+      readFileSync(join(waiter.state, 'pool.json'), 'utf8').includes('"waits":1'),
+  );
+  assert.equal(api.used.get('ka'), undefined);
+  writeFileSync(gate, '');
+  assert.equal((await held).exit, 0);
+  assert.equal((await waited).stdout, 'used ka\n');
+});
+
+test('a store that is away is named, and the command refused', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 10, kb: 10 });
+  const box = await poolBox(t, { url: server.url, api });
+  await server.kill();
+  const refused = await box.tool();
+  assert.equal(refused.exit, 69);
+  assert.ok(
+    refused.stderr.includes(`the pool at ${server.url} can't be reached: there is no such socket`),
+    refused.stderr,
+  );
+  assert.equal(api.used.size, 0);
+  const status = await box.wrap(['pool', 'status']);
+  assert.equal(status.exit, 69);
+  const doctor = await box.wrap(['doctor']);
+  assert.deepEqual([doctor.exit, /PROBLEM the pool at .* can't be reached/.test(doctor.stdout)], [1, true]);
+  assert.match(status.stdout, /can't be reached: there is no such socket/);
+  await server.start();
+  assert.equal((await box.tool()).stdout, 'used ka\n', 'it is tried again with each command');
+});
+
+test('without its store a machine may use its share of the reserve, and no more', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 100, kb: 100 });
+  const box = await poolBox(
+    t,
+    { url: server.url, api },
+    { pool: 'offline = "local"\nmachines = 10\naccounts = { tool = ["b"] }', capacity: 'reserve = 20' },
+  );
+  assert.equal((await box.tool()).stdout, 'used ka\n');
+  await server.kill();
+  for (const left of [1, 0]) {
+    const degraded = await box.tool();
+    assert.equal(degraded.stdout, 'used kb\n', `with ${left} left of the share`);
+    assert.match(degraded.stderr, /can't be reached: .*; using this machine's share of the reserve/);
+  }
+  const over = await box.tool();
+  assert.equal(over.exit, 69);
+  assert.match(over.stderr, /this machine's share of the reserve, 2, is used up until the store is back/);
+  assert.deepEqual(
+    audit(box).map(({ account, degraded }) => [account, degraded ?? false]),
+    [
+      ['a', false],
+      ['b', true],
+      ['b', true],
+    ],
+  );
+  assert.match((await box.wrap(['audit'])).stdout, /b +ok, degraded/);
+  assert.match((await box.wrap(['status'])).stdout, /^pool: degraded since \d{4}-/m);
+  assert.match((await box.wrap(['explain', 'tool', 'go'])).stdout, / {2}pool +valkey\+unix:.* chooses among these/);
+  const away = JSON.parse((await box.wrap(['pool', 'status', '--json'])).stdout);
+  assert.equal(away.pool.reachable, false);
+  assert.equal(away.pool.degradedRuns, 3);
+  assert.ok(away.pool.degradedSince > 0);
+
+  await server.start();
+  assert.equal((await box.tool()).stdout, 'used ka\n');
+  const back = JSON.parse((await box.wrap(['pool', 'status', '--json'])).stdout);
+  assert.deepEqual([back.pool.reachable, back.pool.degradedSince, back.pool.degradedRuns], [true, null, 3]);
+});
+
+test('a killed wrapper loses its lease after its time, and what it may have used counts as used', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 10 });
+  const box = await poolBox(
+    t,
+    { url: server.url, api },
+    { keys: { a: 'ka' }, pool: 'ttl = "1s"', before: 'echo $$ > "$PID"; exec sleep 600' },
+  );
+  const pid = join(box.home, 'pid');
+  const child = box.start('tool', ['go'], { env: { PID: pid } });
+  child.stdin?.end();
+  await until(async () => (await accountsOf(box)).a?.leases === 1);
+  const end = async () => Number((await server.client.zrange('culvert:1:{tool}:leases', 0, 0, 'WITHSCORES'))[1]);
+  const first = await end();
+  await until(async () => (await end()) > first + 1_000, 'renewals beyond the time that the lease has by itself');
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+  await until(async () => (await accountsOf(box)).a?.leases === 0);
+  const { a } = await accountsOf(box);
+  assert.deepEqual([a?.remaining, a?.reserved], [9, 0]);
+  await until(() => existsSync(pid));
+  process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL');
+});
+
+test('what a command learned while the store was away is reported with the next one', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 0 });
+  const options = { keys: { a: 'ka' }, usage: false };
+  const gated = { ...options, before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' };
+  const [first, second] = [
+    await poolBox(t, { url: server.url, api }, gated),
+    await poolBox(t, { url: server.url, api }, options),
+  ];
+  const GATE = join(first.home, 'gate');
+  const running = first.tool({ GATE });
+  await until(async () => (await accountsOf(first)).a?.leases === 1);
+  await server.kill();
+  writeFileSync(GATE, '');
+  const failed = await running;
+  assert.equal(failed.exit, 1, 'the command ends as its upstream does');
+  assert.match(failed.stderr, /the pool will get the report later: there is no such socket/);
+  const unsent = async () => JSON.parse((await first.wrap(['pool', 'status', '--json'])).stdout).pool.unsent;
+  assert.equal(await unsent(), 1);
+  await server.start();
+  for (const box of [first, second]) {
+    const refused = await box.tool({ GATE });
+    assert.equal(refused.exit, 69);
+    assert.match(refused.stderr, /"a" rests for (59|60) min/);
+  }
+  assert.equal(await unsent(), 0);
+  assert.deepEqual([...api.refused], [['ka', 1]]);
+});
+
+test('`pool leases` shows who uses what', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 10, kb: 10 });
+  const box = await poolBox(t, { url: server.url, api }, { before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' });
+  await box.wrap(['pool', 'join', server.url, '--machine', 'runner-7']);
+  const gate = join(box.home, 'gate');
+  const child = box.start('tool', ['go'], { env: { GATE: gate } });
+  child.stdin?.end();
+  const done = finished(child);
+  const leases = await until(async () => {
+    const { stdout } = await box.wrap(['pool', 'leases', '--json']);
+    const found = JSON.parse(stdout).leases;
+    return found.length > 0 && found;
+  });
+  assert.deepEqual([leases[0].cli, leases[0].name, leases[0].owner, leases[0].want], ['tool', 'a', 'runner-7', 1]);
+  assert.match((await box.wrap(['pool', 'leases'])).stdout, /tool +a +runner-7 +1 /);
+  writeFileSync(gate, '');
+  assert.equal((await done).exit, 0);
+  assert.equal((await box.wrap(['pool', 'leases'])).stdout, 'no account is leased\n');
+});
+
+test('a state that can not be written stops no command', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 5 });
+  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
+  mkdirSync(join(box.state, 'pool.json'), { recursive: true });
+  assert.deepEqual([(await box.tool()).stdout, (await box.tool()).stdout], ['used ka\n', 'used ka\n']);
+  await server.kill();
+  assert.equal((await box.tool()).exit, 69);
+});
+
+test('the store holds no credential', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { 'top-secret-key-1': 0, 'top-secret-key-2': 10 });
+  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'top-secret-key-1', b: 'top-secret-key-2' } });
+  await box.tool();
+  const all: string[] = [];
+  for (const key of await server.client.keys('*')) all.push(key, (await server.client.dump(key))?.toString() ?? '');
+  assert.ok(all.length > 10);
+  assert.ok(!all.join('\n').includes('secret'));
+});
+
+test('what a start without a pool parses has nothing of the pool, and a pool on one server nothing of the library', () => {
+  const directory = join(buildWrapper(), '..');
+  const main = readFileSync(join(directory, 'main.cjs'), 'utf8');
+  assert.ok(!main.includes('EVALSHA') && !main.includes('denque'));
+  const pooled = /pooled-run-\w+\.cjs/.exec(main)?.[0];
+  const needed = new Set<string>();
+  const visit = (file: string) => {
+    if (needed.has(file) || file === 'main.cjs') return;
+    needed.add(file);
+    const text = readFileSync(join(directory, file), 'utf8');
+    // `then(()=>N(require("./x.cjs")))` is an import() that waits until it is wanted
+    const atOnce = text.replaceAll(/then\(\(\)=>\w+\(require\("[^"]+"\)/g, '');
+    for (const [, next] of atOnce.matchAll(/require\("\.\/([\w-]+\.cjs)"\)/g)) visit(next!);
+  };
+  visit(pooled!);
+  const text = [...needed].map(file => readFileSync(join(directory, file), 'utf8')).join('');
+  assert.ok(text.includes('EVALSHA'));
+  assert.ok(!text.includes('sentinelRetryStrategy'), 'iovalkey is for Sentinels and clusters only');
+});

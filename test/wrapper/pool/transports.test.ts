@@ -1,0 +1,223 @@
+// The ways to a store: TCP, TLS, an ACL user, Sentinels and a cluster; and what is said when it refuses.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import { Redis } from 'iovalkey';
+import type { ConnectOptions } from '../../../wrapper/pool/connection.ts';
+import { openStore } from '../../../wrapper/pool/store.ts';
+import { freePort } from '../../support/ports.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
+import { storeServer } from '../../support/wrapper/store-server.ts';
+
+const tcp = await freePort();
+const plain = await storeServer({ after }, ['--port', String(tcp), '--bind', '127.0.0.1']);
+
+async function open(t: TestContext, url: string, more: Partial<Omit<ConnectOptions, 'script'>> = {}) {
+  const store = await openStore({ url, timeoutMs: 10_000, ...more });
+  t.after(() => store.close());
+  return store;
+}
+
+test('a store on TCP, in a database of its own', async t => {
+  const store = await open(t, `redis://127.0.0.1:${tcp}/3`);
+  assert.deepEqual(await store.status('tool'), []);
+  assert.match(await plain.client.info('keyspace'), /^db3:keys=1/m);
+});
+
+test('a store behind TLS is used with its authority only', async t => {
+  const directory = temporary(t, 'tls');
+  const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+      '-days',
+      '2',
+      '-subj',
+      '/CN=localhost',
+    ].concat(['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']),
+    { stdio: 'ignore' },
+  );
+  const port = await freePort();
+  await storeServer(t, [
+    ...['--tls-port', String(port), '--bind', '127.0.0.1', '--tls-auth-clients', 'no'],
+    ...['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate],
+  ]);
+  const ca = readFileSync(certificate, 'utf8');
+  for (const host of ['localhost', '127.0.0.1']) {
+    assert.deepEqual(await (await open(t, `valkeys://${host}:${port}`, { ca })).status('tool'), []);
+  }
+  await assert.rejects((await open(t, `rediss://localhost:${port}`)).status('tool'), /self.signed certificate/);
+  await assert.rejects((await open(t, `valkeys://127.0.0.1:${tcp}`, { ca, timeoutMs: 500 })).status('tool'), {
+    name: 'StoreUnreachable',
+  });
+});
+
+test('an ACL user with the rules of the README is enough, and less is refused with what to do', async t => {
+  const rules = /ACL SETUSER culvert on '>PASSWORD' (.*)/.exec(
+    readFileSync(new URL('../../../wrapper/README.md', import.meta.url), 'utf8'),
+  )?.[1];
+  assert.ok(rules, 'the README has the rules');
+  await plain.client.call('ACL', 'SETUSER', 'culvert', 'on', '>pass word', ...rules.split(' '));
+  await plain.client.call('ACL', 'SETUSER', 'less', 'on', '>x', '~culvert:*', '+select');
+  const url = `redis://127.0.0.1:${tcp}/2`;
+  const store = await open(t, url, { user: 'culvert', password: 'pass word' });
+  const seen = [{ fp: 'a', remaining: 9, limit: 9, resets: Date.now() + 1e6, identity: 'x', age: 0 }];
+  const reply = await store.lease('tool', {
+    ...{ owner: 'm', accounts: [{ fp: 'a', name: 'a' }], want: 1, ttl: 9_000, strategy: 'in-order', pinned: false },
+    ...{
+      reserve: 0,
+      below: 100,
+      above: 200,
+      askable: true,
+      stale: 0,
+      seen,
+      away: [
+        { fp: 'a', spent: 1 },
+        { fp: 'a', spent: 0 },
+      ],
+    },
+  });
+  assert.ok(reply.kind === 'granted');
+  const { fence } = reply.lease;
+  assert.equal(await store.renew('tool', fence, 9_000), true);
+  const rest = { class: 'quota', kind: 'elapsed' as const, ms: 1_000, fallback: 0 };
+  assert.equal(await store.release('tool', { fence, fp: 'a', spent: 1, rest, seen: { ...seen[0]!, age: 0 } }), true);
+  assert.equal(await store.reset('tool', 'a'), 1);
+  assert.deepEqual(await store.leases('tool'), []);
+  await assert.rejects((await open(t, url, { user: 'less', password: 'x' })).status('tool'), {
+    code: 'pool-refused',
+    hint: /rules that the README of culvert-wrap lists/,
+  });
+  await assert.rejects((await open(t, url, { user: 'culvert', password: 'wrong' })).status('tool'), error => {
+    assert.ok(error instanceof Error && 'code' in error);
+    assert.equal(error.code, 'pool-refused');
+    assert.match(error.message, /refuses the login/);
+    return !/wrong/.test(error.message);
+  });
+});
+
+test('Sentinels name the primary, and its successor after it has failed', async t => {
+  const directory = temporary(t, 'sentinel');
+  const [first, second, port] = [await freePort(), await freePort(), await freePort()];
+  const primary = await storeServer(t, [
+    '--port',
+    String(first),
+    '--bind',
+    '127.0.0.1',
+    '--repl-diskless-sync-delay',
+    '0',
+  ]);
+  const replica = await storeServer(t, ['--port', String(second), '--bind', '127.0.0.1']);
+  await replica.client.replicaof('127.0.0.1', first);
+  const file = join(directory, 'sentinel.conf');
+  writeFileSync(
+    file,
+    `sentinel monitor shared 127.0.0.1 ${first} 1\nsentinel down-after-milliseconds shared 500\nsentinel failover-timeout shared 2000\n`,
+  );
+  // the server takes a file of configuration as its first argument
+  await storeServer(t, ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory], [file, '--sentinel']);
+  const asked = new Redis({ host: '127.0.0.1', port });
+  t.after(() => asked.disconnect());
+  const url = `valkey+sentinel://127.0.0.1:${port}/shared`;
+  assert.deepEqual(await (await open(t, url)).status('tool'), []);
+  assert.equal(await primary.client.get('culvert:{tool}:schema'), '1');
+  await until(async () => String(await asked.call('SENTINEL', 'replicas', 'shared')).includes(String(second)));
+  await until(async () => /role:slave[\s\S]*master_link_status:up/.test(await replica.client.info('replication')));
+  await primary.kill();
+  await until(async () => /role:master/.test(await replica.client.info('replication')));
+  await until(async () => {
+    const store = await openStore({ url, timeoutMs: 10_000 });
+    try {
+      await store.status('after');
+      return true;
+    } catch {
+      return false;
+    } finally {
+      store.close();
+    }
+  }, 'the store behind the Sentinel');
+  assert.equal(await replica.client.get('culvert:{after}:schema'), '1');
+  const nobody = await open(t, `valkey+sentinel://127.0.0.1:${await freePort()}/shared`);
+  await assert.rejects(nobody.status('tool'), { name: 'StoreUnreachable', message: /^no node answers/ });
+});
+
+test('a cluster is used through any of its nodes, and refused as a single server', async t => {
+  const ports = [await freePort(), await freePort()];
+  const nodes = [];
+  for (const port of ports) {
+    nodes.push(await storeServer(t, ['--port', String(port), '--bind', '127.0.0.1', '--cluster-enabled', 'yes']));
+  }
+  await nodes[0]!.client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191');
+  await nodes[1]!.client.call('CLUSTER', 'ADDSLOTSRANGE', '8192', '16383');
+  await nodes[0]!.client.call('CLUSTER', 'MEET', '127.0.0.1', String(ports[1]));
+  for (const { client } of nodes)
+    await until(async () => /cluster_state:ok/.test(String(await client.call('CLUSTER', 'INFO'))));
+  const store = await open(t, `valkey+cluster://127.0.0.1:${ports[0]}`);
+  for (const cli of ['firecrawl', 'tvly', 'npm', 'gh']) assert.deepEqual(await store.status(cli), []);
+  const sizes = await Promise.all(nodes.map(({ client }) => client.dbsize()));
+  assert.deepEqual([sizes[0]! + sizes[1]!, sizes.every(size => size > 0)], [4, true], 'the CLIs are spread over both');
+  const single = await open(t, `valkey://127.0.0.1:${ports[0]}`);
+  const replies = await Promise.allSettled(['firecrawl', 'tvly', 'npm', 'gh'].map(cli => single.status(cli)));
+  const refused = replies.find(reply => reply.status === 'rejected');
+  assert.match(String(refused?.reason.message), /is a cluster/);
+  assert.match(refused?.reason.hint, /valkey\+cluster:/);
+});
+
+test('what is no store, or says nothing, can not be reached', async t => {
+  const answers: Record<string, RegExp> = {
+    'HTTP/1.1 400 Bad Request\r\n\r\n': /does not speak the protocol/,
+    '$99999999999\r\n': /does not speak the protocol/,
+    '-LOADING Redis is loading the dataset in memory\r\n': /it answers LOADING/,
+    "-READONLY You can't write against a read only replica.\r\n": /it answers READONLY/,
+    '+OK\r\n': /no reply of the script/,
+    '$3\r\nabc\r\n': /no reply of the script/,
+    ':5\r\n': /no reply of the script/,
+  };
+  for (const [answer, expected] of Object.entries(answers)) {
+    const server = createServer(socket => {
+      socket.on('error', () => {});
+      socket.once('data', () => {
+        // in pieces, as a network may deliver it
+        for (const byte of answer) socket.write(byte);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { port } = server.address() as { port: number };
+    const store = await open(t, `redis://127.0.0.1:${port}`);
+    await assert.rejects(store.status('tool'), { name: 'StoreUnreachable', message: expected }, answer);
+    store.close();
+  }
+  const closing = createServer(socket => socket.destroy()).listen(0, '127.0.0.1');
+  await once(closing, 'listening');
+  t.after(() => closing.close());
+  const { port } = closing.address() as { port: number };
+  await assert.rejects((await open(t, `redis://127.0.0.1:${port}`)).status('tool'), /closed the connection/);
+  await assert.rejects((await open(t, 'valkey+unix:///nonexistent/s')).status('tool'), /no such socket/);
+});
+
+test('a connection that broke is opened again with the next operation', async t => {
+  const store = await open(t, `redis://127.0.0.1:${tcp}`);
+  await store.status('tool');
+  await plain.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until(() =>
+    store.status('tool').then(
+      () => true,
+      () => false,
+    ),
+  );
+});

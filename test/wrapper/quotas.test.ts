@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { until } from '../support/until.ts';
+import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+
+const FAKE =
+  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: slow down, retry after 2s" >&2; [ -e "$HOME/back" ] || exit 1 ;; esac\necho "ok $FAKE_KEY"\n';
+const RULES = `auth_command = "auth"
+inject = ["FAKE_KEY"]
+own_credential = ["-k", "--key"]
+passthrough = ["login", "--version"]
+[[providers.fake.rules]]
+class = "rate"
+exit = [1]
+stderr = '^Error: slow down, retry after (?<rest>\\d+)s'
+`;
+
+type Test = Parameters<typeof sandbox>[0];
+
+async function setUp(t: Test, keys: Record<string, string>, { rules = RULES, config = '', script = FAKE } = {}) {
+  const box = sandbox(t);
+  box.script('fake', script);
+  box.provider('fake', rules);
+  await box.accounts('fake', keys);
+  fs.appendFileSync(path.join(box.config, 'config.toml'), config);
+  return box;
+}
+
+const calls = (box: Sandbox) => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
+const remember = (box: Sandbox, remaining: Record<string, object>) => {
+  fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
+  const known = Object.entries(remaining).map(([name, own]) => [
+    name,
+    { remaining: 5, limit: 10, used: 5, resets: null, at: Date.now(), ...own },
+  ]);
+  fs.writeFileSync(
+    path.join(box.state, 'accounts/fake.json'),
+    JSON.stringify({ remaining: Object.fromEntries(known) }),
+  );
+};
+
+test('a limit of the network address does not lead to another account', async t => {
+  const box = await setUp(t, { a: 'bad', b: 'good' }, { rules: `scope = "ip"\n${RULES}` });
+  const result = await box.run('fake', ['x']);
+  assert.equal(result.exit, 1);
+  assert.match(result.stderr, /not repeated, because the limit is one of this network address/);
+  assert.deepEqual(calls(box), ['bad x']);
+});
+
+test('accounts that share a quota are not tried one after the other', async t => {
+  const box = await setUp(t, { a: 'bad-a', b: 'bad-b', c: 'good' }, { rules: `scope = "team"\n${RULES}` });
+  remember(box, { a: { identity: 't1' }, b: { identity: 't1' }, c: { identity: 't2' } });
+  const result = await box.run('fake', ['x']);
+  assert.equal(result.stdout, 'ok good\n');
+  assert.deepEqual(calls(box), ['bad-a x', 'good x']);
+  const { accounts, total } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
+  assert.deepEqual([accounts[0].shared, accounts[2].shared, total.limit], [['b'], [], 20]);
+});
+
+test('where terms allow one account for a person, another is only ever selected', async t => {
+  const box = await setUp(t, { a: 'bad', b: 'good' }, { rules: `accounts = "one-per-person"\n${RULES}` });
+  assert.equal((await box.run('fake', ['x'])).exit, 1);
+  const explained = (await box.wrap(['explain', 'fake', 'x'])).stdout;
+  assert.match(explained, /with one account only: the terms/);
+  assert.match(explained, /^ {2}moves on {2}never/m);
+  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout, 'ok good\n');
+  assert.deepEqual(calls(box), ['bad x', 'good x']);
+});
+
+test('with `wait`, a command waits for the first account to come back instead of giving up', async t => {
+  const box = await setUp(t, { a: 'bad-a', b: 'bad-b' }, { config: '[capacity.fake]\nwait = "1m"\n' });
+  const child = box.start('fake', ['x']);
+  const end = finished(child);
+  let told = '';
+  child.stderr?.on('data', chunk => {
+    told += chunk;
+  });
+  await until(() => told.includes('waiting'), 'the wrapper to wait');
+  fs.writeFileSync(path.join(box.home, 'back'), '');
+  const result = await end;
+  assert.deepEqual([result.exit, result.stdout], [0, 'ok bad-a\n'], result.stderr);
+  assert.match(result.stderr, /no account is available; waiting \d s for the first one/);
+  assert.equal(calls(box).length, 3);
+});
+
+test('`status --check` fails while too few accounts can be used, and its JSON stays whole', async t => {
+  const box = await setUp(t, { a: 'bad', b: 'good' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
+  assert.equal((await box.wrap(['status', '--check'])).exit, 0);
+  await box.run('fake', ['x']);
+  const low = await box.wrap(['status', '--check', '--json']);
+  assert.equal(low.exit, 3);
+  assert.deepEqual(JSON.parse(low.stdout).problems, ['fake: 1 of 2 accounts can be used']);
+});
+
+test('a threshold that an account passes shows one desktop notification', async t => {
+  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nnotify_at = [50, 80]\n' });
+  box.script('notify-send', '#!/bin/sh\necho "$@" >> "$HOME/notified"\n');
+  const notified = path.join(box.home, 'notified');
+  remember(box, { a: { remaining: 2 } });
+  await box.run('fake', ['x']);
+  await until(() => fs.existsSync(notified) && fs.readFileSync(notified, 'utf8').includes('80 % of "a" used'), 'it');
+  await box.run('fake', ['x']);
+  assert.equal(fs.readFileSync(notified, 'utf8').match(/80 %/g)?.length, 1);
+});
+
+test('`events` prints what runs do as they do it', async t => {
+  const box = await setUp(t, { a: 'bad', b: 'good' });
+  await box.run('fake', ['--version']);
+  const child = box.start(process.execPath, [buildWrapper(), 'events']);
+  t.after(() => child.kill());
+  let out = '';
+  child.stdout?.on('data', chunk => {
+    out += chunk;
+  });
+  for (let i = 0; i < 100 && out.split('\n').length <= 2; i++) await box.run('fake', ['x']);
+  const events = out
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+  assert.equal(events[0].cli, 'fake');
+});
+
+test('a CLI with one account in a file or a variable runs without Node, and the audit log says so', async t => {
+  const script = '#!/bin/sh\ngrep -l node /proc/$$/stat >/dev/null; echo "$FAKE_KEY|$OTHER|$$|$*"; cat\nexit 7\n';
+  const box = await setUp(t, { a: "it's a \\ $key" }, { rules: `credentials = ["OTHER"]\n${RULES}`, script });
+  await box.run('fake', ['first']);
+  await box.run('fake', ['first']);
+  const child = box.start('fake', ['x', 'two words', '--', '--key'], { env: { OTHER: 'stray' } });
+  child.stdin?.end('input\n');
+  const result = await finished(child);
+  assert.equal(result.stdout, `it's a \\ $key||${child.pid}|x two words -- --key\ninput\n`);
+  assert.deepEqual([result.exit, result.stderr], [7, '']);
+  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+  const { at: _, ...last } = entries.at(-1);
+  assert.deepEqual(last, { cli: 'fake', command: 'x', account: 'a', outcome: 'unobserved' });
+});
+
+test('the shortcut leaves everything that needs care to the whole program', async t => {
+  const script = '#!/bin/sh\necho "$FAKE_KEY"\n';
+  const box = await setUp(t, { a: 'k1' }, { script });
+  for (let i = 0; i < 2; i++) await box.run('fake', ['x']);
+  const shortcut = path.join(box.state, 'plans/fake.sh');
+  assert.ok(fs.existsSync(shortcut));
+  const out = async (args: string[], options?: Parameters<Sandbox['run']>[2]) =>
+    (await box.run('fake', args, options)).stdout.trim();
+  const env = { FAKE_KEY: 'mine' };
+  assert.equal(await out(['x'], { env }), 'k1');
+  assert.equal(await out(['login'], { env }), 'mine');
+  assert.equal(await out(['x', '--version'], { env }), 'mine');
+  assert.equal(await out(['x', '--key=z'], { env }), 'mine');
+  assert.equal(await out(['x', '-kz'], { env }), 'mine');
+  assert.equal(await out([], { env }), 'mine');
+  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'none' } })).exit, 2);
+  assert.equal(await out(['x'], { env: { ...env, CULVERT_WRAP_ACTIVE: 'fake' } }), 'mine');
+  const project = path.join(box.home, 'p/q');
+  fs.mkdirSync(project, { recursive: true });
+  fs.writeFileSync(path.join(box.home, 'p/.culvert-wrap.toml'), '[accounts]\nfake = "a"\n');
+  assert.match((await box.run('fake', ['x'], { cwd: project })).stderr, /not trusted/);
+  const keys = path.join(box.config, 'keys.env');
+  for (const [text, expected] of [
+    ['fake_a=k2\n', 'k2'],
+    ['export fake_a="k3"\n', 'k3'],
+    ['fake_a=old\nfake_a=k4', 'k4'],
+  ]) {
+    fs.writeFileSync(keys, text!);
+    assert.equal(await out(['x']), expected);
+  }
+  fs.writeFileSync(keys, 'fake_a=\n');
+  assert.match((await box.run('fake', ['x'])).stderr, /skipping account "a": .*it is empty/);
+  fs.rmSync(keys);
+  assert.match((await box.run('fake', ['x'])).stderr, /skipping account "a": .*does not exist/);
+  fs.writeFileSync(keys, 'fake_a=k5\nfake_b=k6\n');
+  const config = path.join(box.config, 'config.toml');
+  const text = fs.readFileSync(config, 'utf8');
+  fs.writeFileSync(config, text.replace('#fake_a', '#fake_b'));
+  fs.utimesSync(config, 1, 1);
+  assert.equal(await out(['x']), 'k6');
+  await box.run('fake', ['auth', 'disable', 'a']);
+  assert.equal(await out(['x'], { env }), 'mine');
+  assert.ok(!fs.existsSync(shortcut));
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { atTerminal } from '../support/wrapper/terminal.ts';
+
+const RULES = `inject = ["FAKE_KEY"]
+once = ["crawl"]
+job_id = 'Job ID: (\\S+)'
+silent_jobs = [{ command = "crawl", given = ["--wait"], unless = ["--progress"] }]
+[[providers.fake.rules]]
+class = "quota"
+stderr = "^Error: quota"
+[[providers.fake.rules]]
+class = "quota"
+json = { path = "error", matches = "^quota" }
+`;
+
+type Test = Parameters<typeof sandbox>[0];
+
+async function setUp(t: Test, script: string, keys: Record<string, string>, rules = RULES) {
+  const box = sandbox(t);
+  box.script('fake', `#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n${script}`);
+  box.provider('fake', rules);
+  await box.accounts('fake', keys);
+  return { box, calls: () => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n') };
+}
+
+/** The same command in a pipe and at a terminal. */
+const places = {
+  pipe: async (box: Sandbox, args: string[]) => {
+    const { exit, stdout, stderr } = await box.run('fake', args);
+    return { exit, screen: stdout + stderr };
+  },
+  terminal: (box: Sandbox, args: string[]) => atTerminal(box, `fake ${args.join(' ')}`),
+};
+
+for (const [place, run] of Object.entries(places)) {
+  test(`H1: in a ${place}, a job that may exist without a printed id is never created twice`, async t => {
+    const { box, calls } = await setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
+    const result = await run(box, ['crawl', 'u', '--wait']);
+    assert.equal(result.exit, 1);
+    assert.match(result.screen, /may have created a job without printing its id \(--progress shows it\)/);
+    assert.deepEqual(calls(), ['k1 crawl u --wait']);
+    for (const args of [
+      ['crawl', 'u'],
+      ['crawl', 'u', '--wait', '--progress'],
+    ]) {
+      fs.rmSync(path.join(box.home, 'calls'));
+      fs.rmSync(path.join(box.state, 'accounts/fake.json'), { force: true });
+      await run(box, args);
+      assert.deepEqual(calls(), [`k1 ${args.join(' ')}`, `k2 ${args.join(' ')}`]);
+    }
+  });
+
+  test(`H2: in a ${place}, follow-ups to a job go to the account that created it`, async t => {
+    const { box, calls } = await setUp(t, 'echo "Job ID: j-$FAKE_KEY"\n', { a: 'k1', b: 'k2' });
+    await run(box, ['crawl', 'u']);
+    await box.run('fake', ['accounts', 'use', 'b']);
+    await run(box, ['crawl', 'j-k1']);
+    assert.deepEqual(calls(), ['k1 crawl u', 'k1 crawl j-k1']);
+  });
+
+  test(`H3: in a ${place}, a limit reported in JSON on stdout leads to the next account`, async t => {
+    const script = `case $FAKE_KEY in k1) echo '{"error":"quota"}'; exit 4 ;; esac; echo '{"ok":true}'\n`;
+    const { box, calls } = await setUp(t, script, { a: 'k1', b: 'k2' });
+    const result = await run(box, ['search', '--json']);
+    assert.equal(result.exit, 0);
+    assert.match(result.screen, /"ok":true/);
+    assert.doesNotMatch(result.screen, /"error"/);
+    assert.deepEqual(calls(), ['k1 search --json', 'k2 search --json']);
+  });
+
+  test(`in a ${place}, the last account's limit is remembered as well`, async t => {
+    const { box } = await setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
+    assert.match((await run(box, ['x'])).screen, /account "b" has no quota left .*no account is left/);
+    const { resting } = JSON.parse(fs.readFileSync(path.join(box.state, 'accounts/fake.json'), 'utf8'));
+    assert.deepEqual(Object.keys(resting).sort(), ['a', 'b']);
+  });
+}
+
+test('at a terminal the upstream prints to terminals of the right size, in its colors, and can ask', async t => {
+  const script = `[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "all terminals"
+stty size <&1; stty size <&2
+printf '\\033[32mgreen\\033[0m\\n'
+printf 'Name? '; read name; echo "hello $name"; echo done >&2\n`;
+  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  let answered = false;
+  const result = await atTerminal(box, 'stty rows 33 cols 77; fake x', {
+    answer: screen => {
+      if (answered || !screen.includes('Name? ')) return undefined;
+      answered = true;
+      return 'Ada\n';
+    },
+  });
+  assert.equal(result.exit, 0);
+  assert.match(result.screen, /all terminals\n33 77\n33 77\n/);
+  assert.ok(result.screen.includes('\x1b[32mgreen\x1b[0m\n'), JSON.stringify(result.screen));
+  assert.match(result.screen, /hello Ada\n/);
+  assert.match(result.screen, /done\n/);
+});
+
+test('at a terminal a change of the window size reaches the upstream', async t => {
+  const script = `trap 'sleep 0.3; stty size <&1; exit 0' WINCH; echo ready; while :; do sleep 0.05; done\n`;
+  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const result = await atTerminal(
+    box,
+    'stty rows 20 cols 60; (while ! grep -q x calls; do sleep 0.1; done; sleep 1; stty rows 44 cols 99 < /dev/tty) & fake x',
+  );
+  assert.match(result.screen, /44 99/);
+});
+
+test('at a terminal without pseudo-terminals, decisions on output for programs stay the same', async t => {
+  const script = `case $FAKE_KEY in k1) echo '{"error":"quota"}'; exit 4 ;; esac; [ -t 1 ] || echo '{"ok":true}'\n`;
+  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  box.script('perl', '#!/bin/sh\nexit 1\n');
+  const result = await atTerminal(box, 'fake search --json');
+  assert.equal(result.screen.split('\n').filter(line => line.includes('ok')).length, 1);
+});
+
+test('H4: standard input of a loop is not eaten by a command that does not read it', async t => {
+  const { box, calls } = await setUp(t, 'case $FAKE_KEY in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n', {
+    a: 'k1',
+    b: 'k2',
+  });
+  const loop = await box.run('/bin/sh', ['-c', `printf 'p1\\np2\\np3\\n' | while read p; do fake "$p"; done`]);
+  assert.equal(loop.stdout, 'ok\nok\nok\n');
+  assert.deepEqual(calls(), ['k1 p1', 'k2 p1', 'k2 p2', 'k2 p3']);
+});
+
+test('H4: no entry of the catalog reads ahead of a command that is not known to read standard input', async t => {
+  const box = sandbox(t);
+  const shipped = JSON.parse((await box.wrap(['catalog', 'list', '--json'])).stdout);
+  for (const { cli } of shipped.providers) {
+    const { provider } = JSON.parse((await box.wrap(['catalog', 'show', cli, '--json'])).stdout);
+    const variable = provider.inject[0];
+    if (!variable || provider.line_repl) continue;
+    box.script(provider.bin, '#!/bin/sh\necho "$@"\n');
+    await box.accounts(cli, { a: 'k1', b: 'k2' }, `"${variable}"`);
+    const loop = await box.run('/bin/sh', ['-c', `printf 'p1\\np2\\n' | while read p; do ${provider.bin} "$p"; done`]);
+    assert.equal(loop.stdout, 'p1\np2\n', cli);
+  }
+});

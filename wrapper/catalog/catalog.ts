@@ -1,0 +1,235 @@
+// Defines the form of a catalog entry: everything the wrapper knows about an upstream CLI is data of this form.
+import { parse } from 'smol-toml';
+import * as z from 'zod/mini';
+import { EXIT, reason, WrapError } from '../errors.ts';
+import { DURATION } from '../store/duration.ts';
+import { readText } from '../store/files.ts';
+import { explainIssues } from './explain-issues.ts';
+
+const duration = z.string().check(z.regex(DURATION, 'a duration such as 500ms, 60s, 15m, 1h or 30d'));
+const pattern = z.string().check(z.refine(compiles, 'a regular expression that JavaScript compiles'));
+const variable = z.string().check(z.regex(/^[^=\0\s]+$/, 'the name of an environment variable'));
+const cli = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/, "a command's name"));
+const oneOrMore = z.union([z.string(), z.array(z.string())]);
+
+/** When an attempt counts as which kind of failure. Every condition that is given must hold. */
+export const Rule = z.strictObject({
+  class: z.enum(['quota', 'rate', 'auth', 'usage']),
+  /** Ordinary exit statuses; without it, any but 0. */
+  exit: z.optional(z.array(z.int())),
+  /** Matched at the start of any line, with white space collapsed; group `rest` holds seconds, `reset` a date. */
+  stderr: z.optional(pattern),
+  stdout: z.optional(pattern),
+  /** A value in the JSON document on stdout. */
+  json: z.optional(z.strictObject({ path: z.string(), matches: pattern })),
+  /** Subcommands the rule is for; without it, all. */
+  commands: z.optional(z.array(z.string())),
+  /** How long the account rests: `period` (until the quota starts anew), `credential`, or a duration. */
+  rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
+  /** Path of a number of seconds in the JSON document on stdout. */
+  retry_after: z.optional(z.string()),
+  /** Whose limit it is, when that differs from the provider's `scope`. */
+  scope: z.optional(z.enum(['key', 'project', 'team', 'ip'])),
+});
+export type Rule = z.infer<typeof Rule>;
+
+const Usage = z.strictObject({
+  /** `{NAME:default}` stands for an environment variable. */
+  url: z.string(),
+  authorization: z.optional(z.string()),
+  /**
+   * Paths into the answer; `a + b` adds two numbers. With several, `limit` and `used` belong together by index, and
+   * the pair with the least left counts.
+   */
+  remaining: z.optional(oneOrMore),
+  limit: z.optional(oneOrMore),
+  used: z.optional(oneOrMore),
+  resets: z.optional(z.string()),
+  /** Path of what tells quotas apart: accounts with the same value share one. */
+  identity: z.optional(z.string()),
+  /** An answer is reused for this long, to stay within the provider's own limit. */
+  cache: z._default(duration, '60s'),
+});
+
+const Probe = z.strictObject({
+  args: z.array(z.string()),
+  status: z.int(),
+  body: z.optional(z.string()),
+  headers: z.optional(z.record(z.string(), z.string())),
+  expect: z.enum(['success', 'quota', 'rate', 'auth', 'usage', 'other']),
+});
+
+export const Provider = z.strictObject({
+  bin: cli,
+  auth_command: z._default(cli, 'accounts'),
+  terms_note: z.optional(z.string()),
+  /** Whether the provider allows several accounts. With `one-per-person` another account is only ever selected. */
+  accounts: z._default(z.enum(['allowed', 'per-team', 'one-per-person']), 'allowed'),
+  /** Where the terms are, and when they were read (`2026-11-21`). */
+  terms_url: z.optional(z.string()),
+  terms_read: z.optional(z.string()),
+  /** Whose quota it is. Failover skips accounts that share one; a limit per IP address never leads to another account. */
+  scope: z._default(z.enum(['key', 'project', 'team', 'ip']), 'key'),
+  tested: z._default(z.array(z.string()), []),
+  /** The npm package, for the hint when the command is not installed. */
+  package: z.optional(z.string()),
+  /** What every account must provide. */
+  inject: z._default(z.array(variable), []),
+  /** Further variables that carry a credential; they are unset unless the account sets them. */
+  credentials: z._default(z.array(variable), []),
+  /** Variables that point the CLI at a directory of the account's own. */
+  home: z._default(z.array(variable), []),
+  /** Arguments put first, for a CLI that is switched by one; `{account}` stands for the name, no credential does. */
+  arguments: z._default(z.array(z.string()), []),
+  passthrough: z._default(z.array(z.string()), ['--help', '--version']),
+  once: z._default(z.array(z.string()), []),
+  job_id: z.optional(pattern),
+  /**
+   * When a `once` command may create a job without printing its id: it is then run with one account only. `given`: one
+   * of these options, if any are listed; `unless`: none of these; `classes`: only after these failures.
+   */
+  silent_jobs: z._default(
+    z.array(
+      z.strictObject({
+        command: z.string(),
+        given: z._default(z.array(z.string()), []),
+        unless: z._default(z.array(z.string()), []),
+        classes: z.optional(z.array(z.enum(['quota', 'rate', 'auth']))),
+      }),
+    ),
+    [],
+  ),
+  /** On stderr of any command: group 1 names what later commands need the same account for. */
+  session_id: z.optional(pattern),
+  own_credential: z._default(z.array(z.string()), []),
+  /** Options before the subcommand that take a value. */
+  value_options: z._default(z.array(z.string()), []),
+  /** Arguments that make the CLI read stdin. */
+  stdin_args: z._default(z.array(z.string()), []),
+  /** Commands that read stdin. Any other stdin is left alone: it may belong to a loop around the command. */
+  stdin_commands: z._default(z.array(z.string()), []),
+  /** Arguments that make the output one for programs. */
+  machine_args: z._default(z.array(z.string()), ['--json']),
+  /** Lines that the CLI prints before it has a result. They are held and do not start the commit window. */
+  banner: z.optional(pattern),
+  rules: z._default(z.array(Rule), []),
+  commit: z._default(
+    z.strictObject({
+      bytes: z._default(z.int().check(z.positive()), 65_536),
+      after: z._default(duration, '500ms'),
+      /** How long stderr is held before it is shown as it comes; at a terminal at most 2 s. */
+      stderr_after: z._default(duration, '10s'),
+    }),
+    { bytes: 65_536, after: '500ms', stderr_after: '10s' },
+  ),
+  /** An upstream that goes on retrying: ended `after` the pattern was first seen on its stderr. */
+  storm: z.optional(z.strictObject({ class: z.enum(['quota', 'rate']), stderr: pattern, after: duration })),
+  usage: z.optional(Usage),
+  /** Prints JSON with `remaining`, `limit`, `used`; run by sh with the account's environment. */
+  status_command: z.optional(z.string()),
+  /** A login step, run by sh with the account's environment; `{NAME}` stands for the account's variable. */
+  prepare_command: z.optional(z.string()),
+  prepare_on: z._default(z.enum(['once', 'switch', 'always']), 'switch'),
+  prepare_timeout: z._default(duration, '30s'),
+  /** The CLI's own prompt is replaced by one that runs each line with failover. */
+  line_repl: z.optional(z.strictObject({ args: z._default(z.array(z.string()), []), exit: z.array(z.string()) })),
+  /** What a subcommand is expected to cost, in the unit of the provider's usage. */
+  costs: z._default(z.record(z.string(), z.number()), {}),
+  probes: z._default(z.array(Probe), []),
+  probe_env: z._default(z.record(z.string(), z.string()), {}),
+  /** Files below the home directory of a probe, for a CLI whose address is a setting; `{fake}` as in `probe_env`. */
+  probe_files: z._default(z.record(z.string(), z.string()), {}),
+});
+export type Provider = z.infer<typeof Provider>;
+
+const CatalogFile = z.strictObject({ providers: z.record(cli, z.record(z.string(), z.unknown())) });
+
+export interface Catalog {
+  providers: Record<string, Provider>;
+  /** Names of the entries that the user's file touches. */
+  overridden: string[];
+  /** Entries that could not be used, by name. The others are unaffected. */
+  problems: Record<string, string>;
+}
+
+/**
+ * The shipped catalog with the user's entries laid over it, key by key.
+ * @param shipped path of the shipped providers.toml
+ * @param user path of the user's providers.toml, which need not exist
+ * @throws WrapError `catalog-broken` when a file is no TOML or the shipped one is missing
+ */
+export function loadCatalog(shipped: string, user: string): Catalog {
+  const base = readCatalog(shipped);
+  if (!base) {
+    throw new WrapError('catalog-missing', EXIT.config, `the catalog ${shipped} is missing`, { hint: 'install again' });
+  }
+  const own = readCatalog(user) ?? {};
+  const catalog: Catalog = { providers: {}, overridden: Object.keys(own), problems: {} };
+  for (const name of new Set([...Object.keys(base), ...Object.keys(own)])) {
+    const [below, above] = [base, own].map(entries => (Object.hasOwn(entries, name) ? entries[name]! : {}));
+    const parsed = Provider.safeParse(merge(below!, above!));
+    if (parsed.success) catalog.providers[name] = parsed.data;
+    else catalog.problems[name] = explainIssues(parsed.error, readText(user) ?? '', ['providers', name]);
+  }
+  return catalog;
+}
+
+/**
+ * The entry of one CLI.
+ * @throws WrapError `unknown-cli` with the known names, `catalog-broken` when its entry does not fit the form
+ */
+export function providerOf(catalog: Catalog, name: string): Provider {
+  const provider = Object.hasOwn(catalog.providers, name) ? catalog.providers[name] : undefined;
+  if (provider) return provider;
+  const problem = Object.hasOwn(catalog.problems, name) ? catalog.problems[name] : undefined;
+  if (problem) {
+    throw new WrapError('catalog-broken', EXIT.config, `the catalog entry of ${name} can't be used: ${problem}`, {
+      hint: 'correct it in ~/.config/culvert-wrap/providers.toml',
+    });
+  }
+  throw new WrapError('unknown-cli', EXIT.usage, `${name} is not in the catalog`, {
+    hint: `known: ${Object.keys(catalog.providers).join(', ')}. Add [providers.${name}] with bin = "${name}" to ~/.config/culvert-wrap/providers.toml`,
+  });
+}
+
+function readCatalog(file: string): Record<string, Record<string, unknown>> | undefined {
+  const text = readText(file);
+  if (text === undefined) return undefined;
+  const broken = (why: string, cause?: unknown) =>
+    new WrapError('catalog-broken', EXIT.config, `${file} can't be read: ${why}`, {
+      hint: 'correct it, or remove it to use the shipped catalog alone',
+      cause,
+    });
+  let raw: unknown;
+  try {
+    raw = parse(text);
+  } catch (error) {
+    throw broken(reason(error).split('\n')[0] ?? '', error);
+  }
+  const parsed = CatalogFile.safeParse(raw);
+  if (!parsed.success) throw broken(explainIssues(parsed.error, text));
+  return parsed.data.providers;
+}
+
+/** Tables are merged key by key; every other value, arrays included, replaces the one below. */
+function merge(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
+  const result = { ...below };
+  for (const [key, value] of Object.entries(above)) {
+    const old = below[key];
+    result[key] = isTable(old) && isTable(value) ? merge(old, value) : value;
+  }
+  return result;
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+function compiles(source: string): boolean {
+  try {
+    new RegExp(source);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+// Says in one sentence each what is wrong with a file: its line, the key, and what is allowed there.
+import * as z from 'zod/mini';
+import en from 'zod/v4/locales/en.js';
+
+z.config(en());
+
+/**
+ * The issues of a failed parse, without the values: one of them may be a key that does not belong there.
+ * @param text the TOML text, for line numbers; without it only keys are named
+ * @param within keys that lead to the parsed value in the text
+ */
+export function explainIssues(error: z.core.$ZodError, text?: string, within: readonly PropertyKey[] = []): string {
+  return error.issues
+    .map(issue => {
+      const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path;
+      const line = text === undefined ? undefined : lineOf(text, [...within, ...path]);
+      const place = path.length > 0 ? z.core.toDotPath(path) : 'the file';
+      return `${line === undefined ? '' : `line ${line}: `}${place}: ${messageOf(issue)}`;
+    })
+    .join('; ');
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') return 'there is no such key';
+  if (issue.code === 'invalid_union') return issue.errors.map(each => each[0]?.message ?? '').join(', or: ');
+  return issue.message;
+}
+
+/** The line, from 1, of the deepest part of `path` that a TOML text writes on a line of its own. */
+function lineOf(text: string, path: readonly PropertyKey[]): number | undefined {
+  const wanted = path.map(String);
+  let best: { line: number; depth: number } | undefined;
+  let table: string[] = [];
+  const counts = new Map<string, number>();
+  for (const [index, line] of text.split('\n').entries()) {
+    const header = /^\s*(\[\[?)\s*([^\]]+?)\s*\]/.exec(line);
+    const assignment = /^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(line);
+    let here: string[];
+    if (header) {
+      table = keysOf(header[2]!);
+      if (header[1] === '[[') {
+        const id = table.join('\0');
+        const count = counts.get(id) ?? 0;
+        counts.set(id, count + 1);
+        table = [...table, String(count)];
+      } else table = withIndexes(table, counts);
+      here = table;
+    } else if (assignment) here = [...table, ...keysOf(assignment[1]!)];
+    else continue;
+    const depth = here.length;
+    if (here.every((key, i) => key === wanted[i]) && depth <= wanted.length && depth > (best?.depth ?? 0)) {
+      best = { line: index + 1, depth };
+    }
+  }
+  return best?.line;
+}
+
+/** `[a.b]` below the latest `[[a]]` is `a.N.b`. */
+function withIndexes(keys: readonly string[], counts: ReadonlyMap<string, number>): string[] {
+  const result: string[] = [];
+  for (const [i, key] of keys.entries()) {
+    result.push(key);
+    const count = counts.get(keys.slice(0, i + 1).join('\0'));
+    if (count !== undefined) result.push(String(count - 1));
+  }
+  return result;
+}
+
+function keysOf(text: string): string[] {
+  return [...text.matchAll(/"([^"]*)"|'([^']*)'|([\w-]+)/g)].map(match => match[1] ?? match[2] ?? match[3]!);
+}

@@ -1,0 +1,247 @@
+// Implements the commands that change one account, with a shim (`firecrawl login add`) or without (`accounts add`).
+import { isatty } from 'node:tty';
+import { loadCatalog, type Provider, providerOf } from '../catalog/catalog.ts';
+import type { Context } from '../context.ts';
+import { EXIT, reason, say, WrapError } from '../errors.ts';
+import { refreshPlans } from '../manage/compile.ts';
+import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from '../store/config.ts';
+import {
+  assertCredential,
+  forgetSecret,
+  keyringProblem,
+  moveSecrets,
+  type SecretPlace,
+  sourceOf,
+  storeSecret,
+} from '../store/secrets.ts';
+import { effectiveDefault, readState, renameInState, setDefault, updateState } from '../store/state.ts';
+import { emit } from './print.ts';
+import { askSecrets, confirm } from './prompt.ts';
+
+interface Options {
+  json?: boolean;
+}
+
+/** `default [name]`: shows or sets the account that is tried first. */
+export function showOrSetDefault(cli: string, name: string | undefined, options: Options, context: Context): void {
+  if (name !== undefined) {
+    use(cli, name, options, context);
+    return;
+  }
+  const accounts = accountsOf(cli, context);
+  const current = effectiveDefault(accounts, readState(context.paths, cli)) ?? null;
+  const none = accounts.length === 0 ? `${cli} has no accounts` : `${cli} has no enabled account`;
+  emit(options.json, { cli, default: current }, current ?? none);
+}
+
+/** `use <name>`, `use -` for the one before. */
+export function use(cli: string, wanted: string, options: Options, context: Context): void {
+  const { paths } = context;
+  const accounts = accountsOf(cli, context);
+  const previous = readState(paths, cli).previous;
+  if (wanted === '-' && previous === undefined) {
+    throw new WrapError('no-previous', EXIT.usage, `${cli} has had no other default account yet`);
+  }
+  const account = find(accounts, cli, wanted === '-' ? previous! : wanted);
+  if (!account.enabled) {
+    throw new WrapError('account-disabled', EXIT.usage, `the account "${account.name}" of ${cli} is disabled`, {
+      hint: 'enable it first',
+    });
+  }
+  updateState(paths, cli, state => setDefault(state, account.name, accounts.find(other => other.enabled)?.name));
+  emit(options.json, { cli, default: account.name }, `${cli} now uses "${account.name}"`);
+}
+
+export interface AddOptions extends Options {
+  env?: string[];
+  file?: boolean;
+  replace?: boolean;
+}
+
+/**
+ * `add <name> [--env VAR=source]… [--file]`: secrets come from a prompt or stdin, everything else by reference. The
+ * account is written before its secrets, so that a kill leaves no secret that belongs to nobody.
+ * @throws WrapError `account-name`, `account-exists`, `no-variables`, `keyring-unavailable`, `bad-credential`
+ */
+export async function add(cli: string, name: string, options: AddOptions, context: Context): Promise<void> {
+  const { paths, catalog } = context;
+  const provider = providerOf(loadCatalog(catalog, paths.userCatalog), cli);
+  assertName(name);
+  const accounts = accountsOf(cli, context);
+  const existing = accounts.find(account => account.name === name);
+  if (existing && !options.replace) {
+    throw new WrapError('account-exists', EXIT.usage, `${cli} has an account "${name}" already`, {
+      hint: 'give --replace to change its credential',
+    });
+  }
+  const env = readSources(options.env ?? []);
+  if (Object.keys(env).length === 0 && provider.inject.length === 0 && needsCredential(provider)) {
+    throw new WrapError('no-variables', EXIT.usage, `the catalog does not say what an account of ${cli} provides`, {
+      hint: 'give --env VARIABLE=source',
+    });
+  }
+  const asked = provider.inject.filter(variable => !(variable in env));
+  const place = asked.length > 0 ? await choosePlace(options) : 'file';
+  const values = await askSecrets(asked.map(variable => `${variable} for ${cli} account "${name}"`));
+  for (const [index, variable] of asked.entries()) check(variable, values[index]!);
+  const slots = asked.map(variable => ({ cli, account: name, variable }));
+  for (const slot of slots) env[slot.variable] = sourceOf(slot, place, paths);
+  const account: Account = { cli, name, enabled: true, env };
+  editConfig(paths.config, existing ? [{ set: { cli, name }, key: 'env', value: env }] : [{ add: account }]);
+  try {
+    for (const [index, slot] of slots.entries()) await storeSecret(slot, values[index]!, place, paths);
+  } catch (error) {
+    const target = { cli, name };
+    editConfig(paths.config, [existing ? { set: target, key: 'env', value: existing.env } : { remove: target }]);
+    throw error;
+  }
+  updateState(paths, cli, state => void delete state.resting[name]);
+  refreshPlans([cli], context);
+  emit(
+    options.json,
+    { cli, account: name, terms: provider.terms_note ?? null },
+    `${existing ? 'changed' : 'added'} "${name}" of ${cli}`,
+  );
+  if (!existing && accounts.length >= 1 && provider.terms_note && !options.json) {
+    process.stderr.write(`note: ${provider.terms_note}${provider.terms_url ? ` (${provider.terms_url})` : ''}\n`);
+  }
+}
+
+/** The keyring is tested before a key is asked for; at a terminal a file is offered instead. */
+async function choosePlace(options: AddOptions): Promise<SecretPlace> {
+  if (options.file) return 'file';
+  const problem = await keyringProblem();
+  if (problem === undefined) return 'keyring';
+  const hint =
+    'unlock or start a Secret Service (and install libsecret-tools), or store it in a 0600 file with --file, or refer to it with --env';
+  if (isatty(0) && isatty(2) && !options.json) {
+    say(`the keyring can't be used: ${problem}`);
+    if (await confirm('Store the credential in a file that only you can read instead? [y/N] ')) return 'file';
+  }
+  throw new WrapError(
+    'keyring-unavailable',
+    EXIT.unavailable,
+    `the credential could not be stored in the keyring: ${problem}`,
+    { hint },
+  );
+}
+
+/** `enable <name>`, `disable <name>`. */
+export function setEnabled(
+  { cli, name, enabled }: { cli: string; name: string; enabled: boolean },
+  options: Options,
+  context: Context,
+): void {
+  find(accountsOf(cli, context), cli, name);
+  const before = effectiveDefault(accountsOf(cli, context), readState(context.paths, cli));
+  editConfig(context.paths.config, [{ set: { cli, name }, key: 'enabled', value: enabled }]);
+  refreshPlans([cli], context);
+  const current = effectiveDefault(accountsOf(cli, context), readState(context.paths, cli)) ?? null;
+  const change =
+    current === before ? '' : current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
+  emit(
+    options.json,
+    { cli, account: name, enabled, default: current },
+    `"${name}" of ${cli} is ${enabled ? 'enabled' : 'disabled'}${change}`,
+  );
+}
+
+/** `wake <name>`: ends a cooldown, so that the account is tried again. */
+export function wake(cli: string, name: string, options: Options, context: Context): void {
+  find(accountsOf(cli, context), cli, name);
+  updateState(context.paths, cli, state => void delete state.resting[name]);
+  emit(options.json, { cli, account: name }, `"${name}" of ${cli} is tried again`);
+}
+
+/** `remove <name>`: first the secrets that were stored for the account, then the account. */
+export async function remove(cli: string, name: string, options: Options, context: Context): Promise<void> {
+  const { paths } = context;
+  const account = find(accountsOf(cli, context), cli, name);
+  await forgetSecrets(account, context);
+  editConfig(paths.config, [{ remove: { cli, name } }]);
+  updateState(paths, cli, state => renameInState(state, name));
+  refreshPlans([cli], context);
+  emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}`);
+}
+
+/** Removes the secrets that were stored for an account; what it only refers to stays. */
+async function forgetSecrets(account: Account, { paths }: Pick<Context, 'paths'>): Promise<void> {
+  for (const [variable, source] of Object.entries(account.env)) {
+    await forgetSecret(source, { cli: account.cli, account: account.name, variable }, paths);
+  }
+}
+
+/** `rename <old> <new>`: a stored secret moves along. */
+export async function rename(
+  { cli, from, to }: { cli: string; from: string; to: string },
+  options: Options,
+  context: Context,
+): Promise<void> {
+  const { paths, env } = context;
+  const accounts = accountsOf(cli, context);
+  const account = find(accounts, cli, from);
+  assertName(to);
+  if (accounts.some(same({ cli, name: to }))) {
+    throw new WrapError('account-name', EXIT.usage, `${cli} has an account "${to}" already`, {
+      hint: 'choose another',
+    });
+  }
+  const moved = await moveSecrets(account, to, env, paths);
+  editConfig(paths.config, [
+    { set: { cli, name: from }, key: 'env', value: moved },
+    { set: { cli, name: from }, key: 'name', value: to },
+  ]);
+  await forgetSecrets(account, context);
+  updateState(paths, cli, state => renameInState(state, from, to));
+  refreshPlans([cli], context);
+  emit(options.json, { cli, account: to }, `"${from}" of ${cli} is now "${to}"`);
+}
+
+/**
+ * `VAR=source` pairs.
+ * @throws WrapError `bad-source`, without repeating the value: it may be a key
+ */
+function readSources(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map(pair => {
+      const [variable = '', source = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
+      if (!pair.includes('=') || variable === '' || !SOURCE.test(source)) {
+        throw new WrapError('bad-source', EXIT.usage, `${variable || '--env'} is not followed by a source`, {
+          hint: 'write VARIABLE=env:OTHER, keyring:, pass:entry, command:…, or file:path#KEY; a credential itself is only read from the prompt or stdin',
+        });
+      }
+      return [variable, source];
+    }),
+  );
+}
+
+function assertName(name: string): void {
+  if (ACCOUNT_NAME.test(name)) return;
+  throw new WrapError('account-name', EXIT.usage, `${JSON.stringify(name)} can't be the name of an account`, {
+    hint: 'letters, digits, ".", "_" and "-", at most 64, not starting with "-" and not dots alone',
+  });
+}
+
+function accountsOf(cli: string, { paths }: Pick<Context, 'paths'>): Account[] {
+  return readConfig(paths.config).accounts.filter(account => account.cli === cli);
+}
+
+function find(accounts: readonly Account[], cli: string, name: string): Account {
+  const account = accounts.find(same({ cli, name }));
+  if (account) return account;
+  throw new WrapError('unknown-account', EXIT.usage, `${cli} has no account "${name}"`, {
+    hint: accounts.length > 0 ? `accounts: ${accounts.map(each => each.name).join(', ')}` : `add one with: add ${name}`,
+  });
+}
+
+function needsCredential(provider: Provider): boolean {
+  return provider.home.length === 0 && provider.arguments.length === 0 && !provider.prepare_command;
+}
+
+function check(variable: string, value: string): void {
+  try {
+    assertCredential(value);
+  } catch (error) {
+    throw new WrapError('bad-credential', EXIT.data, `${variable}: ${reason(error)}`, { hint: 'copy the key again' });
+  }
+}

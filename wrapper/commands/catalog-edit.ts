@@ -1,0 +1,241 @@
+// Implements `catalog new` and `catalog learn`: write an entry, and propose the rule that recognizes a failure.
+import { spawn } from 'node:child_process';
+import { isatty } from 'node:tty';
+import { parse } from 'smol-toml';
+import { loadCatalog, Provider } from '../catalog/catalog.ts';
+import { explainIssues } from '../catalog/explain-issues.ts';
+import type { Context } from '../context.ts';
+import { EXIT, say, WrapError } from '../errors.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
+import { readInvocation } from '../run/invocation.ts';
+import { classify, stripAnsi } from '../run/rules/classify.ts';
+import { readText, withLock, writeAtomic } from '../store/files.ts';
+import { findOnPath, readInstalls } from '../store/installs.ts';
+import { emit } from './print.ts';
+import { ask } from './prompt.ts';
+
+export interface NewOptions {
+  json?: boolean;
+  bin?: string;
+  inject?: string[];
+  authCommand?: string;
+  passthrough?: string[];
+}
+
+/**
+ * `catalog new NAME`: writes an entry to the user's catalog, from options or, at a terminal, from answers.
+ * @throws WrapError `entry-exists`, `no-variables`, `catalog-broken`
+ */
+export async function newEntry(name: string, options: NewOptions, context: Context): Promise<void> {
+  const { paths } = context;
+  const catalog = loadCatalog(context.catalog, paths.userCatalog);
+  if (Object.hasOwn(catalog.providers, name) || Object.hasOwn(catalog.problems, name)) {
+    throw new WrapError('entry-exists', EXIT.usage, `${name} is in the catalog already`, {
+      hint: `see \`culvert-wrap catalog show ${name}\`; keys of [providers.${name}] in ${paths.userCatalog} replace those of the shipped entry`,
+    });
+  }
+  const asks = isatty(0) && isatty(2) && !options.json;
+  const bin = options.bin ?? (asks ? (await ask(`Command on PATH [${name}]: `)) || name : name);
+  let inject = options.inject ?? [];
+  if (inject.length === 0 && asks) {
+    inject = (await ask('Environment variable that carries the credential: ')).split(/[\s,]+/).filter(Boolean);
+  }
+  if (inject.length === 0) {
+    throw new WrapError('no-variables', EXIT.usage, `${name} needs a variable that carries its credential`, {
+      hint: `give --inject VARIABLE, for example: culvert-wrap catalog new ${name} --inject ${name.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY`,
+    });
+  }
+  const auth = options.authCommand ?? 'accounts';
+  const passthrough = options.passthrough ?? ['login', 'logout', '--help', '-h', '--version'];
+  const lines = [
+    `[providers.${toml(name)}]`,
+    `bin = ${toml(bin)}`,
+    `auth_command = ${toml(auth)}`,
+    `inject = [${inject.map(toml).join(', ')}]`,
+    '# These run without an account.',
+    `passthrough = [${passthrough.map(toml).join(', ')}]`,
+    '# Without rules no failure leads to another account:',
+    `#   culvert-wrap catalog learn ${name} -- <arguments that fail>`,
+  ];
+  append(lines.join('\n'), name, context);
+  const installed = findOnPath(bin, context.env.PATH ?? '') !== undefined;
+  emit(
+    options.json,
+    { cli: name, file: paths.userCatalog },
+    [
+      `wrote [providers.${name}] to ${paths.userCatalog}`,
+      ...(installed ? [] : [`there is no command ${bin} on PATH yet`]),
+      `next: culvert-wrap install ${name}; ${bin} ${auth} add <name>`,
+    ].join('\n'),
+  );
+}
+
+export interface LearnOptions {
+  json?: boolean;
+  class?: string;
+  /** Add the rule to the user's catalog. */
+  write?: boolean;
+}
+
+/**
+ * `catalog learn CLI -- ARGS`: runs the original and proposes the rule that recognizes its failure.
+ * @throws WrapError `not-on-path`, `not-failed`, `nothing-to-learn`
+ */
+export async function learn(
+  cli: string,
+  args: readonly string[],
+  options: LearnOptions,
+  context: Context,
+): Promise<void> {
+  const { paths, env } = context;
+  const catalog = loadCatalog(context.catalog, paths.userCatalog);
+  const provider = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli]! : Provider.parse({ bin: cli });
+  const program = readInstalls(paths)[cli]?.original ?? findOnPath(provider.bin, env.PATH ?? '');
+  if (!program) {
+    throw new WrapError('not-on-path', EXIT.noInput, `there is no command ${provider.bin} on PATH`, {
+      hint: `install ${cli} first`,
+    });
+  }
+  const result = await watch(program, args, callerEnvironment(env));
+  const outcome = { ...result, signal: null, command: readInvocation(args, provider).command };
+  if (result.exit === 0) {
+    throw new WrapError('not-failed', EXIT.data, `${cli} succeeded, so there is no failure to learn`, {
+      hint: 'run a command that fails, for example with a key that has no quota left',
+    });
+  }
+  const known = classify(outcome, provider.rules);
+  if (known.kind === 'retry') {
+    emit(
+      options.json,
+      { cli, known: known.class, rule: null },
+      `the catalog knows this failure already: ${known.class}`,
+    );
+    return;
+  }
+  const rule = proposeRule(result, options.class);
+  if (!rule) {
+    throw new WrapError('nothing-to-learn', EXIT.data, `${cli} failed with exit ${result.exit} and no error message`, {
+      hint: 'a rule needs a line of text on stderr, or an error in JSON on stdout',
+    });
+  }
+  const text = [
+    `[[providers.${toml(cli)}.rules]]`,
+    ...Object.entries(rule).map(([key, value]) => `${key} = ${toml(value)}`),
+  ].join('\n');
+  // The user's rules replace the shipped ones, as every list does, so those have to be carried over by hand.
+  const shipped = provider.rules.length > 0 && !catalog.overridden.includes(cli);
+  if (options.write && shipped) {
+    throw new WrapError('shipped-rules', EXIT.usage, `the shipped rules of ${cli} would be replaced by this one`, {
+      hint: `copy them from \`culvert-wrap catalog show ${cli}\` to ${paths.userCatalog}, then add:\n${text}`,
+    });
+  }
+  if (options.write) append(text, cli, context);
+  emit(
+    options.json,
+    { cli, rule, written: options.write === true },
+    options.write ? `added to ${paths.userCatalog}:\n${text}` : `${text}\n\n# --write adds it to ${paths.userCatalog}`,
+  );
+}
+
+interface Failure {
+  exit: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+type RuleText = Record<string, string | number[] | Record<string, string>>;
+
+/** The words by which services name their failures; the first that fits decides. */
+const CLASSES: [string, RegExp][] = [
+  ['rate', /\b429\b|rate.?limit|too many requests|throttl|slow down/i],
+  ['quota', /\b402\b|quota|credits?\b|usage limit|billing|exceeded|payment/i],
+  ['auth', /\b40[13]\b|unauthori[sz]ed|forbidden|invalid.{0,20}(?:key|token|credential)|authenticat/i],
+];
+
+/** A rule for a failure: by an error in JSON on stdout, or by the first line on stderr that names an error. */
+export function proposeRule({ exit, stdout, stderr }: Failure, wanted?: string): RuleText | undefined {
+  const json = jsonError(stdout);
+  const lines = stripAnsi(stderr)
+    .split(/[\r\n]+/)
+    .map(line => line.replace(/\s+/g, ' ').trim())
+    .filter(Boolean);
+  const line =
+    lines.find(each => CLASSES.some(([, words]) => words.test(each))) ??
+    lines.find(each => /error/i.test(each)) ??
+    lines[0];
+  const text = json?.value ?? line;
+  if (text === undefined) return undefined;
+  const found = wanted ?? CLASSES.find(([, words]) => words.test(text))?.[0];
+  const base: RuleText = { class: found ?? 'quota', ...(exit !== null && { exit: [exit] }) };
+  return json ? { ...base, json: { path: json.path, matches: anchored(text) } } : { ...base, stderr: anchored(text) };
+}
+
+/** The start of a message as a pattern; numbers, ids and addresses differ from run to run. */
+function anchored(text: string): string {
+  const start = text.split(/(?<=[.!?]) |: \{|https?:/)[0]!.slice(0, 120);
+  return `^${start
+    .trimEnd()
+    .replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+    .replace(/\d+/g, '\\d+')}`;
+}
+
+function jsonError(stdout: string): { path: string; value: string } | undefined {
+  let document: unknown;
+  try {
+    document = JSON.parse(stdout);
+  } catch {
+    return undefined;
+  }
+  for (const path of ['error.code', 'error.message', 'error', 'message', 'code']) {
+    let value = document;
+    for (const key of path.split('.'))
+      value = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+    if (typeof value === 'string') return { path, value };
+  }
+  return undefined;
+}
+
+/** Runs a command with the caller's terminal in view, and keeps what it prints. */
+function watch(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Failure> {
+  const child = spawn(program, args, { env, stdio: ['inherit', 'pipe', 'pipe'] });
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => {
+      texts[name] = (texts[name] + chunk.toString('utf8')).slice(0, 64 * 1024);
+      process.stderr.write(chunk);
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', exit => resolve({ exit, ...texts }));
+  });
+}
+
+/** Adds text to the user's catalog, if the whole is right. */
+function append(text: string, name: string, { paths }: Context): void {
+  withLock(paths.userCatalog, () => {
+    const before = readText(paths.userCatalog) ?? '';
+    const after = `${before}${before === '' || before.endsWith('\n\n') ? '' : '\n'}${text}\n`;
+    const document: unknown = parse(after);
+    const entries = typeof document === 'object' && document !== null ? Reflect.get(document, 'providers') : undefined;
+    const parsed = Provider.safeParse({ bin: name, ...Reflect.get(entries ?? {}, name) });
+    if (!parsed.success) {
+      throw new WrapError('catalog-broken', EXIT.data, `nothing was written: ${explainIssues(parsed.error)}`, {
+        hint: 'correct the values and try again',
+      });
+    }
+    writeAtomic(paths.userCatalog, after);
+  });
+  say(`${paths.userCatalog} was changed`);
+}
+
+/** A TOML value. Patterns are easier to read as literal strings. */
+function toml(value: string | number[] | Record<string, string>): string {
+  if (Array.isArray(value)) return `[${value.join(', ')}]`;
+  if (typeof value === 'object') {
+    return `{ ${Object.entries(value)
+      .map(([key, item]) => `${key} = ${toml(item)}`)
+      .join(', ')} }`;
+  }
+  return value.includes('\\') && !value.includes("'") ? `'${value}'` : JSON.stringify(value);
+}

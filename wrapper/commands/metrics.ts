@@ -1,0 +1,49 @@
+// Implements `metrics`: what the wrapper's files say, as text for Prometheus.
+import { statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Context } from '../context.ts';
+import { EXIT, reason, say, WrapError } from '../errors.ts';
+import { writeAtomic } from '../store/files.ts';
+import { collectWrapSamples, UNREADABLE, type WrapSamples } from '../store/metrics/collect.ts';
+import { exposition } from '../store/metrics/exposition.ts';
+import { WRAP_FAMILIES } from '../store/metrics/families.ts';
+import { keepTally, metricsKey } from '../store/metrics/keep.ts';
+
+interface Options {
+  out?: string;
+  hashAccounts?: boolean;
+}
+
+/**
+ * Prints the metrics, or replaces a file with them as a whole. Where the wrapper's files can't be read, the metrics say so
+ * before the command fails.
+ * @throws WrapError `config-broken`, `not-stored`, `no-directory`
+ */
+export async function printMetrics({ out, hashAccounts }: Options, context: Context): Promise<void> {
+  const { cwd } = context;
+  const { samples, problem } = collect(hashAccounts ?? false, context);
+  const text = await exposition(WRAP_FAMILIES, samples, 'prometheus');
+  if (out === undefined) process.stdout.write(text);
+  else writeForEverybody(resolve(cwd, out), text);
+  if (problem) throw problem;
+}
+
+function collect(hashed: boolean, { paths, now }: Context): { samples: WrapSamples; problem?: unknown } {
+  try {
+    const key = hashed ? metricsKey(paths) : undefined;
+    const tally = keepTally(paths, error => say(`what was counted could not be stored: ${reason(error)}`));
+    return { samples: collectWrapSamples(paths, { now: now(), tally, key }) };
+  } catch (problem) {
+    return { samples: UNREADABLE, problem };
+  }
+}
+
+/** A node exporter runs as a user of its own; a directory that was made here would keep it out. */
+function writeForEverybody(file: string, text: string): void {
+  const directory = dirname(file);
+  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory())
+    throw new WrapError('no-directory', EXIT.noInput, `${file} can't be written: there is no directory ${directory}`, {
+      hint: 'make the directory that the node exporter reads (--collector.textfile.directory)',
+    });
+  writeAtomic(file, text, 0o644);
+}

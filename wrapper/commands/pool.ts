@@ -1,0 +1,224 @@
+// Implements `pool`: joining and leaving a store that other machines use as well, and looking into it.
+import { isDeepStrictEqual } from 'node:util';
+import type { Context } from '../context.ts';
+import { EXIT, WrapError } from '../errors.ts';
+import { describeAddress, parseAddress } from '../pool/address.ts';
+import { StoreUnreachable } from '../pool/connection.ts';
+import { updateLocal } from '../pool/local.ts';
+import { openPool, PASSWORD_SLOT } from '../pool/open.ts';
+import { type PoolStatus, poolStatus } from '../pool/status.ts';
+import type { AccountRow } from '../pool/store.ts';
+import { ACCOUNT_NAME, editConfig, Pool, readConfig, SOURCE } from '../store/config.ts';
+import { formatDuration } from '../store/duration.ts';
+import { randomHex } from '../store/hash.ts';
+import { forgetSecret, storeSecret } from '../store/secrets.ts';
+import { emit, number, table, time } from './print.ts';
+import { askSecrets } from './prompt.ts';
+
+interface Json {
+  json?: boolean;
+}
+
+interface JoinOptions extends Json {
+  user?: string;
+  password?: string;
+  ca?: string;
+  machine?: string;
+  offline?: string;
+  machines?: string;
+}
+
+/**
+ * `pool join <url>`: tests the store, and writes it to the configuration. What was set before and is not given stays.
+ * @throws WrapError `pool-address`, `pool-option`, `pool-unreachable`, `pool-refused`, `keyring-unavailable`
+ */
+export async function joinPool(url: string, options: JoinOptions, context: Context): Promise<void> {
+  const { paths } = context;
+  parseAddress(url);
+  const before = readConfig(paths.config).pool;
+  const kept = before ? chosen(before) : { machine: `machine-${randomHex(4)}` };
+  const { user, password, ca } = options;
+  if (password !== undefined && !SOURCE.test(password)) {
+    throw new WrapError(
+      'pool-option',
+      EXIT.usage,
+      '--password is the source of the password, not the password itself',
+      {
+        hint: 'give file:PATH#KEY, env:VARIABLE, pass:ENTRY, command:…, or keyring: to be asked for it',
+      },
+    );
+  }
+  if (password === 'keyring:') {
+    const [value] = await askSecrets(['Password of the pool']);
+    await storeSecret(PASSWORD_SLOT, value!, 'keyring', paths);
+  }
+  const wanted = {
+    url,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+    ...(ca !== undefined && { ca: absolute(ca, context.cwd) }),
+    ...kept,
+    ...(options.machine !== undefined && { machine: nameOf(options.machine) }),
+    ...(options.offline !== undefined && { offline: options.offline as 'local' }),
+    ...(options.machines !== undefined && { machines: Number(options.machines) }),
+  };
+  const parsed = Pool.safeParse(wanted);
+  if (!parsed.success) {
+    throw new WrapError('pool-option', EXIT.usage, `the pool can't be joined: ${parsed.error.issues[0]?.message}`, {
+      hint: '--offline is refuse or local; local needs --machines N',
+    });
+  }
+  await assertUsable(parsed.data, context);
+  editConfig(paths.config, [{ pool: wanted }]);
+  emit(
+    options.json,
+    { address: describeAddress(url), machine: parsed.data.machine, offline: parsed.data.offline },
+    `joined the pool at ${describeAddress(url)} as "${parsed.data.machine}"`,
+  );
+}
+
+/** `pool leave`: what this machine knows about the pool is forgotten with it. */
+export async function leavePool(options: Json, context: Context): Promise<void> {
+  const { paths } = context;
+  const pool = required(context);
+  editConfig(paths.config, [{ pool: undefined }]);
+  if (pool.password === 'keyring:') await forgetSecret('keyring:', PASSWORD_SLOT, paths);
+  updateLocal(paths, local => {
+    delete local.degradedSince;
+    Object.assign(local, { unsent: [], away: {} });
+  });
+  emit(options.json, { address: describeAddress(pool.url) }, `left the pool at ${describeAddress(pool.url)}`);
+}
+
+/** `pool status`; exit 69 while the store can't be reached. */
+export async function showPool(options: Json, context: Context): Promise<void> {
+  const status = await poolStatus(context);
+  if (!status) {
+    emit(options.json, { pool: null }, 'this machine is in no pool; see `culvert-wrap pool join --help`');
+    return;
+  }
+  emit(options.json, { pool: status }, describe(status));
+  if (!status.reachable) process.exitCode = EXIT.unavailable;
+}
+
+/** `pool leases`. */
+export async function showLeases(options: Json, context: Context): Promise<void> {
+  required(context);
+  const status = (await poolStatus(context))!;
+  if (!status.reachable) throw unreachable(status.address, status.problem!);
+  const leases = status.clis.flatMap(({ cli, leases }) => leases.map(lease => ({ cli, ...lease })));
+  const rows = leases.map(({ cli, name, owner, want, age, ttl, fence }) => [
+    ...[cli, plain(name), plain(owner), number(want), formatDuration(age), formatDuration(Math.max(0, ttl)), fence],
+  ]);
+  const heading = ['CLI', 'ACCOUNT', 'MACHINE', 'COST', 'SINCE', 'ENDS IN', 'FENCE'];
+  emit(options.json, { leases }, rows.length === 0 ? 'no account is leased' : table([heading, ...rows]));
+}
+
+/**
+ * `pool reset <account>`, for every CLI of this machine that has an account of that name.
+ * @throws WrapError `unknown-account`, `pool-unreachable`
+ */
+export async function resetAccount(name: string, options: Json & { cli?: string }, context: Context): Promise<void> {
+  const pool = required(context);
+  const { accounts } = readConfig(context.paths.config);
+  const clis = [...new Set(accounts.map(account => account.cli))].filter(cli => (options.cli ?? cli) === cli);
+  const store = await openPool(pool, context);
+  try {
+    const done: string[] = [];
+    for (const cli of clis) if ((await store.reset(cli, name)) > 0) done.push(cli);
+    if (done.length === 0) {
+      throw new WrapError('unknown-account', EXIT.usage, `the pool has no account "${name}"`, {
+        hint: 'see `culvert-wrap pool status`; an account is in the pool once a command has used it',
+      });
+    }
+    emit(options.json, { account: name, clis: done }, `reset "${name}" of ${done.join(', ')} for all machines`);
+  } catch (error) {
+    throw error instanceof StoreUnreachable ? unreachable(describeAddress(pool.url), error.message) : error;
+  } finally {
+    store.close();
+  }
+}
+
+/** What the user chose before, apart from the login, which belongs to the address. */
+function chosen({
+  url,
+  user: _,
+  password: __,
+  ca: ___,
+  machine,
+  ...others
+}: Pool): Partial<Pool> & { machine: string } {
+  const defaults: Record<string, unknown> = Pool.parse({ url, machine });
+  const own = Object.entries(others).filter(([key, value]) => !isDeepStrictEqual(value, defaults[key]));
+  return { machine, ...Object.fromEntries(own) };
+}
+
+async function assertUsable(pool: Pool, context: Context): Promise<void> {
+  const store = await openPool(pool, context);
+  try {
+    const clis = readConfig(context.paths.config).accounts.map(account => account.cli);
+    for (const cli of new Set(clis.length > 0 ? clis : ['culvert-wrap'])) await store.status(cli);
+  } catch (error) {
+    throw error instanceof StoreUnreachable ? unreachable(describeAddress(pool.url), error.message) : error;
+  } finally {
+    store.close();
+  }
+}
+
+function required({ paths }: Context): Pool {
+  const { pool } = readConfig(paths.config);
+  if (pool) return pool;
+  throw new WrapError('no-pool', EXIT.usage, 'this machine is in no pool', {
+    hint: 'run `culvert-wrap pool join URL`',
+  });
+}
+
+function unreachable(address: string, why: string): WrapError {
+  return new WrapError('pool-unreachable', EXIT.unavailable, `the pool at ${address} can't be reached: ${why}`, {
+    hint: 'start the store, or correct the address with `culvert-wrap pool join`',
+  });
+}
+
+function nameOf(machine: string): string {
+  if (ACCOUNT_NAME.test(machine)) return machine;
+  throw new WrapError('pool-option', EXIT.usage, 'the name of a machine consists of letters, digits, ".", "_", "-"', {
+    hint: 'give another --machine',
+  });
+}
+
+function absolute(file: string, cwd: string): string {
+  return file.startsWith('/') ? file : `${cwd}/${file}`;
+}
+
+function describe(status: PoolStatus): string {
+  const { address, machine, offline, reachable, problem, degradedSince, degradedRuns, waits, unsent, clis } = status;
+  const without = offline === 'local' ? "this machine's share of the reserve" : 'commands are refused';
+  const lines = [
+    `pool      ${address}, as "${machine}"`,
+    `store     ${reachable ? 'reachable' : `can't be reached: ${problem}`}`,
+    `without   ${without}`,
+    ...(degradedSince === null ? [] : [`degraded  since ${time(degradedSince)}`]),
+    `runs      ${number(degradedRuns)} without the store, ${number(waits)} waited, ${number(unsent)} reports to be sent`,
+  ];
+  const tables = clis
+    .filter(({ accounts }) => accounts.length > 0)
+    .map(({ cli, accounts }) => {
+      const rows = accounts.map(row => [
+        ...[plain(row.name), number(row.remaining), number(row.reserved), number(row.leases)],
+        ...[time(row.resets), restText(row)],
+      ]);
+      return `\n${cli}\n${table([['ACCOUNT', 'REMAINING', 'RESERVED', 'LEASES', 'RESETS', 'STATE'], ...rows])}`;
+    });
+  return [...lines, ...tables].join('\n');
+}
+
+function restText({ rest, class: failure, remaining }: AccountRow): string {
+  if (rest === -1) return `resting (${failure}) until its credential changes`;
+  if (rest !== undefined) return `resting (${failure}) for ${formatDuration(rest)}`;
+  return remaining === 0 ? 'nothing left' : 'ready';
+}
+
+/** The store is written by other machines: what it says must not move the cursor. */
+function plain(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?');
+}

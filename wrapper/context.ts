@@ -1,0 +1,130 @@
+// Declares what a command runs with: its environment and clock, and the modules that are loaded only when needed.
+import type { Cooldown } from './run/rules/classify.ts';
+import type { AuditEntry } from './store/audit.ts';
+import type { Account } from './store/config.ts';
+import type { Paths } from './store/paths.ts';
+import type { Plan, Sources } from './store/plan.ts';
+import type { CliState } from './store/state.ts';
+
+/** How a process ended, or is to end. */
+export interface End {
+  exit: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** What a child process is to those who pass signals on. */
+export interface SignalTarget {
+  exitCode: number | null;
+  signalCode: string | null;
+  kill(signal: NodeJS.Signals): boolean;
+}
+
+/** Passes signals on to a child; see `run/upstream/signals.ts`. */
+export interface SignalForwarding {
+  /** Starts a child, to which signals go from now on: also one that arrives while it starts. */
+  forwardTo<Child extends SignalTarget>(start: () => Child): Child;
+  /** Gives signals their default effect again. Needed before this process blocks; costs a millisecond. */
+  stop(): void;
+  /** The first signal that arrived and would end a program. */
+  received: NodeJS.Signals | undefined;
+}
+
+/** What a command line asks for; see `run/invocation.ts`. */
+export interface Invocation {
+  args: string[];
+  /** The leading words that are not options: `crawl`, `r2 bucket list`. */
+  command: string;
+  /** Runs as it is, without an account. */
+  passthrough: boolean;
+  /** The user gave a credential on the command line: runs as it is, once. */
+  ownCredential: boolean;
+  /** Not repeated, or not once a job exists. */
+  once: boolean;
+  /** Failures after which a job may exist whose id was not printed: not repeated after these. */
+  silentJob: readonly ('quota' | 'rate' | 'auth')[];
+  /** It is known to read stdin. */
+  readsStdin: boolean;
+  /** Its output is meant for a program. */
+  machineReadable: boolean;
+}
+
+export type DirectoryChoice =
+  | { kind: 'none' }
+  | { kind: 'untrusted'; file: string }
+  | { kind: 'broken'; file: string; why: string }
+  | { kind: 'chosen'; file: string; account: string };
+
+/** The functions behind `manage/lazy.ts`. `run/` reaches them only through `Context`, so that it never parses them. */
+interface LazyModules {
+  compile(cli: string, sources: Sources, stamp: string): Plan;
+  writePlan(plan: Plan, sources: Sources): void;
+  chooseByDirectory(cli: string, directory: string, paths: Paths): DirectoryChoice;
+  postpone(
+    decision: 'queue' | 'shed',
+    run: { plan: Plan; invocation: Invocation; context: Context; stdin: Uint8Array | undefined },
+    audit: (entry: Pick<AuditEntry, 'account' | 'outcome'>) => void,
+  ): End;
+  refreshUsage(
+    plan: Plan,
+    state: CliState,
+    context: Context,
+    accounts?: readonly Account[],
+  ): Promise<Record<string, string>>;
+  /** Waits, with the time left on stderr when that is a terminal. */
+  sleepUntil(at: number, context: Context): Promise<void>;
+  /** Shows a desktop notification when an account passes a threshold of `notify_at`. */
+  reportCapacity(plan: Plan, state: CliState, context: Context): void;
+  runWarning(plan: Plan, remaining: number, context: Context): void;
+  lineRepl(plan: Plan, original: string, context: Context): Promise<End>;
+}
+
+/** How an attempt with an account of a pool ended. */
+export interface PooledEnd {
+  /** What it used, as far as known. */
+  spent: number;
+  cooldown?: { class: 'quota' | 'rate' | 'auth'; rest: Cooldown };
+}
+
+/** The leases of one wrapped command; see `pool/pooled-run.ts`. */
+export interface PooledRun {
+  /** Leases one of the accounts, which come in the order in which this machine would try them. */
+  next(accounts: readonly Account[]): Promise<Account | undefined>;
+  /** Why `next` leased nothing. */
+  readonly refusal: string;
+  /** Whether the account that is leased has this credential; if not, the lease is given back. */
+  matches(account: Account, credentials: Record<string, string>): boolean;
+  /** Says how the attempt ended; the store learns it with the next lease or at the end. */
+  settle(end: PooledEnd): void;
+  /** The store can't be reached, and this machine's share of the reserve is used. */
+  readonly degraded: boolean;
+  /** Reports the last attempt and gives its lease back. Never fails. */
+  finish(): Promise<void>;
+}
+
+/** The functions of `pool/` that a wrapped command uses. */
+interface PoolModule {
+  startPooledRun(options: {
+    plan: Plan;
+    state: CliState;
+    context: Context;
+    cost: number;
+    pinned: string | undefined;
+  }): Promise<PooledRun>;
+}
+
+/** What every command depends on. */
+export interface Context {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  paths: Paths;
+  /** The shipped providers.toml. */
+  catalog: string;
+  now(): number;
+  signals: SignalForwarding;
+  /** Loads what a wrapped command seldom needs. */
+  load(): Promise<LazyModules>;
+  /** Loads what only a configured pool needs. */
+  loadPool(): Promise<PoolModule>;
+  /** More commands will run in this process. */
+  staysAlive?: boolean;
+}

@@ -1,0 +1,75 @@
+// Compiles configuration and catalog into plans.
+
+import { rmSync } from 'node:fs';
+import { loadCatalog, type Provider, providerOf } from '../catalog/catalog.ts';
+import { Capacity, readConfig } from '../store/config.ts';
+import { parseDuration } from '../store/duration.ts';
+import { writeAtomic } from '../store/files.ts';
+import { type Plan, planFile, type Sources, shortcutFile, stampOf } from '../store/plan.ts';
+import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
+import { shortcutFor } from './shortcut.ts';
+
+/**
+ * The plan of one CLI.
+ * @param stamp see `stampOf`
+ * @throws WrapError as `readConfig`, `loadCatalog` and `providerOf`
+ */
+export function compile(cli: string, { paths, catalog }: Sources, stamp: string): Plan {
+  const config = readConfig(paths.config);
+  const entries = loadCatalog(catalog, paths.userCatalog);
+  return {
+    cli,
+    stamp,
+    // A run needs no probes, and reads less without them.
+    provider: { ...providerOf(entries, cli), probes: [], probe_env: {}, probe_files: {} },
+    ownPatterns: entries.overridden.includes(cli) && mayBacktrack(providerOf(entries, cli)),
+    accounts: config.accounts.filter(account => account.cli === cli),
+    capacity: config.capacity[cli] ?? Capacity.parse({}),
+    ...(config.pool && { pool: config.pool }),
+    audit: config.audit,
+    secretTimeoutMs: parseDuration(config.secret_timeout),
+  };
+}
+
+/**
+ * Whether a pattern may take exponential or high polynomial time: it repeats a group, or has several open repetitions.
+ * Only then a run pays for a time limit.
+ */
+function mayBacktrack(provider: Provider): boolean {
+  const { rules, job_id, session_id, banner, storm } = provider;
+  const patterns = [
+    ...rules.flatMap(rule => [rule.stderr, rule.stdout, rule.json?.matches]),
+    ...[job_id, session_id, banner, storm?.stderr],
+  ].filter(pattern => pattern !== undefined);
+  return patterns.some(
+    pattern => /\)(?:[*+]|\{\d*,)/.test(pattern) || (pattern.match(/[*+]|\{\d*,\}/g) ?? []).length > 2,
+  );
+}
+
+/** Writes the plans of these CLIs, after an installation or a change of the configuration. */
+export function refreshPlans(clis: Iterable<string>, sources: Sources): void {
+  const stamp = stampOf(sources);
+  for (const cli of clis) writePlan(compile(cli, sources, stamp), sources);
+}
+
+/**
+ * Stores a plan. The shim tests for a non-empty file, so a CLI without accounts gets an empty one. A plan is a cache: a
+ * full or read-only disk does not stop a command, and its stamps are written last and only when nothing has changed.
+ */
+export function writePlan(plan: Plan, sources: Sources): void {
+  const { paths, catalog } = sources;
+  const file = planFile(paths, plan.cli);
+  const shortcut = shortcutFile(paths, plan.cli);
+  const stamps = sourceStamps(plan.cli, paths, catalog);
+  try {
+    const text = shortcutFor(plan, paths, stamps);
+    removeStamps(stamps);
+    rmSync(shortcut, { force: true });
+    writeAtomic(file, plan.accounts.length === 0 ? '' : `${JSON.stringify(plan)}\n`);
+    if (text !== undefined) writeAtomic(shortcut, text);
+    if (stampOf(sources) === plan.stamp) writeStamps(stamps);
+    else rmSync(shortcut, { force: true });
+  } catch {
+    // See above.
+  }
+}

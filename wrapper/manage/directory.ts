@@ -1,0 +1,64 @@
+// Choosing an account by directory: a .culvert-wrap.toml counts only once its owner has looked at it and said so.
+import { parse } from 'smol-toml';
+import type { DirectoryChoice } from '../context.ts';
+import { directoryFile } from '../run/find-up.ts';
+import { readText, withLock, writeAtomic } from '../store/files.ts';
+import { sha256 } from '../store/hash.ts';
+import type { Paths } from '../store/paths.ts';
+
+/**
+ * The account that the nearest `.culvert-wrap.toml` at or above `directory` chooses for `cli`
+ * (`[accounts]` with `firecrawl = "team-b"`).
+ */
+export function chooseByDirectory(cli: string, directory: string, paths: Paths): DirectoryChoice {
+  const found = readDirectoryFile(directory);
+  if (!found) return { kind: 'none' };
+  if (!trusted(paths).includes(digest(found.file, found.text))) return { kind: 'untrusted', file: found.file };
+  try {
+    const account = (parse(found.text).accounts as Record<string, unknown> | undefined)?.[cli];
+    if (account === undefined) return { kind: 'none' };
+    if (typeof account !== 'string') return { kind: 'broken', file: found.file, why: `accounts.${cli} is no string` };
+    return { kind: 'chosen', file: found.file, account };
+  } catch {
+    return { kind: 'broken', file: found.file, why: 'it is no TOML' };
+  }
+}
+
+/** Trusts the file as it is now; any change to it needs another look. */
+export function trust(file: string, text: string, paths: Paths): void {
+  changeTrust(paths, list => [...list.filter(item => item !== digest(file, text)), digest(file, text)]);
+}
+
+/** Takes the trust back. */
+export function distrust(file: string, text: string, paths: Paths): void {
+  changeTrust(paths, list => list.filter(item => item !== digest(file, text)));
+}
+
+function changeTrust(paths: Paths, change: (list: string[]) => string[]): void {
+  withLock(paths.trust, () => writeAtomic(paths.trust, `${JSON.stringify(change(trusted(paths)))}\n`));
+}
+
+function trusted(paths: Paths): string[] {
+  try {
+    const list: unknown = JSON.parse(readText(paths.trust) ?? '[]');
+    return Array.isArray(list) ? list.filter(item => typeof item === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Path and content: the same file elsewhere is another decision. */
+function digest(file: string, text: string): string {
+  return sha256(`${file}\0${text}`);
+}
+
+/** The nearest file at or above `directory`, with its text; one that can't be read chooses nothing. */
+export function readDirectoryFile(directory: string): { file: string; text: string } | undefined {
+  const file = directoryFile(directory);
+  try {
+    const text = file && readText(file);
+    return file && text !== undefined ? { file, text } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,8 @@
+// Collects what a wrapped command seldom needs. The build splits it off, because parsing it would cost every run 5 ms.
+export { compile, writePlan } from './compile.ts';
+export { chooseByDirectory } from './directory.ts';
+export { reportCapacity } from './notify.ts';
+export { postpone } from './queue.ts';
+export { refreshUsage, runWarning } from './refresh.ts';
+export { lineRepl } from './repl.ts';
+export { sleepUntil } from './wait.ts';

@@ -1,0 +1,153 @@
+// Keeps commands for later because nothing was left: one file each, so that a kill loses none and two runners share none.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import * as z from 'zod/mini';
+import type { Context, End, Invocation } from '../context.ts';
+import { EXIT, errno, say, WrapError } from '../errors.ts';
+import type { AuditEntry } from '../store/audit.ts';
+import { readText, syncDirectory, writeAtomic } from '../store/files.ts';
+import { randomHex } from '../store/hash.ts';
+import type { Paths } from '../store/paths.ts';
+import type { Plan } from '../store/plan.ts';
+
+/**
+ * Why an entry is still there after a run. `limit`: no account had anything left; `other`: the upstream failed, perhaps
+ * for a passing reason; `usage`: the command line is wrong; `uncertain`: it may have done its work.
+ */
+export const Failure = z.enum(['limit', 'other', 'usage', 'uncertain']);
+export type Failure = z.infer<typeof Failure>;
+
+const Queued = z.object({
+  id: z.string().check(z.regex(/^[\w-]+$/)),
+  cli: z.string(),
+  args: z.array(z.string()),
+  cwd: z.string(),
+  /** ISO 8601, UTC. */
+  at: z.string(),
+  /** Base64 of stdin, for a command that reads it. */
+  stdin: z.optional(z.string().check(z.regex(/^[A-Za-z0-9+/]*={0,2}$/, 'base64'))),
+  tries: z._default(z.int(), 0),
+  failed: z.optional(z.object({ at: z.string(), exit: z.nullable(z.int()), why: Failure })),
+});
+export type Queued = z.infer<typeof Queued>;
+
+export interface Queue {
+  /** Oldest first. */
+  entries: Queued[];
+  /** Files that can't be used, by what would be the entry's id. */
+  damaged: { id: string; file: string; why: string }[];
+}
+
+const MAX_STDIN = 1024 * 1024;
+
+/**
+ * Keeps or refuses a command for which nothing is left. `CULVERT_WRAP_QUEUE=run` marks a run of the queue itself, which
+ * must not queue again.
+ * @throws WrapError `nothing-left` when it is refused, `stdin-too-long`
+ */
+export function postpone(
+  decision: 'queue' | 'shed',
+  run: { plan: Plan; invocation: Invocation; context: Context; stdin: Uint8Array | undefined },
+  audit: (entry: Pick<AuditEntry, 'account' | 'outcome'>) => void,
+): End {
+  const { plan, invocation, context, stdin } = run;
+  if (decision === 'shed' || context.env.CULVERT_WRAP_QUEUE === 'run') {
+    audit({ account: null, outcome: 'refused' });
+    throw new WrapError(
+      'nothing-left',
+      EXIT.unavailable,
+      `${plan.cli}: no account has anything left for "${invocation.command}"`,
+      { hint: `see \`culvert-wrap status ${plan.cli}\`; capacity.${plan.cli}.policy = "execute" runs it anyway` },
+    );
+  }
+  if (stdin && stdin.length > MAX_STDIN) {
+    throw new WrapError('stdin-too-long', EXIT.data, 'a command with more than 1 MiB on stdin is not queued', {
+      hint: 'pass it as a file',
+    });
+  }
+  const id = `${context.now().toString(36)}-${randomHex(3)}`;
+  saveEntry(context.paths, {
+    id,
+    cli: plan.cli,
+    args: invocation.args,
+    cwd: context.cwd,
+    at: new Date(context.now()).toISOString(),
+    tries: 0,
+    ...(stdin && { stdin: Buffer.from(stdin).toString('base64') }),
+  });
+  audit({ account: null, outcome: 'queued' });
+  say(`${plan.cli}: no account has anything left; queued as ${id}, run it with \`culvert-wrap queue run\``);
+  return { exit: EXIT.tempFail, signal: null };
+}
+
+/** What is queued, and what of it is damaged. */
+export function readQueue(paths: Paths): Queue {
+  const queue: Queue = { entries: [], damaged: [] };
+  const names = fs.existsSync(paths.queue) ? fs.readdirSync(paths.queue) : [];
+  for (const name of names) {
+    if (!/\.(?:json|running)$/.test(name) || name.startsWith('.')) continue;
+    const file = path.join(paths.queue, name);
+    const id = name.replace(/\.\w+$/, '');
+    const entry = readEntry(file, id);
+    if (typeof entry === 'string') queue.damaged.push({ id, file, why: entry });
+    else if (name.endsWith('.json')) queue.entries.push(entry);
+  }
+  queue.entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.id < b.id ? -1 : 1));
+  return queue;
+}
+
+/** The entry, or why it can't be used. */
+function readEntry(file: string, id: string): Queued | string {
+  try {
+    const parsed = Queued.safeParse(JSON.parse(readText(file) ?? ''));
+    if (!parsed.success) return z.prettifyError(parsed.error).replaceAll('\n', ' ');
+    return parsed.data.id === id ? parsed.data : `it is the entry ${parsed.data.id}`;
+  } catch {
+    return 'it is not JSON';
+  }
+}
+
+/** Takes an entry out for running; `undefined` when another runner was quicker. It stays on disk until it is dropped. */
+export function claim(paths: Paths, id: string): { putBack(entry: Queued): void } | undefined {
+  const file = path.join(paths.queue, `${id}.json`);
+  const running = path.join(paths.queue, `${id}.running`);
+  try {
+    fs.renameSync(file, running);
+    // rename(2) keeps the time, by which `reclaim` tells a run that was killed.
+    fs.utimesSync(running, new Date(), new Date());
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  return {
+    putBack: entry => {
+      writeAtomic(running, `${JSON.stringify(entry)}\n`);
+      fs.renameSync(running, file);
+    },
+  };
+}
+
+/** Removes an entry, claimed or not, damaged or not. Returns whether there was one. */
+export function drop(paths: Paths, id: string): boolean {
+  if (!/^[\w-]+$/.test(id)) return false;
+  const files = [`${id}.json`, `${id}.running`]
+    .map(name => path.join(paths.queue, name))
+    .filter(file => fs.existsSync(file));
+  for (const file of files) fs.rmSync(file, { force: true });
+  if (files.length > 0) syncDirectory(paths.queue);
+  return files.length > 0;
+}
+
+/** Puts back what a killed runner had claimed more than an hour ago. */
+export function reclaim(paths: Paths): void {
+  if (!fs.existsSync(paths.queue)) return;
+  for (const name of fs.readdirSync(paths.queue).filter(entry => entry.endsWith('.running'))) {
+    const file = path.join(paths.queue, name);
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat && Date.now() - stat.mtimeMs > 3_600_000) fs.renameSync(file, file.replace(/running$/, 'json'));
+  }
+}
+
+function saveEntry(paths: Paths, entry: Queued): void {
+  writeAtomic(path.join(paths.queue, `${entry.id}.json`), `${JSON.stringify(entry)}\n`);
+}

@@ -1,0 +1,68 @@
+// Brings what is known of the accounts' capacity up to date, and starts the warning command.
+import { spawn } from 'node:child_process';
+import type { Context } from '../context.ts';
+import { accountEnvironment, callerEnvironment } from '../run/accounts/environment.ts';
+import type { Account } from '../store/config.ts';
+import type { Plan } from '../store/plan.ts';
+import { resolveAccount } from '../store/secrets.ts';
+import { type CliState, fingerprint, recordRemaining, updateState } from '../store/state.ts';
+import { isFresh, queryUsage } from './usage.ts';
+
+/**
+ * Asks for every enabled account whose numbers are older than the provider allows, all at once, and puts the answers
+ * into `state` and the state file.
+ * @returns by account, why it could not be asked
+ */
+export async function refreshUsage(
+  plan: Plan,
+  state: CliState,
+  context: Context,
+  accounts: readonly Account[] = plan.accounts.filter(account => account.enabled),
+): Promise<Record<string, string>> {
+  const { provider } = plan;
+  if (!provider.usage && !provider.status_command) return {};
+  const caller = callerEnvironment(context.env);
+  const problems: Record<string, string> = {};
+  const answers = await Promise.all(
+    accounts.map(async account => {
+      const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
+      if (!resolved.ok) {
+        problems[account.name] = resolved.problem;
+        return undefined;
+      }
+      const now = context.now();
+      if (isFresh(state.remaining[account.name], provider, fingerprint(state.salt, resolved.env), now))
+        return undefined;
+      const env = accountEnvironment(plan, account, resolved.env, { caller, paths: context.paths });
+      const answer = await queryUsage(provider, env, now);
+      if (!answer?.ok) {
+        if (answer) problems[account.name] = answer.problem;
+        return undefined;
+      }
+      return { name: account.name, remaining: answer.remaining, credentials: resolved.env };
+    }),
+  );
+  const news = answers.filter(answer => answer !== undefined);
+  if (news.length === 0) return problems;
+  const stored = updateState(context.paths, plan.cli, changed => {
+    for (const { name, remaining, credentials } of news) {
+      recordRemaining(changed, name, { ...remaining, credential: fingerprint(changed.salt, credentials) });
+    }
+  });
+  state.remaining = stored.remaining;
+  state.history = stored.history;
+  state.salt = stored.salt;
+  return problems;
+}
+
+/** Starts the user's warning command and does not wait for it. */
+export function runWarning(plan: Plan, remaining: number, context: Pick<Context, 'env'>): void {
+  const env = {
+    ...callerEnvironment(context.env),
+    CULVERT_WRAP_CLI: plan.cli,
+    CULVERT_WRAP_REMAINING: String(remaining),
+  };
+  const child = spawn('sh', ['-c', plan.capacity.warn_command ?? ':'], { env, stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}

@@ -1,0 +1,121 @@
+// Replaces a CLI's own prompt: the upstream can't restart itself after a limit, so each line runs with failover.
+import * as readline from 'node:readline';
+import { isatty } from 'node:tty';
+import { runAuth } from '../commands/main.ts';
+import type { Context, End } from '../context.ts';
+import { say, WrapError } from '../errors.ts';
+import { failover } from '../run/failover.ts';
+import { readInvocation } from '../run/invocation.ts';
+import { loadPlan } from '../run/load-plan.ts';
+import { passThrough } from '../run/pass-through.ts';
+import { noStdin } from '../run/upstream/stdin.ts';
+import { AUTH_WORDS } from '../shims/shim.ts';
+import type { Plan } from '../store/plan.ts';
+
+/**
+ * Reads lines until end of file or one of the catalog's words to leave. A failing line does not end the prompt.
+ * @returns exit 0, as the CLIs' own prompts do
+ */
+export async function lineRepl(plan: Plan, original: string, context: Context): Promise<End> {
+  const leave = plan.provider.line_repl?.exit ?? [];
+  const lines = isatty(0) ? typedLines(`${plan.cli}> `) : readline.createInterface({ input: process.stdin });
+  for await (const line of lines) {
+    const words = wordsOf(line, plan);
+    if (words === undefined) say('a quote is not closed');
+    else if (words.length === 1 && leave.includes(words[0]!)) break;
+    else if (words.length > 0) await runLine(words, await currentPlan(plan, context), original, context);
+  }
+  return { exit: 0, signal: null };
+}
+
+/**
+ * Lines typed at the terminal, with editing and history. Ctrl-C empties the line, Ctrl-D leaves. Between two lines the
+ * terminal is in its own mode, so that an upstream can have it.
+ */
+async function* typedLines(prompt: string): AsyncGenerator<string> {
+  let history: string[] = [];
+  for (;;) {
+    const line = await new Promise<string | undefined>(resolve => {
+      const editor = readline.createInterface({
+        input: process.stdin,
+        output: process.stderr,
+        terminal: true,
+        prompt,
+        history,
+      });
+      editor.on('history', entries => {
+        history = [...entries];
+      });
+      editor.on('SIGINT', () => {
+        editor.write(null, { ctrl: true, name: 'e' });
+        editor.write(null, { ctrl: true, name: 'u' });
+        process.stderr.write('^C\n');
+        editor.prompt();
+      });
+      editor.on('line', text => {
+        resolve(text);
+        editor.close();
+      });
+      editor.on('close', () => resolve(undefined));
+      editor.prompt();
+    });
+    if (line === undefined) {
+      process.stderr.write('\n');
+      return;
+    }
+    yield line;
+  }
+}
+
+/** The words of a line, without the CLI's own name, which people type from habit. */
+function wordsOf(line: string, plan: Plan): string[] | undefined {
+  const words = splitWords(line);
+  return words?.[0] === plan.cli || words?.[0] === plan.provider.bin ? words.slice(1) : words;
+}
+
+async function runLine(words: string[], plan: Plan, original: string, context: Context): Promise<void> {
+  const { provider } = plan;
+  const invocation = readInvocation(words, provider);
+  try {
+    if (words[0] === provider.auth_command && AUTH_WORDS.some(word => word === words[1])) {
+      await runAuth(plan.cli, words.slice(1), context);
+      // The prompt's own end is a success, whatever one of its lines came to.
+      process.exitCode = undefined;
+    } else if (invocation.passthrough || invocation.ownCredential) await passThrough(original, words, context);
+    else {
+      // From a pipe, what follows are further lines and not the upstream's input.
+      const stdin = isatty(0) ? undefined : noStdin;
+      await failover({ plan, original, invocation, context: { ...context, staysAlive: true }, stdin });
+    }
+  } catch (error) {
+    if (!(error instanceof WrapError)) throw error;
+    say(error.message);
+  }
+}
+
+/** Accounts may be added or disabled while the prompt is open. */
+async function currentPlan(plan: Plan, context: Context): Promise<Plan> {
+  return loadPlan(plan.cli, context).catch(() => plan);
+}
+
+/** Words with the shell's quoting rules for '…', "…" and \; `undefined` when a quote is left open. */
+export function splitWords(line: string): string[] | undefined {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  for (let i = 0; i < line.length; i++) {
+    const char = line[i]!;
+    if (quote === '' && /\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (quote === '' && (char === '"' || char === "'")) {
+      quote = char;
+      word ??= '';
+    } else if (char === quote) quote = '';
+    else if (char === '\\' && quote !== "'" && i + 1 < line.length) word = (word ?? '') + line[++i];
+    else word = (word ?? '') + char;
+  }
+  if (quote !== '') return undefined;
+  if (word !== undefined) words.push(word);
+  return words;
+}

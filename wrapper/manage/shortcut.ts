@@ -1,0 +1,98 @@
+// Writes the shell script that runs a CLI with exactly one account without starting Node.
+import type { Paths } from '../store/paths.ts';
+import type { Plan } from '../store/plan.ts';
+import { isStale, quote, type SourceStamp } from '../store/source-stamps.ts';
+
+const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const DIRECTORY_FILE = '.culvert-wrap.toml';
+
+/**
+ * A script to be read by the shim. It executes the original with the account's credential, or does nothing when only the
+ * whole program can tell what is right: another choice of account, an option that matters, a value that needs care.
+ * @returns `undefined` when a plan has not exactly one account, or one whose credential is not in a file or a variable
+ */
+export function shortcutFor(plan: Plan, paths: Paths, stamps: readonly SourceStamp[]): string | undefined {
+  const { provider, capacity, cli } = plan;
+  const enabled = plan.accounts.filter(account => account.enabled);
+  const account = enabled[0];
+  if (!account || enabled.length > 1 || provider.prepare_command || provider.line_repl) return undefined;
+  const controlled =
+    plan.pool !== undefined ||
+    capacity.policy !== 'execute' ||
+    capacity.reserve > 0 ||
+    capacity.notify_at.length > 0 ||
+    [capacity.warn_below, capacity.switch_below, capacity.wait].some(value => value !== undefined);
+  const variables = Object.entries(account.env);
+  const reads = variables.map(([, source]) => readSource(source));
+  const unset = [
+    ...provider.inject,
+    ...provider.credentials,
+    ...plan.accounts.flatMap(({ env }) => [
+      ...Object.keys(env),
+      ...Object.values(env).flatMap(source => (source.startsWith('env:') ? [source.slice(4)] : [])),
+    ]),
+  ];
+  const names = [...new Set([...unset, ...provider.home])];
+  if (controlled || variables.length === 0 || reads.includes(undefined)) return undefined;
+  if (!names.every(name => SHELL_NAME.test(name)) || provider.inject.some(name => !(name in account.env)))
+    return undefined;
+  const home = quote(`${paths.state}/homes/${cli}/${account.name}`);
+  const words = [...new Set([...provider.passthrough, ...provider.own_credential].map(optionPattern))].join('|');
+  return `# Runs ${cli} with its only account. Written by culvert-wrap, which writes it anew when its sources change.
+__cw_run() {
+  [ -z "$CULVERT_WRAP_ACCOUNT$CULVERT_WRAP_ACTIVE$CULVERT_WRAP_QUEUE" ] || return
+${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}
+  case $1 in ''|*[!A-Za-z0-9:._-]*|-*) return ;; esac
+  for __cw_a; do
+    case $__cw_a in --) break ;; ${words || '--'}) return ;; esac
+  done
+  __cw_d=$PWD
+  while :; do
+    if [ -e "$__cw_d/${DIRECTORY_FILE}" ]; then return; fi
+    case $__cw_d in */*) __cw_d=\${__cw_d%/*} ;; *) break ;; esac
+  done
+${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
+${plan.audit ? auditLine(plan, account.name, paths) : ''}
+  unset ${[...new Set(unset)].join(' ')}
+  export CULVERT_WRAP_ACTIVE=${quote(cli)}${provider.home.map(name => ` ${name}=${home}`).join('')}
+${variables.map(([name], index) => `  export ${name}="$__cw_v${index}"`).join('\n')}
+  exec "$__cw_o" ${provider.arguments.map(arg => `${quote(arg.replaceAll('{account}', account.name))} `).join('')}"$@"
+}
+__cw_run "$@"
+`;
+}
+
+/** Commands that set `__cw_v`, or return. */
+function readSource(source: string): string | undefined {
+  if (source.startsWith('env:')) {
+    const name = source.slice(4);
+    return SHELL_NAME.test(name) ? `  __cw_v=$${name}` : undefined;
+  }
+  if (!source.startsWith('file:')) return undefined;
+  const hash = source.lastIndexOf('#');
+  const file = source.slice('file:'.length, hash);
+  const key = quote(source.slice(hash + 1));
+  const path = file.startsWith('~/') ? `"$HOME"${quote(file.slice(1))}` : quote(file);
+  return `  [ -r ${path} ] || return
+  __cw_v=
+  while IFS= read -r __cw_l || [ "$__cw_l" ]; do
+    case $__cw_l in ${key}=*) __cw_v=\${__cw_l#*=} ;; *${key}*) return ;; esac
+  done < ${path}`;
+}
+
+/** A pattern for `case`: the word itself, and for an option its value behind it. */
+function optionPattern(word: string): string {
+  const first = word.split(' ')[0]!;
+  if (!first.startsWith('-')) return quote(first);
+  return first.startsWith('--') ? `${quote(first)}|${quote(first)}=*` : `${quote(first)}*`;
+}
+
+/** The outcome is not known, because the original takes the place of the shell. */
+function auditLine(plan: Plan, account: string, paths: Paths): string {
+  const file = quote(paths.audit);
+  const entry = `{"at":%s,"cli":"${plan.cli}","command":"%s","account":"${account}","outcome":"unobserved"}\\n`;
+  return `  if ! [ -f ${file} ] || [ -L ${file} ] || ! [ -w ${file} ]; then return; fi
+  __cw_t=$(date +%s%3N)
+  case $__cw_t in *[!0-9]*) return ;; esac
+  printf ${quote(entry)} "$__cw_t" "$1" >> ${file}`;
+}

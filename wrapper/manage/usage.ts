@@ -1,0 +1,171 @@
+// Asks a provider what an account has left, within the provider's own limits.
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { rootCertificates } from 'node:tls';
+import type { Provider } from '../catalog/catalog.ts';
+import { reason } from '../errors.ts';
+import { at } from '../run/rules/classify.ts';
+import { parseDuration } from '../store/duration.ts';
+import { readText } from '../store/files.ts';
+import { runHelper } from '../store/run-helper.ts';
+import type { Remaining } from '../store/state.ts';
+
+export type UsageAnswer = { ok: true; remaining: Remaining } | { ok: false; problem: string };
+
+const TIMEOUT_MS = 5_000;
+const MAX_BODY = 1024 * 1024;
+const UNLIMITED = 2_147_483_647;
+
+/**
+ * What one account has left, from the provider's usage endpoint or the catalog's `status_command`.
+ * @param env the account's environment, credentials included
+ * @param now milliseconds since the epoch
+ * @returns `undefined` when the catalog knows no way to ask
+ */
+export async function queryUsage(
+  provider: Provider,
+  env: NodeJS.ProcessEnv,
+  now: number,
+): Promise<UsageAnswer | undefined> {
+  try {
+    if (provider.usage) return { ok: true, remaining: await fromEndpoint(provider, provider.usage, env, now) };
+    if (provider.status_command) return { ok: true, remaining: await fromCommand(provider.status_command, env, now) };
+    return undefined;
+  } catch (error) {
+    return { ok: false, problem: reason(error) };
+  }
+}
+
+/** Whether an earlier answer is still good enough, and for the same credential. */
+export function isFresh(known: Remaining | undefined, provider: Provider, credential: string, now: number): boolean {
+  if (!known || known.credential !== credential) return false;
+  return now - known.at < parseDuration(provider.usage?.cache ?? '60s');
+}
+
+/** Reads the numbers out of an answer, by the catalog's paths. Of several limits the one with the least left counts. */
+export function readUsage(body: unknown, usage: NonNullable<Provider['usage']>, now: number): Remaining {
+  const paths = (value: string | string[] | undefined) => (value === undefined ? [] : [value].flat());
+  const [limits, uses, rests] = [paths(usage.limit), paths(usage.used), paths(usage.remaining)];
+  const bounds = Array.from({ length: Math.max(limits.length, uses.length, rests.length) }, (_, index) =>
+    boundOf(body, { limit: limits[index], used: uses[index], remaining: rests[index] }),
+  ).filter(bound => bound.remaining !== null);
+  const tightest = bounds.sort((a, b) => a.remaining! - b.remaining!)[0];
+  const text = (path: string | undefined) => (path === undefined ? undefined : at(body, path));
+  const resets = text(usage.resets);
+  const identity = text(usage.identity);
+  return {
+    remaining: tightest?.remaining ?? null,
+    limit: tightest?.limit ?? null,
+    used: tightest?.used ?? numberAt(body, uses[0]),
+    resets: resetTime(resets),
+    at: now,
+    ...((typeof identity === 'string' || typeof identity === 'number') && { identity: String(identity) }),
+  };
+}
+
+/** A date as text, or seconds since the epoch. */
+function resetTime(value: unknown): string | null {
+  if (typeof value === 'number' && value > 0 && value < 1e11) return new Date(value * 1_000).toISOString();
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? value : null;
+}
+
+function boundOf(
+  body: unknown,
+  path: { limit?: string | undefined; used?: string | undefined; remaining?: string | undefined },
+) {
+  const told = numberAt(body, path.limit);
+  const limit = told === UNLIMITED ? null : told;
+  const used = numberAt(body, path.used);
+  const remaining =
+    numberAt(body, path.remaining) ?? (limit !== null && used !== null ? Math.max(0, limit - used) : null);
+  return {
+    remaining,
+    limit,
+    used: used ?? (limit !== null && remaining !== null ? Math.max(0, limit - remaining) : null),
+  };
+}
+
+/** The number at a path, or the sum of those at `a + b`; a part that is missing adds nothing. */
+function numberAt(body: unknown, path: string | undefined): number | null {
+  const numbers = (path ?? '')
+    .split('+')
+    .map(part => at(body, part.trim()))
+    .filter((value): value is number => typeof value === 'number' && Number.isFinite(value));
+  return numbers.length === 0 ? null : numbers.reduce((sum, value) => sum + value, 0);
+}
+
+async function fromEndpoint(
+  provider: Provider,
+  usage: NonNullable<Provider['usage']>,
+  env: NodeJS.ProcessEnv,
+  now: number,
+): Promise<Remaining> {
+  const url = expand(usage.url, env);
+  const authorization = expand(usage.authorization ?? `Bearer {${provider.inject[0]}}`, env);
+  const { status, body } = await get(url, { Authorization: authorization, Accept: 'application/json' });
+  if (status !== 200) throw new Error(`${new URL(url).host} answered with HTTP status ${status}`);
+  let document: unknown;
+  try {
+    document = JSON.parse(body);
+  } catch {
+    throw new Error(`${new URL(url).host} answered with something that is no JSON`);
+  }
+  return readUsage(document, usage, now);
+}
+
+async function fromCommand(command: string, env: NodeJS.ProcessEnv, now: number): Promise<Remaining> {
+  const result = await runHelper(['sh', '-c', command], { env, timeoutMs: TIMEOUT_MS * 2 });
+  if (result.timedOut) throw new Error('the status command gave no answer within 10 s');
+  if (result.exit !== 0) throw new Error(`the status command failed with exit status ${result.exit}`);
+  try {
+    return readUsage(
+      JSON.parse(result.stdout),
+      { url: '', cache: '60s', remaining: 'remaining', limit: 'limit', used: 'used', resets: 'resets' },
+      now,
+    );
+  } catch {
+    throw new Error('the status command printed no JSON');
+  }
+}
+
+/** `{NAME}` and `{NAME:default}` from the environment. */
+function expand(template: string, env: NodeJS.ProcessEnv): string {
+  return template.replace(
+    /\{(\w+)(?::([^}]*))?\}/g,
+    (_, name: string, fallback?: string) => env[name] || fallback || '',
+  );
+}
+
+/** What NODE_EXTRA_CA_CERTS named before the shim took it from our own Node. */
+function extraAuthorities(): { ca?: string[] } {
+  const file = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+  const extra = file && readText(file);
+  return extra ? { ca: [...rootCertificates, extra] } : {};
+}
+
+function get(url: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const fetcher = url.startsWith('https:') ? https : http;
+    const options = { headers, timeout: TIMEOUT_MS, agent: false as const, ...extraAuthorities() };
+    const request = fetcher.get(url, options, response => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_BODY) request.destroy(new Error('the usage endpoint sent more than 1 MiB'));
+        else chunks.push(chunk);
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+      );
+      response.on('error', reject);
+    });
+    const limit = setTimeout(
+      () => request.destroy(new Error('the usage endpoint gave no answer within 5 s')),
+      TIMEOUT_MS,
+    );
+    request.on('timeout', () => request.destroy(new Error('the usage endpoint gave no answer within 5 s')));
+    request.on('error', reject);
+    request.on('close', () => clearTimeout(limit));
+  });
+}

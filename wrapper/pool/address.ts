@@ -1,0 +1,75 @@
+// Reads the address of a pool's store. Pure. An address never holds a password, so that it may be printed.
+import { EXIT, WrapError } from '../errors.ts';
+
+export interface Address {
+  kind: 'single' | 'sentinel' | 'cluster';
+  tls: boolean;
+  /** At least one; of a cluster or of Sentinels any that answers will do. */
+  hosts: { host: string; port: number }[];
+  /** A Unix socket instead of hosts. */
+  socket?: string;
+  user?: string;
+  database: number;
+  /** The name under which Sentinels know the primary. */
+  primary?: string;
+}
+
+const FORM = /^(redis|valkey)(s?)(?:\+(unix|sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^/?#]*)(\/[^?#]*)?$/;
+const FORMS =
+  'valkey://HOST:PORT/DATABASE, valkeys:// for TLS, valkey+unix:///PATH, valkey+sentinel://HOST,HOST/PRIMARY, valkey+cluster://HOST,HOST';
+
+/**
+ * Reads `valkey://`, `valkeys://`, `redis://`, `rediss://`, each also with `+sentinel` and `+cluster`, and `+unix`.
+ * @throws WrapError `pool-address`, also for one with a password, which it does not repeat
+ */
+export function parseAddress(url: string): Address {
+  const match = FORM.exec(url);
+  if (!match) throw refused('it has none of the forms known', `give one of ${FORMS}`);
+  const [, , secure, kind, login = '', authority = '', path = ''] = match;
+  if (login.includes(':')) {
+    throw refused(
+      'it contains a password, which other users could read in the list of processes',
+      'leave the password out and give its source: --password file:~/keys.env#POOL, env:VARIABLE or keyring: (asks for it)',
+    );
+  }
+  const user = login === '' ? {} : { user: decodeURIComponent(login) };
+  const tls = secure === 's';
+  if (kind === 'unix') {
+    if (tls || authority !== '' || path.length < 2)
+      throw refused('a Unix socket is an absolute path without TLS', FORMS);
+    return { kind: 'single', tls: false, hosts: [], socket: decodeURIComponent(path), ...user, database: 0 };
+  }
+  const hosts = authority.split(',').map(each => hostOf(each, kind === 'sentinel' ? 26_379 : 6_379));
+  const parts = path.split('/').filter(part => part !== '');
+  if (kind !== 'sentinel') {
+    if (parts.length > 1 || (hosts.length > 1 && kind !== 'cluster')) throw refused('it has too many parts', FORMS);
+    const database = databaseOf(parts[0]);
+    if (kind === 'cluster' && database !== 0) throw refused('a cluster has the database 0 only', 'leave it out');
+    return { kind: kind === 'cluster' ? 'cluster' : 'single', tls, hosts, ...user, database };
+  }
+  const [primary, database, ...rest] = parts;
+  if (!primary || rest.length > 0) throw refused("Sentinels need the primary's name", FORMS);
+  return { kind: 'sentinel', tls, hosts, ...user, database: databaseOf(database), primary };
+}
+
+/** An address as people know it: without the user. */
+export function describeAddress(url: string): string {
+  return url.replace(/\/\/[^@/]*@/, '//');
+}
+
+function hostOf(text: string, fallback: number): { host: string; port: number } {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/.exec(text);
+  const port = match?.[2] === undefined ? fallback : Number(match[2]);
+  if (!match || port < 1 || port > 65_535) throw refused('a host or port is missing or wrong', FORMS);
+  return { host: match[1]!.replace(/^\[|\]$/g, ''), port };
+}
+
+function databaseOf(text: string | undefined): number {
+  if (text === undefined) return 0;
+  if (!/^\d{1,5}$/.test(text)) throw refused('the database is a number', FORMS);
+  return Number(text);
+}
+
+function refused(why: string, hint: string): WrapError {
+  return new WrapError('pool-address', EXIT.usage, `the address of the pool can't be used: ${why}`, { hint });
+}

@@ -1,0 +1,82 @@
+// What the store is to the pool: a place that runs its script. Two kinds of failure matter: no store, and a store that refuses.
+import { EXIT, WrapError } from '../errors.ts';
+
+/** Runs one operation of the script at a time. */
+export interface Connection {
+  /**
+   * @param keys see pool.lua
+   * @returns the reply of the script, JSON
+   * @throws StoreUnreachable, StoreRefused
+   */
+  run(keys: readonly string[], args: readonly string[]): Promise<string>;
+  /** Begins to connect, where that saves time later. */
+  warm(): void;
+  close(): void;
+}
+
+export interface ConnectOptions {
+  url: string;
+  user?: string | undefined;
+  password?: string | undefined;
+  /** The text of the authorities that TLS trusts instead of the system's. */
+  ca?: string | undefined;
+  timeoutMs: number;
+  script: Script;
+}
+
+export interface Script {
+  /** Read only where a store does not know it yet. */
+  text(): string;
+  /** SHA-1 of the text, by which a store knows it. */
+  sha: string;
+}
+
+/** There is no store that could answer now; `pool.offline` says what to do. */
+export class StoreUnreachable extends Error {
+  override readonly name = 'StoreUnreachable';
+}
+
+/** The store answered, and only a change of its or our configuration can help. */
+class StoreRefused extends WrapError {
+  override readonly name = 'StoreRefused';
+  constructor(message: string, hint: string) {
+    super('pool-refused', EXIT.config, message, { hint });
+  }
+}
+
+/** Errors of a server that may pass: it starts, lost its primary, is full, or is busy with a script. */
+const PASSING =
+  /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|UNKILLABLE|MAXCLIENTS)\b/;
+
+/**
+ * What an error of the server means.
+ * @param message its text, which begins with a code
+ */
+export function serverError(message: string, where: string): Error {
+  if (PASSING.test(message) || /max number of clients/.test(message)) {
+    return new StoreUnreachable(`it answers ${message.slice(0, 120)}`);
+  }
+  const schema = /CULVERTSCHEMA (\S+)/.exec(message);
+  if (schema) {
+    return new StoreRefused(
+      `the pool at ${where} has the schema ${schema[1]}, and this version of culvert-wrap knows the schema 1`,
+      'use one version of culvert-wrap on all machines, or give one of them another database of the store',
+    );
+  }
+  if (/^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|ERR Client sent AUTH)/.test(message)) {
+    return new StoreRefused(
+      `the pool at ${where} refuses the login`,
+      'correct user and password: `culvert-wrap pool join` again, with --user and --password SOURCE',
+    );
+  }
+  if (/^NOPERM/.test(message)) {
+    return new StoreRefused(
+      `the pool at ${where} does not permit this user to run scripts`,
+      'give it the rules that the README of culvert-wrap lists for an ACL user',
+    );
+  }
+  if (/^(MOVED|ASK|CROSSSLOT)\b/.test(message)) {
+    return new StoreRefused(`the pool at ${where} is a cluster`, 'join it as valkey+cluster://HOST');
+  }
+  return new StoreRefused(`the pool at ${where} answers: ${message.slice(0, 200)}`, 'look into the log of the store');
+}

@@ -1,0 +1,93 @@
+// Finds the server behind Sentinels or in a cluster with iovalkey, which is loaded for these alone.
+import { Cluster, Redis, type RedisOptions } from 'iovalkey';
+import { reason } from '../errors.ts';
+import type { Address } from './address.ts';
+import { describeAddress } from './address.ts';
+import { type Connection, type ConnectOptions, StoreUnreachable, serverError } from './connection.ts';
+
+/** A connection to the primary that the Sentinels name, or to the node of a cluster that has the keys. */
+export function connectByLibrary(address: Address, options: ConnectOptions): Connection {
+  const { script } = options;
+  let last = 'it gave no answer';
+  const connect = () => {
+    const made = address.kind === 'cluster' ? cluster(address, options) : behindSentinels(address, options);
+    // What fails is told by the operation that waits for it.
+    made.on('error', () => {});
+    made.on('node error', (error: unknown) => {
+      last = reason(error);
+    });
+    return made;
+  };
+  let client = connect();
+  return {
+    run: async (keys, args) => {
+      // One that gave up is replaced with the next operation.
+      if (client.status === 'end') client = connect();
+      const rest = [keys.length, ...keys, ...args] as const;
+      try {
+        const reply = await within(
+          client.evalsha(script.sha, ...rest).catch((error: unknown) => {
+            if (reason(error).startsWith('NOSCRIPT')) return client.eval(script.text(), ...rest);
+            throw error;
+          }),
+          options.timeoutMs,
+        );
+        return String(reply);
+      } catch (error) {
+        if (error instanceof StoreUnreachable) throw error;
+        const message = reason(error);
+        // A server's own errors begin with a code in capitals; all others are of the connection.
+        if (/^[A-Z]{3,} /.test(message)) throw serverError(message, describeAddress(options.url));
+        throw new StoreUnreachable(
+          /all sentinels|refresh slots/i.test(message) ? `no node answers (${last})` : message,
+        );
+      }
+    },
+    warm: () => {},
+    close: () => client.disconnect(),
+  };
+}
+
+function common(address: Address, { user = address.user, password, ca, timeoutMs }: ConnectOptions): RedisOptions {
+  return {
+    ...(user !== undefined && { username: user }),
+    ...(password !== undefined && { password }),
+    ...(address.tls && { tls: ca === undefined ? {} : { ca } }),
+    connectTimeout: timeoutMs,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    lazyConnect: true,
+  };
+}
+
+function behindSentinels(address: Address, options: ConnectOptions): Redis {
+  return new Redis({
+    ...common(address, options),
+    sentinels: address.hosts,
+    name: address.primary!,
+    db: address.database,
+    enableTLSForSentinelMode: address.tls,
+    sentinelRetryStrategy: () => null,
+  });
+}
+
+function cluster(address: Address, options: ConnectOptions): Cluster {
+  return new Cluster(address.hosts, {
+    redisOptions: common(address, options),
+    clusterRetryStrategy: () => null,
+    slotsRefreshTimeout: options.timeoutMs,
+    lazyConnect: true,
+  });
+}
+
+async function within<T>(reply: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreUnreachable(`it gave no answer within ${ms / 1000} s`)), ms);
+  });
+  try {
+    return await Promise.race([reply, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

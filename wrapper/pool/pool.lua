@@ -1,0 +1,419 @@
+-- The pool's only script: each call is one operation on the accounts of one CLI, atomic in the store.
+--
+-- KEYS[1]  culvert:1:{CLI}, the prefix of every other key; the braces keep them in one slot of a cluster
+-- KEYS[2]  culvert:{CLI}:schema, which says for every version of the schema which one is in use
+-- ARGV[1]  the operation, ARGV[2] its request as JSON; the reply is JSON
+--
+-- README.md of the wrapper lists the keys. Times are milliseconds of the store's own clock. A client sends ages, never
+-- the time of its own clock; only what a provider states as a date is absolute.
+--
+-- A store runs all of this text with each call. What only some operations need is therefore made inside of a function
+-- that they call: to make all functions took a tenth of a lease.
+local SCHEMA = '1'
+local KEEP = 40 * 86400
+local DAY_MS = 86400000
+local ASKING_MS = 10000
+local LOG_MS = 60000
+local BUCKET_MS = 100
+local base = KEYS[1]
+
+local function micros()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+
+local clock = micros()
+local now = math.floor(clock / 1000)
+
+local function accountKey(fp) return base .. ':account:' .. fp end
+local function budgetKey(id) return base .. ':budget:' .. id end
+local function spentKey(id) return base .. ':spent:' .. id end
+local LEASES, LEASE, FENCE, ACCOUNTS = base .. ':leases', base .. ':lease', base .. ':fence', base .. ':accounts'
+
+local function known(value)
+  if value == nil or value == false or value == cjson.null then return nil end
+  return value
+end
+
+local function read(key)
+  local flat, record = redis.call('HGETALL', key), {}
+  for i = 1, #flat, 2 do record[flat[i]] = flat[i + 1] end
+  return record
+end
+
+local function number(record, field) return tonumber(record[field]) end
+
+local function budgetOf(fp) return known(redis.call('HGET', accountKey(fp), 'budget')) or fp end
+
+-- A budget as it is now: what its provider gave anew when its period ended is there again.
+local function readBudget(id)
+  local budget = read(budgetKey(id))
+  local resets = number(budget, 'resets')
+  if resets and resets <= now then
+    local limit = budget.limit
+    if limit then
+      redis.call('HSET', budgetKey(id), 'remaining', limit, 'seen', now)
+      budget.remaining, budget.seen = limit, tostring(now)
+    else
+      redis.call('HDEL', budgetKey(id), 'remaining', 'seen', 'asked')
+      budget.remaining, budget.seen, budget.asked = nil, nil, nil
+    end
+    redis.call('HDEL', budgetKey(id), 'resets')
+    redis.call('DEL', spentKey(id))
+    budget.resets = nil
+  end
+  return budget
+end
+
+local books
+-- What changes figures: spend, finish, observe, settle.
+local function ledger()
+  if books then return books end
+
+  -- Counts what was used since the last observation, and remembers when for observations that are still on their way.
+  local function spend(id, amount, at)
+    local remaining = amount > 0 and known(redis.call('HGET', budgetKey(id), 'remaining'))
+    if not remaining then return end
+    redis.call('HSET', budgetKey(id), 'remaining', tostring(math.max(0, tonumber(remaining) - amount)))
+    local key, bucket = spentKey(id), math.floor(now / BUCKET_MS)
+    redis.call('HINCRBYFLOAT', key, string.format('%.0f', math.floor(at / BUCKET_MS)), tostring(amount))
+    redis.call('PEXPIRE', key, LOG_MS * 2)
+    if redis.call('HLEN', key) > 2 * LOG_MS / BUCKET_MS then
+      for _, field in ipairs(redis.call('HKEYS', key)) do
+        if tonumber(field) < bucket - LOG_MS / BUCKET_MS then redis.call('HDEL', key, field) end
+      end
+    end
+  end
+
+  local function spentSince(id, time)
+    local sum, from = 0, math.floor(time / BUCKET_MS)
+    local flat = redis.call('HGETALL', spentKey(id))
+    for i = 1, #flat, 2 do
+      if tonumber(flat[i]) >= from then sum = sum + tonumber(flat[i + 1]) end
+    end
+    return sum
+  end
+
+  -- Ends a lease and returns its reservation. Each lease ends once: what it used is counted once.
+  local function finish(fence, spent, at)
+    local raw = known(redis.call('HGET', LEASE, fence))
+    if not raw then return false end
+    local lease = cjson.decode(raw)
+    redis.call('HDEL', LEASE, fence)
+    redis.call('ZREM', LEASES, fence)
+    redis.call('HINCRBY', accountKey(lease.fp), 'leases', -1)
+    redis.call('HINCRBYFLOAT', budgetKey(lease.budget), 'reserved', tostring(-lease.want))
+    spend(lease.budget, spent == nil and lease.want or spent, at)
+    return true
+  end
+
+  local function moveToBudget(fp, id)
+    local old = budgetOf(fp)
+    if old == id then return end
+    redis.call('HSET', accountKey(fp), 'budget', id)
+    local flat = redis.call('HGETALL', LEASE)
+    for i = 1, #flat, 2 do
+      local lease = cjson.decode(flat[i + 1])
+      if lease.fp == fp then
+        redis.call('HINCRBYFLOAT', budgetKey(lease.budget), 'reserved', tostring(-lease.want))
+        redis.call('HINCRBYFLOAT', budgetKey(id), 'reserved', tostring(lease.want))
+        lease.budget = id
+        redis.call('HSET', LEASE, flat[i], cjson.encode(lease))
+      end
+    end
+    -- a cooldown of the quota goes along with it
+    local rest, class = unpack(redis.call('HMGET', budgetKey(old), 'rest', 'class'))
+    if known(rest) and tonumber(rest) > (tonumber(known(redis.call('HGET', budgetKey(id), 'rest')) or 0)) then
+      redis.call('HSET', budgetKey(id), 'rest', rest, 'class', class)
+    end
+  end
+
+  -- What a provider said is absolute, and the newest observation wins. `stale`: the reporter's lease had ended, so that it
+  -- can't raise anything.
+  local function observe(seen, stale)
+    if known(seen.identity) then moveToBudget(seen.fp, 'i' .. string.sub(redis.sha1hex(seen.identity), 1, 12)) end
+    local id = budgetOf(seen.fp)
+    local key, budget, at = budgetKey(id), readBudget(id), now - math.max(0, seen.age)
+    redis.call('HDEL', key, 'asking')
+    redis.call('HSET', key, 'asked', now)
+    redis.call('EXPIRE', key, KEEP)
+    local remaining, current = known(seen.remaining), number(budget, 'remaining')
+    if not remaining or (number(budget, 'seen') or 0) > at then return false end
+    remaining = math.max(0, remaining - spentSince(id, at))
+    -- the log is not as old as this observation: something used since then may be missing in it
+    if current and (stale or seen.age > LOG_MS) then remaining = math.min(remaining, current) end
+    redis.call('HSET', key, 'remaining', tostring(remaining), 'seen', at)
+    if known(seen.limit) then redis.call('HSET', key, 'limit', tostring(seen.limit)) end
+    if known(seen.resets) and seen.resets > now then redis.call('HSET', key, 'resets', seen.resets) end
+    return true
+  end
+
+  -- A cooldown is never shortened. One of a refused credential (-1) is the account's and ends with the credential, whose
+  -- fingerprint is part of the key; any other is the budget's.
+  local function coolDown(fp, rest)
+    local forever = rest.kind == 'credential'
+    local key = forever and accountKey(fp) or budgetKey(budgetOf(fp))
+    local till = -1
+    if rest.kind == 'elapsed' then till = now + rest.ms end
+    if rest.kind == 'time' then till = rest.at > now and rest.at or now + rest.fallback end
+    if rest.kind == 'period' then
+      till = number(readBudget(budgetOf(fp)), 'resets') or now + rest.fallback
+    end
+    local old = tonumber(known(redis.call('HGET', key, 'rest')) or 0)
+    if forever or till > old then redis.call('HSET', key, 'rest', string.format('%.0f', till), 'class', rest.class) end
+    redis.call('EXPIRE', key, math.max(KEEP, math.ceil((till - now) / 1000)))
+  end
+
+  -- What a run reports about the account it had: { fence, fp, spent, rest, seen, release }
+  local function settle(done)
+    local held = known(redis.call('HGET', LEASE, done.fence))
+    local fp = held and cjson.decode(held).fp or done.fp
+    if known(done.rest) then coolDown(fp, done.rest) end
+    local accepted = false
+    if known(done.seen) then
+      done.seen.fp = fp
+      accepted = observe(done.seen, not held)
+    end
+    -- an observation that was made after the command contains what the command used
+    if done.release then finish(done.fence, accepted and 0 or done.spent or 0, now) end
+    return held and true or false
+  end
+
+  books = { spend = spend, finish = finish, observe = observe, settle = settle }
+  return books
+end
+
+-- A command whose wrapper was killed may have done its work, so an expired lease counts as used.
+local function sweep()
+  local expired = redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 100)
+  for i = 1, #expired, 2 do ledger().finish(expired[i], nil, tonumber(expired[i + 1])) end
+end
+
+-- Chooses an account and leases it; or says what to ask, or when to come back.
+local function leasing(request)
+  local call, tonumber = redis.call, tonumber
+  local askable, below, max = request.askable, known(request.below), known(request.max)
+  local want, reserve, strategy = request.want, request.reserve, request.strategy
+
+  -- Where nobody knows what is left: whether somebody asks at the moment, or should.
+  local function unknown(key)
+    local fields = call('HMGET', key, 'asking', 'asked')
+    if fields[2] then return nil end
+    return tonumber(fields[1] or 0) > now and 'asking' or 'unknown'
+  end
+
+  -- Below the threshold, or was so and has not come back above the other one.
+  local function isLow(key, left)
+    local was = call('HGET', key, 'low') == '1'
+    local low = left < below or (was and left < request.above)
+    if low ~= was then call('HSET', key, 'low', low and '1' or '0') end
+    return low
+  end
+
+  local function describe(index, fp)
+    local row = call('HMGET', accountKey(fp), 'budget', 'leases', 'last', 'rest')
+    local id = row[1] or fp
+    local key = budgetKey(id)
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+    if fields[3] and tonumber(fields[3]) <= now then
+      readBudget(id)
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+    end
+    local remaining, leases = tonumber(fields[1] or nil), tonumber(row[2] or 0)
+    local left = remaining and remaining - tonumber(fields[2] or 0)
+    local resets, rest = tonumber(fields[3] or nil), tonumber(fields[4] or 0)
+    local state, at
+    if row[4] == '-1' then state = 'refused'
+    elseif rest > now then state, at = 'resting', rest
+    elseif left and (left <= 0 or left - want < reserve) then
+      -- reservations that come back free something earlier than the period ends
+      state, at = 'spent', resets
+      if remaining > 0 and remaining - want >= reserve then state = 'reserved' end
+    elseif max and leases >= max then state = 'busy'
+    elseif askable and not remaining then state = unknown(key)
+    end
+    return {
+      index = index, fp = fp, budget = id, leases = leases, last = tonumber(row[3] or 0), resets = resets, left = left,
+      low = below and left and isLow(key, left), state = state, at = at,
+    }
+  end
+
+  -- The strategies of the wrapper (run/accounts/candidates.ts), over what is left after open reservations.
+  local field, sign, second = nil, 1, nil
+  if strategy == 'most-remaining' then field, sign = 'left', -1
+  elseif strategy == 'drain-first' then field = 'left'
+  elseif strategy == 'soonest-reset' then field, second = 'resets', 'left'
+  elseif strategy == 'round-robin' then field = 'last'
+  end
+
+  local function comesFirst(a, b)
+    if request.pinned and (a.index == 1) ~= (b.index == 1) then return a.index == 1 end
+    if (a.low or false) ~= (b.low or false) then return not a.low end
+    if not field then return a.index < b.index end
+    -- what is not known comes last
+    local x, y = a[field] and sign * a[field] or math.huge, b[field] and sign * b[field] or math.huge
+    if x ~= y then return x < y end
+    if second then
+      x, y = a[second] or math.huge, b[second] or math.huge
+      if x ~= y then return x < y end
+    end
+    if a.leases ~= b.leases then return a.leases < b.leases end
+    return a.index < b.index
+  end
+
+  local function grant(chosen)
+    local fp, budget = chosen.fp, budgetKey(chosen.budget)
+    -- rises also when the store was flushed, because it is never behind the time in microseconds
+    local fence = string.format('%.0f', math.max(tonumber(call('GET', FENCE) or 0) + 1, clock))
+    call('SET', FENCE, fence, 'EX', KEEP)
+    local lease = { fp = fp, budget = chosen.budget, want = want, owner = request.owner, since = now }
+    call('HSET', LEASE, fence, cjson.encode(lease))
+    call('ZADD', LEASES, now + request.ttl, fence)
+    call(
+      'HSET', accountKey(fp), 'leases', chosen.leases + 1, 'last', fence,
+      'name', request.accounts[chosen.index].name
+    )
+    call('HINCRBYFLOAT', budget, 'reserved', tostring(want))
+    call('ZADD', ACCOUNTS, now, fp)
+    -- these two are made anew whenever the first lease is out
+    call('EXPIRE', LEASE, KEEP)
+    call('EXPIRE', LEASES, KEEP)
+    -- and with an account's first lease of a day, so that one that is always in use lives on
+    if math.floor(chosen.last / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
+      call('EXPIRE', ACCOUNTS, KEEP)
+      for _, key in ipairs({ accountKey(fp), budget }) do
+        if call('TTL', key) < KEEP then call('EXPIRE', key, KEEP) end
+      end
+    end
+    local refresh
+    if askable then
+      local fields = call('HMGET', budget, 'seen', 'asking', 'asked')
+      refresh = tonumber(fields[2] or 0) <= now and tonumber(fields[1] or fields[3] or 0) + request.stale <= now or nil
+      if refresh then call('HSET', budget, 'asking', now + ASKING_MS) end
+    end
+    return { fence = fence, fp = fp, refresh = refresh }
+  end
+
+  local best, ask, late, earliest, soon = nil, nil, {}, nil, false
+  local inOrder = not field and not below
+  for index, account in ipairs(request.accounts) do
+    local found = describe(index, account.fp)
+    local state, at = found.state, found.at
+    if not state then
+      if not best or comesFirst(found, best) then best = found end
+      -- nothing that comes later can come first
+      if inOrder then break end
+    else
+      late[#late + 1] = found
+      if state == 'unknown' then
+        ask = ask or {}
+        ask[#ask + 1] = found
+      end
+      if state == 'busy' or state == 'asking' or state == 'reserved' then soon = true end
+      if at and (not earliest or at < earliest) then earliest = at end
+    end
+  end
+  if ask then
+    local names = {}
+    for _, found in ipairs(ask) do
+      local key = budgetKey(found.budget)
+      call('HSET', key, 'asking', now + ASKING_MS)
+      call('EXPIRE', key, KEEP)
+      names[#names + 1] = found.fp
+    end
+    return { ask = names }
+  end
+  if best then return grant(best) end
+  local rows = {}
+  for _, found in ipairs(late) do
+    rows[#rows + 1] = { fp = found.fp, state = found.state, ms = found.at and found.at - now }
+  end
+  return { none = true, soon = soon, ms = earliest and earliest - now, accounts = rows }
+end
+
+-- Counts what a machine used of its share of the reserve while it could not reach the store. Returns the accounts whose
+-- share is there again: their provider was asked after the last such report, and still has the whole reserve.
+local function sharesIntact(shares, reserve)
+  local intact = {}
+  for _, away in ipairs(shares) do
+    local id = budgetOf(away.fp)
+    if away.spent > 0 then
+      ledger().spend(id, away.spent, now)
+      redis.call('HSET', budgetKey(id), 'away', now)
+      redis.call('EXPIRE', budgetKey(id), KEEP)
+    else
+      local budget = readBudget(id)
+      local seen, remaining = number(budget, 'seen') or 0, number(budget, 'remaining') or 0
+      if seen > (number(budget, 'away') or now) and remaining >= reserve then table.insert(intact, away.fp) end
+    end
+  end
+  return intact
+end
+
+local function run(operation, request)
+  if operation == 'lease' then
+    local done, seen, away = known(request.done), known(request.seen), known(request.away)
+    if done then for _, each in ipairs(done) do ledger().settle(each) end end
+    if seen then for _, each in ipairs(seen) do ledger().observe(each, false) end end
+    local intact = away and sharesIntact(away, request.reserve)
+    local reply = leasing(request)
+    reply.intact = intact
+    return reply
+  end
+  if operation == 'renew' then
+    if redis.call('HEXISTS', LEASE, request.fence) == 0 then return { held = false } end
+    redis.call('ZADD', LEASES, 'XX', now + request.ttl, request.fence)
+    return { held = true }
+  end
+  if operation == 'report' or operation == 'release' then
+    request.release = operation == 'release'
+    return { held = ledger().settle(request) }
+  end
+
+  if operation == 'reset' then
+    -- Ends the cooldowns of an account and forgets its figures, so that they are asked for anew. Leases stay.
+    local count = 0
+    for _, fp in ipairs(redis.call('ZRANGE', ACCOUNTS, 0, -1)) do
+      if redis.call('HGET', accountKey(fp), 'name') == request.name then
+        redis.call('HDEL', accountKey(fp), 'rest', 'class')
+        redis.call('HDEL', budgetKey(budgetOf(fp)), 'rest', 'class', 'remaining', 'limit', 'resets', 'seen', 'asked', 'asking', 'low')
+        redis.call('DEL', spentKey(budgetOf(fp)))
+        count = count + 1
+      end
+    end
+    return { count = count }
+  elseif operation == 'status' then
+    local accounts = {}
+    for _, fp in ipairs(redis.call('ZRANGE', ACCOUNTS, 0, -1)) do
+      local row, id = read(accountKey(fp)), budgetOf(fp)
+      if not row.name then redis.call('ZREM', ACCOUNTS, fp)
+      else
+        local budget = readBudget(id)
+        local rest, own = (number(budget, 'rest') or 0) - now, number(row, 'rest')
+        table.insert(accounts, {
+          fp = fp, name = row.name, budget = id, leases = number(row, 'leases') or 0,
+          remaining = number(budget, 'remaining'), reserved = number(budget, 'reserved') or 0, limit = number(budget, 'limit'),
+          resets = number(budget, 'resets'), age = budget.seen and now - number(budget, 'seen'),
+          rest = own == -1 and -1 or rest > 0 and rest or nil, class = own == -1 and row.class or rest > 0 and budget.class or nil,
+        })
+      end
+    end
+    return { accounts = accounts }
+  elseif operation == 'leases' then
+    local leases, flat = {}, redis.call('ZRANGE', LEASES, 0, -1, 'WITHSCORES')
+    for i = 1, #flat, 2 do
+      local lease = cjson.decode(redis.call('HGET', LEASE, flat[i]))
+      table.insert(leases, {
+        fence = flat[i], name = redis.call('HGET', accountKey(lease.fp), 'name'), fp = lease.fp, owner = lease.owner,
+        want = lease.want, age = now - lease.since, ttl = tonumber(flat[i + 1]) - now,
+      })
+    end
+    return { leases = leases }
+  end
+end
+
+local schema = known(redis.call('GET', KEYS[2]))
+if schema and schema ~= SCHEMA then return redis.error_reply('CULVERTSCHEMA ' .. schema) end
+if not schema then redis.call('SET', KEYS[2], SCHEMA) end
+sweep()
+return cjson.encode(run(ARGV[1], cjson.decode(ARGV[2])))

@@ -1,0 +1,200 @@
+// Orders the accounts that a command may use. Pure, so that `explain` and a run can't disagree.
+import type { Account, Capacity } from '../../store/config.ts';
+import { type CliState, isCoolingDown } from '../../store/state.ts';
+
+export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
+
+export interface Candidate {
+  account: Account;
+  /** Why it is at its place, in words. */
+  why: string;
+  coolingDown: boolean;
+  /** Its known remaining capacity is below cost and reserve. */
+  spent: boolean;
+  /** It fell below `switch_below`. */
+  low: boolean;
+  /** When it can be tried again, in milliseconds since the epoch; `null`: when its credential changes. */
+  availableAt: number | null;
+}
+
+export interface OrderOptions {
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** What the command is expected to use, in the provider's unit. */
+  cost?: number;
+  capacity?: Partial<Capacity>;
+  /** Accounts with equal identity share one quota. */
+  sharedQuota?: boolean;
+  /** The account that was named or is the default, and no other, whatever its state. */
+  onlyChosen?: boolean;
+}
+
+/** A run that tries an account after its cooldown gets this long before another run may. */
+const PROBE_MS = 60_000;
+
+/**
+ * Enabled accounts in the order in which they are tried: as the strategy says, those that are low after the others,
+ * then spent ones and those that cool down, the first to be available before the others. An account that the user named
+ * comes first in any case. One whose credential was refused is left out while there is any other.
+ */
+export function orderCandidates(
+  accounts: readonly Account[],
+  state: CliState,
+  choice: Choice,
+  options: OrderOptions,
+): Candidate[] {
+  const enabled = accounts.filter(account => account.enabled);
+  const { capacity = {}, onlyChosen = false } = options;
+  const named = choice.by !== 'default';
+  const roundRobin = capacity.strategy === 'round-robin' && !named && !onlyChosen;
+  const first = named ? choice.name : roundRobin ? nextAfter(enabled, state.lastUsed) : state.default;
+  const start = Math.max(
+    0,
+    enabled.findIndex(account => account.name === first),
+  );
+  const ring = [...enabled.slice(start), ...enabled.slice(0, start)].map((account, index) =>
+    describe(account, index === 0 && account.name === first ? whyFirst(choice, roundRobin) : 'next in the list', {
+      state,
+      options,
+    }),
+  );
+  if (onlyChosen) return ring.slice(0, 1);
+  const pinned = named ? ring.slice(0, 1) : [];
+  const others = ring.slice(pinned.length);
+  const isLate = (candidate: Candidate) => candidate.coolingDown || candidate.spent;
+  const ready = byStrategy(
+    others.filter(candidate => !isLate(candidate)),
+    state,
+    capacity.strategy,
+  );
+  const order = [
+    ...pinned,
+    ...ready.filter(candidate => !candidate.low),
+    ...ready.filter(candidate => candidate.low),
+    ...others.filter(isLate).sort((a, b) => lateness(a) - lateness(b)),
+  ];
+  const usable = order.filter(candidate => candidate.availableAt !== null || pinned.includes(candidate));
+  return usable.length > 0 ? usable : order;
+}
+
+/** The earliest time at which one of the candidates is available again, or `undefined` when none will be by itself. */
+export function earliestAvailable(candidates: readonly Candidate[], now: number): number | undefined {
+  const times = candidates.flatMap(({ availableAt }) =>
+    availableAt !== null && availableAt > now ? [availableAt] : [],
+  );
+  return times.length > 0 ? Math.min(...times) : undefined;
+}
+
+/** Whether two accounts are known to draw on one quota. */
+export function shareQuota(a: string, b: string, state: Pick<CliState, 'remaining'>): boolean {
+  const identity = state.remaining[a]?.identity;
+  return a !== b && identity !== undefined && identity === state.remaining[b]?.identity;
+}
+
+function describe(
+  account: Account,
+  why: string,
+  { state, options }: { state: CliState; options: OrderOptions },
+): Candidate {
+  const { name } = account;
+  const { now, cost = 0, capacity = {} } = options;
+  const own = state.resting[name];
+  const shared = options.sharedQuota
+    ? Object.keys(state.resting).filter(
+        other => shareQuota(name, other, state) && state.resting[other]!.class !== 'auth',
+      )
+    : [];
+  const cooldowns = [own, ...shared.map(other => state.resting[other])].filter(each => isCoolingDown(each, now));
+  const beingProbed = own?.probedAt !== undefined && now - own.probedAt < PROBE_MS && now >= own.probedAt;
+  const coolingDown = cooldowns.length > 0 || beingProbed;
+  const known = state.remaining[name];
+  const remaining = known?.remaining;
+  const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));
+  const resets = known?.resets ? Date.parse(known.resets) : Number.NaN;
+  const times = cooldowns.map(each => (each!.until === null ? Number.POSITIVE_INFINITY : each!.until));
+  const latest = Math.max(
+    now,
+    ...times,
+    ...(beingProbed ? [own!.probedAt! + PROBE_MS] : []),
+    ...(spent && resets > now ? [resets] : []),
+  );
+  return {
+    account,
+    why,
+    coolingDown,
+    spent,
+    low: isLow(name, state, capacity),
+    availableAt: Number.isFinite(latest) ? latest : null,
+  };
+}
+
+/** Below `switch_below`, or was so and has not come back above `return_above`. */
+export function isLow(
+  name: string,
+  state: Pick<CliState, 'remaining' | 'low'>,
+  { switch_below: below, return_above: above }: Partial<Capacity>,
+): boolean {
+  const remaining = state.remaining[name]?.remaining;
+  if (below === undefined || typeof remaining !== 'number') return false;
+  return remaining < below || (state.low.includes(name) && remaining < (above ?? below * 2));
+}
+
+function whyFirst(choice: Choice, roundRobin: boolean): string {
+  if (roundRobin) return 'next in turn';
+  return {
+    environment: 'named by CULVERT_WRAP_ACCOUNT',
+    directory: 'chosen for this directory',
+    job: 'created the job',
+    default: 'default',
+  }[choice.by];
+}
+
+function nextAfter(enabled: readonly Account[], name: string | undefined): string | undefined {
+  const index = enabled.findIndex(account => account.name === name);
+  return enabled[(index + 1) % enabled.length]?.name;
+}
+
+function byStrategy(ready: Candidate[], state: CliState, strategy: Capacity['strategy'] | undefined): Candidate[] {
+  const left = ({ account }: Candidate) => state.remaining[account.name]?.remaining ?? undefined;
+  const resets = ({ account }: Candidate) => {
+    const time = Date.parse(state.remaining[account.name]?.resets ?? '');
+    return Number.isNaN(time) ? undefined : time;
+  };
+  const ascending = (value: (candidate: Candidate) => number | undefined) => (a: Candidate, b: Candidate) =>
+    compare(value(a), value(b));
+  switch (strategy) {
+    case 'most-remaining':
+      return named(
+        ready.sort((a, b) => compare(negated(left(a)), negated(left(b)))),
+        'has most left',
+      );
+    case 'drain-first':
+      return named(ready.sort(ascending(left)), 'has least left');
+    case 'soonest-reset':
+      return named(
+        ready.sort((a, b) => compare(resets(a), resets(b)) || compare(left(a), left(b))),
+        'resets first',
+      );
+    default:
+      return ready;
+  }
+}
+
+function named(ready: Candidate[], why: string): Candidate[] {
+  return ready.map((candidate, index) => (index === 0 ? { ...candidate, why } : candidate));
+}
+
+function negated(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : -value;
+}
+
+/** Ascending, unknown values last. */
+function compare(a: number | undefined, b: number | undefined): number {
+  // of two unknown values the difference is not a number
+  return (a ?? Number.POSITIVE_INFINITY) - (b ?? Number.POSITIVE_INFINITY) || 0;
+}
+
+/** Exhausted accounts first, then those that cool down, by the end of their cooldown. */
+function lateness({ coolingDown, availableAt }: Candidate): number {
+  return coolingDown ? (availableAt ?? Number.POSITIVE_INFINITY) : 0;
+}

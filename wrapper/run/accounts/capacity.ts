@@ -1,0 +1,43 @@
+// Decides by capacity: what a command costs, whether anything is left for it, and what to do then. Pure.
+
+import type { Provider } from '../../catalog/catalog.ts';
+import type { Capacity } from '../../store/config.ts';
+import type { CliState } from '../../store/state.ts';
+import { isCommandIn } from '../rules/classify.ts';
+import type { Candidate } from './candidates.ts';
+
+/** The expected cost of a command: the user's figure, else the catalog's, else 1. The longest matching name counts. */
+export function costOf(command: string, provider: Pick<Provider, 'costs'>, capacity: Pick<Capacity, 'costs'>): number {
+  const costs = { ...provider.costs, ...capacity.costs };
+  const name = Object.keys(costs)
+    .filter(key => isCommandIn(command, [key]))
+    .sort((a, b) => b.length - a.length)[0];
+  return name === undefined ? 1 : costs[name]!;
+}
+
+/** What to do with a command: `execute` while any account is neither cooling down nor spent. */
+export function decide(candidates: readonly Candidate[], capacity: Pick<Capacity, 'policy'>): Capacity['policy'] {
+  return candidates.some(candidate => !candidate.coolingDown && !candidate.spent) ? 'execute' : capacity.policy;
+}
+
+/** The known remaining capacity of all accounts, or `undefined` when nothing is known of some. */
+export function totalRemaining(names: readonly string[], state: Pick<CliState, 'remaining'>): number | undefined {
+  let total = 0;
+  for (const name of names) {
+    const remaining = state.remaining[name]?.remaining;
+    if (typeof remaining !== 'number') return undefined;
+    total += remaining;
+  }
+  return total;
+}
+
+/** Whether to warn now: below the threshold, and not warned within the hour. */
+export function isLow(
+  total: number | undefined,
+  capacity: Capacity,
+  state: Pick<CliState, 'warnedAt'>,
+  now: number,
+): boolean {
+  if (total === undefined || capacity.warn_below === undefined || total >= capacity.warn_below) return false;
+  return state.warnedAt === undefined || now - state.warnedAt > 3_600_000;
+}

@@ -1,0 +1,53 @@
+// The login step of a CLI that can't be switched by its environment: run before the upstream, remembered by digest.
+
+import type { Provider } from '../../catalog/catalog.ts';
+import { parseDuration } from '../../store/duration.ts';
+import { sha256 } from '../../store/hash.ts';
+import { runHelper } from '../../store/run-helper.ts';
+import type { CliState } from '../../store/state.ts';
+import { stripAnsi } from '../rules/classify.ts';
+
+export type Prepared = { ok: true; digest?: string } | { ok: false; problem: string };
+
+/**
+ * Runs `prepare_command` when it is due. `once`: for every rendered command once. `switch`: when the last one that ran
+ * was another. `always`: every time. `{NAME}` reaches sh as `"$NAME"`, so a credential is in no argument list.
+ * @param env the account's whole environment
+ * @param account its credentials, for rendering
+ * @returns the digest to remember, when it ran
+ */
+export async function prepare(
+  provider: Provider,
+  account: { name: string; env: Record<string, string> },
+  env: NodeJS.ProcessEnv,
+  state: Pick<CliState, 'prepared' | 'lastPrepared'>,
+): Promise<Prepared> {
+  const template = provider.prepare_command;
+  if (!template) return { ok: true };
+  const values: Record<string, string> = { ...account.env, account: account.name };
+  const rendered = template.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+  const digest = sha256(rendered, JSON.stringify(account.env));
+  if (provider.prepare_on === 'once' && state.prepared.includes(digest)) return { ok: true };
+  if (provider.prepare_on === 'switch' && state.lastPrepared === digest) return { ok: true };
+
+  const script = template.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    name === 'account' ? account.name : name in values ? `"$${name}"` : whole,
+  );
+  const timeoutMs = parseDuration(provider.prepare_timeout);
+  const result = await runHelper(['sh', '-c', script], { env, timeoutMs });
+  if (result.error) return { ok: false, problem: `its prepare command could not be started: ${result.error.message}` };
+  if (result.timedOut) return { ok: false, problem: `its prepare command did not end within ${timeoutMs / 1000} s` };
+  if (result.exit !== 0) {
+    const last = redact(stripAnsi(result.stderr).trim().split('\n').at(-1) ?? '', Object.values(account.env));
+    return { ok: false, problem: `its prepare command failed with exit status ${result.exit}${last && `: ${last}`}` };
+  }
+  return { ok: true, digest };
+}
+
+/** Text without any of the secrets, cut to a line's length. */
+function redact(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter(secret => secret.length > 3)
+    .reduce((result, secret) => result.replaceAll(secret, '***'), text)
+    .slice(0, 200);
+}

@@ -1,0 +1,42 @@
+// Makes an account ready for an attempt: resolves its credentials and runs its prepare command.
+import type { Context } from '../../context.ts';
+import type { Account } from '../../store/config.ts';
+import type { Plan } from '../../store/plan.ts';
+import { resolveAccount } from '../../store/secrets.ts';
+import { type CliState, fingerprint } from '../../store/state.ts';
+import { accountEnvironment, callerEnvironment } from './environment.ts';
+import { prepare } from './prepare.ts';
+
+export type Ready =
+  | { ok: true; env: NodeJS.ProcessEnv; credentials: Record<string, string>; digest?: string }
+  | { ok: false; problem: string };
+
+/** The environment in which an account can be used, or why it can't be. */
+export async function makeReady(
+  account: Account,
+  { plan, state, context }: { plan: Plan; state: CliState; context: Context },
+): Promise<Ready> {
+  const { provider } = plan;
+  const caller = callerEnvironment(context.env);
+  const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
+  if (!resolved.ok) return resolved;
+  const missing = provider.inject.filter(name => !resolved.env[name]);
+  if (missing.length > 0) return { ok: false, problem: `it provides no ${missing.join(', ')}` };
+  const switched = Object.keys(resolved.env).length + provider.home.length + provider.arguments.length > 0;
+  if (!switched && !provider.prepare_command) return { ok: false, problem: 'it provides no credential' };
+  const env = accountEnvironment(plan, account, resolved.env, { caller, paths: context.paths });
+  const prepared = await prepare(provider, { name: account.name, env: resolved.env }, env, state);
+  if (!prepared.ok) return prepared;
+  return { ok: true, env, credentials: resolved.env, ...(prepared.digest && { digest: prepared.digest }) };
+}
+
+/** Ends, in `state`, the cooldown of accounts whose refused credential has been changed since. */
+export async function clearChangedCredentials(plan: Plan, state: CliState, context: Context): Promise<void> {
+  for (const account of plan.accounts) {
+    const cooldown = state.resting[account.name];
+    if (!account.enabled || !cooldown || cooldown.until !== null) continue;
+    const resolved = await resolveAccount(account, callerEnvironment(context.env), plan.secretTimeoutMs);
+    if (resolved.ok && fingerprint(state.salt, resolved.env) !== cooldown.credential)
+      delete state.resting[account.name];
+  }
+}

@@ -1,0 +1,77 @@
+// Selects the account that comes first. Shared by a run and by `explain`, so that they can't disagree.
+
+import type { Context } from '../../context.ts';
+import { EXIT, WrapError } from '../../errors.ts';
+import type { Plan } from '../../store/plan.ts';
+import type { CliState } from '../../store/state.ts';
+import { directoryFile } from '../find-up.ts';
+import type { Choice } from './candidates.ts';
+
+/**
+ * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments, a trusted directory
+ * file, the default.
+ * @returns the choice, and what the person should know about one that was not followed
+ * @throws WrapError `unknown-account` for a name in `CULVERT_WRAP_ACCOUNT` that can't be used
+ */
+export async function chooseAccount(
+  plan: Plan,
+  args: readonly string[],
+  state: Pick<CliState, 'jobs'>,
+  context: Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>,
+): Promise<{ choice: Choice; notice?: string }> {
+  const find = (name: string) => plan.accounts.find(account => account.name === name);
+  const named = pinnedAccount(plan.cli, context.env.CULVERT_WRAP_ACCOUNT);
+  if (named) {
+    if (find(named)?.enabled) return { choice: { by: 'environment', name: named } };
+    const what = find(named) ? 'is disabled' : 'does not exist';
+    throw new WrapError(
+      'unknown-account',
+      EXIT.usage,
+      `${plan.cli}: the account "${named}" of CULVERT_WRAP_ACCOUNT ${what}`,
+      { hint: `accounts: ${plan.accounts.map(account => account.name).join(', ')}` },
+    );
+  }
+  const job = args
+    .flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)])
+    .map(arg => state.jobs[arg])
+    .find(found => found && find(found.account)?.enabled);
+  if (job) return { choice: { by: 'job', name: job.account } };
+  const choice: Choice = { by: 'default' };
+  if (!directoryFile(context.cwd)) return { choice };
+  const directory = (await context.load()).chooseByDirectory(plan.cli, context.cwd, context.paths);
+  switch (directory.kind) {
+    case 'none':
+      return { choice };
+    case 'untrusted':
+      return {
+        choice,
+        notice: `${directory.file} is not trusted and ignored; look at it, then run \`culvert-wrap trust\``,
+      };
+    case 'broken':
+      return { choice, notice: `${directory.file} is ignored: ${directory.why}` };
+    case 'chosen':
+      if (find(directory.account)?.enabled) return { choice: { by: 'directory', name: directory.account } };
+      return {
+        choice,
+        notice: `${directory.file} is ignored: ${plan.cli} has no enabled account "${directory.account}"`,
+      };
+  }
+}
+
+/**
+ * The account that `CULVERT_WRAP_ACCOUNT` names for a CLI. `team-b` counts for whatever is run; `firecrawl=team-b,npm=ci`
+ * for these alone.
+ */
+function pinnedAccount(cli: string, value: string | undefined): string | undefined {
+  const entries = (value ?? '').split(',').filter(entry => entry !== '');
+  const own = entries.find(entry => entry.startsWith(`${cli}=`));
+  return own ? own.slice(cli.length + 1) : entries.find(entry => !entry.includes('='));
+}
+
+/** The value for the environment of an upstream: what counted for `cli` alone must not reach the CLIs that it starts. */
+export function pinForChildren(cli: string, value: string): string {
+  return value
+    .split(',')
+    .map(entry => (entry === '' || entry.includes('=') ? entry : `${cli}=${entry}`))
+    .join(',');
+}

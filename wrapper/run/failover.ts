@@ -1,0 +1,218 @@
+// Runs a command with accounts: chooses and orders them, waits or postpones when nothing is left, and stores what was learned.
+import { writeFileSync } from 'node:fs';
+import type { Context, End, Invocation, PooledRun } from '../context.ts';
+import { EXIT, say, WrapError } from '../errors.ts';
+import { formatDuration, parseDuration } from '../store/duration.ts';
+import type { Plan } from '../store/plan.ts';
+import { type CliState, isCoolingDown, readState, updateState } from '../store/state.ts';
+import { type Candidate, type Choice, earliestAvailable, orderCandidates } from './accounts/candidates.ts';
+import { costOf, decide, isLow, totalRemaining } from './accounts/capacity.ts';
+import { clearChangedCredentials } from './accounts/ready.ts';
+import { chooseAccount } from './accounts/select-account.ts';
+import { startJournal } from './journal.ts';
+import { reportReplacedShims } from './replaced-shims.ts';
+import { compilePatterns } from './rules/patterns.ts';
+import { type Outcome, type Run, tryAccounts } from './try-accounts.ts';
+import { openStdin, type Stdin } from './upstream/stdin.ts';
+
+/** A wrapped command. */
+export interface Command {
+  plan: Plan;
+  /** Absolute path of the command that was moved away. */
+  original: string;
+  invocation: Invocation;
+  context: Context;
+  /** Instead of descriptor 0. */
+  stdin?: Stdin | undefined;
+}
+
+/**
+ * Runs a command with the accounts of the plan.
+ * @returns how the attempt that counted ended; its output has been written
+ * @throws WrapError `unknown-account`, `nothing-left`, `original-missing`
+ */
+export async function failover(command: Command): Promise<End> {
+  const { plan, invocation, context } = command;
+  const { provider, capacity, cli } = plan;
+  const state = readState(context.paths, cli);
+  const { choice, notice } = await chooseAccount(plan, invocation.args, state, context);
+  if (notice) say(notice);
+  await clearChangedCredentials(plan, state, context);
+  const cost = costOf(invocation.command, provider, capacity);
+  const pinned = choice.by === 'default' ? undefined : choice.name;
+  // One machine of a pool asks for all.
+  const pool = plan.pool && (await (await context.loadPool()).startPooledRun({ plan, state, context, cost, pinned }));
+  if (!pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context);
+  const journal = startJournal({ plan, invocation, known: state, context, cost, choice, pool });
+  const repeatable = !invocation.once || provider.job_id !== undefined;
+  const several = plan.accounts.filter(account => account.enabled).length > 1;
+  const run: Run = {
+    ...command,
+    state,
+    journal,
+    pool,
+    cost,
+    patterns: compilePatterns(plan, invocation),
+    stdin: command.stdin ?? openStdin(repeatable && (several || postpones(plan)), invocation.readsStdin),
+    repeatable,
+    holdLast: postpones(plan) && repeatable,
+  };
+  try {
+    return await (pool ? runPooled(run, pool, choice) : runUntilDecided(run, choice, cost));
+  } finally {
+    await pool?.finish();
+    journal.store();
+    if (needsUsage(plan)) await warnWhenLow(plan, context);
+    reportReplacedShims(context);
+  }
+}
+
+/** Tries the accounts; again after waiting for one, if the user allows that. */
+async function runUntilDecided(run: Run, choice: Choice, cost: number): Promise<End> {
+  const { plan, context } = run;
+  const { capacity } = plan;
+  const deadline = context.now() + (capacity.wait ? parseDuration(capacity.wait) : 0);
+  for (;;) {
+    const candidates = candidatesFor(run, choice, cost);
+    const decision = decide(candidates, capacity);
+    const available = candidates.some(candidate => !candidate.coolingDown && !candidate.spent);
+    if (!available && (await waitForAccount(candidates, run, deadline))) continue;
+    if (decision !== 'execute') return postponed(decision, run);
+    const outcome = await tryAccounts(markProbe(candidates, run), run);
+    if (!outcome.exhausted) return finish(outcome, run);
+    if (await waitForAccount(candidatesFor(run, choice, cost), run, deadline)) {
+      outcome.attempt?.output.dispose();
+      continue;
+    }
+    if (capacity.policy !== 'queue' || !run.holdLast) return finish(outcome, run);
+    if (outcome.failure) say(outcome.failure);
+    outcome.attempt?.output.dispose();
+    return postponed('queue', run);
+  }
+}
+
+/** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */
+async function runPooled(run: Run, pool: PooledRun, choice: Choice): Promise<End> {
+  const { plan, context } = run;
+  const onlyChosen = choice.by === 'job' || plan.provider.accounts === 'one-per-person';
+  const unknown = { ...run.state, resting: {}, remaining: {} };
+  const candidates = orderCandidates(plan.accounts, unknown, choice, { now: context.now(), onlyChosen });
+  const outcome = await tryAccounts(candidates, run);
+  const { policy } = plan.capacity;
+  const postponing = policy === 'queue' ? run.holdLast || !outcome.attempt : policy === 'shed' && !outcome.attempt;
+  if (postponing && (outcome.exhausted || !outcome.attempt) && pool.refusal !== '') {
+    say(outcome.failure ?? `${plan.cli}: ${pool.refusal}`);
+    outcome.attempt?.output.dispose();
+    return postponed(policy === 'queue' ? 'queue' : 'shed', run);
+  }
+  if (!outcome.attempt && pool.refusal !== '') outcome.skipped.push(pool.refusal);
+  return finish(outcome, run);
+}
+
+function candidatesFor({ plan, state, context }: Run, choice: Choice, cost: number): Candidate[] {
+  const { capacity, provider } = plan;
+  const sharedQuota = provider.scope !== 'key';
+  // A job lives in the account that created it; and some terms allow to select an account, but not to move on by itself.
+  const onlyChosen = choice.by === 'job' || provider.accounts === 'one-per-person';
+  const options = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
+  const selected = orderCandidates(plan.accounts, state, choice, options);
+  // What is reserved stays reserved when another account fails.
+  return capacity.policy === 'execute' || selected.every(({ spent }) => spent)
+    ? selected
+    : selected.filter(({ spent }) => !spent);
+}
+
+async function postponed(decision: 'queue' | 'shed', { plan, invocation, context, journal, stdin }: Run): Promise<End> {
+  const { postpone } = await context.load();
+  const kept = decision === 'queue' && invocation.readsStdin ? await stdin.all() : undefined;
+  return postpone(decision, { plan, invocation, context, stdin: kept }, journal.add);
+}
+
+/** Shows the output of the attempt that counts. */
+function finish({ attempt, failure, skipped, kept }: Outcome, { plan, context }: Run): End {
+  const { CULVERT_WRAP_REPORT: report } = context.env;
+  if (report && kept) writeFileSync(report, kept, { mode: 0o600 });
+  if (!attempt) {
+    throw new WrapError(
+      'nothing-left',
+      EXIT.unavailable,
+      `${plan.cli}: no account can be used (${skipped.join('; ')})`,
+      {
+        hint: `see \`${plan.provider.bin} ${plan.provider.auth_command} list\``,
+      },
+    );
+  }
+  attempt.output.release(() => context.signals.stop());
+  if (context.staysAlive) attempt.output.dispose();
+  if (failure) say(failure);
+  return { exit: attempt.exit, signal: attempt.signal };
+}
+
+/** After a cooldown one run tries the account, while others use the next one. */
+function markProbe(candidates: readonly Candidate[], { plan, state, context }: Run): readonly Candidate[] {
+  const first = candidates[0];
+  const cooldown = first && state.resting[first.account.name];
+  if (!cooldown || isCoolingDown(cooldown, context.now()) || candidates.length === 1) return candidates;
+  const { name } = first.account;
+  try {
+    const now = context.now();
+    let mine = true;
+    updateState(context.paths, plan.cli, stored => {
+      const current = stored.resting[name];
+      if (!current || isCoolingDown(current, now)) return;
+      mine = current.probedAt === undefined || now - current.probedAt > 60_000;
+      if (mine) current.probedAt = now;
+    });
+    return mine ? candidates : [...candidates.slice(1), first];
+  } catch {
+    // The state can't be written: several runs may try the account at once.
+    return candidates;
+  }
+}
+
+/** Whether a command may be kept or repeated later, so that even the last attempt's output must be held. */
+function postpones({ capacity }: Plan): boolean {
+  return capacity.policy === 'queue' || capacity.wait !== undefined;
+}
+
+function needsUsage({ capacity }: Plan): boolean {
+  return (
+    capacity.policy !== 'execute' ||
+    capacity.reserve > 0 ||
+    capacity.warn_below !== undefined ||
+    capacity.switch_below !== undefined ||
+    capacity.notify_at.length > 0 ||
+    (capacity.strategy !== 'in-order' && capacity.strategy !== 'round-robin')
+  );
+}
+
+/** Waits until a candidate is available. Returns whether one is. */
+async function waitForAccount(candidates: readonly Candidate[], run: Run, deadline: number): Promise<boolean> {
+  const { context, plan, journal } = run;
+  const at = earliestAvailable(candidates, context.now());
+  if (at === undefined || at > deadline || context.signals.received) return false;
+  journal.store();
+  say(`${plan.cli}: no account is available; waiting ${formatDuration(at - context.now())} for the first one`);
+  await (await context.load()).sleepUntil(at, context);
+  if (context.signals.received) return false;
+  run.state = readStateAgain(run);
+  return true;
+}
+
+function readStateAgain({ context, plan }: Run): CliState {
+  return readState(context.paths, plan.cli);
+}
+
+async function warnWhenLow(plan: Plan, context: Context): Promise<void> {
+  const state = readState(context.paths, plan.cli);
+  const enabled = plan.accounts.filter(account => account.enabled).map(account => account.name);
+  const total = totalRemaining(enabled, state);
+  const { reportCapacity } = await context.load();
+  reportCapacity(plan, state, context);
+  if (!isLow(total, plan.capacity, state, context.now())) return;
+  say(`${plan.cli}: ${total} left over all accounts, below ${plan.capacity.warn_below}`);
+  updateState(context.paths, plan.cli, changed => {
+    changed.warnedAt = context.now();
+  });
+  if (plan.capacity.warn_command) (await context.load()).runWarning(plan, total ?? 0, context);
+}

@@ -1,0 +1,55 @@
+// Reads a command line the way the catalog describes the CLI.
+
+import type { Provider } from '../catalog/catalog.ts';
+import type { Invocation } from '../context.ts';
+import { isCommandIn } from './rules/classify.ts';
+
+type Rules = Pick<
+  Provider,
+  | 'passthrough'
+  | 'own_credential'
+  | 'once'
+  | 'silent_jobs'
+  | 'value_options'
+  | 'stdin_args'
+  | 'stdin_commands'
+  | 'machine_args'
+>;
+
+/** What `args` ask for. Nothing after `--` is taken for an option. */
+export function readInvocation(args: readonly string[], provider: Rules): Invocation {
+  const end = args.indexOf('--');
+  const own = end < 0 ? [...args] : args.slice(0, end);
+  const words: string[] = [];
+  for (let i = 0; i < own.length && words.length < 3; i++) {
+    const arg = own[i]!;
+    if (!arg.startsWith('-')) words.push(arg);
+    else if (provider.value_options.includes(arg)) i++;
+    else if (words.length > 0) break;
+  }
+  const command = words.join(' ');
+  const given = (option: string) => own.some(arg => isOption(arg, option));
+  return {
+    args: [...args],
+    command,
+    passthrough: provider.passthrough.some(name => (name.startsWith('-') ? given(name) : isCommandIn(command, [name]))),
+    ownCredential: provider.own_credential.some(given),
+    once: isCommandIn(command, provider.once),
+    silentJob: provider.silent_jobs
+      .filter(
+        job =>
+          isCommandIn(command, [job.command]) &&
+          (job.given.length === 0 || job.given.some(given)) &&
+          !job.unless.some(given),
+      )
+      .flatMap(job => job.classes ?? ['quota', 'rate', 'auth']),
+    readsStdin: provider.stdin_args.some(arg => args.includes(arg)) || isCommandIn(command, provider.stdin_commands),
+    machineReadable: provider.machine_args.some(given),
+  };
+}
+
+/** `--key value`, `--key=value`, and for one letter `-kvalue`. */
+function isOption(arg: string, option: string): boolean {
+  if (arg === option || arg.startsWith(`${option}=`)) return true;
+  return option.length === 2 && option[1] !== '-' && arg.startsWith(option);
+}

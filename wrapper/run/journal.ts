@@ -1,0 +1,119 @@
+// Collects what a run learns and stores it in one go, after the upstream's output has been passed on.
+import type { Context, Invocation, PooledRun } from '../context.ts';
+import { reason, say } from '../errors.ts';
+import { type AuditEntry, writeAudit } from '../store/audit.ts';
+import { loadDigests } from '../store/hash.ts';
+import type { Plan } from '../store/plan.ts';
+import {
+  type CliState,
+  type Cooldown,
+  coolDown,
+  effectiveDefault,
+  fingerprint,
+  setDefault,
+  updateState,
+} from '../store/state.ts';
+import { type Choice, isLow } from './accounts/candidates.ts';
+
+export type Journal = ReturnType<typeof startJournal>;
+
+/** How an attempt ended, for the audit log. */
+export type Ended = Pick<AuditEntry, 'account' | 'class' | 'exit' | 'signal' | 'ms'>;
+
+interface JournalOptions {
+  plan: Plan;
+  invocation: Invocation;
+  /** The state before the run. */
+  known: CliState;
+  context: Context;
+  /** What the command is expected to use, in the provider's unit. */
+  cost: number;
+  choice: Choice;
+  pool?: Pick<PooledRun, 'degraded'> | undefined;
+}
+
+export function startJournal({ plan, invocation, known, context, cost, choice, pool }: JournalOptions) {
+  let changes: ((state: CliState) => void)[] = [];
+  let entries: AuditEntry[] = [];
+  const command = invocation.command.split(' ')[0] ?? '';
+  const first = effectiveDefault(plan.accounts, known);
+  const { strategy } = plan.capacity;
+  const add = (entry: Omit<AuditEntry, 'at' | 'cli' | 'command'>) => {
+    entries.push({ at: context.now(), cli: plan.cli, command, ...entry, ...(pool?.degraded && { degraded: true }) });
+  };
+  return {
+    add,
+    job: (id: string, account: string) => {
+      changes.push(state => {
+        state.jobs[id] = { account, at: context.now() };
+      });
+    },
+    /** Remembers a prepare command that has run, also for the rest of this run. */
+    prepared: (digest: string, current: CliState) => {
+      const remember = (state: CliState) => {
+        state.lastPrepared = digest;
+        if (!state.prepared.includes(digest)) state.prepared = [...state.prepared.slice(-199), digest];
+      };
+      remember(current);
+      changes.push(remember);
+    },
+    coolDown: (account: string, cooldown: Cooldown, credentials: Record<string, string>, entry: Ended) => {
+      add({ ...entry, outcome: 'left' });
+      known.resting[account] = cooldown;
+      // for the fingerprint, while the next upstream runs
+      setImmediate(loadDigests);
+      changes.push(state =>
+        coolDown(state, account, { ...cooldown, credential: fingerprint(state.salt, credentials) }),
+      );
+    },
+    /**
+     * @param tookOver another account had failed before, so this one becomes the default
+     * @param started when the attempt began: a limit that another run met since then stays
+     */
+    success: (account: string, tookOver: boolean, started: number, entry: Ended) => {
+      add({ ...entry, outcome: 'ok', cost });
+      // A choice for one command or one directory says nothing about the default, unless that failed itself.
+      const chosenApart = choice.by !== 'default' && choice.name !== first;
+      if (tookOver && strategy === 'in-order' && !chosenApart) {
+        changes.push(state => setDefault(state, account, plan.accounts.find(each => each.enabled)?.name));
+      }
+      if (strategy === 'round-robin') {
+        changes.push(state => {
+          state.lastUsed = account;
+        });
+      }
+      if (known.resting[account]) {
+        changes.push(state => {
+          if ((state.resting[account]?.since ?? 0) <= started) delete state.resting[account];
+        });
+      }
+      if (known.remaining[account]) changes.push(state => spend(state, account, cost));
+      if (plan.capacity.switch_below !== undefined) {
+        changes.push(state => {
+          const names = plan.accounts.map(({ name }) => name);
+          state.low = names.filter(name => isLow(name, state, plan.capacity));
+        });
+      }
+    },
+    /** Writes state and audit log. Neither failing stops the command: what was learned is learned again. */
+    store: () => {
+      try {
+        if (changes.length > 0) {
+          updateState(context.paths, plan.cli, state => {
+            for (const change of changes) change(state);
+          });
+        }
+      } catch (error) {
+        say(`${plan.cli}: the state could not be stored: ${reason(error)}`);
+      }
+      if (plan.audit) writeAudit(context.paths, entries);
+      changes = [];
+      entries = [];
+    },
+  };
+}
+
+function spend(state: CliState, account: string, cost: number): void {
+  const known = state.remaining[account];
+  if (typeof known?.remaining === 'number') known.remaining = Math.max(0, known.remaining - cost);
+}

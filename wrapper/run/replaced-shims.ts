@@ -1,0 +1,59 @@
+// Notices that an upgrade has put a command back in the place of its shim.
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Context } from '../context.ts';
+import { say } from '../errors.ts';
+import { readText, writeAtomic } from '../store/files.ts';
+
+/**
+ * Says once for each replaced shim what to do. Called after a run, for every CLI, because the replaced command itself
+ * does not come here any more.
+ */
+export function reportReplacedShims({ paths }: Pick<Context, 'paths'>): void {
+  try {
+    const replaced = installedFiles(readText(paths.installs)).filter(({ bin }) => isOther(bin));
+    if (replaced.length === 0) return;
+    const file = join(paths.plans, '.replaced');
+    const known = (readText(file) ?? '').split('\n');
+    const news = replaced
+      .map(entry => ({ ...entry, line: identityOf(entry.bin) }))
+      .filter(({ line }) => !known.includes(line));
+    if (news.length === 0) return;
+    for (const { cli, bin } of news) {
+      say(
+        `${cli}: an upgrade has replaced the shim ${bin}, so no account is used; run \`culvert-wrap install ${cli}\``,
+      );
+    }
+    writeAtomic(file, `${[...known.slice(-20), ...news.map(({ line }) => line)].filter(Boolean).join('\n')}\n`);
+  } catch {
+    // This is a service; it must not stop a command.
+  }
+}
+
+function installedFiles(text: string | undefined): { cli: string; bin: string }[] {
+  const installs: unknown = JSON.parse(text ?? '{}');
+  return Object.entries(installs ?? {}).flatMap(([cli, entry]) =>
+    typeof entry?.bin === 'string' ? [{ cli, bin: entry.bin }] : [],
+  );
+}
+
+/** Whether there is a file and it is no shim. */
+function isOther(file: string): boolean {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return false;
+  }
+  try {
+    const head = Buffer.alloc(64);
+    return !head.toString('latin1', 0, readSync(fd, head)).startsWith('#!/bin/sh\n# culvert-wrap shim for ');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function identityOf(file: string): string {
+  const { ino, mtimeMs } = statSync(file);
+  return `${file} ${ino} ${mtimeMs}`;
+}

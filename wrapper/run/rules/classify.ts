@@ -1,0 +1,162 @@
+// Decides what an attempt's end means, by the catalog's rules alone. Pure, so that recordings can be replayed through it.
+import type { Rule } from '../../catalog/catalog.ts';
+import { parseDuration } from '../../store/duration.ts';
+
+export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
+
+/** How an upstream process ended. `stdout` and `stderr` may be cut to what was held. */
+export interface Outcome {
+  exit: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  /** The subcommand as words: `search`, `r2 bucket list`. */
+  command: string;
+}
+
+/**
+ * How long an account cools down. `period`: until the quota starts anew; `credential`: until the credential changes;
+ * `time`: until a moment in milliseconds since the epoch.
+ */
+export type Cooldown =
+  | { until: 'period' }
+  | { until: 'credential' }
+  | { until: 'elapsed'; ms: number }
+  | { until: 'time'; at: number };
+
+export type Verdict =
+  | { kind: 'success' }
+  | { kind: 'retry'; class: 'quota' | 'rate' | 'auth'; rest: Cooldown; text: string; scope?: Rule['scope'] }
+  | { kind: 'final'; class: 'usage' | 'other' };
+
+const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', Cooldown> = {
+  quota: { until: 'period' },
+  rate: { until: 'elapsed', ms: 60_000 },
+  auth: { until: 'credential' },
+};
+
+type Match = string[] & { groups?: Record<string, string | undefined> };
+
+/**
+ * The first rule that matches decides. Without one, exit 0 is success and everything else final.
+ * @param rules the provider's rules, in the order of the catalog
+ */
+export function classify(outcome: Outcome, rules: readonly Rule[]): Verdict {
+  const starts: Partial<Record<'stdout' | 'stderr', string[]>> = {};
+  for (const rule of rules) {
+    const match = matchRule(rule, outcome, stream => (starts[stream] ??= lineStarts(outcome[stream])));
+    if (!match) continue;
+    if (rule.class === 'usage') return { kind: 'final', class: 'usage' };
+    const scope = rule.scope && { scope: rule.scope };
+    const rest = cooldownOf(rule, rule.class, match, outcome.stdout);
+    return { kind: 'retry', class: rule.class, rest, text: (match[0] ?? '').slice(0, 200), ...scope };
+  }
+  return outcome.exit === 0 ? { kind: 'success' } : { kind: 'final', class: 'other' };
+}
+
+/** Whether `command` is one of `names`, or a subcommand of one (`r2` covers `r2 bucket list`). */
+export function isCommandIn(command: string, names: readonly string[]): boolean {
+  return names.some(name => command === name || command.startsWith(`${name} `));
+}
+
+/** Text without terminal control sequences (ECMA-48 CSI, OSC) and the markers that readline wraps them in. */
+export function stripAnsi(text: string): string {
+  return text.replace(/\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x01\x02]/g, '');
+}
+
+function matchRule(
+  rule: Rule,
+  outcome: Outcome,
+  startsOf: (stream: 'stdout' | 'stderr') => string[],
+): Match | undefined {
+  if (rule.commands && !isCommandIn(outcome.command, rule.commands)) return undefined;
+  if (rule.exit ? !rule.exit.includes(outcome.exit ?? -1) : outcome.exit === 0) return undefined;
+  let match: Match = [''];
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const source = rule[stream];
+    if (source === undefined) continue;
+    const found = firstMatch(source, startsOf(stream));
+    if (!found) return undefined;
+    match = found;
+  }
+  if (rule.json) {
+    const value = at(parseJson(outcome.stdout), rule.json.path);
+    const found = value === undefined ? null : new RegExp(rule.json.matches).exec(String(value));
+    if (!found) return undefined;
+    match = found;
+  }
+  return match;
+}
+
+/** A time that the provider names wins over the catalog's, because it must never be shortened. */
+function cooldownOf(rule: Rule, failure: 'quota' | 'rate' | 'auth', { groups }: Match, stdout: string): Cooldown {
+  const seconds = Number(groups?.rest ?? (rule.retry_after && at(parseJson(stdout), rule.retry_after)));
+  if (Number.isFinite(seconds) && seconds > 0) return { until: 'elapsed', ms: seconds * 1_000 };
+  const reset = parseTime(groups?.reset);
+  if (reset !== undefined) return { until: 'time', at: reset };
+  if (rule.rest === 'period' || rule.rest === 'credential') return { until: rule.rest };
+  if (rule.rest) return { until: 'elapsed', ms: parseDuration(rule.rest) };
+  return DEFAULT_COOLDOWN[failure];
+}
+
+/** A date as RFC 9110 or ISO 8601 write it, or seconds since the epoch; in milliseconds since the epoch. */
+function parseTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = /^\d{9,11}$/.test(text) ? Number(text) * 1_000 : Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/**
+ * The text from each line's start on, with white space collapsed: CLIs wrap their messages at the terminal's width, so
+ * a phrase may run over lines, while a rule must still be anchored at the start of one.
+ */
+function lineStarts(text: string): string[] {
+  const lines = stripControls(text)
+    .split(/[\r\n]+/)
+    .map(line => line.replace(/\s+/g, ' ').trim())
+    .filter(line => line !== '');
+  const joined = lines.join(' ');
+  let offset = 0;
+  return lines.map(line => {
+    const start = joined.slice(offset, offset + 4_000);
+    offset += line.length + 1;
+    return start;
+  });
+}
+
+/** The passages of a text that one of the rules for stderr could match. */
+export function findFailures(text: string, rules: readonly Rule[]): string[] {
+  const patterns = rules.flatMap(rule => (rule.stderr && rule.class !== 'usage' ? [new RegExp(rule.stderr)] : []));
+  return patterns.length === 0 ? [] : lineStarts(text).filter(start => patterns.some(pattern => pattern.test(start)));
+}
+
+function stripControls(text: string): string {
+  return stripAnsi(text).replace(/[\x00-\x08\x0e-\x1f\x7f]/g, '');
+}
+
+function firstMatch(source: string, starts: string[]): RegExpExecArray | undefined {
+  const expression = new RegExp(source);
+  for (const start of starts) {
+    const match = expression.exec(start);
+    if (match) return match;
+  }
+  return undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value at a dotted path (`data.remainingCredits`, `errors.0.code`), or `undefined`. */
+export function at(value: unknown, path: string): unknown {
+  let current = value;
+  for (const key of path.split('.')) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = Reflect.get(current, key);
+  }
+  return current;
+}

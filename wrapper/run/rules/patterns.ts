@@ -1,0 +1,71 @@
+// Compiles the catalog's patterns for one run.
+import type { Invocation } from '../../context.ts';
+import { say } from '../../errors.ts';
+import { parseDuration } from '../../store/duration.ts';
+import type { Plan } from '../../store/plan.ts';
+import type { Attempt } from '../upstream/attempt.ts';
+import type { OutputPatterns } from '../upstream/output.ts';
+import { classify, findFailures, stripAnsi, type Verdict } from './classify.ts';
+import { withTimeLimit } from './regex-limit.ts';
+
+const USER_PATTERN_MS = 500;
+
+/** What is looked for in the output of a command. */
+export interface Patterns extends OutputPatterns {
+  storm: { seenIn(text: string): boolean; afterMs: number } | undefined;
+  /** What an attempt's end means. */
+  verdictOf(attempt: Attempt): Verdict;
+  /** The session that an attempt opened, if it named one. */
+  sessionOf(stderr: string): string | undefined;
+}
+
+/** The shipped patterns are known to be fast; the user's own are given a limited time. */
+export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation: Invocation): Patterns {
+  let warned = false;
+  const limited = <T>(work: () => T, otherwise: T): T => {
+    if (!ownPatterns) return work();
+    const tooSlow = Symbol('too slow');
+    const result = withTimeLimit<T | typeof tooSlow>(USER_PATTERN_MS, work, tooSlow);
+    if (result !== tooSlow) return result;
+    if (!warned)
+      say(`${cli}: a pattern of its catalog entry takes too long and is ignored; simplify it in providers.toml`);
+    warned = true;
+    return otherwise;
+  };
+  const jobId = invocation.once && provider.job_id ? new RegExp(provider.job_id, 'g') : undefined;
+  const banner = provider.banner ? new RegExp(provider.banner) : undefined;
+  const session = provider.session_id ? new RegExp(provider.session_id) : undefined;
+  const storm = provider.storm && { ...provider.storm, pattern: new RegExp(provider.storm.stderr, 'm') };
+  return {
+    jobs:
+      jobId &&
+      (text =>
+        limited(
+          () => [...stripAnsi(text).matchAll(jobId)].flatMap(match => match.slice(1).find(group => group) ?? []),
+          [],
+        )),
+    failures: text => limited(() => findFailures(text, provider.rules), []),
+    isBanner: line => banner !== undefined && limited(() => banner.test(stripAnsi(line)), false),
+    storm: storm && {
+      seenIn: text => limited(() => storm.pattern.test(stripAnsi(text)), false),
+      afterMs: parseDuration(storm.after),
+    },
+    sessionOf: stderr => (session ? limited(() => session.exec(stderr)?.[1], undefined) : undefined),
+    verdictOf: ({ signal, storm: ended, exit, output }) => {
+      if (signal && !ended) return { kind: 'final', class: 'other' };
+      const { stdout, stderr } = output;
+      const outcome = { exit: ended ? 1 : exit, signal, stdout, stderr, command: invocation.command };
+      const verdict = limited<Verdict>(
+        () => classify(outcome, provider.rules),
+        exit === 0 ? { kind: 'success' } : { kind: 'final', class: 'other' },
+      );
+      if (!ended || verdict.kind === 'retry' || !provider.storm) return verdict;
+      return {
+        kind: 'retry',
+        class: provider.storm.class,
+        rest: provider.storm.class === 'rate' ? { until: 'elapsed', ms: 60_000 } : { until: 'period' },
+        text: 'it went on retrying',
+      };
+    },
+  };
+}

@@ -1,0 +1,25 @@
+// Ends regular expressions of the user's catalog entries that would run for ever.
+
+let script: import('node:vm').Script | undefined;
+const WORK = Symbol.for('culvert-wrap.work');
+
+/**
+ * Runs `work`, which may evaluate regular expressions, for at most `ms` milliseconds. V8 checks for the end of its time
+ * while a regular expression backtracks, which nothing else in JavaScript can interrupt.
+ * @returns `otherwise` when the time was over
+ */
+export function withTimeLimit<T>(ms: number, work: () => T, otherwise: T): T {
+  const vm = process.getBuiltinModule('node:vm');
+  script ??= new vm.Script(`globalThis[Symbol.for('culvert-wrap.work')]()`);
+  let result = otherwise;
+  Reflect.set(globalThis, WORK, () => {
+    result = work();
+  });
+  try {
+    script.runInThisContext({ timeout: ms });
+    return result;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,134 @@
+// Chooses what an upstream gets as stdin, stdout and stderr: the caller's own, a pipe, or a terminal of ours.
+import type { ChildProcess } from 'node:child_process';
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import { closedByCaller, furtherDescriptors, isTerminal } from './descriptors.ts';
+import { PIECE } from './kept-bytes.ts';
+import { type AnonymousPipe, shimPipe } from './pipes.ts';
+import type { Source } from './relay.ts';
+import { followWindowSize, type OutputTerminal, openTerminals } from './terminal.ts';
+
+export interface Channels {
+  stdio: ('inherit' | 'ignore' | 'pipe' | number)[];
+  /** Descriptors to be closed once the upstream has them. */
+  handed: number[];
+  /** At least one output of the caller is a terminal. */
+  onTerminal: boolean;
+  /** Where the upstream's stdin is written to, if it is fed. */
+  stdinOf(child: ChildProcess): Writable | undefined;
+  /** The outputs that this process reads. */
+  outputOf(child: ChildProcess): { stdout?: Source; stderr?: Source };
+  stop(): void;
+}
+
+/** `inherit`: the caller's own. `terminal`: a pseudo-terminal in place of the caller's. */
+type Mode = 'inherit' | 'pipe' | 'terminal';
+
+interface Wishes {
+  last: boolean;
+  read: { stdout: boolean; stderr: boolean };
+  machineReadable: boolean;
+  stdin: 'inherit' | 'ignore' | 'pipe';
+}
+
+/** Opens what one attempt needs. */
+export function openChannels(wishes: Wishes): Channels {
+  const modes = { stdout: stdoutMode(wishes), stderr: stderrMode(wishes) };
+  const terminals = terminalsFor(modes);
+  if (!terminals) {
+    if (modes.stdout === 'terminal') modes.stdout = wishes.machineReadable ? 'pipe' : 'inherit';
+    if (modes.stderr === 'terminal') modes.stderr = wishes.last ? 'inherit' : 'pipe';
+  }
+  const pipes = {
+    stdin: wishes.stdin === 'pipe' ? shimPipe('stdin') : undefined,
+    stdout: modes.stdout === 'pipe' ? shimPipe('stdout') : undefined,
+    stderr: modes.stderr === 'pipe' ? shimPipe('stderr') : undefined,
+  };
+  for (const pipe of Object.values(pipes)) pipe?.drain();
+  // Before the upstream starts: without a writer it would read end of file.
+  const feed = pipes.stdin && new Socket({ fd: pipes.stdin.writer(false), writable: true, readable: false });
+  const handed = [pipes.stdin?.childReader(), handedOut('stdout'), handedOut('stderr')];
+  const stopFollowing = terminals ? followWindowSize(Object.values(terminals), isTerminal(1) ? 1 : 2) : () => {};
+
+  function handedOut(name: 'stdout' | 'stderr'): number | undefined {
+    return modes[name] === 'terminal' ? terminals?.[name]?.slave : pipes[name]?.writer(true);
+  }
+  function sourceOf(name: 'stdout' | 'stderr', child: ChildProcess): Source | undefined {
+    if (modes[name] === 'inherit') return undefined;
+    const terminal = modes[name] === 'terminal' ? terminals?.[name] : undefined;
+    const pipe = pipes[name];
+    return pipe ? readerOf(pipe) : sourceFrom(terminal ? terminal.stream : child[name]!);
+  }
+  return {
+    stdio: [
+      handed[0] ?? wishes.stdin,
+      handed[1] ?? plain(modes.stdout),
+      handed[2] ?? plain(modes.stderr),
+      ...furtherDescriptors(),
+    ],
+    handed: handed.filter(fd => fd !== undefined),
+    onTerminal: isTerminal(1) || isTerminal(2),
+    stdinOf: child => (wishes.stdin === 'pipe' ? (feed ?? child.stdin!) : undefined),
+    outputOf: child => {
+      const [stdout, stderr] = [sourceOf('stdout', child), sourceOf('stderr', child)];
+      return { ...(stdout && { stdout }), ...(stderr && { stderr }) };
+    },
+    stop: stopFollowing,
+  };
+}
+
+function stdoutMode({ last, read }: Wishes): Mode {
+  if (closedByCaller(1)) return 'inherit';
+  if (isTerminal(1)) return read.stdout ? 'terminal' : 'inherit';
+  return last && !read.stdout ? 'inherit' : 'pipe';
+}
+
+function stderrMode({ last, read }: Wishes): Mode {
+  if (closedByCaller(2)) return 'inherit';
+  if (isTerminal(2)) return read.stderr ? 'terminal' : 'inherit';
+  return last && !read.stderr ? 'inherit' : 'pipe';
+}
+
+function terminalsFor(modes: Record<'stdout' | 'stderr', Mode>): Record<string, OutputTerminal> | undefined {
+  const names = (['stdout', 'stderr'] as const).filter(name => modes[name] === 'terminal');
+  if (names.length === 0) return undefined;
+  const opened = openTerminals(names.length, isTerminal(1) ? 1 : 2);
+  return opened && Object.fromEntries(names.map((name, i) => [name, opened[i]!]));
+}
+
+function plain(mode: Mode): 'inherit' | 'pipe' {
+  return mode === 'inherit' ? 'inherit' : 'pipe';
+}
+
+function sourceFrom(stream: Readable): Source {
+  return { stream, listen: listener => void stream.on('data', listener) };
+}
+
+/**
+ * Reads into one buffer again and again: V8 collects buffers only when they sum up to 64 MiB. Half open, so that it is not
+ * destroyed at end of file: that touches `process.stderr`, which takes 1.5 ms to come into being and makes the caller's
+ * stderr non-blocking.
+ */
+function readerOf(pipe: AnonymousPipe): Source {
+  let pass = (_: Buffer) => {};
+  const buffer = Buffer.allocUnsafeSlow(PIECE);
+  const options: SocketConstructorOpts & { onread: OnReadOpts } = {
+    fd: pipe.reader(),
+    ...{ readable: true, writable: true, allowHalfOpen: true },
+    onread: {
+      buffer,
+      callback: length => {
+        pass(buffer.subarray(0, length));
+        return true;
+      },
+    },
+  };
+  const stream = new Socket(options);
+  return {
+    stream,
+    pipe,
+    listen: listener => {
+      pass = listener;
+    },
+  };
+}

@@ -1,0 +1,208 @@
+// Holds an attempt's output until it counts, and streams it from the commit point on.
+import { KeptBytes, PIECE } from './kept-bytes.ts';
+import { OutputText } from './output-text.ts';
+import { writeAll } from './pipes.ts';
+import { relay, relayRest, type Source } from './relay.ts';
+
+export interface OutputOptions {
+  /** No other account follows, so stderr need not be held. */
+  last: boolean;
+  /** Bytes of stdout, and milliseconds after its first byte, at which the output is committed. */
+  commit: { bytes: number; afterMs: number; stderrAfterMs: number };
+  patterns: OutputPatterns;
+  /** Called once when the output is committed. */
+  onCommit(): void;
+  /** Called with each piece of stderr. */
+  onStderr?: ((text: string) => void) | undefined;
+}
+
+/** What is looked for in output; the texts may contain terminal control sequences. */
+export interface OutputPatterns {
+  /** The ids of jobs that a text names; absent where the command creates none. */
+  jobs?: ((text: string) => string[]) | undefined;
+  /** The passages that a rule for stderr could match. */
+  failures(text: string): string[];
+  /** Whether a line of stdout is only a banner, which does not start the commit window. */
+  isBanner(line: string): boolean;
+}
+
+interface Sources {
+  stdout?: Source | undefined;
+  stderr?: Source | undefined;
+}
+
+/** The output of one attempt. */
+export class HeldOutput {
+  /** Output has been shown, so no other attempt can replace this one. */
+  committed = false;
+  /** Ids of jobs that the upstream has created. */
+  readonly jobs: string[] = [];
+  readonly #sources: Sources;
+  readonly #options: OutputOptions;
+  readonly #texts: { stdout: OutputText; stderr: OutputText };
+  readonly #held = new KeptBytes();
+  /** What is held, in the order of its arrival. */
+  #segments: { fd: 1 | 2; at: number; length: number }[] = [];
+  #stdoutHeld = 0;
+  #windowOpen = false;
+  #stderrTimed = false;
+  #stderrLive: boolean;
+  /** A failure was seen on a live stderr: the rest is held back. */
+  #failureSeen = false;
+  #relayed: Promise<void> | undefined;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #ended: Promise<unknown>;
+
+  constructor(sources: Sources, options: OutputOptions) {
+    this.#sources = sources;
+    this.#options = options;
+    this.#stderrLive = options.last;
+    this.#texts = { stdout: new OutputText(() => []), stderr: new OutputText(options.patterns.failures) };
+    sources.stdout?.listen(chunk => this.#onStdout(chunk));
+    sources.stderr?.listen(chunk => this.#onStderr(chunk));
+    this.#ended = Promise.all([ended(sources.stdout), ended(sources.stderr)]);
+  }
+
+  get stdout(): string {
+    return this.#texts.stdout.toString();
+  }
+
+  get stderr(): string {
+    return this.#texts.stderr.toString();
+  }
+
+  /** Resolves when both streams have ended and were passed on, at the latest after `graceMs`. */
+  async drained(graceMs: number): Promise<void> {
+    // where the event loop was held up, its timers run before its pipes: one more turn reads what was written by then
+    const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
+    await Promise.race([this.#ended.then(() => this.#relayed), grace]);
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /** Shows what is still held. `beforeWriting` is called when that may block. */
+  release(beforeWriting: () => void): void {
+    if (this.#segments.length > 0) beforeWriting();
+    this.#show();
+    if (!this.committed) relayRest(1, this.#sources.stdout);
+    relayRest(2, this.#sources.stderr);
+  }
+
+  /** Closes the streams and forgets what is held. */
+  dispose(): void {
+    this.#sources.stdout?.stream.destroy();
+    this.#sources.stderr?.stream.destroy();
+    this.#segments = [];
+    this.#held.clear();
+  }
+
+  #onStdout(chunk: Buffer): void {
+    if (this.committed) return;
+    this.#hold(1, chunk);
+    this.#stdoutHeld += chunk.length;
+    this.#texts.stdout.push(chunk);
+    this.#findJobs(this.#texts.stdout);
+    if (this.#stdoutHeld >= this.#options.commit.bytes) this.#commit();
+    else if (!this.#windowOpen && !this.#isBanner()) {
+      this.#windowOpen = true;
+      this.#after(this.#options.commit.afterMs, () => this.#commit());
+    }
+  }
+
+  #onStderr(chunk: Buffer): void {
+    if (!this.#stderrLive && !this.#stderrTimed) {
+      this.#stderrTimed = true;
+      this.#after(this.#options.commit.stderrAfterMs, () => this.#showStderr());
+    }
+    this.#texts.stderr.push(chunk);
+    if (this.#stderrLive && !this.#holdsBack(chunk)) writeAll(2, chunk);
+    else this.#hold(2, chunk);
+    if (this.jobs.length === 0) this.#findJobs(this.#texts.stderr);
+    this.#options.onStderr?.(this.#texts.stderr.recent());
+  }
+
+  /** Whether a piece of a live stderr belongs to a failure that another account may still make good. */
+  #holdsBack(chunk: Buffer): boolean {
+    if (this.#options.last || this.committed) return false;
+    this.#failureSeen ||= this.#options.patterns.failures(chunk.toString('utf8')).length > 0;
+    return this.#failureSeen;
+  }
+
+  #isBanner(): boolean {
+    return this.stdout.split('\n').every(line => line.trim() === '' || this.#options.patterns.isBanner(line));
+  }
+
+  #findJobs(text: OutputText): void {
+    const { jobs } = this.#options.patterns;
+    for (const id of jobs?.(text.recent()) ?? []) {
+      if (this.jobs.includes(id)) continue;
+      this.jobs.push(id);
+      this.#commit();
+    }
+  }
+
+  #commit(): void {
+    if (this.committed) return;
+    this.committed = true;
+    this.#options.onCommit();
+    this.#stderrLive = true;
+    this.#show(2);
+    const held = Array.from(this.#take(1), ({ chunk }) => Buffer.from(chunk));
+    if (this.#sources.stdout) this.#relayed = relay(1, this.#sources.stdout, Buffer.concat(held));
+    this.#held.clear();
+  }
+
+  /** Shows stderr as it comes from now on, unless it already tells of a failure. */
+  #showStderr(): void {
+    if (this.committed || this.#options.patterns.failures(this.stderr).length > 0) return;
+    this.#stderrLive = true;
+    this.#show(2);
+  }
+
+  #hold(fd: 1 | 2, chunk: Buffer): void {
+    const at = this.#held.length;
+    try {
+      this.#held.append(chunk);
+    } catch {
+      // The temporary directory is full: showing output early is better than losing it.
+      this.#commit();
+      writeAll(fd, chunk);
+      return;
+    }
+    const last = this.#segments.at(-1);
+    if (last?.fd === fd && last.at + last.length === at) last.length += chunk.length;
+    else this.#segments.push({ fd, at, length: chunk.length });
+  }
+
+  #show(only?: 1 | 2): void {
+    for (const { fd, chunk } of this.#take(only)) writeAll(fd, chunk);
+  }
+
+  /**
+   * Removes held output, of one descriptor or of both, and yields it in the order of its arrival. A chunk is valid until
+   * the next one.
+   */
+  *#take(only?: 1 | 2): Generator<{ fd: 1 | 2; chunk: Buffer }> {
+    const taken = this.#segments.filter(({ fd }) => only === undefined || fd === only);
+    this.#segments = this.#segments.filter(segment => !taken.includes(segment));
+    const buffer = Buffer.alloc(PIECE);
+    for (const { fd, at, length } of taken) {
+      for (let offset = 0; offset < length; ) {
+        const chunk = this.#held.read(at + offset, buffer).subarray(0, length - offset);
+        offset += chunk.length;
+        yield { fd, chunk };
+      }
+    }
+  }
+
+  #after(ms: number, act: () => void): void {
+    this.#timers.push(setTimeout(act, ms));
+  }
+}
+
+function ended(source: Source | undefined): Promise<void> {
+  return new Promise(resolve => {
+    if (!source) return resolve();
+    source.stream.on('end', resolve).on('close', resolve);
+    source.stream.on('error', () => resolve());
+  });
+}

@@ -1,0 +1,84 @@
+// Passes signals on to the upstream, and ends the way it ended.
+import { readdirSync } from 'node:fs';
+import type { SignalForwarding, SignalTarget } from '../../context.ts';
+import { readText } from '../../store/files.ts';
+
+const COMMON = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
+const RARE = ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+/** Every handler takes Node 0.3 ms, which an upstream that ends at once need not wait for. */
+const RARE_AFTER_MS = 20;
+
+/** Forwarding that starts with the first child. Between two children a signal ends this process. */
+export function signalForwarding(): SignalForwarding {
+  let child: SignalTarget | undefined;
+  let active: readonly NodeJS.Signals[] = [];
+  const receive = (signal: NodeJS.Signals) => {
+    if (signal !== 'SIGUSR1' && signal !== 'SIGUSR2') forwarding.received ??= signal;
+    if (child?.exitCode !== null || child.signalCode !== null) {
+      forwarding.stop();
+      process.kill(process.pid, signal);
+    } else if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) child.kill(signal);
+  };
+  const listen = (signals: readonly NodeJS.Signals[]) => {
+    for (const signal of signals) process.on(signal, receive);
+    active = [...active, ...signals];
+  };
+  const forwarding: SignalForwarding = {
+    received: undefined,
+    forwardTo: start => {
+      const first = active.length === 0;
+      // before the child exists: a signal in between would end this process and leave the child behind
+      if (first) listen(COMMON);
+      const started = start();
+      child = started;
+      forwarding.received = undefined;
+      if (first) setTimeout(() => active.length > 0 && listen(RARE), RARE_AFTER_MS).unref();
+      return started;
+    },
+    stop: () => {
+      for (const signal of active) process.off(signal, receive);
+      active = [];
+    },
+  };
+  return forwarding;
+}
+
+/** The terminal sends Ctrl-C to the whole foreground group, the upstream included: twice would be once too often. */
+function ownsTerminal(): boolean {
+  const stat = readText('/proc/self/stat') ?? '';
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[4] !== '0' && fields[5] === fields[2];
+}
+
+/** Ends this process as the upstream ended: by the same signal or with the same status. Never returns. */
+export function exitLike(exit: number | null, signal: NodeJS.Signals | null): never {
+  if (signal) {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  }
+  // Reached after a signal that this process ignores (SIGPIPE) or that is delivered late.
+  process.exit(exit ?? 128 + (SIGNAL_NUMBERS[signal ?? ''] ?? 1));
+}
+
+const SIGNAL_NUMBERS: Record<string, number> = { SIGPIPE: 13, SIGTERM: 15, SIGKILL: 9, SIGINT: 2, SIGHUP: 1 };
+
+/** Sends a signal to a process and everything it started that is still its descendant. */
+export function killTree(pid: number, signal: NodeJS.Signals): void {
+  for (const child of childrenOf(pid)) killTree(child, signal);
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+      .flatMap(task => (readText(`/proc/${pid}/task/${task}/children`) ?? '').split(' '))
+      .filter(Boolean)
+      .map(Number);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,90 @@
+// Moves files into directories that may belong to another file system, never leaving a name without a file.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { EXIT, errno, reason, WrapError } from '../errors.ts';
+import { syncDirectory } from '../store/files.ts';
+import type { Paths } from '../store/paths.ts';
+
+/**
+ * Makes something in the state directory and renames it to `file`; where that is another file system, beside its place
+ * under a fixed name, which the next run takes over.
+ * @param make creates the file or symlink it is given
+ * @throws WrapError `not-writable`
+ */
+export function place(paths: Paths, file: string, make: (stage: string) => void): void {
+  const dir = path.dirname(file);
+  const near = path.join(dir, `.${path.basename(file)}.culvert-wrap`);
+  const stages = [path.join(paths.originals, `${path.basename(file)}.stage`), near];
+  fs.mkdirSync(paths.originals, { recursive: true, mode: 0o700 });
+  try {
+    fs.rmSync(near, { force: true });
+    for (const stage of stages) {
+      fs.rmSync(stage, { force: true });
+      make(stage);
+      if (tryRename(stage, file)) break;
+    }
+    syncDirectory(dir);
+  } catch (error) {
+    for (const stage of stages) fs.rmSync(stage, { force: true });
+    throw notWritable(dir, error);
+  }
+}
+
+/** Moves a saved file back to its place, as the same inode where both are on one file system. */
+export function moveBack(paths: Paths, from: string, to: string): void {
+  const stat = fs.lstatSync(from);
+  if (!tryRename(from, to)) {
+    place(paths, to, stage => linkOrCopy(from, stage, stat));
+    fs.rmSync(from, { force: true });
+  }
+  syncDirectory(path.dirname(to));
+}
+
+/** Gives a file a second name, or copies it with mode, owner and times where that can't be. */
+export function linkOrCopy(from: string, to: string, stat: fs.Stats): void {
+  try {
+    fs.linkSync(from, to);
+    return;
+  } catch (error) {
+    // EPERM: fs.protected_hardlinks, or a file system without hard links.
+    if (!['EXDEV', 'EPERM', 'EMLINK'].includes(errno(error) ?? '')) throw error;
+  }
+  fs.copyFileSync(from, to, fs.constants.COPYFILE_EXCL);
+  try {
+    fs.chownSync(to, stat.uid, stat.gid);
+  } catch {
+    // Somebody else's file that this user may replace becomes this user's.
+  }
+  // chown(2) clears set-user-id, so the mode comes after it.
+  fs.chmodSync(to, stat.mode & 0o7777);
+  fs.utimesSync(to, stat.atimeMs / 1000, stat.mtimeMs / 1000);
+  const fd = fs.openSync(to, 'r');
+  fs.fsyncSync(fd);
+  fs.closeSync(fd);
+}
+
+/** @throws WrapError `not-writable` */
+export function assertWritable(dir: string, cli: string): void {
+  try {
+    fs.accessSync(dir, fs.constants.W_OK);
+  } catch (error) {
+    throw notWritable(dir, error, cli);
+  }
+}
+
+function tryRename(from: string, to: string): boolean {
+  try {
+    fs.renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (errno(error) === 'EXDEV') return false;
+    throw error;
+  }
+}
+
+function notWritable(dir: string, cause: unknown, cli = '<cli>'): WrapError {
+  return new WrapError('not-writable', EXIT.noPermission, `nothing can be written to ${dir}: ${reason(cause)}`, {
+    hint: `put the shim into a directory of your own that comes earlier on PATH: culvert-wrap install ${cli} --dir ~/.local/bin`,
+    cause,
+  });
+}

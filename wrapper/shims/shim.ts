@@ -1,0 +1,92 @@
+// Writes the script that takes a command's place: POSIX sh with all paths written in.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
+import { type Installed, isInstalled, MARKER, shimOf } from '../store/installs.ts';
+import type { Paths } from '../store/paths.ts';
+import { planFile } from '../store/plan.ts';
+import { isStale, quote, sourceStamps } from '../store/source-stamps.ts';
+
+/** The words under a CLI's auth command that are the wrapper's; every other use of it goes to the upstream. */
+export const AUTH_WORDS = ['list', 'default', 'use', 'add', 'enable', 'disable', 'remove', 'rename', 'wake'] as const;
+
+const RECORD = '# was: ';
+
+/** The programs a shim starts. */
+export interface Programs {
+  node: string;
+  /** The file whose running this is. */
+  bundle: string;
+}
+
+/**
+ * The text of a shim. Without an account it starts the original only. With one account whose credential is in a file or
+ * a variable, `shortcutFile` may do the whole work; otherwise Node runs. Its here-documents are empty pipes for
+ * `pipes.ts`, left out when the caller uses these descriptors. Its variables have names that nobody exports, because
+ * assigning to an exported one would change the upstream's environment. `--v8-pool-size=0` leaves out Node's helper
+ * threads, which saves 3 % of its start. An option of V8 itself would cost 7 ms: Node's own modules are compiled ahead for
+ * V8's default options alone.
+ * @param entry what was there before; it is also kept in the shim, for when the state directory is lost
+ */
+export function shimText(
+  cli: string,
+  entry: Installed,
+  authCommand: string,
+  { paths, programs }: { paths: Paths; programs: Programs },
+): string {
+  const { node, bundle } = programs;
+  // Without the state directory, a symlink's target can still be run.
+  const fallback = entry.link
+    ? `\n[ -x "$__cw_o" ] || __cw_o=${quote(path.resolve(path.dirname(entry.bin), entry.link))}`
+    : '';
+  const start = `exec "$__cw_n" --v8-pool-size=0 "$__cw_b" $__cw_m ${quote(cli)} "$__cw_o" "$@"`;
+  return `#!/bin/sh
+${MARKER}${cli}; \`culvert-wrap uninstall ${cli}\` puts the original back.
+${RECORD}${JSON.stringify(entry)}
+__cw_o=${quote(entry.original)}${fallback}
+__cw_p=${quote(planFile(paths, cli))}
+__cw_m=
+if [ -s "$__cw_p" ] || ${isStale(sourceStamps(cli, paths)[0])}; then __cw_m=shim; fi
+if [ "$1" = ${quote(authCommand)} ]; then
+  case "$2" in ${AUTH_WORDS.join('|')}) __cw_m=auth ;; esac
+fi
+if [ "$__cw_m" ] && [ -z "$CULVERT_WRAP_BYPASS" ]; then
+  if [ $__cw_m = shim ] && [ -f "$__cw_p.sh" ]; then . "$__cw_p.sh"; fi
+  __cw_n=${quote(node)}
+  __cw_b=${quote(bundle)}
+  [ -x "$__cw_n" ] || __cw_n=$(command -v node)
+  if [ "$__cw_n" ] && [ -r "$__cw_b" ]; then
+    if [ "$NODE_EXTRA_CA_CERTS" ]; then
+      export CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"
+      unset NODE_EXTRA_CA_CERTS
+    fi
+    if [ "$NODE_OPTIONS" ]; then
+      export CULVERT_WRAP_KEPT_NODE_OPTIONS="$NODE_OPTIONS"
+      unset NODE_OPTIONS
+    fi
+    export CULVERT_WRAP_SHIM=${WITH_PIPES} CULVERT_WRAP_FDS=
+    for __cw_f in 0 1 2 3 4 5 6 7 8 9; do
+      if [ -e /proc/self/fd/$__cw_f ]; then CULVERT_WRAP_FDS=$CULVERT_WRAP_FDS$__cw_f; fi
+    done
+    case $CULVERT_WRAP_FDS in *[789]*) CULVERT_WRAP_SHIM=1; ${start} ;; esac
+    ${start} ${HERE_DOCUMENTS}  fi
+  echo "culvert-wrap: $__cw_b or node is missing; install culvert again, then run \\\`culvert-wrap install\\\`" >&2
+  [ $__cw_m = shim ] || exit 69
+fi
+if [ -x "$__cw_o" ]; then exec "$__cw_o" "$@"; fi
+echo "culvert-wrap: the original of ${cli} is missing ($__cw_o); install ${cli} again, then run \\\`culvert-wrap install ${cli}\\\`" >&2
+exit 127
+`;
+}
+
+/** What a shim says about the command it replaced, or `undefined` for a file that is no shim. */
+export function recordIn(file: string): Installed | undefined {
+  if (shimOf(file) === undefined) return undefined;
+  const line = fs.readFileSync(file, 'utf8').split('\n')[2] ?? '';
+  try {
+    const record: unknown = line.startsWith(RECORD) ? JSON.parse(line.slice(RECORD.length)) : undefined;
+    return isInstalled(record) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+// Logs which account ran a command, its outcome and its cost: one JSON line per attempt, without arguments or output.
+import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { errno } from '../errors.ts';
+import { readText } from './files.ts';
+import type { Paths } from './paths.ts';
+
+export const OUTCOMES = ['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved'] as const;
+
+export interface AuditEntry {
+  /** Milliseconds since the epoch; a `Date` would cost a run 1.5 ms for the time zone. */
+  at: number;
+  cli: string;
+  /** The subcommand; arguments may be private and are left out. */
+  command: string;
+  account: string | null;
+  /**
+   * `failed`: the upstream's own failure; `left`: the account was left for another; `unobserved`: the only account, whose
+   * run was not watched.
+   */
+  outcome: (typeof OUTCOMES)[number];
+  class?: string;
+  exit?: number | null;
+  signal?: string;
+  ms?: number;
+  cost?: number;
+  /** The pool's store could not be reached, so that the machine's own share was used. */
+  degraded?: boolean;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Appends entries. A log that can't be written must not stop a command, so failures are ignored. */
+export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
+  if (entries.length === 0) return;
+  try {
+    const fd = openForAppending(paths.audit);
+    try {
+      // One write(2) with O_APPEND: lines of concurrent runs don't mix.
+      writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
+      if (fstatSync(fd).size > MAX_BYTES) renameSync(paths.audit, `${paths.audit}.1`);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // a log that can't be written must not stop a command
+  }
+}
+
+function openForAppending(file: string): number {
+  const open = () =>
+    openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW, 0o600);
+  try {
+    return open();
+  } catch (error) {
+    if (errno(error) !== 'ENOENT') throw error;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return open();
+  }
+}
+
+/** The newest `limit` entries, oldest first; a line cut off by a kill is left out. */
+export function readAudit(paths: Paths, limit: number): AuditEntry[] {
+  const text = [`${paths.audit}.1`, paths.audit].map(file => readText(file) ?? '').join('');
+  return text
+    .split('\n')
+    .slice(-limit - 1)
+    .flatMap(line => {
+      const entry = parseEntry(line);
+      return entry ? [entry] : [];
+    });
+}
+
+/** One line of the log; null for anything else. */
+export function parseEntry(line: string): AuditEntry | null {
+  try {
+    const value = JSON.parse(line) as { [K in keyof AuditEntry]?: unknown };
+    const { at, cli, command, account, outcome, exit } = value;
+    const named = typeof at === 'number' && typeof cli === 'string' && typeof command === 'string';
+    const known = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
+    const texts = [value.class, value.signal].every(text => text === undefined || typeof text === 'string');
+    const figures = [exit ?? undefined, value.ms, value.cost].every(n => n === undefined || typeof n === 'number');
+    return named && known && texts && figures ? (value as AuditEntry) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,202 @@
+// Reads and edits the user's configuration: accounts and their sources, and capacity control. It never holds secrets.
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'smol-toml';
+import * as z from 'zod/mini';
+import { explainIssues } from '../catalog/explain-issues.ts';
+import { EXIT, reason, WrapError } from '../errors.ts';
+import { DURATION } from './duration.ts';
+import { readText, withLock, writeAtomic } from './files.ts';
+import { appendSection, appendTable, removeSection, removeTable, setInTable } from './toml-edit.ts';
+
+/**
+ * Letters, digits, dot, underscore, dash. Not starting with a dash, because that looks like an option; not dots alone,
+ * because the name is part of a path; not `__proto__`, because it is a key in JSON.
+ */
+export const ACCOUNT_NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
+
+/** Where a credential comes from. A bare value is refused: the file may end up in a backup or a repository. */
+export const SOURCE = /^(?:env:[^=\0\s]+|keyring:\S*|pass:\S.*|command:\S.*|file:.+#[^#\s]+)$/s;
+
+export const Account = z.strictObject({
+  cli: z.string(),
+  name: z.string().check(z.regex(ACCOUNT_NAME, 'letters, digits, ".", "_", "-"; at most 64')),
+  enabled: z._default(z.boolean(), true),
+  /** Variable to source. */
+  env: z._default(
+    z.record(z.string(), z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
+    {},
+  ),
+});
+export type Account = z.infer<typeof Account>;
+
+export const Capacity = z.strictObject({
+  /** What to do when nothing is left: run anyway, keep for later (exit 75), or refuse (exit 69). */
+  policy: z._default(z.enum(['execute', 'queue', 'shed']), 'execute'),
+  /** This much of every account is left alone. */
+  reserve: z._default(z.number().check(z.minimum(0)), 0),
+  warn_below: z.optional(z.number()),
+  /** Run by sh with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
+  warn_command: z.optional(z.string()),
+  costs: z._default(z.record(z.string(), z.number().check(z.minimum(0))), {}),
+  /** Which account comes first. All but `in-order` and `round-robin` go by what is known to be left. */
+  strategy: z._default(
+    z.enum(['in-order', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
+    'in-order',
+  ),
+  /** Accounts with less than this come after the others, until they have `return_above` again (default: twice as much). */
+  switch_below: z.optional(z.number().check(z.minimum(0))),
+  return_above: z.optional(z.number().check(z.minimum(0))),
+  /** With a pool: how many commands may use an account at a time. */
+  max_leases: z.optional(z.int().check(z.minimum(1))),
+  /** How long a command waits for an account to become available before it is queued, refused or run anyway. */
+  wait: z.optional(z.string().check(z.regex(DURATION, 'a duration such as 30s, 10m or 2h'))),
+  /** Percentages of an account's limit at which a desktop notification is shown. */
+  notify_at: z._default(z.array(z.number().check(z.minimum(1), z.maximum(100))), []),
+  /** `status --check` and `doctor` report when fewer accounts than this can be used. */
+  min_usable: z._default(z.int().check(z.minimum(0)), 1),
+});
+export type Capacity = z.infer<typeof Capacity>;
+
+/** The store that this machine shares its accounts with others by; see `pool/`. It holds no secret. */
+export const Pool = z
+  .strictObject({
+    /** Without a password; see `pool/address.ts`. */
+    url: z.string(),
+    user: z.optional(z.string()),
+    /** Where the password comes from. */
+    password: z.optional(z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
+    /** A PEM file with the authorities that TLS trusts instead of the system's. */
+    ca: z.optional(z.string()),
+    /** Names this machine in `pool leases`. */
+    machine: z.string().check(z.regex(ACCOUNT_NAME, 'letters, digits, ".", "_", "-"; at most 64')),
+    /** When the store can't be reached: refuse to run, or use this machine's share of the reserve. */
+    offline: z._default(z.enum(['refuse', 'local']), 'refuse'),
+    /** How many machines share each account: this one has that part of the reserve. */
+    machines: z.optional(z.int().check(z.minimum(1))),
+    /** By CLI, the accounts that this machine may use while the store can't be reached. */
+    accounts: z._default(z.record(z.string(), z.array(z.string())), {}),
+    /** How long a lease holds when nobody renews it. */
+    ttl: z._default(z.string().check(z.regex(DURATION, 'a duration such as 90s')), '90s'),
+    /** How long the store may take to answer. */
+    timeout: z._default(z.string().check(z.regex(DURATION, 'a duration such as 2s')), '2s'),
+  })
+  .check(
+    z.refine(({ offline, machines }) => offline === 'refuse' || machines !== undefined, {
+      error: 'offline = "local" needs machines = N, the number of machines that share the reserve',
+    }),
+  );
+export type Pool = z.infer<typeof Pool>;
+
+export const Config = z.strictObject({
+  accounts: z._default(z.array(Account), []),
+  pool: z.optional(Pool),
+  capacity: z._default(z.record(z.string(), Capacity), {}),
+  audit: z._default(z.boolean(), true),
+  /** How long a keyring, pass or command may take to give a credential. */
+  secret_timeout: z._default(z.string().check(z.regex(DURATION)), '15s'),
+});
+export type Config = z.infer<typeof Config>;
+
+/**
+ * The configuration in `file`; the empty one when there is no file.
+ * @throws WrapError `config-broken` naming the file and the place
+ */
+export function readConfig(file: string): Config {
+  return parseConfig(readText(file) ?? '', file);
+}
+
+/**
+ * Checks the text of a configuration.
+ * @param file only for messages
+ * @throws WrapError `config-broken`
+ */
+function parseConfig(text: string, file: string): Config {
+  let raw: unknown;
+  try {
+    raw = parse(text);
+  } catch (error) {
+    throw broken(file, reason(error).split('\n')[0]!, error);
+  }
+  const parsed = Config.safeParse(raw);
+  if (!parsed.success) throw broken(file, explainIssues(parsed.error, text), parsed.error);
+  const seen = new Set<string>();
+  for (const { cli, name } of parsed.data.accounts) {
+    if (seen.has(`${cli} ${name}`)) throw broken(file, `${cli} has two accounts named ${name}`);
+    seen.add(`${cli} ${name}`);
+  }
+  return parsed.data;
+}
+
+export type Change =
+  | { add: Account }
+  | { remove: { cli: string; name: string } }
+  | { pool: z.input<typeof Pool> | undefined }
+  | {
+      set: { cli: string; name: string };
+      key: 'enabled' | 'name' | 'env';
+      value: boolean | string | Record<string, string>;
+    };
+
+/**
+ * Applies changes to the file and keeps its comments and layout. The result is parsed before it replaces the file; a
+ * layout that can't be edited safely is left alone.
+ * @throws WrapError `config-broken`, `config-layout`
+ */
+export function editConfig(file: string, changes: readonly Change[]): Config {
+  return withLock(file, () => {
+    const before = readText(file) ?? '';
+    const expected = parseConfig(before, file);
+    let text = before;
+    for (const change of changes) {
+      if ('add' in change) {
+        expected.accounts.push(change.add);
+        text = appendTable(text, 'accounts', { ...change.add });
+        continue;
+      }
+      if ('pool' in change) {
+        delete expected.pool;
+        if (change.pool) expected.pool = Pool.parse(change.pool);
+        text = removeSection(text, 'pool');
+        if (change.pool) text = appendSection(text, 'pool', change.pool);
+        continue;
+      }
+      const at = expected.accounts.findIndex(same('remove' in change ? change.remove : change.set));
+      if (at < 0) continue;
+      if ('remove' in change) {
+        expected.accounts.splice(at, 1);
+        text = removeTable(text, 'accounts', at);
+      } else {
+        Object.assign(expected.accounts[at]!, { [change.key]: change.value });
+        text = setInTable(text, 'accounts', at, { [change.key]: change.value });
+      }
+    }
+    if (!sameConfig(text, expected, file)) {
+      throw new WrapError('config-layout', EXIT.config, `${file} is laid out in a way that can't be edited safely`, {
+        hint: 'write each account as its own [[accounts]] table, or make the change by hand',
+      });
+    }
+    if (text !== before) writeAtomic(file, text);
+    return expected;
+  });
+}
+
+/** Whether an account is the one of `cli` called `name`. */
+export function same(wanted: { cli: string; name: string }): (account: { cli: string; name: string }) => boolean {
+  return account => account.cli === wanted.cli && account.name === wanted.name;
+}
+
+function sameConfig(text: string, expected: Config, file: string): boolean {
+  try {
+    const plain = (config: Config): unknown => JSON.parse(JSON.stringify(config));
+    return isDeepStrictEqual(plain(parseConfig(text, file)), plain(Config.parse(expected)));
+  } catch {
+    return false;
+  }
+}
+
+function broken(file: string, why: string, cause?: unknown): WrapError {
+  return new WrapError('config-broken', EXIT.config, `${file} can't be used: ${why}`, {
+    hint: 'correct the file; until then the original commands run without an account',
+    cause,
+  });
+}

@@ -1,0 +1,107 @@
+// Describes accounts without asking anybody and without secrets. The daemon reads this, too.
+import { type Account, readConfig } from './config.ts';
+import { forecast } from './forecast.ts';
+import type { Paths } from './paths.ts';
+import { describeSource } from './secrets.ts';
+import { type CliState, type Cooldown, effectiveDefault, isCoolingDown, readState } from './state.ts';
+
+/** One account as `accounts --json` shows it. Times are ISO 8601. */
+export interface AccountReport {
+  name: string;
+  enabled: boolean;
+  default: boolean;
+  /** While it is not tried; `until` is `null` while that is until its credential changes. */
+  resting: { class: Cooldown['class']; until: string | null } | null;
+  /** Variable to source. */
+  sources: Record<string, string>;
+  /** In the provider's unit, as it was known at `at`. */
+  remaining: number | null;
+  limit: number | null;
+  used: number | null;
+  resets: string | null;
+  at: string | null;
+  /** When nothing will be left at the present rate. */
+  emptyAt: string | null;
+  /** Accounts with the same value share one quota. */
+  identity: string | null;
+}
+
+/** The accounts of every CLI that has any, from the files alone. */
+export function describeAllAccounts(paths: Paths, now: number): { cli: string; accounts: AccountReport[] }[] {
+  const { accounts } = readConfig(paths.config);
+  const clis = [...new Set(accounts.map(account => account.cli))];
+  return clis.map(cli => ({
+    cli,
+    accounts: describeAccounts(
+      accounts.filter(account => account.cli === cli),
+      readState(paths, cli),
+      now,
+    ),
+  }));
+}
+
+/** The accounts of one CLI, in the order of the configuration. */
+export function describeAccounts(accounts: readonly Account[], state: CliState, now: number): AccountReport[] {
+  const first = effectiveDefault(accounts, state);
+  return accounts.map(({ name, enabled, env }) => {
+    const known = state.remaining[name];
+    const emptyAt = forecast(state.history[name] ?? [], now);
+    return {
+      name,
+      enabled,
+      default: name === first,
+      resting: describeCooldown(state.resting[name], now),
+      sources: Object.fromEntries(Object.entries(env).map(([variable, source]) => [variable, describeSource(source)])),
+      remaining: known?.remaining ?? null,
+      limit: known?.limit ?? null,
+      used: known?.used ?? null,
+      resets: known?.resets ?? null,
+      at: known ? new Date(known.at).toISOString() : null,
+      emptyAt: emptyAt === undefined ? null : new Date(emptyAt).toISOString(),
+      identity: known?.identity ?? null,
+    };
+  });
+}
+
+/** How an account cools down now, or `null`. */
+export function describeCooldown(cooldown: Cooldown | undefined, now: number): AccountReport['resting'] {
+  if (!cooldown || !isCoolingDown(cooldown, now)) return null;
+  return { class: cooldown.class, until: cooldown.until === null ? null : new Date(cooldown.until).toISOString() };
+}
+
+/** Whether a command would use it: enabled, not cooling down, and not known to be used up. */
+export function isUsable({ enabled, resting, remaining }: Pick<AccountReport, 'enabled' | 'resting' | 'remaining'>) {
+  return enabled && resting === null && remaining !== 0;
+}
+
+/** Names of the other accounts that turned out to have the same quota. */
+export function sharedWith(
+  { name, identity }: Pick<AccountReport, 'name' | 'identity'>,
+  all: readonly Pick<AccountReport, 'name' | 'identity'>[],
+): string[] {
+  if (identity === null) return [];
+  return all.filter(other => other.identity === identity && other.name !== name).map(other => other.name);
+}
+
+/** In the provider's unit; null where no account has a figure. */
+export interface Total {
+  remaining: number | null;
+  limit: number | null;
+  used: number | null;
+}
+
+/** Sums over the enabled accounts; a quota that several of them share counts once. */
+export function totalOf(accounts: readonly Omit<AccountReport, 'sources'>[]): Total {
+  const counted = accounts.filter(
+    (account, index) =>
+      account.enabled &&
+      !accounts
+        .slice(0, index)
+        .some(other => other.enabled && account.identity !== null && other.identity === account.identity),
+  );
+  const sum = (key: 'remaining' | 'limit' | 'used') => {
+    const numbers = counted.map(row => row[key]).filter(value => value !== null);
+    return numbers.length === 0 ? null : numbers.reduce((total, value) => total + value, 0);
+  };
+  return { remaining: sum('remaining'), limit: sum('limit'), used: sum('used') };
+}

@@ -1,0 +1,217 @@
+// Writes files that survive kill -9 and concurrent writers: a lock that ends with its owner, and whole-file replacement.
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { EXIT, errno, WrapError } from '../errors.ts';
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
+
+/** The text of a file, or `undefined` when there is none. */
+export function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Replaces a file as a whole: a reader sees the old or the new text and nothing else, also after a kill. Parent
+ * directories are created 0700.
+ * @param mode permission bits of the new file
+ * @throws WrapError `not-stored`
+ */
+export function writeAtomic(file: string, text: string, mode = 0o600): void {
+  const dir = dirname(file);
+  createDirectory(dir);
+  const temporary = join(dir, `.${basename(file)}.${unique()}.tmp`);
+  try {
+    const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      writeFileSync(fd, text);
+      if (mode !== 0o600) fchmodSync(fd, mode);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw notStored(file, error);
+  }
+  syncDirectory(dir);
+}
+
+function createDirectory(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw notStored(dir, error);
+  }
+}
+
+const REASONS: Record<string, string> = {
+  ENOSPC: 'No space left on disk',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+};
+
+/** The error for a file that could not be written, when the system says why; any other error as it is. */
+export function notStored(file: string, error: unknown): unknown {
+  const why = REASONS[errno(error) ?? ''];
+  if (why === undefined) return error;
+  return new WrapError('not-stored', EXIT.cannotCreate, `${file} could not be written: ${why}`, {
+    hint: 'nothing was changed; make room or correct the permissions, then try again',
+    cause: error,
+  });
+}
+
+/**
+ * Refuses a directory in which somebody else could replace what we execute or trust.
+ * @throws WrapError `unsafe-directory`
+ */
+export function assertPrivate(dir: string): void {
+  const stat = statSync(dir, { throwIfNoEntry: false });
+  const uid = process.getuid?.();
+  if (!stat || uid === undefined || (stat.uid === uid && (stat.mode & 0o022) === 0)) return;
+  const why = stat.uid === uid ? 'others can write to it' : `it belongs to the user ${stat.uid}`;
+  throw new WrapError('unsafe-directory', EXIT.noPermission, `${dir} can't be used: ${why}`, {
+    hint: stat.uid === uid ? `run \`chmod go-w ${dir}\`` : 'run the command as that user, or correct XDG_STATE_HOME',
+  });
+}
+
+/** Makes a rename or a removal in `dir` durable. */
+export function syncDirectory(dir: string): void {
+  const fd = openSync(dir, O_RDONLY | O_DIRECTORY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Runs `work` while no other process does for the same file. The lock is a symlink whose target names its owner by pid
+ * and start time: it appears as a whole, needs no space on a full disk, and is taken over from a killed process.
+ * @param timeoutMs how long to wait for a living owner
+ * @throws WrapError `locked` when the owner keeps it for longer, `not-stored`
+ */
+export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T {
+  createDirectory(dirname(file));
+  const lock = `${file}.lock`;
+  const owner = `${process.pid} ${startTime(process.pid)}`;
+  const deadline = Date.now() + timeoutMs;
+  while (!tryLock(lock, owner)) {
+    if (breakStale(lock)) continue;
+    if (Date.now() > deadline) {
+      throw new WrapError('locked', EXIT.tempFail, `${file} is being changed by another process`, {
+        hint: `try again; if nothing else runs, remove ${lock}`,
+      });
+    }
+    pause(2 + Math.random() * 8);
+  }
+  try {
+    sweep(file);
+    return work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function tryLock(lock: string, owner: string): boolean {
+  try {
+    symlinkSync(owner, lock);
+    return true;
+  } catch (error) {
+    if (errno(error) === 'EEXIST') return false;
+    throw notStored(lock, error);
+  }
+}
+
+/** Who holds a lock; locks of versions up to 0.2 are files with the same text. */
+function ownerOf(lock: string): string | undefined {
+  try {
+    return readlinkSync(lock);
+  } catch (error) {
+    return errno(error) === 'EINVAL' ? readText(lock) : undefined;
+  }
+}
+
+/** Removes a lock whose owner is gone. Returns whether the caller should try at once. */
+function breakStale(lock: string): boolean {
+  const held = ownerOf(lock);
+  if (held === undefined) return true;
+  const [pid, started] = held.split(' ');
+  if (startTime(Number(pid)) === started) return false;
+  // Breakers take turns and look again, or the second would remove the lock of the first one's successor.
+  const turn = `${lock}.break`;
+  try {
+    mkdirSync(turn, 0o700);
+  } catch {
+    removeIfOlderThan(turn, 5_000);
+    return false;
+  }
+  try {
+    if (ownerOf(lock) === held) unlinkSync(lock);
+  } finally {
+    rmdirSync(turn);
+  }
+  return true;
+}
+
+function removeIfOlderThan(dir: string, ms: number): void {
+  try {
+    if (Date.now() - statSync(dir).mtimeMs > ms) rmdirSync(dir);
+  } catch {
+    // Its owner was quicker.
+  }
+}
+
+/** Field 22 of proc_pid_stat(5). A zombie keeps its start time but holds nothing, so it counts as gone. */
+function startTime(pid: number): string | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (!stat) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}
+
+/** Collisions are excluded by O_EXCL; the directory is the user's own. */
+function unique(): string {
+  return `${process.pid}.${Math.random().toString(36).slice(2, 10)}`;
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Removes what a killed writer left beside `file`: temporary files older than a minute. */
+function sweep(file: string): void {
+  const dir = dirname(file);
+  const base = basename(file);
+  for (const name of readdirSync(dir)) {
+    if (!(name.startsWith(`.${base}.`) && name.endsWith('.tmp')) && !name.startsWith(`${base}.lock.`)) continue;
+    const full = join(dir, name);
+    const stat = lstatSync(full, { throwIfNoEntry: false });
+    if (stat?.isFile() && Date.now() - stat.mtimeMs > 60_000) rmSync(full, { force: true });
+  }
+}

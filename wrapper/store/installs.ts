@@ -1,0 +1,82 @@
+// Reads which shims are installed, and finds commands on PATH. The daemon reads this, too.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { readText } from './files.ts';
+import type { Paths } from './paths.ts';
+
+/** Begins the second line of a shim; the CLI's name follows. */
+export const MARKER = '# culvert-wrap shim for ';
+
+export interface Installed {
+  /** Path of the shim. */
+  bin: string;
+  /** What the shim runs. */
+  original: string;
+  /** `link`: the original was this symlink. `file`: it is kept in the state directory. `beside`: it stays where it is. */
+  kind: 'link' | 'file' | 'beside';
+  link?: string;
+  /** Modification time of the symlink, in seconds. */
+  mtime?: number;
+}
+
+export type Installs = Record<string, Installed>;
+
+/** The installed shims; damaged records read as none, and `doctor` says so. */
+export function readInstalls(paths: Paths): Installs {
+  try {
+    const value: unknown = JSON.parse(readText(paths.installs) ?? '{}');
+    if (typeof value !== 'object' || value === null) return {};
+    return Object.fromEntries(
+      Object.entries(value).filter((entry): entry is [string, Installed] => isInstalled(entry[1])),
+    );
+  } catch {
+    return {};
+  }
+}
+
+/** The first executable of that name on `PATH` that is no shim of ours. */
+export function findOnPath(name: string, search: string): string | undefined {
+  for (const dir of search.split(':')) {
+    const file = path.join(dir || '.', name);
+    try {
+      fs.accessSync(file, fs.constants.X_OK);
+      if (fs.statSync(file).isFile() && shimOf(file) === undefined) return path.resolve(file);
+    } catch {
+      // Not here.
+    }
+  }
+  return undefined;
+}
+
+/** The CLI whose shim `file` is, or `undefined`. Follows symlinks. */
+export function shimOf(file: string): string | undefined {
+  let fd: number;
+  try {
+    fd = fs.openSync(file, 'r');
+  } catch {
+    return undefined;
+  }
+  try {
+    const head = Buffer.alloc(256);
+    const text = head.toString('latin1', 0, fs.readSync(fd, head, 0, head.length, 0));
+    const line = text.split('\n')[1] ?? '';
+    return text.startsWith('#!/bin/sh\n') && line.startsWith(MARKER)
+      ? line.slice(MARKER.length).split(';')[0]
+      : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Whether a value has the form of a record. */
+export function isInstalled(value: unknown): value is Installed {
+  if (typeof value !== 'object' || value === null) return false;
+  const { bin, original, kind, link, mtime } = value as Partial<Installed>;
+  return (
+    typeof bin === 'string' &&
+    typeof original === 'string' &&
+    (kind === 'file' || kind === 'beside' || (kind === 'link' && typeof link === 'string' && typeof mtime === 'number'))
+  );
+}

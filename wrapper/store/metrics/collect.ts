@@ -1,0 +1,90 @@
+// Turns what the wrapper's files say into samples. It asks nobody.
+import { readLocal } from '../../pool/local.ts';
+import { OUTCOMES } from '../audit.ts';
+import { readConfig } from '../config.ts';
+import { type AccountReport, describeAllAccounts, isUsable } from '../describe.ts';
+import { hmac } from '../hash.ts';
+import type { Paths } from '../paths.ts';
+import type { Sample, Samples } from './exposition.ts';
+import type { WRAP_FAMILIES } from './families.ts';
+import type { Tally } from './tally.ts';
+
+export type WrapSamples = Samples<typeof WRAP_FAMILIES>;
+
+/** The classes of failures that lead to another account. */
+const CLASSES = ['quota', 'rate', 'auth'];
+
+interface Options {
+  /** ms since the epoch. */
+  now: number;
+  tally: Tally;
+  /** With it, accounts have a keyed hash in place of their names. */
+  key?: string | undefined;
+}
+
+/**
+ * What is known of accounts, their cooldowns, the runs and this machine's part in a pool.
+ * @throws WrapError `config-broken`
+ */
+export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): WrapSamples {
+  const all = describeAllAccounts(paths, now).flatMap(({ cli, accounts }) =>
+    accounts.map(account => ({
+      account,
+      labels: { cli, account: key === undefined ? account.name : hashName(key, cli, account.name) },
+    })),
+  );
+  const each = (value: (account: AccountReport) => number | null): Sample[] =>
+    all.flatMap(({ account, labels }) => {
+      const found = value(account);
+      return found === null ? [] : [{ labels, value: found }];
+    });
+  const clis = [...new Set(all.map(({ labels }) => labels.cli))];
+  return {
+    culvert_wrap_store_readable: [{ labels: {}, value: 1 }],
+    culvert_wrap_account_enabled: each(({ enabled }) => Number(enabled)),
+    culvert_wrap_account_usable: each(account => Number(isUsable(account))),
+    culvert_wrap_account_resting: each(({ resting }) => Number(resting !== null)),
+    culvert_wrap_account_resting_until_timestamp_seconds: each(({ resting }) => seconds(resting?.until)),
+    culvert_wrap_account_remaining: each(({ remaining }) => remaining),
+    culvert_wrap_account_limit: each(({ limit }) => limit),
+    culvert_wrap_account_known_timestamp_seconds: each(({ at }) => seconds(at)),
+    culvert_wrap_switches_total: counted(tally.switches, clis, 'class', CLASSES),
+    culvert_wrap_runs_total: counted(tally.runs, clis, 'outcome', OUTCOMES),
+    ...poolSamples(paths),
+  };
+}
+
+/** What this machine knows of its pool without asking the store; nothing where it is in none. */
+function poolSamples(paths: Paths): WrapSamples {
+  if (!readConfig(paths.config).pool) return {};
+  const { degradedSince, degradedRuns, waits, unsent } = readLocal(paths);
+  const one = (value: number): Sample[] => [{ labels: {}, value }];
+  return {
+    culvert_wrap_pool_degraded: one(Number(degradedSince !== undefined)),
+    culvert_wrap_pool_degraded_runs_total: one(degradedRuns),
+    culvert_wrap_pool_waits_total: one(waits),
+    culvert_wrap_pool_unsent_reports: one(unsent.length),
+  };
+}
+
+/** Where the files can't be read. */
+export const UNREADABLE: WrapSamples = { culvert_wrap_store_readable: [{ labels: {}, value: 0 }] };
+
+/** Short enough for a graph, and with a secret key nobody can try names against it. */
+function hashName(key: string, cli: string, name: string): string {
+  return hmac(key, `${cli} ${name}`).slice(0, 12);
+}
+
+/** The names that are known begin at 0, so that the first increase can be seen. */
+function counted(table: Tally['runs'], clis: readonly string[], label: string, names: readonly string[]): Sample[] {
+  return [...new Set([...clis, ...Object.keys(table)])].flatMap(cli =>
+    [...new Set([...names, ...Object.keys(table[cli] ?? {})])].map(name => ({
+      labels: { cli, [label]: name },
+      value: table[cli]?.[name] ?? 0,
+    })),
+  );
+}
+
+function seconds(time: string | null | undefined): number | null {
+  return time ? Date.parse(time) / 1000 : null;
+}

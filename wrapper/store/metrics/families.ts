@@ -1,0 +1,65 @@
+// The metrics of the wrapper: the one table of their names, for `culvert-wrap metrics` and for the daemon.
+import type { Families } from './exposition.ts';
+
+const ACCOUNT = ['cli', 'account'] as const;
+
+export const WRAP_FAMILIES = {
+  culvert_wrap_store_readable: {
+    type: 'gauge',
+    help: "1 while the wrapper's files can be read; at 0 the other metrics of accounts are missing.",
+    labels: [],
+  },
+  culvert_wrap_account_enabled: { type: 'gauge', help: '1 where the account may be used.', labels: ACCOUNT },
+  culvert_wrap_account_usable: {
+    type: 'gauge',
+    help: '1 where a command would use the account: enabled, not resting, and not known to be used up.',
+    labels: ACCOUNT,
+  },
+  culvert_wrap_account_resting: {
+    type: 'gauge',
+    help: '1 while the account is not tried, because the provider refused it.',
+    labels: ACCOUNT,
+  },
+  culvert_wrap_account_resting_until_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When the account is tried again; missing where that is once its credential changes.',
+    labels: ACCOUNT,
+  },
+  culvert_wrap_account_remaining: {
+    type: 'gauge',
+    help: "What the account has left, in the provider's unit, as it was known last.",
+    labels: ACCOUNT,
+  },
+  culvert_wrap_account_limit: { type: 'gauge', help: "The account's limit, in the provider's unit.", labels: ACCOUNT },
+  culvert_wrap_account_known_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When it was known what the account has left.',
+    labels: ACCOUNT,
+  },
+  culvert_wrap_switches_total: {
+    type: 'counter',
+    help: 'Runs in which an account was left for another one, by the class of the failure.',
+    labels: ['cli', 'class'],
+  },
+  culvert_wrap_runs_total: {
+    type: 'counter',
+    help: 'Attempts to run a wrapped command, by what they came to.',
+    labels: ['cli', 'outcome'],
+  },
+  culvert_wrap_pool_degraded: {
+    type: 'gauge',
+    help: "1 while commands run without the pool's store; missing where this machine is in no pool.",
+    labels: [],
+  },
+  culvert_wrap_pool_degraded_runs_total: {
+    type: 'counter',
+    help: "Runs without the pool's store, within this machine's own share.",
+    labels: [],
+  },
+  culvert_wrap_pool_waits_total: { type: 'counter', help: 'Runs that waited for an account of the pool.', labels: [] },
+  culvert_wrap_pool_unsent_reports: {
+    type: 'gauge',
+    help: "Reports that the pool's store does not have yet.",
+    labels: [],
+  },
+} as const satisfies Families;

@@ -1,0 +1,152 @@
+// Counts the entries of the audit log, each once, although the log is rotated and the counting may be interrupted.
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { errno } from '../../errors.ts';
+import { type AuditEntry, parseEntry } from '../audit.ts';
+import type { Paths } from '../paths.ts';
+import { cleanLabel } from './exposition.ts';
+
+/** A file of the log; its inode alone may be that of one that was deleted. */
+interface Identity {
+  inode: number;
+  /** Its first characters. */
+  head: string;
+}
+
+/** What was counted, and up to where in the log. It is stored as JSON. */
+export interface Tally {
+  /** The log that was read last, and the one before it; null where there was none. */
+  log: Identity | null;
+  older: Identity | null;
+  /** Bytes of `log` that were read, up to the end of a line. */
+  position: number;
+  /** By CLI and outcome, and by CLI and class: how many. */
+  runs: Record<string, Record<string, number>>;
+  switches: Record<string, Record<string, number>>;
+}
+
+/** Names beyond so many are counted as `other`: a damaged log must not make a metric for each line. */
+const NAMES = 200;
+const CHUNK = 65_536;
+const HEAD = 64;
+
+/** Nothing was counted; the count begins with the oldest entry that is kept. */
+export const emptyTally = (): Tally => ({ log: null, older: null, position: 0, runs: empty(), switches: empty() });
+
+/** Nothing was counted; the count begins with what is added to the log from now on. */
+export function tallyFromNow(paths: Paths): Tally {
+  return withLogs(paths, (log, older) => {
+    const last = log ?? older;
+    return { ...emptyTally(), log: identityOf(last), older: identityOf(older), position: last?.size ?? 0 };
+  });
+}
+
+/**
+ * Counts what was added to the log. Entries are lost to the count only where the log was rotated twice, at 1 MB each,
+ * since it was last read, or where a run that was just writing had not noticed that it was rotated.
+ */
+export function advance(paths: Paths, tally: Tally): Tally {
+  const { log: last, older: before, position } = tally;
+  const next: Tally = { ...tally, runs: copy(tally.runs), switches: copy(tally.switches) };
+  const read = (log: Log, from: number) => {
+    next.position = eachLine(log.fd, from, line => count(next, line));
+    next.log = identityOf(log);
+  };
+  return withLogs(paths, (log, older) => {
+    if (older && isSame(older, last)) read(older, position);
+    else if (older && !isSame(older, before)) read(older, 0); // rotated twice: what was added in between is lost
+    if (log) read(log, isSame(log, last) ? position : 0);
+    next.older = identityOf(older);
+    return next;
+  });
+}
+
+/** Opens the log and the one before it, so that none is rotated away while they are looked at. */
+function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) => T): T {
+  const log = open(paths.audit);
+  let older: Log | null = null;
+  try {
+    older = open(`${paths.audit}.1`);
+    // rotated between the two: it is one file
+    return look(older && log?.inode === older.inode ? null : log, older);
+  } finally {
+    for (const each of [log, older]) if (each) closeSync(each.fd);
+  }
+}
+
+const identityOf = (log: Log | null): Identity | null => log && { inode: log.inode, head: log.head };
+
+/** Whether it is the file of before, to which something may have been added. */
+function isSame(log: Log, known: Identity | null): boolean {
+  return known !== null && log.inode === known.inode && log.head.startsWith(known.head);
+}
+
+function count(tally: Tally, line: string): void {
+  const entry = parseEntry(line);
+  if (!entry) return;
+  add(tally.runs, entry.cli, entry.outcome);
+  if (isSwitch(entry)) add(tally.switches, entry.cli, entry.class ?? 'other');
+}
+
+const isSwitch = ({ outcome }: AuditEntry) => outcome === 'left';
+
+function add(table: Tally['runs'], cli: string, name: string): void {
+  const row = rowOf(table, cleanLabel(cli));
+  const key = keyIn(row, cleanLabel(name));
+  row[key] = (row[key] ?? 0) + 1;
+}
+
+function rowOf(table: Tally['runs'], cli: string): Record<string, number> {
+  const key = keyIn(table, cli);
+  table[key] ??= empty();
+  return table[key];
+}
+
+function keyIn(table: Record<string, unknown>, name: string): string {
+  return Object.hasOwn(table, name) || Object.keys(table).length < NAMES ? name : 'other';
+}
+
+/** Tables without a prototype: the names of CLIs come from a file. */
+function empty<T>(): Record<string, T> {
+  return Object.create(null) as Record<string, T>;
+}
+
+function copy(table: Tally['runs']): Tally['runs'] {
+  return Object.assign(
+    empty<Record<string, number>>(),
+    Object.fromEntries(Object.entries(table).map(([name, row]) => [name, Object.assign(empty<number>(), row)])),
+  );
+}
+
+interface Log extends Identity {
+  fd: number;
+  size: number;
+}
+
+function open(file: string): Log | null {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch (error) {
+    if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return null;
+    throw error;
+  }
+  const { ino: inode, size } = fstatSync(fd);
+  const first = Buffer.alloc(HEAD);
+  return { fd, inode, size, head: first.toString('latin1', 0, readSync(fd, first, 0, HEAD, 0)) };
+}
+
+/** Reads whole lines from a position. @returns the position after the last one */
+function eachLine(fd: number, from: number, take: (line: string) => void): number {
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  let rest = Buffer.alloc(0);
+  let position = from;
+  for (;;) {
+    const length = readSync(fd, buffer, 0, CHUNK, position + rest.length);
+    if (length === 0) return position;
+    const bytes = Buffer.concat([rest, buffer.subarray(0, length)]);
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    for (const line of bytes.toString('utf8', 0, end).split('\n')) if (line) take(line);
+    position += end;
+    rest = bytes.subarray(end);
+  }
+}

@@ -1,0 +1,61 @@
+// Where the wrapper keeps things, following the XDG base directories.
+import { isAbsolute, join } from 'node:path';
+
+export interface Paths {
+  /** `~/.config/culvert-wrap`, 0700. */
+  configDir: string;
+  /** `config.toml`: accounts and capacity, 0600. */
+  config: string;
+  /** The user's catalog entries, laid over the shipped ones. */
+  userCatalog: string;
+  /** Credentials kept in a file at the user's request, 0700. */
+  secrets: string;
+  /** `$XDG_STATE_HOME/culvert-wrap`, 0700. */
+  state: string;
+  /** Originals, each under its own command name. */
+  originals: string;
+  /** One compiled plan per shimmed command; empty while it has no account. */
+  plans: string;
+  /** One state file per CLI. */
+  accounts: string;
+  queue: string;
+  /** What this machine knows about its pool. */
+  pool: string;
+  installs: string;
+  trust: string;
+  audit: string;
+  /** What `metrics` has counted in the log. */
+  tally: string;
+  /** Key of hashed names of accounts in metrics, 0600. */
+  metricsKey: string;
+}
+
+/**
+ * The wrapper's files for an environment. Relative XDG values are ignored, as the base directory specification asks.
+ * @param env usually `process.env`
+ */
+export function pathsFor(env: NodeJS.ProcessEnv): Paths {
+  // Nearly always set, and every wrapped command would wait for a module that is only loaded for this.
+  const home = env.HOME || process.getBuiltinModule('node:os').homedir();
+  const base = (value: string | undefined, fallback: string) =>
+    value && isAbsolute(value) ? value : join(home, fallback);
+  const configDir = join(base(env.XDG_CONFIG_HOME, '.config'), 'culvert-wrap');
+  const state = join(base(env.XDG_STATE_HOME, '.local/state'), 'culvert-wrap');
+  return {
+    configDir,
+    config: join(configDir, 'config.toml'),
+    userCatalog: join(configDir, 'providers.toml'),
+    secrets: join(configDir, 'secrets'),
+    state,
+    originals: join(state, 'originals'),
+    plans: join(state, 'plans'),
+    accounts: join(state, 'accounts'),
+    queue: join(state, 'queue'),
+    pool: join(state, 'pool.json'),
+    installs: join(state, 'installs.json'),
+    trust: join(state, 'trust.json'),
+    audit: join(state, 'audit.jsonl'),
+    tally: join(state, 'metrics.json'),
+    metricsKey: join(state, 'metrics.key'),
+  };
+}

@@ -1,0 +1,76 @@
+// Stores configuration and catalog compiled per CLI, so that a run reads one JSON file and no TOML. Holds no secret.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Provider } from '../catalog/catalog.ts';
+import type { Account, Capacity, Pool } from './config.ts';
+import { readText } from './files.ts';
+import type { Paths } from './paths.ts';
+
+export interface Plan {
+  cli: string;
+  /** Identifies the files it was made from; see `stampOf`. */
+  stamp: string;
+  provider: Provider;
+  /** The user's own entry has patterns that need a time limit. */
+  ownPatterns: boolean;
+  /** In the order of the configuration, disabled ones included. */
+  accounts: Account[];
+  capacity: Capacity;
+  /** The store that other machines use as well, if any. */
+  pool?: Pool;
+  audit: boolean;
+  secretTimeoutMs: number;
+}
+
+/** Where a plan comes from. */
+export interface Sources {
+  paths: Paths;
+  /** The shipped providers.toml. */
+  catalog: string;
+}
+
+/** The stored plan of one CLI, or `undefined` when there is none, it is damaged, or its sources changed since. */
+export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undefined {
+  const text = readText(planFile(paths, cli));
+  if (!text) return undefined;
+  try {
+    const plan: unknown = JSON.parse(text);
+    return isPlan(plan) && plan.stamp === stamp && plan.cli === cli ? plan : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only this program writes plans, so the form is checked where a run would fail at once; a schema costs 5 ms. */
+function isPlan(value: unknown): value is Plan {
+  if (typeof value !== 'object' || value === null) return false;
+  const { provider, accounts, capacity, secretTimeoutMs } = value as Partial<Plan>;
+  return (
+    Array.isArray(accounts) &&
+    accounts.every(account => typeof account?.name === 'string' && typeof account.env === 'object' && account.env) &&
+    [provider?.rules, provider?.inject, provider?.home, provider?.silent_jobs].every(Array.isArray) &&
+    typeof provider?.commit === 'object' &&
+    typeof capacity?.policy === 'string' &&
+    Array.isArray(capacity.notify_at) &&
+    typeof secretTimeoutMs === 'number'
+  );
+}
+
+/** The script beside a plan that runs the only account without Node; see `manage/shortcut.ts`. */
+export function shortcutFile(paths: Paths, cli: string): string {
+  return `${planFile(paths, cli)}.sh`;
+}
+
+export function planFile(paths: Paths, cli: string): string {
+  return join(paths.plans, cli);
+}
+
+/** Identifies the files a plan is made from. */
+export function stampOf({ paths, catalog }: Sources): string {
+  return [paths.config, paths.userCatalog, catalog]
+    .map(file => {
+      const stat = statSync(file, { throwIfNoEntry: false });
+      return stat ? `${stat.mtimeMs}:${stat.size}:${stat.ino}` : '-';
+    })
+    .join(' ');
+}

@@ -1,0 +1,254 @@
+// Turns an account's sources into credentials, and stores new ones in the Secret Service or in a 0600 file.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXIT, errno, reason, WrapError } from '../errors.ts';
+import type { Account } from './config.ts';
+import { readText, withLock, writeAtomic } from './files.ts';
+import { randomHex } from './hash.ts';
+import type { Paths } from './paths.ts';
+import { runHelper } from './run-helper.ts';
+
+export interface Slot {
+  cli: string;
+  account: string;
+  variable: string;
+}
+
+/** MAX_ARG_STRLEN of execve(2) is 128 KiB, with room for the variable's name. */
+const MAX_BYTES = 127 * 1024;
+/** The Secret Service answers at once or waits for a prompt nobody sees; gh(1) uses the same limit. */
+const KEYRING_TIMEOUT_MS = 3_000;
+/** secret-tool cuts a longer secret off without an error. */
+const KEYRING_MAX_BYTES = 8_191;
+
+export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; problem: string };
+
+/**
+ * Reads every source of an account. A source that gives nothing is a problem, not an empty value: CLIs fall back to a
+ * stored login when their variable is empty.
+ * @param env where `env:` sources are looked up, and the environment of `command:`
+ * @param timeoutMs for `command:` and `pass:`
+ */
+export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Resolved> {
+  const result: Record<string, string> = {};
+  for (const [variable, source] of Object.entries(account.env)) {
+    try {
+      const value = await readSource(source, { cli: account.cli, account: account.name, variable }, env, timeoutMs);
+      assertCredential(value);
+      result[variable] = value;
+    } catch (error) {
+      return { ok: false, problem: `${variable} from ${describeSource(source)}: ${reason(error)}` };
+    }
+  }
+  return { ok: true, env: result };
+}
+
+/** A source without what may be private in it: a command is named by its program alone. */
+export function describeSource(source: string): string {
+  return source.startsWith('command:') ? `command:${source.slice(8).trim().split(/\s/)[0]} …` : source;
+}
+
+/**
+ * Refuses what no environment variable or header can carry.
+ * @throws Error without the value
+ */
+export function assertCredential(value: string): void {
+  if (value.trim() === '') throw new Error('it is empty');
+  if (/[\n\r\0]/.test(value)) throw new Error('it contains a line break or a NUL');
+  if (/[\x00-\x1f\x7f-\x9f]/.test(value)) throw new Error('it contains a control character, perhaps of an arrow key');
+  if (value.includes('\ufffd')) throw new Error('it is not UTF-8 text');
+  if (Buffer.byteLength(value) > MAX_BYTES) throw new Error('it is longer than an environment variable may be');
+}
+
+export type SecretPlace = 'keyring' | 'file';
+
+/** The source that reads what `storeSecret` stores. */
+export function sourceOf(slot: Slot, place: SecretPlace, paths: Paths): string {
+  return place === 'keyring' ? 'keyring:' : `file:${secretFile(paths, slot.cli)}#${fileKey(slot)}`;
+}
+
+/**
+ * Stores a credential.
+ * @throws WrapError `keyring-unavailable`, `not-stored`
+ */
+export async function storeSecret(slot: Slot, value: string, place: SecretPlace, paths: Paths): Promise<void> {
+  if (place === 'file') editEnvFile(secretFile(paths, slot.cli), fileKey(slot), value);
+  else await storeInKeyring(slot, value);
+}
+
+/** Why nothing can be stored in the keyring, or `undefined` when it works: found out by storing something. */
+export async function keyringProblem(): Promise<string | undefined> {
+  const slot = { cli: 'culvert-wrap', account: 'test', variable: randomHex(4) };
+  try {
+    await storeInKeyring(slot, 'test');
+    return undefined;
+  } catch (error) {
+    return error instanceof WrapError ? String(reason(error.cause ?? error)) : reason(error);
+  } finally {
+    await runHelper(['secret-tool', 'clear', ...attributes('keyring:', slot)], { timeoutMs: KEYRING_TIMEOUT_MS });
+  }
+}
+
+/** Stored secrets that no account refers to: left behind by a kill, or by a configuration edited by hand. */
+export function orphanedSecrets(accounts: readonly Account[], paths: Paths): { file: string; key: string }[] {
+  const used = new Set(accounts.flatMap(({ env }) => Object.values(env)));
+  const files = existsSync(paths.secrets) ? readdirSync(paths.secrets).filter(name => name.endsWith('.env')) : [];
+  return files.flatMap(name => {
+    const file = join(paths.secrets, name);
+    return [...envLines(readText(file) ?? '').keys()]
+      .filter(key => !used.has(`file:${file}#${key}`))
+      .map(key => ({ file, key }));
+  });
+}
+
+/** Removes such a secret. */
+export function removeOrphan({ file, key }: { file: string; key: string }): void {
+  editEnvFile(file, key, undefined);
+}
+
+/** Removes a stored credential; one that is gone already is fine, as is a source that is not ours to remove. */
+export async function forgetSecret(source: string, slot: Slot, paths: Paths): Promise<void> {
+  if (source === 'keyring:') {
+    await runHelper(['secret-tool', 'clear', ...attributes('keyring:', slot)], { timeoutMs: KEYRING_TIMEOUT_MS });
+  }
+  const file = secretFile(paths, slot.cli);
+  if (source === `file:${file}#${fileKey(slot)}`) editEnvFile(file, fileKey(slot), undefined);
+}
+
+/**
+ * Copies what is stored for an account to its new name; sources that refer elsewhere stay as they are.
+ * @returns the sources under the new name
+ */
+export async function moveSecrets(
+  account: Account,
+  to: string,
+  env: NodeJS.ProcessEnv,
+  paths: Paths,
+): Promise<Record<string, string>> {
+  const sources: Record<string, string> = {};
+  for (const [variable, source] of Object.entries(account.env)) {
+    const slot = { cli: account.cli, account: account.name, variable };
+    const inFile = source === `file:${secretFile(paths, account.cli)}#${fileKey(slot)}`;
+    if (source !== 'keyring:' && !inFile) sources[variable] = source;
+    else {
+      const value = await readSource(source, slot, env, KEYRING_TIMEOUT_MS);
+      const place = inFile ? 'file' : 'keyring';
+      await storeSecret({ ...slot, account: to }, value, place, paths);
+      sources[variable] = sourceOf({ ...slot, account: to }, place, paths);
+    }
+  }
+  return sources;
+}
+
+async function readSource(source: string, slot: Slot, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<string> {
+  const colon = source.indexOf(':');
+  const rest = source.slice(colon + 1);
+  switch (source.slice(0, colon)) {
+    case 'env':
+      if (env[rest] === undefined) throw new Error(`the variable ${rest} is not set`);
+      return env[rest];
+    case 'file':
+      return readFromFile(rest, env);
+    case 'keyring':
+      return lookUp(source, slot);
+    case 'pass':
+      // The first line is the password, by the convention of pass(1).
+      return (await output(['pass', 'show', '--', rest], env, timeoutMs)).split('\n')[0]!;
+    case 'command':
+      return output(['sh', '-c', rest], env, timeoutMs);
+    default:
+      throw new Error('the kind of source is unknown');
+  }
+}
+
+function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
+  const hash = spec.lastIndexOf('#');
+  const file = spec.slice(0, hash).replace(/^~(?=\/)/, env.HOME ?? '~');
+  const key = spec.slice(hash + 1);
+  const text = readText(file);
+  if (text === undefined) throw new Error(`the file ${file} does not exist`);
+  const value = envLines(text).get(key);
+  if (value === undefined) throw new Error(`${file} has no line ${key}=…`);
+  return value;
+}
+
+/** `KEY=value` lines as shells and dotenv read them: optional `export`, optional quotes around the whole value. */
+export function envLines(text: string): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const line of text.split(/\r?\n/)) {
+    const match = /^\s*(?:export\s+)?([^\s=#]+)\s*=\s*(.*?)\s*$/.exec(line);
+    if (match) values.set(match[1]!, match[2]!.replace(/^(["'])(.*)\1$/, '$2'));
+  }
+  return values;
+}
+
+async function output(argv: [string, ...string[]], env: NodeJS.ProcessEnv, timeoutMs: number): Promise<string> {
+  const result = await runHelper(argv, { env, timeoutMs });
+  if (result.error) {
+    throw new Error(errno(result.error) === 'ENOENT' ? `${argv[0]} is not installed` : result.error.message);
+  }
+  if (result.timedOut) throw new Error(`${argv[0]} gave no answer within ${timeoutMs / 1000} s`);
+  // What it printed is not repeated: it may be the credential.
+  if (result.exit !== 0) throw new Error(`${argv[0]} failed with exit status ${result.exit}`);
+  return result.stdout.replace(/\r?\n$/, '');
+}
+
+async function lookUp(source: string, slot: Slot): Promise<string> {
+  try {
+    return await output(['secret-tool', 'lookup', ...attributes(source, slot)], process.env, KEYRING_TIMEOUT_MS);
+  } catch (error) {
+    // secret-tool says nothing about which of these it is.
+    const why = /exit status 1$/.test(reason(error))
+      ? 'the keyring is locked, not running, or has no such entry'
+      : reason(error);
+    throw new Error(why, { cause: error });
+  }
+}
+
+/** `keyring:` is the wrapper's own entry; `keyring:service=x,user=y` names another program's. */
+function attributes(source: string, slot: Slot): string[] {
+  const own = source.slice('keyring:'.length);
+  if (own !== '')
+    return own.split(',').flatMap(pair => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]);
+  return ['service', 'culvert-wrap', 'cli', slot.cli, 'account', slot.account, 'variable', slot.variable];
+}
+
+async function storeInKeyring(slot: Slot, value: string): Promise<void> {
+  const unavailable = (why: string) =>
+    new WrapError(
+      'keyring-unavailable',
+      EXIT.unavailable,
+      `the credential could not be stored in the keyring: ${why}`,
+      {
+        hint: 'unlock or start a Secret Service (and install libsecret-tools), or store it in a 0600 file with --file, or refer to it with --env',
+        cause: new Error(why),
+      },
+    );
+  if (Buffer.byteLength(value) > KEYRING_MAX_BYTES) throw unavailable('it is longer than 8191 bytes');
+  const label = `--label=culvert-wrap: ${slot.cli} ${slot.account}`;
+  const stored = await runHelper(['secret-tool', 'store', label, ...attributes('keyring:', slot)], {
+    input: value,
+    timeoutMs: KEYRING_TIMEOUT_MS,
+  });
+  if (stored.error) throw unavailable('secret-tool is not installed');
+  if (stored.timedOut) throw unavailable('it gave no answer within 3 s, so it is probably locked');
+  // Read back, because a store that failed quietly would lose the key.
+  const back = stored.exit === 0 ? await lookUp('keyring:', slot).catch(() => undefined) : undefined;
+  if (back !== value) throw unavailable('it is locked or not running');
+}
+
+function editEnvFile(file: string, key: string, value: string | undefined): void {
+  withLock(file, () => {
+    const lines = (readText(file) ?? '').split('\n').filter(line => line !== '' && !line.startsWith(`${key}=`));
+    if (value !== undefined) lines.push(`${key}=${value}`);
+    writeAtomic(file, lines.map(line => `${line}\n`).join(''));
+  });
+}
+
+function secretFile(paths: Paths, cli: string): string {
+  return join(paths.secrets, `${cli}.env`);
+}
+
+function fileKey(slot: Slot): string {
+  return `${slot.account}/${slot.variable}`;
+}

@@ -1,0 +1,78 @@
+// Lets a shell notice, without starting a program, that a plan's sources are not the files it was compiled from.
+import { spawnSync } from 'node:child_process';
+import { existsSync, linkSync, mkdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Paths } from './paths.ts';
+
+/**
+ * One source and what is kept of it: `link` names the file that was read, `time` has its modification time. Neither a
+ * younger nor an older file, nor another file of the same age, goes unnoticed; being younger alone says little, because
+ * a restored file keeps its old time. A private file is kept as a hard link, others as a symlink to their real path.
+ */
+export interface SourceStamp {
+  source: string;
+  link: string;
+  time: string;
+}
+
+/** The stamps of a CLI's plan: configuration, the user's catalog and, if given, the shipped one. */
+export function sourceStamps(
+  cli: string,
+  paths: Paths,
+  catalog?: string,
+): [SourceStamp, SourceStamp, ...SourceStamp[]] {
+  const stamp = (source: string, name: string): SourceStamp => {
+    const base = join(paths.plans, `.${cli}.${name}`);
+    return { source, link: base, time: `${base}.time` };
+  };
+  const shipped = catalog === undefined ? [] : [stamp(catalog, 'shipped')];
+  return [stamp(paths.config, 'config'), stamp(paths.userCatalog, 'user'), ...shipped];
+}
+
+/** A condition for sh that holds when the source is not the stamped one any more. */
+export function isStale({ source, link, time }: SourceStamp): string {
+  const [s, l, t] = [quote(source), quote(link), quote(time)];
+  const changed = `! [ ${s} -ef ${l} ] || [ ${s} -nt ${t} ] || [ ${s} -ot ${t} ]`;
+  return `{ { [ -e ${s} ] || [ -e ${l} ]; } && { ${changed}; }; }`;
+}
+
+/**
+ * Remembers the sources as they are now.
+ * @throws the system's error when the directory can't be written
+ */
+export function writeStamps(stamps: readonly SourceStamp[]): void {
+  const touch: string[] = [];
+  for (const { source, link, time } of stamps) {
+    mkdirSync(dirname(link), { recursive: true, mode: 0o700 });
+    for (const file of [link, time]) rmSync(file, { force: true });
+    if (!existsSync(source)) continue;
+    keepName(source, link);
+    writeFileSync(time, '', { mode: 0o600 });
+    touch.push(`touch -r ${quote(source)} ${quote(time)}`);
+  }
+  // utimes(2) by way of Node loses nanoseconds.
+  if (touch.length > 0) spawnSync('/bin/sh', ['-c', touch.join('\n')], { stdio: 'ignore' });
+}
+
+/** Removes the stamps of a CLI. */
+export function removeStamps(stamps: readonly SourceStamp[]): void {
+  for (const { link, time } of stamps) for (const file of [link, time]) rmSync(file, { force: true });
+}
+
+function keepName(source: string, link: string): void {
+  const real = realpathSync(source);
+  try {
+    if ((statSync(real).mode & 0o077) === 0) {
+      linkSync(real, link);
+      return;
+    }
+  } catch {
+    // Another file system, or somebody else's file.
+  }
+  symlinkSync(real, link);
+}
+
+/** A word for sh. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

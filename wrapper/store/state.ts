@@ -1,0 +1,228 @@
+// Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
+import { join } from 'node:path';
+import { readText, withLock, writeAtomic } from './files.ts';
+import { hmac, randomHex } from './hash.ts';
+import type { Paths } from './paths.ts';
+
+/** Why an account is not tried for a while. */
+export interface Cooldown {
+  class: 'quota' | 'rate' | 'auth';
+  /** Milliseconds since the epoch; `null` until its credential changes. */
+  until: number | null;
+  since: number;
+  /** Fingerprint of the credential that was refused. */
+  credential?: string;
+  /** When a run began to try the account again after `until`. */
+  probedAt?: number;
+}
+
+export interface Remaining {
+  /** In the provider's unit; `null` when unlimited or unknown. */
+  remaining: number | null;
+  limit: number | null;
+  used: number | null;
+  /** ISO 8601, as the provider gave it. */
+  resets: string | null;
+  /** Milliseconds since the epoch. */
+  at: number;
+  credential?: string;
+  /** Accounts with the same value share one quota. */
+  identity?: string;
+}
+
+/** What an account had left at a time, for the forecast. */
+export interface Sample {
+  at: number;
+  remaining: number;
+}
+
+export interface CliState {
+  default?: string;
+  previous?: string;
+  /** The account of the last success, for `round-robin`. */
+  lastUsed?: string;
+  /** Key of the fingerprints, made with the first update; guesses tested against a fingerprint need it. */
+  salt: string;
+  resting: Record<string, Cooldown>;
+  remaining: Record<string, Remaining>;
+  /** Oldest first. */
+  history: Record<string, Sample[]>;
+  /** Accounts that fell below `switch_below` and have not come back above `return_above`. */
+  low: string[];
+  /** Job id to the account that created it, newest last. */
+  jobs: Record<string, { account: string; at: number }>;
+  /** SHA-256 digests of rendered prepare commands that have run. */
+  prepared: string[];
+  /** The last of them. */
+  lastPrepared?: string;
+  warnedAt?: number;
+  /** The highest threshold of `notify_at` that was reported, by account. */
+  notified: Record<string, number>;
+}
+
+const MAX_JOBS = 500;
+const MAX_SAMPLES = 60;
+const SAMPLE_EVERY_MS = 60_000;
+
+/** The state of one CLI. What is damaged or missing reads as empty: nothing in it is needed to run a command. */
+export function readState(paths: Paths, cli: string): CliState {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readText(stateFile(paths, cli)) ?? '{}');
+  } catch {
+    parsed = {};
+  }
+  return parseState(parsed);
+}
+
+/** Reads every part that has the right form and leaves the others out. */
+export function parseState(raw: unknown): CliState {
+  const fields = isRecord(raw) ? raw : {};
+  const text = (key: string) => (typeof fields[key] === 'string' ? { [key]: fields[key] } : {});
+  const texts = (value: unknown) => (Array.isArray(value) ? value.filter(item => typeof item === 'string') : []);
+  return {
+    ...text('default'),
+    ...text('previous'),
+    ...text('lastUsed'),
+    ...text('lastPrepared'),
+    ...(typeof fields.warnedAt === 'number' && { warnedAt: fields.warnedAt }),
+    salt: typeof fields.salt === 'string' ? fields.salt : '',
+    resting: table(fields.resting, isCooldown),
+    remaining: table(fields.remaining, isRemaining),
+    history: table(fields.history, isHistory),
+    low: texts(fields.low),
+    jobs: table(fields.jobs, isJob),
+    prepared: texts(fields.prepared),
+    notified: table(fields.notified, isNumber),
+  };
+}
+
+/** Changes the state of one CLI while no other process does. Returns the new state. */
+export function updateState(paths: Paths, cli: string, change: (state: CliState) => void): CliState {
+  const file = stateFile(paths, cli);
+  return withLock(file, () => {
+    const state = readState(paths, cli);
+    state.salt ||= randomHex(16);
+    change(state);
+    const jobs = Object.entries(state.jobs);
+    if (jobs.length > MAX_JOBS) state.jobs = Object.fromEntries(jobs.slice(-MAX_JOBS));
+    writeAtomic(file, `${JSON.stringify(state)}\n`);
+    return state;
+  });
+}
+
+/**
+ * Makes `name` the default and remembers the one before it for `use -`.
+ * @param first the account that is the default while none has been chosen
+ */
+export function setDefault(state: CliState, name: string, first: string | undefined): void {
+  const before = state.default ?? first;
+  if (before !== name && before !== undefined) state.previous = before;
+  state.default = name;
+}
+
+/** The account that is tried first: the chosen one, or the first enabled one while that is disabled or gone. */
+export function effectiveDefault(
+  accounts: readonly { name: string; enabled: boolean }[],
+  state: Pick<CliState, 'default'>,
+): string | undefined {
+  const enabled = accounts.filter(account => account.enabled);
+  return (enabled.find(account => account.name === state.default) ?? enabled[0])?.name;
+}
+
+/** Stores what an account has left, and the sample for the forecast. */
+export function recordRemaining(state: CliState, name: string, remaining: Remaining): void {
+  state.remaining[name] = remaining;
+  if (remaining.remaining === null) return;
+  const samples = state.history[name] ?? [];
+  const last = samples.at(-1);
+  if (last && remaining.at - last.at < SAMPLE_EVERY_MS && remaining.at >= last.at) return;
+  state.history[name] = [...samples.slice(1 - MAX_SAMPLES), { at: remaining.at, remaining: remaining.remaining }];
+}
+
+/** Cools an account down. A cooldown for the same credential is never shortened. */
+export function coolDown(state: CliState, name: string, cooldown: Cooldown): void {
+  const known = state.resting[name];
+  const until =
+    known?.until && cooldown.until && known.credential === cooldown.credential
+      ? Math.max(known.until, cooldown.until)
+      : cooldown.until;
+  state.resting[name] = { ...cooldown, until };
+}
+
+/** Whether an account is cooling down now. */
+export function isCoolingDown(cooldown: Cooldown | undefined, now: number): boolean {
+  return cooldown !== undefined && (cooldown.until === null || cooldown.until > now);
+}
+
+/** Forgets an account, or carries what is known of it over to its new name. */
+export function renameInState(state: CliState, name: string, to?: string): void {
+  for (const known of [state.resting, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
+    if (to !== undefined && Object.hasOwn(known, name)) known[to] = known[name];
+    delete known[name];
+  }
+  for (const [id, job] of Object.entries(state.jobs)) {
+    if (job.account !== name) continue;
+    if (to === undefined) delete state.jobs[id];
+    else job.account = to;
+  }
+  state.low = state.low.flatMap(each => (each === name ? (to ?? []) : each));
+  for (const key of ['default', 'previous', 'lastUsed'] as const) {
+    if (state[key] !== name) continue;
+    if (to === undefined) delete state[key];
+    else state[key] = to;
+  }
+}
+
+/** Recognizes a credential without keeping it: 64 bits of an HMAC over all values. */
+export function fingerprint(salt: string, env: Record<string, string>): string {
+  const sorted = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return hmac(salt, JSON.stringify(sorted)).slice(0, 16);
+}
+
+function stateFile(paths: Paths, cli: string): string {
+  return join(paths.accounts, `${cli}.json`);
+}
+
+/** A table without a prototype: account names and job ids may be `constructor` or `__proto__`. */
+function table<T>(raw: unknown, fits: (value: unknown) => value is T): Record<string, T> {
+  const result: Record<string, T> = Object.create(null);
+  if (!isRecord(raw)) return result;
+  for (const [key, value] of Object.entries(raw)) if (fits(value)) result[key] = value;
+  return result;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number';
+}
+
+function isCooldown(value: unknown): value is Cooldown {
+  return (
+    isRecord(value) &&
+    (value.class === 'quota' || value.class === 'rate' || value.class === 'auth') &&
+    (value.until === null || isNumber(value.until)) &&
+    isNumber(value.since)
+  );
+}
+
+function isRemaining(value: unknown): value is Remaining {
+  const numberOrNull = (item: unknown) => item === null || isNumber(item);
+  return (
+    isRecord(value) &&
+    [value.remaining, value.limit, value.used].every(numberOrNull) &&
+    (value.resets === null || typeof value.resets === 'string') &&
+    isNumber(value.at)
+  );
+}
+
+function isHistory(value: unknown): value is Sample[] {
+  return Array.isArray(value) && value.every(item => isRecord(item) && isNumber(item.at) && isNumber(item.remaining));
+}
+
+function isJob(value: unknown): value is { account: string; at: number } {
+  return isRecord(value) && typeof value.account === 'string' && isNumber(value.at);
+}
