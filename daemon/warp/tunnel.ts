@@ -100,7 +100,7 @@ export function createTunnel(options: Options): Tunnel {
     runner,
     acceptTerms: terms.accepted,
     listening: watch.form,
-    onReachable: watch.retry,
+    onReachable: () => void (watch.hasten() || reader.read('status')),
   });
   const changes = createChangedParts({
     reader,

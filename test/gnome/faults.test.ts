@@ -61,7 +61,7 @@ const FAULTS: Fault[] = [
   row('json-exit-0', up, 'Connected', 'Disconnect'),
   row('json-exit-1', up, 'Connected', 'Disconnect'),
   row('text-errors', up, 'Connected', 'Disconnect'),
-  row('listener-exits', odd, NOT_UNDERSTOOD, 'Disconnect'),
+  row('listener-exits', up, 'Connected', 'Disconnect'),
   row('network-unstable', ({ status }) => status.network === 'unstable', 'Connected', 'Disconnect'),
   row('no-network', reason, 'You are offline', 'Network Settings'),
   row('happy-eyeballs-failed', reason, 'No Cloudflare server could be reached', 'Try WireGuard'),

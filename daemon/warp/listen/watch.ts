@@ -23,6 +23,12 @@ export interface Watch {
   stop(): Promise<void>;
   /** Tries again now instead of at the end of the pause. */
   retry(): void;
+  /**
+   * The service answers again: tries now, but once only. Until a child has stayed, the pauses go on growing, or a CLI
+   * that answers but ends every listener would be started for ever without a pause.
+   * @returns whether a child listens now
+   */
+  hasten(): boolean;
   /** The form in use while its child lives; null during a pause; always `poll` where nothing listens. */
   form(): Form | null;
   /** Resolves when the present child has printed a message or ended, or when there is none. */
@@ -44,7 +50,7 @@ interface Options {
   pace?: Pace;
 }
 
-/** Two ends in a row this soon, without a complaint, mean that the CLI does not stay to listen. */
+/** A child that lived shorter did not stay. Two such ends in a row without a complaint: this CLI does not listen. */
 const SHORT_LIFE_MS = 1000;
 /** A child that floods is not worth starting again at once, however long it lived before. */
 const FLOOD_PAUSE_FACTOR = 10;
@@ -58,6 +64,7 @@ export function createWatch(options: Options): Watch {
   let timer: NodeJS.Timeout | undefined;
   let pause = pauses.first;
   let shortLives = 0;
+  let hastened = false;
 
   function start() {
     clearTimeout(timer);
@@ -88,6 +95,7 @@ export function createWatch(options: Options): Watch {
       target = { ...target, form: target.form === 'json' ? 'text' : 'poll' };
       return start();
     }
+    if (durationMs >= SHORT_LIFE_MS) hastened = false;
     if (flooded) pause = Math.max(pause, pauses.first * FLOOD_PAUSE_FACTOR);
     else if (durationMs >= pauses.goodLife) pause = pauses.first;
     timer = setTimeout(start, pause);
@@ -123,6 +131,13 @@ export function createWatch(options: Options): Watch {
       if (!target || listener) return;
       pause = pauses.first;
       start();
+    },
+    hasten() {
+      if (!target || listener) return listener !== null;
+      if (hastened) return false;
+      hastened = true;
+      start();
+      return true;
     },
     form: () => (target?.form === 'poll' ? 'poll' : listener && target ? target.form : null),
     spoken: () => listener?.spoken ?? Promise.resolve(),

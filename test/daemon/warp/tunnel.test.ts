@@ -561,6 +561,16 @@ test('a CLI whose listener reports changes only is asked for the status once', a
   assert.deepEqual(state.snapshot().commands.status?.argv, ['warp-cli', '-j', 'status']);
 });
 
+test('a CLI that answers but ends every listener is asked for the status, and listened to ever less often', async t => {
+  const { log, status } = await setup(t, { faults: 'listener-exits' });
+  const ends = () => log.since(0, 500).filter(({ source }) => source === 'watch');
+  await until(() => ends().length === 7);
+  const [before, last] = ends().slice(-2);
+  const pause = Date.parse(last!.at) - Date.parse(before!.at);
+  assert.ok(pause >= 1000, `started again after ${pause} ms`);
+  await until(() => status().state === 'disconnected' && status().blocked === null);
+});
+
 test('an empty answer does not override the status of the listener', async t => {
   const { tunnel, status } = await setup(t, {
     fake: `case "$*" in

@@ -121,6 +121,24 @@ test('a retry ends the pause', async t => {
   await until(() => runs().length === 2);
 });
 
+test('a service that answers hastens one try, until a child has stayed', async t => {
+  const hours = { first: 3_600_000, longest: 3_600_000, goodLife: 3_600_000 };
+  const { place, runs, watch, ends } = setup(t, '[ -e DIR/stays ] && sleep 1.2; exit 1', 'json', false, {
+    pauses: hours,
+  });
+  await until(() => ends.length === 1);
+  assert.equal(watch.hasten(), true);
+  assert.equal(watch.hasten(), true, 'it is being started');
+  await until(() => ends.length === 2);
+  assert.equal(watch.hasten(), false, 'it waits for the end of the pause');
+  place.script('stays', '');
+  watch.retry();
+  await until(() => ends.length === 3);
+  assert.equal(watch.hasten(), true);
+  await until(() => ends.length === 4);
+  assert.equal(runs().length, 4);
+});
+
 test('a retry does not disturb a child that lives', async t => {
   const { runs, watch, messages } = setup(t, 'echo hi; exec sleep 60');
   await until(() => messages.length === 1);
