@@ -1,6 +1,7 @@
 // The browser page in other languages: nothing shown that can't be translated, nothing cut where texts are longer.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod/mini';
@@ -9,6 +10,7 @@ import { quoted } from '../../daemon/view/message.ts';
 import { readCatalog } from '../../data/build/webui.mjs';
 import { launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
 import { foreign, pseudo, pseudoCatalog } from '../support/gnome/pseudo.ts';
+import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
 const PAGES = [
@@ -28,8 +30,11 @@ const PAGES = [
 ];
 /** Pixels: the narrowest window that has to show everything (WCAG 1.4.10). */
 const NARROW = 320;
+/** The one app of this computer. */
+const APP = 'Some App';
 /** What no language changes: names, addresses, versions, commands and figures. */
 const DATA = [
+  new RegExp(`^${APP}:?$`),
   /^(Culvert|MASQUE|WireGuard|DNS|Free|· FRA|×|culvert doctor|\S+ killswitch installer \| sudo sh)$/,
   // domains, addresses and ranges
   /^[a-z\d]+([.:/…]+[a-z\d]*)*$/,
@@ -63,7 +68,11 @@ describe('the page in other languages', { concurrency: false }, () => {
   let browser: Browser;
   before(async () => {
     const atEnd = { after: (end: () => Promise<void>) => ends.push(end) };
-    ({ address } = await startWeb(atEnd));
+    const data = temporary(atEnd, 'apps');
+    mkdirSync(join(data, 'applications'));
+    const entry = `[Desktop Entry]\nType=Application\nName=${APP}\nExec=true\n`;
+    writeFileSync(join(data, 'applications/some.desktop'), entry);
+    ({ address } = await startWeb(atEnd, { XDG_DATA_DIRS: data }));
     browser = await launchBrowser(atEnd);
   });
   after(async () => {
@@ -73,6 +82,7 @@ describe('the page in other languages', { concurrency: false }, () => {
   const visit = async (page: Page, name: string) => {
     await page.evaluate(`location.hash = '#/${name}'`);
     await page.locator(`main[data-page="${name}"]`).waitFor();
+    if (name === 'apps') await page.getByText(APP).first().waitFor();
   };
 
   test('every visible and spoken text can be translated', async () => {
