@@ -41,14 +41,14 @@ test('the page at its limits', async t => {
     await tabs[7]!.getByRole('button', { name: 'Connect', exact: true }).click();
     await until(() => performed.length === 1, 'the last tab reaches the daemon');
     setState('connected');
-    for (const tab of tabs) await tab.locator('header', { hasText: 'Connected' }).waitFor();
+    for (const tab of tabs) await tab.locator('header .badge', { hasText: /^Connected/ }).waitFor();
     await tabs[0]!.close();
     await until(() => listeners.streams.count() === 1, 'another tab has the stream');
     setState('connecting');
-    for (const tab of tabs.slice(1)) await tab.locator('header', { hasText: 'Connecting' }).waitFor();
+    for (const tab of tabs.slice(1)) await tab.locator('header .badge', { hasText: /^Connecting/ }).waitFor();
     assert.deepEqual(complaints, []);
     setState('disconnected');
-    for (const tab of tabs.slice(1)) await tab.locator('header', { hasText: 'Disconnected' }).waitFor();
+    for (const tab of tabs.slice(1)) await tab.locator('header .badge', { hasText: /^Disconnected/ }).waitFor();
     await context.close();
   });
 
@@ -106,7 +106,7 @@ test('the page at its limits', async t => {
     await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
     setState('connected');
     await page.clock.fastForward('08:00:00');
-    await page.locator('main .state', { hasText: 'Connected' }).waitFor();
+    await page.locator('main .state', { hasText: /^Connected/ }).waitFor();
     await page.getByText('Not current since').waitFor({ state: 'detached' });
     await page.context().close();
   });

@@ -25,7 +25,7 @@ test('two tabs and the panel at once show the same, whoever changes it', { skip:
   const everywhere = async (button: string, state: string) => {
     await shows(button);
     await first.page.getByRole('button', { name: button, exact: true }).waitFor();
-    await second.page.locator('header', { hasText: state }).waitFor();
+    await second.page.locator('header .badge', { hasText: new RegExp(`^${state}`) }).waitFor();
   };
 
   await everywhere('Connect', 'Disconnected');
@@ -44,12 +44,17 @@ test('two tabs and the panel at once show the same, whoever changes it', { skip:
   await press(first.page, 'Disconnect');
   await everywhere('Connect', 'Disconnected');
 
-  // all three at the same moment
+  // all three at the same moment, each something that the others leave as it is
+  await ask({ do: 'turn', name: 'dns' });
+  await shows('Malware');
   await Promise.all([
     press(first.page, 'Connect'),
     second.page.getByRole('radio', { name: 'Everything', exact: true }).click(),
-    ask({ do: 'press', name: 'Connect' }),
+    ask({ do: 'press', name: 'Malware' }),
   ]);
+  await second.page.goto(`${address}#/dns`);
+  await second.page.getByRole('radio', { name: 'Malware', exact: true, checked: true }).waitFor();
+  await ask({ do: 'turn', name: 'connection' });
   await everywhere('Disconnect', 'Connected');
   await first.page.getByText('Your traffic goes through Cloudflare.').waitFor();
   await shows('Your traffic goes through Cloudflare.');

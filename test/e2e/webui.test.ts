@@ -286,12 +286,12 @@ test('two tabs and the command line show the same at once', async t => {
   const { page, browser, address, home } = await openDemo(t);
   const second = await openTab(browser, `${address}#/mode`);
   await press(page, 'Connect');
-  await second.page.locator('header', { hasText: 'Connected' }).waitFor();
+  await second.page.locator('header .badge', { hasText: /^Connected/ }).waitFor();
   await second.page.getByRole('radio', { name: 'Everything except DNS' }).click();
   await page.getByText('Your traffic is tunneled; DNS is not.').waitFor();
   await culvert(home, 'disconnect', '--wait');
   await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
-  await second.page.locator('header', { hasText: 'Disconnected' }).waitFor();
+  await second.page.locator('header .badge', { hasText: /^Disconnected/ }).waitFor();
 });
 
 test('a page whose daemon is gone says since when, and recovers when it is back', async t => {
