@@ -24,7 +24,7 @@ export interface Watch {
   /** Tries again now instead of at the end of the pause. */
   retry(): void;
   /**
-   * The service answers again: tries now, but once only. Until a child has stayed, the pauses go on growing, or a CLI
+   * The service answers again: tries now, but once only. Until a child has had a good life, the pauses go on growing, or a CLI
    * that answers but ends every listener would be started for ever without a pause.
    * @returns whether a child listens now
    */
@@ -50,7 +50,7 @@ interface Options {
   pace?: Pace;
 }
 
-/** A child that lived shorter did not stay. Two such ends in a row without a complaint: this CLI does not listen. */
+/** Two ends in a row this soon, without a complaint, mean that the CLI does not stay to listen. */
 const SHORT_LIFE_MS = 1000;
 /** A child that floods is not worth starting again at once, however long it lived before. */
 const FLOOD_PAUSE_FACTOR = 10;
@@ -95,7 +95,7 @@ export function createWatch(options: Options): Watch {
       target = { ...target, form: target.form === 'json' ? 'text' : 'poll' };
       return start();
     }
-    if (durationMs >= SHORT_LIFE_MS) hastened = false;
+    if (durationMs >= pauses.goodLife) hastened = false;
     if (flooded) pause = Math.max(pause, pauses.first * FLOOD_PAUSE_FACTOR);
     else if (durationMs >= pauses.goodLife) pause = pauses.first;
     timer = setTimeout(start, pause);

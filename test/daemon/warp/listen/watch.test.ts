@@ -7,6 +7,7 @@ import { alive, folder } from '../../../support/daemon/fake-cli.ts';
 import { until } from '../../../support/until.ts';
 
 const PAUSES = { first: 20, longest: 160, goodLife: 200 };
+const HOURS = { first: 3_600_000, longest: 3_600_000, goodLife: 3_600_000 };
 
 function setup(
   t: test.TestContext,
@@ -76,21 +77,21 @@ test('a child that ends is started again, after pauses that grow', async t => {
 });
 
 test('after a good life the first pause applies again', async t => {
-  // Four short lives bring the pause to 1,600 ms, then comes a life beyond goodLife.
+  // Six short lives bring the pause to 3,200 ms, then comes a life beyond goodLife.
   const { place, runs } = setup(
     t,
     `n=$(wc -l < DIR/runs)
-    [ $n -lt 5 ] && exit 1
-    [ $n = 5 ] && sleep 1 && date +%s%3N > DIR/ended && exit 1
+    [ $n -lt 7 ] && exit 1
+    [ $n = 7 ] && sleep 1 && date +%s%3N > DIR/ended && exit 1
     date +%s%3N > DIR/again; exec sleep 60`,
     'json',
     false,
-    { pauses: { first: 100, longest: 60_000, goodLife: 900 } },
+    { pauses: { first: 50, longest: 60_000, goodLife: 900 } },
   );
   await until(() => place.read('again'));
-  assert.equal(runs().length, 6);
+  assert.equal(runs().length, 8);
   const paused = Number(place.read('again')) - Number(place.read('ended'));
-  assert.ok(paused < 1_500, `paused for ${paused} ms`);
+  assert.ok(paused < 3_000, `paused for ${paused} ms`);
 });
 
 test('a CLI without JSON is listened to in text, one that does not know -l is polled', async t => {
@@ -114,29 +115,29 @@ test('a CLI that answers and leaves instead of listening is polled', async t => 
 });
 
 test('a retry ends the pause', async t => {
-  const hours = { first: 3_600_000, longest: 3_600_000, goodLife: 200 };
-  const { runs, watch, ends } = setup(t, 'exit 1', 'json', false, { pauses: hours });
+  const { runs, watch, ends } = setup(t, 'exit 1', 'json', false, { pauses: HOURS });
   await until(() => ends.length === 1);
   watch.retry();
   await until(() => runs().length === 2);
 });
 
-test('a service that answers hastens one try, until a child has stayed', async t => {
-  const hours = { first: 3_600_000, longest: 3_600_000, goodLife: 3_600_000 };
-  const { place, runs, watch, ends } = setup(t, '[ -e DIR/stays ] && sleep 1.2; exit 1', 'json', false, {
-    pauses: hours,
-  });
+test('a service that answers hastens one try', async t => {
+  const { watch, ends } = setup(t, 'exit 1', 'json', false, { pauses: HOURS });
   await until(() => ends.length === 1);
   assert.equal(watch.hasten(), true);
   assert.equal(watch.hasten(), true, 'it is being started');
   await until(() => ends.length === 2);
   assert.equal(watch.hasten(), false, 'it waits for the end of the pause');
-  place.script('stays', '');
   watch.retry();
   await until(() => ends.length === 3);
-  assert.equal(watch.hasten(), true);
-  await until(() => ends.length === 4);
-  assert.equal(runs().length, 4);
+});
+
+test('a service that answers hastens another try after a good life', async t => {
+  const { watch, ends } = setup(t, 'exit 1', 'json', false, { pauses: { ...HOURS, goodLife: 0 } });
+  for (let lives = 1; lives < 4; lives++) {
+    await until(() => ends.length === lives);
+    assert.equal(watch.hasten(), true);
+  }
 });
 
 test('a retry does not disturb a child that lives', async t => {
