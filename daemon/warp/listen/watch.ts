@@ -24,8 +24,8 @@ export interface Watch {
   /** Tries again now instead of at the end of the pause. */
   retry(): void;
   /**
-   * The service answers again: tries now, but once only. Until a child has had a good life, the pauses go on growing, or a CLI
-   * that answers but ends every listener would be started for ever without a pause.
+   * The service answers again: tries now, but once only until a child has had a good life. Meanwhile the pauses grow, or
+   * a CLI that answers but ends every listener would be started for ever without a pause.
    * @returns whether a child listens now
    */
   hasten(): boolean;
