@@ -94,7 +94,7 @@ function complain(error: unknown): number {
     if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
     const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
-    return complain(usage(`${message}.`, hint || `See: culvert help${argv[2]?.startsWith('-') ? '' : ` ${argv[2]}`}`));
+    return complain(usage(`${message}.`, hint || `See: culvert help${helpTopic(message)}`));
   }
   const { exitCode, report } = toExitReport(error);
   if (json) {
@@ -107,6 +107,12 @@ function complain(error: unknown): number {
   if (report.hint) lines.push(printable(report.hint));
   stderr.write(`${lines.join('\n')}\n`);
   return exitCode;
+}
+
+/** ` COMMAND` where the failure is about a command that exists, else nothing. */
+function helpTopic(message: string): string {
+  const [, , word = ''] = argv;
+  return word.startsWith('-') || word === 'help' || message === `unknown command '${word}'` ? '' : ` ${word}`;
 }
 
 function isCommander(error: unknown): error is { code: string; exitCode: number; message: string } {
