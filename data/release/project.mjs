@@ -1,5 +1,6 @@
-// Sets the project's address in data/project.json: node data/release/project.mjs URL [CONTACT]
+// Sets the project's address in data/project.json: node data/release/project.mjs URL [MAIL]
 // URL is the repository on a forge, whose release pages then serve updates, or the homepage, with releases below it.
+// MAIL is the address of the maintainer that packages name.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -50,7 +51,7 @@ if (process.argv[1] === import.meta.filename) {
   const [address, contact] = process.argv.slice(2);
   const url = URL.canParse(address ?? '') ? new URL(address) : null;
   if (url?.protocol !== 'https:' || url.search || url.hash || url.username) {
-    console.error('Usage: ./culvert-tool project https://ADDRESS [CONTACT]');
+    console.error('Usage: ./culvert-tool project https://ADDRESS [MAIL]');
     process.exit(2);
   }
   const owner = ownerAt(url);
@@ -64,6 +65,7 @@ if (process.argv[1] === import.meta.filename) {
   if (contact) project.contact = contact;
   writeFileSync(file, format(project));
   console.log(`${file}: updates come from ${project.releases.source}`);
+  console.log(`The maintainer that packages name is ${project.contact}`);
   const owners = join(top, 'CODEOWNERS');
   if (owner && existsSync(owners)) writeFileSync(owners, withOwner(readFileSync(owners, 'utf8'), owner));
 }

@@ -35,6 +35,7 @@ nix-instantiate --eval --strict --json --arg directory "$work/recipes/filled" da
 digest=$(sha256sum <"$source")
 grep -q "\"sha256\":\"${digest%% *}\"" "$work/recipes/nix.json" || die 'The flake names another source.'
 ! grep -r '@[A-Z_0-9]*@' "$work/recipes/filled" || die 'A recipe was not filled in.'
+say 'Nix: flake and package can be evaluated. Left out: building them, which takes nixpkgs and the network.'
 if [ ! -f "$work/trixie.tar" ]; then
   say 'debootstrap trixie'
   debootstrap --variant=minbase --include=ca-certificates trixie "$work/trixie" "$(data/release/mirror.sh)" >"$work/trixie.log" 2>&1 ||
@@ -42,7 +43,7 @@ if [ ! -f "$work/trixie.tar" ]; then
   tar -C "$work/trixie" -cf "$work/trixie.tar" .
 fi
 for what in rpm arch; do
-  say "trixie: $what"
+  say "trixie: $what. Left out: its dependencies, which have other names in Debian"
   data/release/display.sh data/release/enter.sh "$work/trixie.tar" "$work/trixie" "$work/recipes/dist" "$what" "$version" "$next" ||
     die "$what failed; the root is $work/trixie."
 done
