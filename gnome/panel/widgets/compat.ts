@@ -249,9 +249,15 @@ export function textColor(widget: Gtk.Widget): { red: number; green: number; blu
   return able.get_color ? able.get_color.call(widget) : widget.get_style_context().get_color();
 }
 
-/** What a screen reader calls a row of a list; before 4.12 the list's own widget around the row has to be named. */
+/**
+ * What a screen reader calls a row of a list; before 4.12 the list's own widget around the row has to be named. Newer
+ * releases must not even look at that widget: see `within` in accessible.ts.
+ */
 export function nameListItem(item: Gtk.ListItem, label: string): void {
+  if ('accessible_label' in item) {
+    item.accessible_label = label;
+    return;
+  }
   const widget = item.child?.get_parent();
-  if ('accessible_label' in item) item.accessible_label = label;
-  else if (widget) setName(widget, label);
+  if (widget) setName(widget, label);
 }

@@ -33,11 +33,15 @@ const PRESSABLE = ['GtkModelButton', 'GtkExpander', 'GtkMenuButton'];
 
 Gtk.init();
 
+/** Rows of a list view were looked at since the last collection. */
+let rowsSeen = false;
+
 /** Mapped widgets of all windows, parents first. */
 function* widgets(): Generator<Gtk.Widget> {
   function* down(widget: Gtk.Widget): Generator<Gtk.Widget> {
     if (!widget.get_mapped()) return;
     yield widget;
+    if (widget instanceof Gtk.ListView) rowsSeen = true;
     for (let child = widget.get_first_child(); child; child = child.get_next_sibling()) yield* down(child);
   }
   // the newest window first: a dialog covers what lies below it
@@ -304,6 +308,16 @@ function proceed(): void {
   } catch (error) {
     answer({ error: String(error) });
   }
+  if (rowsSeen) letRowsGo();
+}
+
+/**
+ * The engine would keep a row that was looked at until it collects garbage, and then call no handler of the list's factory
+ * (see `within` in accessible.ts): it forgets the rows while their list still has them. GTK 4.8 is not affected.
+ */
+function letRowsGo(): void {
+  rowsSeen = false;
+  if (Gtk.get_minor_version() >= 12) gc();
 }
 
 /** Something happened that may have made it true. */
