@@ -7,12 +7,19 @@ import { chosenLanguage, type Translator } from '../daemon/view/translator.ts';
 import { localedir } from './install-paths.ts';
 
 const DOMAIN = 'culvert';
-const desktopLanguage = GLib.getenv('LANGUAGE');
+const { MESSAGES } = Gettext.LocaleCategory;
+const desktop = { language: GLib.getenv('LANGUAGE'), locale: Gettext.setlocale(MESSAGES, null) };
+/**
+ * The messages of C.UTF-8 under another name. gettext ignores LANGUAGE where the locale is named "C" and, since glibc
+ * 2.39, where the name begins with "C." (sourceware.org bug 16621). glibc finds the same locale with a slash before it.
+ */
+const TRANSLATABLE = '/C.UTF-8';
 Gettext.bindtextdomain(DOMAIN, localedir);
 Gettext.textdomain(DOMAIN);
 
 export const _ = Gettext.gettext;
 export const tr: Translator = { _, ngettext: Gettext.ngettext };
+let chosen: string | null = null;
 setLocale(null);
 
 /**
@@ -20,24 +27,27 @@ setLocale(null);
  * @returns whether the language is now another.
  */
 export function followLocale(config: ConfigResponse | null): boolean {
-  const chosen = chosenLanguage(config);
-  const language = chosen?.replaceAll('-', '_') ?? desktopLanguage;
-  if (language === GLib.getenv('LANGUAGE')) return false;
-  if (language === null) GLib.unsetenv('LANGUAGE');
-  else GLib.setenv('LANGUAGE', language, true);
+  const language = chosenLanguage(config);
+  if (language === chosen) return false;
+  chosen = language;
+  const names = language?.replaceAll('-', '_') ?? desktop.language;
+  if (names === null) GLib.unsetenv('LANGUAGE');
+  else GLib.setenv('LANGUAGE', names, true);
+  // also where the desktop's locale is not installed, which leaves "C"; a desktop without a locale stays English
+  if (/^C(\.|$)/.test(desktop.locale)) Gettext.setlocale(MESSAGES, language ? TRANSLATABLE : desktop.locale);
   // glibc looks at the variable again only after this (gettext manual, 11.2.4)
   Gettext.textdomain(DOMAIN);
-  setLocale(chosen);
+  setLocale(language);
   return true;
 }
 
 /** Numbers and dates take the language of the texts; where those stay English, the environment's. */
-function setLocale(chosen: string | null): void {
+function setLocale(language: string | null): void {
   // the translation of '' is the catalog's header (gettext manual, 11.2.3)
-  const language = /^Language: (\w+)$/m.exec(Gettext.gettext(''))?.[1];
+  const catalog = /^Language: (\w+)$/m.exec(Gettext.gettext(''))?.[1];
   // `de` is of Austria where the desktop says `de_AT`
-  const own = GLib.get_language_names().find(name => /^\w+$/.test(name) && name.startsWith(`${language}_`));
-  const tag = (chosen ?? own ?? language)?.replaceAll('_', '-');
+  const own = GLib.get_language_names().find(name => /^\w+$/.test(name) && name.startsWith(`${catalog}_`));
+  const tag = (language ?? own ?? catalog)?.replaceAll('_', '-');
   // Arabic of no country has Latin digits since CLDR 42, which GJS 1.74 does not have yet
   if (tag && isTag(tag)) tr.locale = tag === 'ar' ? 'ar-u-nu-latn' : tag;
   else delete tr.locale;

@@ -301,11 +301,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
   });
 
   const untranslated = spawnSync('sh', ['-c', 'command -v msgfmt']).status !== 0 && 'needs gettext';
-  test('it speaks the language that the configuration sets, at once', { skip: untranslated }, async t => {
-    // since glibc 2.39 nothing is translated in the locale C.UTF-8
-    const env = { ...desktop.env, TEXTDOMAINDIR: join(desktop.prefix, 'share', 'locale'), LANGUAGE: 'de' };
-    const probe = spawnSync('gettext', ['-d', 'culvert', 'Disconnected'], { env, encoding: 'utf8' });
-    if (probe.stdout !== 'Getrennt') return t.skip('needs a locale that can be translated');
+  test('it speaks the language that the configuration sets, at once', { skip: untranslated }, async () => {
     await given('disconnected');
     daemon.setConfig({ ui: { locale: 'de' } });
     await find('Getrennt');

@@ -1,5 +1,6 @@
 // The tray as a host sees it: a scripted watcher on a private bus, and a scripted daemon.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -24,6 +25,8 @@ interface Item {
   properties: string[];
 }
 
+const skip = spawnSync('sh', ['-c', 'command -v msgfmt']).status !== 0 && 'needs gettext';
+
 describe('the tray', { skip: missing(), concurrency: false }, () => {
   let desktop: Desktop;
   let daemon: FakeDaemon;
@@ -39,7 +42,8 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.ok(entry, `no "${label}" in the menu`);
     await ask({ do: 'click', id: entry.id });
   };
-  const startTray = () => desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')]);
+  const startTray = (env: NodeJS.ProcessEnv = {}) =>
+    desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')], env);
   const program = (name: string, script: string) => {
     mkdirSync(join(desktop.prefix, 'bin'), { recursive: true });
     const path = join(desktop.prefix, 'bin', name);
@@ -283,4 +287,17 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.equal(await tray.exited, 0);
     await until(() => existsSync(stopped), 'the stop');
   });
+
+  for (const locale of ['C', 'C.UTF-8'])
+    test(`it speaks the language that is chosen where the desktop has the locale ${locale}`, { skip }, async () => {
+      daemon.setConfig({ ui: { locale: 'ru' } });
+      const before = (await items()).length;
+      const translated = startTray({ LANG: locale });
+      await until(async () => (await items()).length > before, 'its registration');
+      await title('Отключено');
+      daemon.setConfig({ ui: { locale: 'en' } });
+      await title('Disconnected');
+      await click('Quit Culvert');
+      assert.equal(await translated.exited, 0);
+    });
 });
