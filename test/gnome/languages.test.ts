@@ -65,9 +65,9 @@ const DATA = [
   /^[\d.,:/%\s·+-]*$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
   /^\w+ \d+, \d+, [\d:]+\s[AP]M:?$/,
-  // GTK's own, in the desktop's language
+  // of GTK and libadwaita, in the desktop's language
   /^Ctrl\+.$/,
-  /^Show Text$/,
+  /^(Show Text|Dismiss)$/,
 ];
 
 /** What the daemon reports, each on the page that shows it. */
@@ -142,7 +142,8 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     await daemon.listen();
     await stage.find('Disconnected');
   });
-  after(() => closeStage(stage));
+  // libadwaita 1.5 and newer measure the large heading of a question also where only the small one has room
+  after(() => closeStage(stage, /Trying to measure GtkLabel/));
 
   const texts = () => stage.ask({ do: 'texts' }) as Promise<Text[]>;
   /** New rows have no size yet, so the texts are read again until all of them fit, or the time is up. */
