@@ -33,6 +33,23 @@ test('the template holds the strings of the present source', { skip }, () => {
   assert.equal(status, 0, stdout + stderr);
 });
 
+test('xgettext loses no text of a source, which it does behind code that it takes for a string or a tag', () => {
+  const known = template.replaceAll('"\n"', '');
+  const lost = readFileSync(join(ROOT, 'po/POTFILES'), 'utf8')
+    .trim()
+    .split('\n')
+    .filter(path => /\.tsx?$/.test(path))
+    .flatMap(path =>
+      [
+        ...readFileSync(join(ROOT, path), 'utf8').matchAll(
+          /(?<![\w.])(?:N?_|tr\._|(?:tr\.)?ngettext|message)\(\s*(?:'((?:[^'\\\n]|\\.)+)'|"((?:[^"\\\n]|\\.)+)")/g,
+        ),
+      ].map(([, single, double]) => `${path}: ${(single ?? double!).replaceAll("\\'", "'").replaceAll('"', '\\"')}`),
+    )
+    .filter(found => !known.includes(`msgid "${found.slice(found.indexOf(': ') + 2)}"`));
+  assert.deepEqual(lost, []);
+});
+
 for (const language of languages()) {
   test(`${language} is complete, keeps placeholders and names, and has the plural forms of its language`, {
     skip,
@@ -50,12 +67,14 @@ test('desktop entry, metainfo and polkit policy take every language as the build
     ['org.culvert.Culvert.metainfo.xml.in', '--xml', language => `<summary xml:lang="${language}">`],
     ['killswitch/org.culvert.killswitch.policy', '--xml', language => `<message xml:lang="${language}">`],
   ];
+  // gettext 0.23 writes the tags that XML asks for
+  const written = (text: string) => text.replaceAll('"zh-Hans-CN"', '"zh_CN"').replaceAll('"pt-BR"', '"pt_BR"');
   for (const [file, how, mark] of cases) {
     const env = { ...process.env, GETTEXTDATADIRS: join(ROOT, 'po') };
     const args = [how, '--template', join(ROOT, 'data', file), '-d', join(ROOT, 'po'), '-o', '-'];
     const { status, stdout, stderr } = spawnSync('msgfmt', args, { encoding: 'utf8', env });
     assert.equal(status, 0, stderr);
-    for (const language of languages()) assert.ok(stdout.includes(mark(language)), `${file} in ${language}`);
+    for (const language of languages()) assert.ok(written(stdout).includes(mark(language)), `${file} in ${language}`);
   }
 });
 

@@ -74,7 +74,8 @@ type Finished = { error: NodeJS.ErrnoException | null; stdout: string; stderr: s
 function run(file: string, argv: readonly string[], timeout: number): Promise<Finished> {
   const env = { PATH: process.env.PATH, LC_ALL: 'C' };
   return new Promise(resolve => {
-    execFile(file, [...argv], { env, timeout, killSignal: 'SIGKILL', maxBuffer: 1 << 20 }, (error, stdout, stderr) =>
+    // not 1 << 20, after which gettext 0.21 finds no texts
+    execFile(file, [...argv], { env, timeout, killSignal: 'SIGKILL', maxBuffer: 2 ** 20 }, (error, stdout, stderr) =>
       resolve({ error: error as NodeJS.ErrnoException | null, stdout, stderr }),
     );
   });

@@ -41,7 +41,9 @@ export const places: Places = {
  * taken out of it, the same command puts them back.
  */
 export function installCommand(culvert: string): string {
-  const word = /^[\w@%+=:,./-]+$/.test(culvert) ? culvert : `'${culvert.replaceAll("'", `'\\''`)}'`;
+  // no slash in brackets: xgettext would take it for the end of the expression, and find no text behind it
+  const quoted = culvert.replaceAll("'", "'\\''");
+  const word = /^(?:[\w@%+=:,.-]|\/)+$/.test(culvert) ? culvert : `'${quoted}'`;
   return `${word} killswitch installer | sudo sh`;
 }
 
