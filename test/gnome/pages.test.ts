@@ -59,8 +59,9 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.turn('connection');
     await find('Disconnected');
   });
-  // GTK 4.18 says so of an entry that is hidden with the focus, in a window that no window manager activates
-  after(() => closeStage(stage, /did not receive a focus-out event/));
+  // GTK 4.18 says so of an entry that is hidden with the focus, in a window that no window manager activates; and
+  // libadwaita 1.5 and newer measure the large heading of a question also where only the small one has room
+  after(() => closeStage(stage, /did not receive a focus-out event|Trying to measure GtkLabel/));
 
   describe('the kill switch', () => {
     test('asks, waits, and moves when the event arrives', async () => {

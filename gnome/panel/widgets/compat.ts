@@ -254,10 +254,11 @@ export function textColor(widget: Gtk.Widget): { red: number; green: number; blu
  * releases must not even look at that widget: see `within` in accessible.ts.
  */
 export function nameListItem(item: Gtk.ListItem, label: string): void {
+  const { child } = item;
   if ('accessible_label' in item) {
     item.accessible_label = label;
     return;
   }
-  const widget = item.child?.get_parent();
+  const widget = child?.get_parent();
   if (widget) setName(widget, label);
 }
