@@ -154,7 +154,11 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ['tools', ['What is left: Ask Now', 'team-a', 'netlify: Set Up…']],
     ['graph', ['Back', 'No figures yet']],
     ['history', ['Length of time', 'Delete the history', 'Timeline', 'As a table']],
-    ['checks', ['Check this computer: Run Again', 'Report a problem: Show Report…', 'Apply this change: Apply']],
+    // what they found is summed up at their end
+    [
+      'checks',
+      ['Check this computer: Run Again', 'Report a problem: Show Report…', 'Apply this change: Apply', '1 problem'],
+    ],
     ['log', ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK']],
     ['preferences', ['Start at login', 'Theme', 'Language', 'Export settings: Export…']],
     ['updates', ['Back', 'This is the newest version: Check']],

@@ -59,7 +59,7 @@ for (const [words, said] of [
   [['status', '--port', '1'], /unknown option '--port'/],
   [['nonsense'], /unknown command 'nonsense'\.\nSee: culvert help\n$/],
   [['split', 'nonsense'], /unknown command 'nonsense'\.\nSee: culvert help split\n$/],
-  [['help', 'nope'], /unknown command 'nope'\.\nSee: culvert help\n$/],
+  [['help', 'nonsense'], /unknown command 'nonsense'\.\nSee: culvert help\n$/],
   [['help', 'stauts'], /Did you mean status\?/],
   [['help', 'split', 'nope'], /unknown command 'nope'/],
   [['__proto__'], /unknown command/],
