@@ -27,8 +27,9 @@ for package in $(wanted outside); do
   APT_CONFIG="$work/builder-apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
-  echo "sources.sh: not in the archive any more:$missing" >&2
-  echo "sources.sh: fetch them from https://snapshot.debian.org into $work/sources, and pack that directory" >&2
+  echo "sources.sh: these could not be fetched from $("$here/../release/mirror.sh"):$missing" >&2
+  echo "sources.sh: $work/sources.log says why. Name another mirror in CULVERT_MIRROR and try again, or fetch them from" \
+    "https://snapshot.debian.org into $work/sources, and pack that directory" >&2
   exit 1
 fi
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:?}" -cf "$out" .
