@@ -233,7 +233,7 @@ case $what in
       install() { pacman -U -dd "$dist/culvert-$version-1-any.pkg.tar.zst"; }
       remove() { pacman -R -dd culvert; }
       # as "makepkg -si" of somebody who has what the package depends on; makepkg refuses to run as root
-      packages makepkg zstd
+      packages makepkg zstd binutils
       # shellcheck disable=SC2016 # for the shim
       shim makepkg '[ "$*" = -si ] && chown -R nobody . && chmod 755 .. && setpriv --reuid nobody --clear-groups \
         env HOME="$PWD" PKGEXT=.pkg.tar.zst /usr/bin/makepkg --nodeps --noconfirm
