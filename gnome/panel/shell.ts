@@ -35,6 +35,8 @@ export interface Page extends Gtk.Widget {
   refresh(view: View): void;
   /** Moves what only time moves; called each second while the page can be seen. */
   tick?(): void;
+  /** Where the keyboard starts; at the first control where there is none. */
+  readonly first?: Gtk.Widget;
   /** Puts the keyboard into its search, where it has one. */
   focusSearch?(): void;
   /** Reads again what no event reports. */

@@ -18,7 +18,6 @@ import { installKillSwitch, manageWarp, openNetworkSettings } from './desktop.ts
 import { createHeader, type Header } from './header.ts';
 import { gatherHistory, type History } from './history.ts';
 import { createPages, type Pages } from './page-list.ts';
-import { ConnectionPage } from './pages/connection-page.ts';
 import { showReport } from './report.ts';
 import type { Shell } from './shell.ts';
 import { mendTree } from './widgets/accessible.ts';
@@ -106,8 +105,7 @@ export class Window extends Adw.ApplicationWindow {
     onSeenChanged(this, () => this.#pace());
     this.goTo(page);
     this.#show();
-    const first = this.#pages.get('connection');
-    if (first instanceof ConnectionPage) this.set_focus(first.first);
+    this.set_focus(this.#pages.get(page).first ?? null);
   }
 
   get page(): PageName {
@@ -131,6 +129,8 @@ export class Window extends Adw.ApplicationWindow {
 
   #turn(name: PageName): void {
     if (name !== this.#page) this.#pages.get(this.#page).leave?.();
+    // else a page that was left begins where the keyboard was in it
+    this.set_focus(null);
     this.#page = name;
     const page = this.#pages.get(name);
     const fresh = page.parent === null;
@@ -145,7 +145,7 @@ export class Window extends Adw.ApplicationWindow {
     if (name === 'checks' && fresh) void this.#pages.checks().run();
     if (name === 'updates' && fresh && !this.#view.client.update && !this.#view.client.offline)
       void this.#pages.updates().check().catch(this.#shell.showError);
-    if (this.get_mapped()) page.child_focus(Gtk.DirectionType.TAB_FORWARD);
+    if (this.get_mapped() && !page.first?.grab_focus()) page.child_focus(Gtk.DirectionType.TAB_FORWARD);
     this.#pace();
   }
 

@@ -1,4 +1,4 @@
-// Finds settings by words: every row of every page, with the page that holds it.
+// Finds settings by words: every row of every page, with the page that holds it or that it leads to.
 import type { Form, PageName, Row } from './form.ts';
 
 export interface Hit {
@@ -17,7 +17,10 @@ export function searchPages(pages: readonly (readonly [PageName, string, Form])[
     groups.flatMap(group =>
       group.rows
         .filter(row => matches(row, `${place} ${group.title ?? ''}`, words))
-        .map(row => ({ page, place, title: row.title, subtitle: group.title ?? '' })),
+        .map(row => ({
+          ...{ page: row.kind === 'link' ? row.page : page, place, title: row.title },
+          subtitle: group.title ?? '',
+        })),
     ),
   );
   // a title that begins with what is looked for comes first

@@ -148,10 +148,9 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#fill = stepwise(list, this.#shown);
     setName(list, _('Apps'));
     this.#search.set_key_capture_widget(list);
-    list.connect('activate', (_list, position) => {
-      const id = this.#shown.get_string(position);
-      const listed = id === null ? undefined : this.#apps.get(id);
-      if (listed && launchable(listed.app)) void this.#launch(listed.app.id);
+    list.connect('activate', (_list, position) => this.#activate(position));
+    this.#search.connect('activate', () => {
+      if (this.#search.text.trim()) this.#activate(0);
     });
     const clamp = new Adw.ClampScrollable({ maximum_size: 720, child: list });
     const spinner = new Gtk.Spinner({ spinning: true, halign: Gtk.Align.CENTER, valign: Gtk.Align.CENTER });
@@ -170,6 +169,13 @@ export class AppsPage extends Adw.Bin implements Page {
     box.append(new Adw.Clamp({ maximum_size: 720, child: top }));
     box.append(this.#states);
     return box;
+  }
+
+  /** Starts the app at that place of the list. */
+  #activate(position: number): void {
+    const id = this.#shown.get_string(position);
+    const listed = id === null ? undefined : this.#apps.get(id);
+    if (listed && launchable(listed.app)) void this.#launch(listed.app.id);
   }
 
   async #load(): Promise<void> {

@@ -93,6 +93,11 @@ export class RoutesPage extends Adw.Bin implements Page {
     this.#showFound();
   }
 
+  /** What the page is for; the question above it is about what is there. */
+  get first(): Gtk.Widget {
+    return this.#add;
+  }
+
   focusSearch(): void {
     this.#search.grab_focus();
   }

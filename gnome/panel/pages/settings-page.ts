@@ -4,7 +4,8 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Form, PageName } from '../../../daemon/view/forms/form.ts';
 import { settingsForm } from '../../../daemon/view/forms/preferences.ts';
-import { searchPages } from '../../../daemon/view/forms/search.ts';
+import { type Hit, searchPages } from '../../../daemon/view/forms/search.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
@@ -17,6 +18,7 @@ export class SettingsPage extends Adw.Bin implements Page {
   static {
     GObject.registerClass({ GTypeName: 'CulvertSettingsPage' }, SettingsPage);
   }
+  readonly #shell: Shell;
   readonly #searched: (view: View) => Searched;
   readonly #entry = new Gtk.SearchEntry({ placeholder_text: _('Search settings'), hexpand: true });
   readonly #groups: FormGroups;
@@ -25,7 +27,7 @@ export class SettingsPage extends Adw.Bin implements Page {
   /** @param searched the pages that the search looks through. */
   constructor(shell: Shell, searched: (view: View) => Searched) {
     super();
-    this.#searched = searched;
+    [this.#shell, this.#searched] = [shell, searched];
     const page = new Adw.PreferencesPage({ vexpand: true });
     this.#groups = new FormGroups(
       shell,
@@ -34,6 +36,10 @@ export class SettingsPage extends Adw.Bin implements Page {
     );
     setName(this.#entry, _('Search settings'));
     this.#entry.connect('search-changed', () => this.#show());
+    this.#entry.connect('activate', () => {
+      const [first] = this.#hits();
+      if (first) this.#shell.goTo(first.page);
+    });
     this.#entry.connect('stop-search', () => {
       this.#entry.text = '';
     });
@@ -54,26 +60,30 @@ export class SettingsPage extends Adw.Bin implements Page {
 
   #show(): void {
     if (!this.#view) return;
-    const query = this.#entry.text.trim();
-    this.#groups.show(query ? this.#hits(query) : overview(this.#view));
+    this.#groups.show(this.#entry.text.trim() ? formOf(this.#hits()) : overview(this.#view));
   }
 
-  #hits(query: string): Form {
-    const hits = searchPages(this.#searched(this.#view!), query);
-    if (!hits.length)
-      return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Nothing found') }] }] };
-    return {
-      groups: [
-        {
-          id: 'hits',
-          rows: hits.map(({ page, place, title, subtitle }, i) => ({
-            ...{ kind: 'link', id: `${i} ${page} ${title}`, page, title },
-            subtitle: [place, subtitle].filter(Boolean).join(' · '),
-          })),
-        },
-      ],
-    };
+  #hits(): Hit[] {
+    if (!this.#view) return [];
+    const here = ['settings', pageTitle('settings', tr), overview(this.#view)] as const;
+    return searchPages([here, ...this.#searched(this.#view)], this.#entry.text);
   }
+}
+
+function formOf(hits: Hit[]): Form {
+  if (!hits.length)
+    return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Nothing found') }] }] };
+  return {
+    groups: [
+      {
+        id: 'hits',
+        rows: hits.map(({ page, place, title, subtitle }, i) => ({
+          ...{ kind: 'link', id: `${i} ${page} ${title}`, page, title },
+          subtitle: [place, subtitle].filter(Boolean).join(' · '),
+        })),
+      },
+    ],
+  };
 }
 
 function overview({ tunnel, killSwitch, client }: View): Form {

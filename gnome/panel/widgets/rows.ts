@@ -1,5 +1,6 @@
 // Rows of a form as libadwaita has them. A row shows what is confirmed; using it asks, and it moves with the event.
 import Adw from 'gi://Adw?version=1';
+import Gdk from 'gi://Gdk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { Command, PageName, Row, RowKind, Tone } from '../../../daemon/view/forms/form.ts';
@@ -159,6 +160,7 @@ function radioRow(first: Of<'radio'>, host: RowHost, radios: Radios): Shown<'rad
     });
   });
   members.push(check);
+  check.add_controller(moveAmong(check, members));
   widget.add_prefix(check);
   widget.activatable_widget = check;
   return {
@@ -174,6 +176,20 @@ function radioRow(first: Of<'radio'>, host: RowHost, radios: Radios): Shown<'rad
       widget.sensitive = row.sensitive ?? true;
     },
   };
+}
+
+/**
+ * Up and Down move between the choices, since Tab comes to the one that is set alone. They choose nothing: what is chosen
+ * takes effect at once.
+ */
+function moveAmong(check: Gtk.CheckButton, members: Gtk.CheckButton[]): Gtk.EventController {
+  const keys = new Gtk.EventControllerKey();
+  keys.connect('key-pressed', (_keys, key) => {
+    if (key !== Gdk.KEY_Up && key !== Gdk.KEY_Down) return false;
+    const usable = members.filter(member => member.get_mapped() && member.is_sensitive());
+    return usable[usable.indexOf(check) + (key === Gdk.KEY_Down ? 1 : -1)]?.grab_focus() ?? false;
+  });
+  return keys;
 }
 
 /** Back to what is confirmed. */

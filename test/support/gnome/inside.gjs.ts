@@ -3,9 +3,10 @@
 //
 // Requests: {do: 'find' | 'gone' | 'press' | 'switch' | 'place' | 'focused', name} {do: 'enter', name, text}
 // {do: 'turn', name} to a page, {do: 'settle', revision} {do: 'names'} {do: 'texts'} {do: 'rows'} {do: 'stops'} of the Tab key
-// {do: 'resize', width, height} {do: 'collect'} the garbage. Answers: {ok} or {error}.
+// {do: 'resize', width, height} {do: 'close'} what is in front {do: 'collect'} the garbage. Answers: {ok} or {error}.
 
 import Adw from 'gi://Adw?version=1';
+import Gdk from 'gi://Gdk?version=4.0';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -175,6 +176,25 @@ function boxOf(widget: Gtk.Widget): Stop['box'] {
   return [left, top, left + widget.get_width(), top + widget.get_height()];
 }
 
+/** Where a window, or a menu that floats above it, is drawn in the window's surface. */
+function surfaceOf(native: Gtk.Native): [left: number, top: number] {
+  const surface = native.get_surface();
+  const [x, y] = native.get_surface_transform();
+  return surface instanceof Gdk.Popup ? [x + surface.get_position_x(), y + surface.get_position_y()] : [x, y];
+}
+
+/** Closes what is above the panel's window: a menu, or a window of its own. */
+function closeTop(): void {
+  const open = [...widgets()].find(widget => widget instanceof Gtk.Popover) as Gtk.Popover | undefined;
+  if (open) {
+    open.popdown();
+    return;
+  }
+  const window = main();
+  for (const each of Gtk.Window.list_toplevels() as Gtk.Window[])
+    if (each !== window && each.get_mapped()) each.close();
+}
+
 /** The panel's window. */
 function main(): Gtk.Window | undefined {
   return (Gio.Application.get_default() as Gtk.Application).get_windows().find(window => 'goTo' in window);
@@ -223,7 +243,7 @@ function attempt({ do: what, name = '', text = '', revision = 0, width = 0, heig
     }
     case 'focused': {
       for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) {
-        const focus = window.is_active ? window.get_focus() : null;
+        const focus = window.is_active && window.get_mapped() ? window.get_focus() : null;
         if (focus) return namesOf(focus)[0] ?? namesOf(focus.get_parent()!)[0] ?? '';
       }
       return '';
@@ -239,14 +259,24 @@ function attempt({ do: what, name = '', text = '', revision = 0, width = 0, heig
     case 'place': {
       for (const widget of widgets()) {
         if (!namesOf(widget).includes(name)) continue;
-        const root = widget.get_root() as Gtk.Widget | null;
-        const [, x, y] = widget.translate_coordinates(root!, 0, 0) as [boolean, number, number];
-        return [x, y, widget.get_width(), widget.get_height()].map(Math.round);
+        // of a row with an entry, what takes the text
+        const target = [...inside(widget)].find(child => child instanceof Gtk.Text) ?? widget;
+        const native = target.get_native()!;
+        const [, x, y] = target.translate_coordinates(native as unknown as Gtk.Widget, 0, 0) as [
+          boolean,
+          number,
+          number,
+        ];
+        const [left, top] = surfaceOf(native);
+        return [left + x, top + y, target.get_width(), target.get_height()].map(Math.round);
       }
       return null;
     }
     case 'turn':
       main()?.activate_action('page', GLib.Variant.new_string(name));
+      return true;
+    case 'close':
+      closeTop();
       return true;
     case 'scale':
       Gtk.Settings.get_default()!.gtk_xft_dpi = Math.round(96 * 1024 * Number(text));

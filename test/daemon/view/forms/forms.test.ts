@@ -275,6 +275,8 @@ test('the search finds rows by words of title, group and page, the best first', 
   ] as const;
   assert.equal(searchPages(pages, 'malw')[0]!.title, 'Malware');
   assert.ok(searchPages(pages, 'dns fallback').every(({ page }) => page === 'dns'));
+  const page: Form = { groups: [{ id: 'a', rows: [{ kind: 'link', id: 'b', title: 'Past', page: 'history' }] }] };
+  assert.equal(searchPages([['settings', 'Settings', page]], 'past')[0]!.page, 'history', 'where a row leads to');
   assert.deepEqual(searchPages(pages, 'xyzzy'), []);
   assert.deepEqual(searchPages(pages, ' '), []);
 });
