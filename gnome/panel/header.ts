@@ -158,5 +158,10 @@ function menuButton(): Gtk.Widget {
     tooltip_text: _('Main Menu'),
   });
   setName(button, _('Main Menu'));
+  const { popover } = button;
+  if (popover) {
+    mendTree(popover, _('Main Menu'));
+    setName(popover, _('Main Menu'));
+  }
   return button;
 }

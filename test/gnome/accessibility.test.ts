@@ -103,7 +103,12 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     };
     daemon.answers = ROUTE_ANSWERS;
     daemon.snapshot.changes = [change('mode', { value: 'doh', confirmBy: '2999-01-01T00:00:00.000Z' })];
-    daemon.checks = [checkResult('a', 'problem', { fix: MODE_FIX, fixId: 'x' }), checkResult('b', 'ok')];
+    const about = { source: 'https://culvert.example/about', fixId: 'x' };
+    daemon.checks = [
+      checkResult('a', 'problem', { ...about, fix: MODE_FIX }),
+      checkResult('b', 'problem', { ...about, fix: { ...MODE_FIX!, label: 'Use another protocol' } }),
+      checkResult('c', 'ok'),
+    ];
     daemon.history = recorded(6);
     atspi = startDriver(desktop, 'driver.py');
     // the accessibility bus starts on first use; a window that comes up meanwhile may miss it
@@ -157,7 +162,10 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     // what they found is summed up at their end
     [
       'checks',
-      ['Check this computer: Run Again', 'Report a problem: Show Report…', 'Apply this change: Apply', '1 problem'],
+      [
+        ...['Check this computer: Run Again', 'Report a problem: Show Report…'],
+        ...['Apply “Use another mode”: Apply', 'Apply “Use another protocol”: Apply', '2 problems'],
+      ],
     ],
     ['log', ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK']],
     ['preferences', ['Start at login', 'Theme', 'Language', 'Export settings: Export…']],
@@ -237,6 +245,22 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       );
       await stage.press(closes);
       await stage.gone(shown.at(-1)!);
+    });
+
+  for (const [entry, shown] of [
+    [null, ['Checks', 'Log', 'Updates', 'Preferences', 'About Culvert', 'Quit Culvert']],
+    ['Keyboard Shortcuts', ['Connect or disconnect', 'Main menu']],
+  ] as const)
+    test(`${entry ? `the window behind “${entry}”` : 'the main menu'} has names and the order of the Tab key`, async () => {
+      await turn('connection', 'Mode');
+      await stage.press('Main Menu');
+      if (entry) await stage.press(entry);
+      for (const name of shown) await stage.find(name);
+      const { nodes } = await examine();
+      const all = nodes.map(({ name }) => name);
+      for (const name of shown) assert.ok(all.includes(name), `${name} in ${all.join(' | ')}`);
+      await stage.ask({ do: 'close' });
+      await stage.gone(shown[0]);
     });
 
   test('an entry says what is wrong with what is typed', async () => {

@@ -677,7 +677,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
         daemon.send('doctor', { running: false, completed: 1, total: 1, result, undo });
         return succeed(asked);
       };
-      await press('Apply this change: Apply');
+      await press('Apply “Use another mode”: Apply');
       await find('Everything is in order.');
       await gone('Needs attention');
       await press('Take the last fix back: Undo');

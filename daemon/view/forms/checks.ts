@@ -122,9 +122,8 @@ function openRows(result: CheckResult, able: Able, tr: Translator): Row[] {
 
 function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): Row {
   return {
-    ...{ kind: 'button', id: `source-${id}`, title: _('Background'), label: _('Read More') },
     // Translators: %s is the title of a check
-    subtitle: fill(_('A page on: %s'), title),
+    ...{ kind: 'button', id: `source-${id}`, title: fill(_('A page on: %s'), title), label: _('Read More') },
     command: { ask: { kind: 'open', uri } },
   };
 }
@@ -162,8 +161,10 @@ function fixRows({ id, fixId, fix }: Repair, { offline, sensitive }: Able, tr: T
   return [
     change,
     {
-      ...{ kind: 'button', id: `apply-${id}`, title: _('Apply this change'), label: _('Apply'), style: 'suggested' },
+      // Translators: %s is what a change does, such as “Use another mode”
+      ...{ kind: 'button', id: `apply-${id}`, title: fill(_('Apply “%s”'), fix.label), label: _('Apply') },
       ...{
+        style: 'suggested',
         sensitive,
         command: { ask: { kind: 'fix', request: { id, fixId } }, undo: { kind: 'undo-fix' }, done: _('Applied') },
       },

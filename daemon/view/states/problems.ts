@@ -51,6 +51,12 @@ function sentences(tr: Translator): { [code: string]: string | undefined } {
     'pairing-code-wrong': _('The code is wrong or has expired.'),
     'remote-access-off': _('Remote access is off.'),
     'local-only': _('This works only on that computer.'),
+    'not-found': _('It is no longer there.'),
+    'payload-too-large': _('This is too much at once.'),
+    'uri-too-long': _('This is too long.'),
+    'request-timeout': _('The request took too long.'),
+    'invalid-body': _('Culvert’s background service does not understand this request.'),
+    'invalid-query': _('Culvert’s background service does not understand this request.'),
     interrupted: _('Culvert ended while it was being made.'),
     'internal-error': _('Something went wrong in Culvert.'),
   };
@@ -76,8 +82,10 @@ export function errorText(error: unknown, tr: Translator): string {
   return text === error.problem.detail ? error.message : text;
 }
 
-/** The same, followed by the daemon's own sentence, for places without room for details. */
+/** The same, followed by the daemon's own sentence where that says more, for places without room for details. */
 export function errorWithDetail(error: unknown, tr: Translator): string {
   const text = errorText(error, tr);
-  return error instanceof ApiError && text !== error.message ? `${text} (${error.problem.detail})` : text;
+  return error instanceof ApiError && !error.problem.wording && text !== error.message
+    ? `${text} (${error.problem.detail})`
+    : text;
 }

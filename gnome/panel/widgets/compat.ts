@@ -4,7 +4,8 @@ import Gdk from 'gi://Gdk?version=4.0';
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { mendTree, setName } from './accessible.ts';
+import { _ } from '../../i18n.ts';
+import { mendTree, setName, within } from './accessible.ts';
 
 /** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
 const A = Adw as unknown as Partial<typeof Adw>;
@@ -158,6 +159,19 @@ export function showAbout(parent: Gtk.Window, about: About): void {
   else presentOver(new Adw.AboutWindow({ ...about, transient_for: parent, modal: true }));
 }
 
+/** Names what GTK leaves in its window of shortcuts without a name. */
+function nameShortcuts(window: Gtk.ShortcutsWindow): void {
+  const title = _('Keyboard Shortcuts');
+  setName(window, title);
+  mendTree(window, title);
+  for (const widget of within(window))
+    if (widget instanceof Gtk.SearchEntry) setName(widget, _('Search'));
+    else if (widget instanceof Gtk.ToggleButton)
+      setName(widget, widget.parent instanceof Gtk.MenuButton ? title : _('Search'));
+    else if (widget instanceof Gtk.MenuButton) setName(widget, title);
+    else if (widget instanceof Gtk.ShortcutLabel) setName(widget, widget.accelerator);
+}
+
 /** A section of the shortcuts window: title, and per line what it does and its accelerator. */
 export type ShortcutSection = [title: string, lines: [title: string, accelerator: string][]];
 
@@ -189,6 +203,7 @@ export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): 
   );
   const window = builder.get_object('window') as Gtk.ShortcutsWindow;
   window.transient_for = parent;
+  nameShortcuts(window);
   presentOver(window);
 }
 

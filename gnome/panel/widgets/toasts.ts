@@ -39,7 +39,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
       const problem = error instanceof ApiError ? error.problem : null;
       const text = problem ? problemText(problem, tr) : errorText(error, tr);
       const title = text.length <= FITS ? text : _('That did not work');
-      const detail = problem?.detail === text ? null : problem?.detail;
+      const detail = problem?.wording || problem?.detail === text ? null : problem?.detail;
       const toast = new Adw.Toast({ title: markup(title), timeout: 8, button_label: _('Details') });
       toast.connect('button-clicked', () => {
         void ask(parent, {

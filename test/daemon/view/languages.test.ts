@@ -67,8 +67,7 @@ test('the default of the language leaves it to the desktop', () => {
 /** Refusals of requests that no client of ours makes. */
 const PROTOCOL = new Set<string>([
   ...['peer-not-allowed', 'device-not-found', 'host-not-allowed', 'origin-not-allowed', 'fetch-site-not-allowed'],
-  ...['unsupported-media-type', 'payload-too-large', 'malformed-request', 'malformed-json', 'invalid-body'],
-  ...['invalid-query', 'not-found', 'method-not-allowed', 'uri-too-long', 'headers-too-large', 'request-timeout'],
+  ...['unsupported-media-type', 'malformed-request', 'malformed-json', 'method-not-allowed', 'headers-too-large'],
 ]);
 
 test('every problem that a user can meet has its own words', () => {
@@ -172,6 +171,7 @@ test('every text of the daemon is put into the reader’s language, and what it 
 
   const problem = { code: 'invalid-query', detail: 'No.', wording: [message('%s is no host', 'x')] };
   assert.equal(problemText(problem, marked), '<x is no host>');
+  assert.equal(errorWithDetail(new ApiError(problem as ApiError['problem']), marked), '<x is no host>');
 });
 
 test('the reason of a check for updates that has no answer is worded, followed by what happened', () => {

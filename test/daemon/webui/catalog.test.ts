@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { PAGE_NAMES } from '../../../daemon/view/forms/form.ts';
 import { chooseLanguage } from '../../../daemon/view/language.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import { translatorOf } from '../../../daemon/webui/catalog.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';
 
@@ -70,4 +72,16 @@ test('the page takes the first language that the reader reads', () => {
     [[], 'en'],
   ];
   for (const [wanted, chosen] of cases) assert.equal(chooseLanguage(wanted, available), chosen, wanted.join());
+});
+
+test('every page has a title of its own in every language', () => {
+  for (const language of languages) {
+    const tr = translatorOf(language, readCatalog(readFileSync(`po/${language}.po`, 'utf8'), language));
+    const titles = PAGE_NAMES.map(page => pageTitle(page, tr));
+    assert.deepEqual(
+      titles.filter((title, i) => titles.indexOf(title) < i),
+      [],
+      language,
+    );
+  }
 });
