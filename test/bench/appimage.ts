@@ -3,10 +3,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../support/ports.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const image = resolve(process.env.CULVERT_TEST_APPIMAGE ?? newest());
@@ -43,7 +43,7 @@ async function start(program: string, more: Record<string, string> = {}): Promis
     mapped = done;
   });
   const begun = performance.now();
-  const child = spawn(program, ['--demo', '--no-tray', '--port', String(await freePort())], {
+  const child = spawn(program, ['--demo', '--no-tray', '--port', String(freePort())], {
     env: { ...env, ...more },
     stdio: 'ignore',
   });
@@ -76,15 +76,6 @@ for (let i = 0; i <= rounds; i++) {
   for (const [name, took] of Object.entries(round)) times[name as keyof typeof times].push(took);
 }
 events.kill();
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 let missed = 0;

@@ -9,7 +9,8 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import type { LogEntry } from '../../daemon/api/schema.ts';
 import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
 import { launchBrowser, startWeb } from '../support/e2e/browser.ts';
-import { createHome, prefix, somePort } from '../support/e2e/culvert.ts';
+import { createHome, prefix } from '../support/e2e/culvert.ts';
+import { freePort } from '../support/ports.ts';
 import { quiet } from './quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 15);
@@ -226,7 +227,7 @@ async function scrolling(browser: Browser) {
 async function idleMemory() {
   const idle = async (on: boolean) => {
     const home = createHome(t as never);
-    const port = somePort();
+    const port = freePort();
     const words = ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', String(port)];
     const child = spawn(process.execPath, [join(prefix, 'share/culvert/daemon/main.cjs'), ...words], {
       env: { ...home.env, CULVERT_WEBUI: on ? '1' : '0' },

@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, readFileSync, readlinkSync, realpathSync, rmSync
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createHome, culvert, type Home, prefix, program, somePort } from '../support/e2e/culvert.ts';
+import { createHome, culvert, type Home, prefix, program } from '../support/e2e/culvert.ts';
+import { freePort } from '../support/ports.ts';
 import { bundleScript } from '../support/script.ts';
 import { until } from '../support/until.ts';
 
@@ -402,7 +403,7 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and noti
   Object.assign(home.env, {
     PATH: `${bin}:${process.env.PATH}`,
     DISPLAY: ':4711',
-    CULVERT_SERVER_PORT: String(somePort()),
+    CULVERT_SERVER_PORT: String(freePort()),
     CULVERT_EMULATOR_CONNECT_MS: '50',
   });
   const notified = () => readFileSync(join(home.directory, 'notified'), 'utf8');
@@ -417,7 +418,7 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and noti
   const state = join(home.directory, 'client.json');
   const emulator = join(realpathSync(prefix), 'bin/culvert-emulator');
   script('warp-cli', `CULVERT_EMULATOR_CONNECT_MS=50 CULVERT_EMULATOR_STATE=${state} exec ${emulator} "$@"`);
-  const port = somePort();
+  const port = freePort();
   execFileSync(join(bin, 'warp-cli'), ['--emulate', 'reset', `settings.proxyPort=${port}`], { env: home.env });
   const first = await culvert(home, 'apps', 'launch', 'get.desktop', '--shortcut');
   assert.equal(first.code, 0, first.stderr);

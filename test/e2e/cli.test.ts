@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const program = resolve(process.env.CULVERT_TEST_PREFIX ?? 'build/prefix', 'bin/culvert');
@@ -13,7 +14,7 @@ const home = mkdtempSync(join(tmpdir(), 'culvert-e2e-cli-'));
 const run = join(home, 'run');
 const env = { PATH: process.env.PATH ?? '', HOME: home, XDG_RUNTIME_DIR: run, TZ: 'UTC' };
 /** Not the default: another daemon of this machine may have that. */
-const PROXY_PORT = 12_000 + Math.floor(Math.random() * 20_000);
+const PROXY_PORT = freePort();
 let daemon: ChildProcess | undefined;
 
 before(async () => {
@@ -36,7 +37,7 @@ after(async () => {
 });
 
 async function startDaemon(): Promise<ChildProcess> {
-  const port = String(20_000 + Math.floor(Math.random() * 12_000));
+  const port = String(freePort());
   const child = spawn(program, ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', port], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],

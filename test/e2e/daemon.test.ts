@@ -19,7 +19,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
-import { createHome, culvert, getJson, prefix, program, somePort, start, startDemo } from '../support/e2e/culvert.ts';
+import { createHome, culvert, getJson, prefix, program, start, startDemo } from '../support/e2e/culvert.ts';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 /** Processes with this text in their environment: everything that a home started and left. */
@@ -100,7 +101,7 @@ test('"culvert status" starts no process, works without Node, and distinguishes 
 
 test('of two daemons started at once one wins, and the other says so and ends well', async t => {
   const home = createHome(t);
-  const port = String(somePort());
+  const port = String(freePort());
   const both = [1, 2].map(() => start(home, '--demo', '--port', port));
   const loser = await Promise.race(both.map(daemon => daemon.ended.then(code => ({ daemon, code }))));
   assert.equal(loser.code, 0);
@@ -112,7 +113,7 @@ test('of two daemons started at once one wins, and the other says so and ends we
 
 test('a busy port is passed over, named, and recorded; a range of thirty busy ones is an error', async t => {
   const home = createHome(t);
-  const first = somePort();
+  const first = freePort(31);
   await occupy(t, first, 2);
   const { said, port } = await startDemo(home, '--port', String(first));
   assert.equal(port, first + 2);
@@ -123,7 +124,7 @@ test('a busy port is passed over, named, and recorded; a range of thirty busy on
   const other = start(createHome(t), '--demo', '--port', String(first + 1));
   assert.equal(await other.ended, 0, 'within its thirty stands the own daemon, which is used instead');
   assert.match(other.said(), new RegExp(`already running on port ${port}`));
-  const far = somePort();
+  const far = freePort(30);
   await occupy(t, far, 30);
   const none = start(createHome(t), '--demo', '--port', String(far));
   assert.equal(await none.ended, 1);
@@ -229,7 +230,7 @@ test('what the environment gets wrong ends the start with variable, value and ex
 
 test('an address that others can reach needs the two keys that allow it', async t => {
   const home = createHome(t);
-  const daemon = start({ ...home, env: { ...home.env, CULVERT_SERVER_BIND: '0.0.0.0' } }, '--port', String(somePort()));
+  const daemon = start({ ...home, env: { ...home.env, CULVERT_SERVER_BIND: '0.0.0.0' } }, '--port', String(freePort()));
   assert.equal(await daemon.ended, 1);
   assert.match(daemon.said(), /webui\.allowRemote/);
   const env = { ...home.env, CULVERT_SERVER_BIND: '0.0.0.0', CULVERT_WEBUI: '1', CULVERT_WEBUI_ALLOW_REMOTE: '1' };
@@ -246,7 +247,7 @@ test('a warp-cli that comes, goes and is replaced is noticed without a restart',
   const bin = join(home.directory, 'bin');
   mkdirSync(bin);
   const env = { ...home.env, PATH: `${bin}:${process.env.PATH}` };
-  const port = somePort();
+  const port = freePort();
   const daemon = start({ ...home, env }, '--port', String(port));
   await daemon.says(/answers on/);
   const snapshot = () =>

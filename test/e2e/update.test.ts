@@ -6,9 +6,10 @@ import { request } from 'node:http';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createHome, getJson, type Home, somePort } from '../support/e2e/culvert.ts';
+import { createHome, getJson, type Home } from '../support/e2e/culvert.ts';
 import { fakeGjs, imageOf, makeTree, pack } from '../support/e2e/update-tree.ts';
 import { snapshot } from '../support/manifest/release.ts';
+import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import { createSource, publish, type Source } from '../support/update/source.ts';
 
@@ -56,7 +57,7 @@ function pidOf({ runtime }: Home): number | null {
 
 /** Starts the installed daemon as a desktop does, and waits until it answers. */
 async function startInstalled(user: User, flags: string[], source?: Source): Promise<number> {
-  const port = somePort();
+  const port = freePort();
   const env = { ...user.env, ...(source ? { CULVERT_UPDATES_SOURCE: source.url } : {}) };
   const child = spawn('culvert', ['--demo', '--no-open', '--port', String(port), ...flags], { env, stdio: 'ignore' });
   user.defer(() => child.kill('SIGKILL'));
@@ -218,7 +219,7 @@ test('under systemd the daemon ends with the status on which its unit starts it 
     ...user.env,
     CULVERT_UPDATES_SOURCE: source.url,
     CULVERT_WARP_CLI: path.join(user.directory, '.local/bin/culvert-emulator'),
-    CULVERT_SERVER_PORT: String(somePort()),
+    CULVERT_SERVER_PORT: String(freePort()),
     NOTIFY_SOCKET: path.join(user.directory, 'no-such-socket'),
   };
   // as systemd sets it: the pid of what ExecStart= started, which the launcher keeps
@@ -245,7 +246,7 @@ test('an AppImage replaces itself, starts again from its own file, and goes back
   publish(source, '2.0.0', { [`culvert-2.0.0-${os.machine()}.AppImage`]: imageOf(two) });
   const file = path.join(user.directory, 'Culvert.AppImage');
   fs.writeFileSync(file, imageOf(one), { mode: 0o755 });
-  const flags = ['--demo', '--no-tray', '--no-panel', '--port', String(somePort())];
+  const flags = ['--demo', '--no-tray', '--no-panel', '--port', String(freePort())];
   const daemon = spawn(file, flags, { env: { ...user.env, CULVERT_UPDATES_SOURCE: source.url }, stdio: 'ignore' });
   user.defer(() => daemon.kill('SIGKILL'));
   await until(async () => (await user.run(file, 'status')).code === 0, 'the daemon answers');

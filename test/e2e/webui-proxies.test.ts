@@ -8,7 +8,8 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startWeb } from '../support/e2e/browser.ts';
-import { culvert, somePort } from '../support/e2e/culvert.ts';
+import { culvert } from '../support/e2e/culvert.ts';
+import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
@@ -106,7 +107,7 @@ for (const [name, { program }] of Object.entries(PROXIES)) {
   }, async t => {
     const environment = { CULVERT_WEBUI_ALLOW_REMOTE: '1', CULVERT_WEBUI_ADDRESS: `https://${NAME}` };
     const { home, port: daemon } = await startWeb(t, environment);
-    const proxy = somePort();
+    const proxy = freePort();
     const child = PROXIES[name]!.start(proxyDirectory(t), { proxy, daemon });
     const said: string[] = [];
     child.stderr!.setEncoding('utf8').on('data', piece => said.push(piece));

@@ -8,7 +8,8 @@ import type { Page } from 'playwright-core';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
 import { checkAccessibility, emulate, launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
-import { createHome, culvert, getJson, prefix, somePort, start, startDemo } from '../support/e2e/culvert.ts';
+import { createHome, culvert, getJson, prefix, start, startDemo } from '../support/e2e/culvert.ts';
+import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
@@ -259,7 +260,7 @@ test('without warp-cli the page says what to install, and goes on once it is the
   const cli = join(home.directory, 'bin/warp-cli');
   Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_WARP_CLI: cli, CULVERT_EMULATOR_CONNECT_MS: '50' });
   mkdirSync(join(home.directory, 'bin'));
-  const [, port] = await start(home, '--port', String(somePort())).says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
+  const [, port] = await start(home, '--port', String(freePort())).says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
   const { page, complaints } = await openTab(await launchBrowser(t), `http://127.0.0.1:${port}/`);
   await page.locator('main .state', { hasText: 'Cloudflare WARP is not installed' }).waitFor();
   await page.getByText('culvert stop; culvert --demo').waitFor();

@@ -83,7 +83,7 @@ interface Met {
 /** What the daemon knows once the fault has struck, and what it answered. */
 async function meet({ fault, seen, asks }: Fault): Promise<Met> {
   const cli = await emulator({ connectMs: 10, proxy: fault === 'proxy-deaf' });
-  await cli.control('reset', `fault=${fault}`, ...(asks === 'proxy' ? [`settings.proxyPort=${await freePort()}`] : []));
+  await cli.control('reset', `fault=${fault}`, ...(asks === 'proxy' ? [`settings.proxyPort=${freePort()}`] : []));
   const home = mkdtempSync(join(tmpdir(), 'culvert-fault-'));
   const state = createState({ available: false, path: null, version: null, emulated: true });
   const tunnel = createTunnel({

@@ -11,7 +11,7 @@ import { freePort } from '../../support/ports.ts';
 import { until } from '../../support/until.ts';
 
 async function proxied(t: TestContext, version?: string): Promise<{ cli: Emulator; port: number }> {
-  const port = await freePort();
+  const port = freePort();
   const cli = await emulator({ ...(version ? { version } : {}), proxy: true });
   t.after(cli.remove);
   await cli.control('reset', `settings.proxyPort=${port}`, 'settings.protocol="MASQUE"');
@@ -96,7 +96,7 @@ test('the newest release speaks SOCKS5, SOCKS4 and 4a, CONNECT and plain HTTP', 
 
 test('UDP ASSOCIATE and BIND get code 7, unknown addresses 8, and what does not answer its own code', async t => {
   const { port } = await open(t);
-  const closed = word(await freePort());
+  const closed = word(freePort());
   const request = (command: number, ...address: number[]) => Buffer.from([5, 1, 0, 5, command, 0, ...address]);
   const codes = [
     [request(3, 1, 0, 0, 0, 0, 0, 0), 7],
@@ -140,7 +140,7 @@ test('the port is open only while connected in proxy mode, and follows the port 
   assert.equal(await host(cli), null, 'not in mode warp');
   await cli.run('mode', 'proxy');
   await until(() => isOpen(port));
-  const other = await freePort();
+  const other = freePort();
   await cli.run('proxy', 'port', String(other));
   await until(async () => (await isOpen(other)) && !(await isOpen(port)));
   const { process: first } = (await host(cli))!;

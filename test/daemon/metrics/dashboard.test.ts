@@ -151,7 +151,7 @@ test('a Prometheus that scrapes the daemon has data for every query and every al
   t.after(async () => running.daemon.features.metrics.stop());
   running.daemon.settings.setSession({ metrics: { enabled: true } });
   accounts(running.directory);
-  const [port, closed] = [await freePort(), await freePort()];
+  const [port, closed] = [freePort(), freePort()];
   const home = temporary(t, 'prometheus');
   const job = { job_name: 'culvert', metrics_path: '/api/metrics' };
   const addresses = [`127.0.0.1:${running.port}`, `127.0.0.1:${closed}`];

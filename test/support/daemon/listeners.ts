@@ -21,6 +21,7 @@ import { createLog } from '../../../daemon/state/command-log.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
+import { freePort } from '../ports.ts';
 
 export interface Running {
   listeners: Listeners;
@@ -200,7 +201,7 @@ export async function startListeners(
       ? null
       : { address: null, tls: null, ...options.access, token: tokenCheck(options.remote), rightsOf: pairing.rightsOf };
   for (;;) {
-    port = 20_000 + Math.floor(Math.random() * 12_000); // below the range of ephemeral ports
+    port = freePort();
     try {
       await listeners.listenTcp(port, remote ? ['0.0.0.0', '::'] : ['127.0.0.1', '::1'], remote);
       break;

@@ -6,12 +6,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { freePort } from '../ports.ts';
 
 export const prefix = resolve(process.env.CULVERT_TEST_PREFIX ?? 'build/prefix');
 export const program = join(prefix, 'bin/culvert');
-
-/** A port below the range of ephemeral ones, where a client's own end can't be in the way. */
-export const somePort = () => 12_000 + Math.floor(Math.random() * 20_000);
 
 export interface Home {
   directory: string;
@@ -82,7 +80,7 @@ export function start({ env, defer, program: own }: Home, ...flags: string[]): S
 
 /** Starts the demo daemon and waits until it answers. */
 export async function startDemo(home: Home, ...flags: string[]) {
-  const daemon = start(home, '--demo', ...(flags.includes('--port') ? [] : ['--port', String(somePort())]), ...flags);
+  const daemon = start(home, '--demo', ...(flags.includes('--port') ? [] : ['--port', String(freePort())]), ...flags);
   const [, port] = await daemon.says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
   return { ...daemon, port: Number(port) };
 }

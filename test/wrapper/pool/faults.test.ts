@@ -94,7 +94,7 @@ test('machines that are killed at any moment waste no request, and their leases 
 });
 
 test('a promoted replica may have lost a lease, so its credit can be given twice; its fences still rise', async t => {
-  const [first, second] = [await freePort(), await freePort()];
+  const [first, second] = [freePort(), freePort()];
   const primary = await storeServer(t, [
     '--port',
     String(first),

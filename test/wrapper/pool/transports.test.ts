@@ -14,7 +14,7 @@ import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
-const tcp = await freePort();
+const tcp = freePort();
 const plain = await storeServer({ after }, ['--port', String(tcp), '--bind', '127.0.0.1']);
 
 async function open(t: TestContext, url: string, more: Partial<Omit<ConnectOptions, 'script'>> = {}) {
@@ -51,7 +51,7 @@ test('a store behind TLS is used with its authority only', async t => {
     ].concat(['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']),
     { stdio: 'ignore' },
   );
-  const port = await freePort();
+  const port = freePort();
   await storeServer(t, [
     ...['--tls-port', String(port), '--bind', '127.0.0.1', '--tls-auth-clients', 'no'],
     ...['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate],
@@ -112,7 +112,7 @@ test('an ACL user with the rules of the README is enough, and less is refused wi
 
 test('Sentinels name the primary, and its successor after it has failed', async t => {
   const directory = temporary(t, 'sentinel');
-  const [first, second, port] = [await freePort(), await freePort(), await freePort()];
+  const [first, second, port] = [freePort(), freePort(), freePort()];
   const primary = await storeServer(t, [
     '--port',
     String(first),
@@ -151,12 +151,12 @@ test('Sentinels name the primary, and its successor after it has failed', async 
     }
   }, 'the store behind the Sentinel');
   assert.equal(await replica.client.get('culvert:{after}:schema'), '1');
-  const nobody = await open(t, `valkey+sentinel://127.0.0.1:${await freePort()}/shared`);
+  const nobody = await open(t, `valkey+sentinel://127.0.0.1:${freePort()}/shared`);
   await assert.rejects(nobody.status('tool'), { name: 'StoreUnreachable', message: /^no node answers/ });
 });
 
 test('a cluster is used through any of its nodes, and refused as a single server', async t => {
-  const ports = [await freePort(), await freePort()];
+  const ports = [freePort(), freePort()];
   const nodes = [];
   for (const port of ports) {
     nodes.push(await storeServer(t, ['--port', String(port), '--bind', '127.0.0.1', '--cluster-enabled', 'yes']));

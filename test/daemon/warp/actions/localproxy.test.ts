@@ -16,7 +16,7 @@ import { until } from '../../../support/until.ts';
 /** A started tunnel over an emulator whose proxy mode listens on `port`, and what was run for it. */
 async function setup(t: test.TestContext, options: { version?: string; faults?: string; proxyLimitMs?: number } = {}) {
   const place = folder();
-  const port = await freePort();
+  const port = freePort();
   const { version, proxyLimitMs } = options;
   const cli = await emulator({ ...(version ? { version } : {}), connectMs: 30, proxy: true });
   await cli.control('reset', `settings.proxyPort=${port}`, ...(options.faults ? [`fault=${options.faults}`] : []));
