@@ -87,7 +87,7 @@ async function meet({ fault, seen, asks }: Fault): Promise<Met> {
   const home = mkdtempSync(join(tmpdir(), 'culvert-fault-'));
   const state = createState({ available: false, path: null, version: null, emulated: true });
   const tunnel = createTunnel({
-    ...{ cli: cli.bin, emulated: true, env: cli.env, acceptedTerms: join(home, 'terms'), state, proxyLimitMs: 1500 },
+    ...{ cli: cli.bin, emulated: true, env: cli.env, acceptedTerms: join(home, 'terms'), state, proxyLimitMs: 4000 },
     log: createLog({ capacity: 50 }),
   });
   let refused: Problem | null = null;

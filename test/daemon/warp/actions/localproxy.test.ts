@@ -141,7 +141,7 @@ for (const [fault, seen] of [
   ['proxy-deaf', /: it accepts connections, but speaks neither SOCKS5 nor HTTP\. The tunnel is connected/],
 ] as const)
   test(`a proxy with the fault ${fault} is reported as not answering, and undone`, async t => {
-    const { tunnel, settings } = await setup(t, { faults: fault, proxyLimitMs: 1500 });
+    const { tunnel, settings } = await setup(t, { faults: fault, proxyLimitMs: 4000 });
     await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('proxy-not-answering', seen));
     assert.deepEqual(await settings(), ['warp', 'MASQUE', 'disconnected']);
   });
