@@ -7,8 +7,8 @@ import { app, KILL_SWITCH, noTunnel, recorded } from '../support/gnome/initial.t
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
-/** A name to click. What is typed is the same in every program and is not counted, nor is the wheel. */
-type Click = string | { type: string } | { gone: string } | { scrollTo: string };
+/** A name to click, or what to wait for. What is typed is the same in every program and is not counted, nor is the wheel. */
+type Click = string | { type: string } | { wait: string } | { gone: string } | { scrollTo: string };
 /** Keys, as `Tab Tab space`, with what has the focus afterwards; or text to type, or what to wait for. */
 type Press = [keys: string, focus?: string] | { type: string } | { wait: string } | { gone: string };
 
@@ -33,6 +33,8 @@ const proxy = ({ daemon }: Stage) => {
   daemon.set('tunnel', { proxyPort: 40000 });
 };
 const ENTRY = 'Address, range or host to add';
+/** It comes with what the page of the account reads by itself, and moves what lies below. */
+const ACCOUNT_READ = { wait: 'Device ID' };
 const takes = (clicks: number, presses: number) => ({ clicks, presses });
 const none = { clicks: null, keys: null };
 const action = (name: string, value?: unknown) => ({ action: name, ...(value === undefined ? {} : { value }) });
@@ -81,11 +83,12 @@ const TASKS: Task[] = [
   {
     task: 'join an organization',
     ...takes(4, 4),
-    mouse: ['Settings', 'Account', 'Team name', { type: 'example' }, 'Team name: Join'],
+    mouse: ['Settings', 'Account', ACCOUNT_READ, 'Team name', { type: 'example' }, 'Team name: Join'],
     keys: [
       ['ctrl+f'],
       { type: 'account' },
       ['Return', 'License key'],
+      ACCOUNT_READ,
       ['Tab', 'Team name'],
       { type: 'example' },
       ['Return'],
@@ -96,11 +99,12 @@ const TASKS: Task[] = [
   {
     task: 'enter a license',
     ...takes(3, 3),
-    mouse: ['Settings', 'Account', { type: 'a1b2c3d4-e5f6a7b8-c9d0e1f2' }, 'License key: Apply'],
+    mouse: ['Settings', 'Account', ACCOUNT_READ, { type: 'a1b2c3d4-e5f6a7b8-c9d0e1f2' }, 'License key: Apply'],
     keys: [
       ['ctrl+f'],
       { type: 'account' },
       ['Return', 'License key'],
+      ACCOUNT_READ,
       { type: 'a1b2c3d4-e5f6a7b8-c9d0e1f2' },
       ['Return'],
     ],
