@@ -126,13 +126,23 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
 
   const survey = () => atspi({ do: 'survey' }) as Promise<Node[]>;
   const stops = () => stage.ask({ do: 'stops' }) as Promise<Stop[]>;
-  /** What a screen reader and the Tab key meet now. Fails with everything that is wrong. */
+  /**
+   * What a screen reader and the Tab key meet, once nothing is wrong with it: the accessibility bus tells of a change
+   * later than the screen. Fails with everything that stays wrong.
+   */
   const examine = async () => {
-    const rows = (await stage.ask({ do: 'rows' })) as { title: string; subtitle: string }[];
-    const tabbed = await stops();
-    const nodes = await survey();
-    assert.deepEqual(faults(nodes, rows, tabbed), []);
-    return { nodes, tabbed };
+    let wrong: string[] = [];
+    return until(
+      async () => {
+        const rows = (await stage.ask({ do: 'rows' })) as { title: string; subtitle: string }[];
+        const tabbed = await stops();
+        const nodes = await survey();
+        wrong = faults(nodes, rows, tabbed);
+        return wrong.length === 0 ? { nodes, tabbed } : null;
+      },
+      () => `a page without faults, which are: ${wrong.join('; ')}`,
+      { pollMs: 500 },
+    );
   };
   const turn = async (page: PageName, shows?: string) => {
     await stage.turn(page);
