@@ -15,6 +15,7 @@ export interface Ends {
  */
 export function temporary(t: Ends, name = 'test'): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), `culvert-${name}-`)));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  // a child that is ending may write once more
+  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   return directory;
 }

@@ -29,18 +29,22 @@ const PREFERENCES = {
 
 /** Firefox without a window, in a profile of its own; ended with the test. */
 export async function launchFirefox(t: { after(end: () => unknown): unknown }): Promise<Firefox> {
+  let end = async () => {};
+  t.after(() => end()); // before the profile is removed
   const profile = temporary(t, 'firefox');
   const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`);
   writeFileSync(join(profile, 'user.js'), lines.join('\n'));
   const child = spawn('firefox-esr', ['--headless', '--marionette', '--profile', profile, '--no-remote'], {
     env: { PATH: process.env.PATH!, HOME: profile, LANG: 'C.UTF-8' },
     stdio: 'ignore',
+    detached: true,
   });
   const ended = once(child, 'exit');
-  t.after(async () => {
-    child.kill('SIGKILL');
+  end = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    process.kill(-child.pid!, 'SIGKILL');
     await ended;
-  });
+  };
   const port = Number(await until(() => readIfThere(join(profile, 'MarionetteActivePort')), 'the port of Firefox'));
   const send = await createConnection(port);
   await send('WebDriver:NewSession', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
