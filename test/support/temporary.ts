@@ -15,7 +15,11 @@ export interface Ends {
  */
 export function temporary(t: Ends, name = 'test'): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), `culvert-${name}-`)));
-  // a child that is ending may write once more
-  t.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  t.after(() => removeTree(directory));
   return directory;
+}
+
+/** Removes a directory in which a process that is just ending may write once more. */
+export function removeTree(directory: string): void {
+  rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

@@ -1,6 +1,6 @@
 // A fixture: apps of a temporary desktop, with a real proxy beside them and a tunnel that says what the test wants.
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,6 +13,7 @@ import { Problem } from '../../../daemon/problem.ts';
 import { createState, NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
+import { removeTree } from '../temporary.ts';
 import { until } from '../until.ts';
 
 export const LAUNCHER = '/opt/a b/bin/culvert';
@@ -67,7 +68,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
     await apps.stop();
     server.close();
     closeAllSockets();
-    rmSync(place, { recursive: true, force: true });
+    removeTree(place);
   });
   const write = (path: string, text: string) => {
     mkdirSync(dirname(path), { recursive: true });

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { removeTree } from '../temporary.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 /** All that the bundle is made from. */
@@ -70,7 +71,7 @@ export async function emulator(
       return stdout;
     },
     start: (...argv) => spawn(bin, argv, { env }),
-    remove: () => rm(home, { recursive: true, force: true }),
+    remove: async () => removeTree(home),
   };
 }
 

@@ -1,7 +1,8 @@
 // Executable fakes of the tunnel CLI, and what tests ask of the processes that they start.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeTree } from '../temporary.ts';
 
 export interface Folder {
   path: string;
@@ -28,7 +29,7 @@ export function folder(): Folder {
         return '';
       }
     },
-    remove: () => rmSync(path, { recursive: true, force: true }),
+    remove: () => removeTree(path),
   };
 }
 

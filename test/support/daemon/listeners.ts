@@ -1,5 +1,5 @@
 // Listeners on a free port and a Unix socket in a temporary directory, and raw requests to it: bytes out, answer in.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +22,7 @@ import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import { freePort } from '../ports.ts';
+import { removeTree } from '../temporary.ts';
 
 export interface Running {
   listeners: Listeners;
@@ -211,7 +212,7 @@ export async function startListeners(
   }
   t.after(async () => {
     await Promise.all([listeners.close('test over', 50), changes.stop()]);
-    rmSync(directory, { recursive: true, force: true });
+    removeTree(directory);
   });
   return { listeners, daemon, port, socket, directory, performed, said };
 }

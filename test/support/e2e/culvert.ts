@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort } from '../ports.ts';
+import { removeTree } from '../temporary.ts';
 
 export const prefix = resolve(process.env.CULVERT_TEST_PREFIX ?? 'build/prefix');
 export const program = join(prefix, 'bin/culvert');
@@ -28,7 +29,7 @@ export function createHome(t: { after(end: () => Promise<void>): unknown }): Hom
   const ends: (() => unknown)[] = [];
   t.after(async () => {
     for (const end of ends.reverse()) await end();
-    rmSync(directory, { recursive: true, force: true });
+    removeTree(directory);
   });
   const session = join(directory, 'session');
   mkdirSync(session, { mode: 0o700 });

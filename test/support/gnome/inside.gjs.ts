@@ -260,7 +260,8 @@ function attempt({ do: what, name = '', text = '', revision = 0, width = 0, heig
       for (const widget of widgets()) {
         if (!namesOf(widget).includes(name)) continue;
         // of a row with an entry, what takes the text
-        const target = [...inside(widget)].find(child => child instanceof Gtk.Text) ?? widget;
+        const parts = widget instanceof Gtk.ListBoxRow ? [...inside(widget)] : [];
+        const target = parts.find(child => child instanceof Gtk.Text) ?? widget;
         const native = target.get_native()!;
         const [, x, y] = target.translate_coordinates(native as unknown as Gtk.Widget, 0, 0) as [
           boolean,

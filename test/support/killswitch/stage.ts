@@ -18,6 +18,7 @@ import { promisify } from 'node:util';
 import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
 import { TABLE } from '../../../daemon/killswitch/rules/rules.ts';
 import { bundleGjs } from '../../../data/build/bundle.mjs';
+import { removeTree } from '../temporary.ts';
 import { until } from '../until.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -190,7 +191,7 @@ export async function setStage(polkit: 'played' | 'real' = 'played', console: 'e
           child.kill('SIGKILL');
         }
       await Promise.all(all);
-      rmSync(directory, { recursive: true, force: true });
+      removeTree(directory);
     },
   };
   return stage;

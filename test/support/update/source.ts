@@ -15,7 +15,7 @@ import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import type { VerifyKey } from '../../../manifest/signing/keys.ts';
 import { keyId } from '../../../manifest/signing/keys.ts';
 import { day, key, pem, STATEMENT, seal } from '../manifest/release.ts';
-import { temporary } from '../temporary.ts';
+import { removeTree, temporary } from '../temporary.ts';
 
 export { temporary };
 
@@ -34,7 +34,7 @@ export function smallDisk(t: Ends): string | null {
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).status === 0;
   t.after(() => {
     if (mounted) spawnSync('umount', [disk]);
-    fs.rmSync(disk, { recursive: true, force: true });
+    removeTree(disk);
   });
   return mounted ? disk : null;
 }

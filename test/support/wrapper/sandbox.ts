@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
+import { removeTree } from '../temporary.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -58,7 +59,7 @@ export interface Sandbox {
 /** A sandbox that is removed after the test. */
 export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const base = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-test-'));
-  t.after(() => fs.rmSync(base, { recursive: true, force: true }));
+  t.after(() => removeTree(base));
   const home = path.join(base, 'home');
   const bin = path.join(base, 'bin');
   for (const dir of [home, bin]) fs.mkdirSync(dir);
