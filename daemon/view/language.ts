@@ -1,5 +1,8 @@
 // Chooses among the languages that there are catalogs for.
 
+/** English in Latin script. A browser takes 5 ms to load the data that say so of other tags. */
+const ENGLISH = /^en(-[a-z]{2}|-\d{3})?$/i;
+
 /**
  * The first wanted language that there is: the same tag, or else one that the same readers read, as zh-SG is read where
  * zh-CN is, and zh-TW is not.
@@ -9,8 +12,10 @@
 export function chooseLanguage(wanted: readonly string[], available: readonly string[]): string {
   for (const each of wanted) {
     const tag = each.replaceAll('_', '-');
+    if (available.includes(tag)) return tag;
+    if (ENGLISH.test(tag)) return 'en';
     const readable = readers(tag);
-    const found = available.find(other => other === tag) ?? available.find(other => readers(other) === readable);
+    const found = available.find(other => readers(other) === readable);
     if (found) return found;
     if (readable === 'en-Latn') return 'en';
   }

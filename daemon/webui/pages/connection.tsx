@@ -107,10 +107,9 @@ function useAfterPaint(): boolean {
 /** Moves each second, alone. */
 function Duration() {
   const { view, tr, now } = useApp();
-  const shown = useAfterPaint();
   const { client, tunnel } = view.value;
   const since = client.snapshot && !client.offline ? Date.parse(client.snapshot.status.since) : null;
-  if (since === null || !shown) return null;
+  if (since === null) return null;
   const text = durationText(tunnel.look, formatDuration((now.value - since) / 1000, tr.value), tr.value);
   return text && <p class="duration">{text}</p>;
 }

@@ -68,6 +68,8 @@ test('the page takes the first language that the reader reads', () => {
     [['ar-EG'], 'ar'],
     [['sv', 'en-GB', 'fr'], 'en'],
     [['sv', 'fr-CA'], 'fr'],
+    [['en-001', 'fr'], 'en'],
+    [['en-Shaw', 'fr'], 'fr'],
     [['de-1', 'not a tag'], 'en'],
     [[], 'en'],
   ];
