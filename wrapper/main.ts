@@ -9,6 +9,8 @@ import { exitLike, signalForwarding } from './run/upstream/signals.ts';
 import { notStored } from './store/files.ts';
 import { pathsFor } from './store/paths.ts';
 
+export { saveCode } from './store/compiled-code.ts';
+
 declare const __VERSION__: string | undefined;
 declare const __FORMAT__: string | undefined;
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { buildSync, transformSync } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -102,7 +102,29 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
     const code = whole ? joined(files, owners, file, settings) : transformSync(text, settings).code;
     writeFileSync(join(directory, file.replace(/js$/, 'cjs')), required(code));
   }
-  return [...copyBeside(name, directory), ...Object.keys(metafile.inputs).map(file => resolve(root, file))];
+  const sources = [...copyBeside(name, directory), ...Object.keys(metafile.inputs).map(file => resolve(root, file))];
+  if (loaders[name]) sources.push(...putLoaderBefore(join(directory, 'main.cjs'), loaders[name]));
+  return sources;
+}
+
+/** What a program is loaded by. */
+const loaders = { wrap: 'wrapper/loader.ts' };
+
+/** Makes `main` the loader of what it was, which gets a name with a digest. @returns the sources of the loader */
+function putLoaderBefore(main, loader) {
+  const text = readFileSync(main);
+  const program = `program-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`;
+  writeFileSync(join(dirname(main), program), text);
+  const { metafile } = buildSync({
+    ...common,
+    ...node,
+    minifyIdentifiers: true,
+    format: 'cjs',
+    define: { __PROGRAM__: JSON.stringify(program) },
+    entryPoints: [loader],
+    outfile: main,
+  });
+  return Object.keys(metafile.inputs).map(file => resolve(root, file));
 }
 
 /** How a file that became part of another is exported by it, for the chunks that are loaded later. */
@@ -118,6 +140,8 @@ function joined(files, owners, file, settings) {
     const { outputFiles } = buildSync({
       ...common,
       ...settings,
+      // V8 keeps a text as two bytes a character where one of them is not ASCII
+      charset: 'ascii',
       stdin: {
         contents: [
           `export * from './${file}';`,

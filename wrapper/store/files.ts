@@ -39,7 +39,7 @@ export function readText(file: string): string | undefined {
  * @param mode permission bits of the new file
  * @throws WrapError `not-stored`
  */
-export function writeAtomic(file: string, text: string, mode = 0o600): void {
+export function writeAtomic(file: string, text: string | Uint8Array, mode = 0o600): void {
   const dir = dirname(file);
   createDirectory(dir);
   const temporary = join(dir, `.${basename(file)}.${unique()}.tmp`);

@@ -35,12 +35,8 @@ export interface Paths {
  * @param env usually `process.env`
  */
 export function pathsFor(env: NodeJS.ProcessEnv): Paths {
-  // Nearly always set, and every wrapped command would wait for a module that is only loaded for this.
-  const home = env.HOME || process.getBuiltinModule('node:os').homedir();
-  const base = (value: string | undefined, fallback: string) =>
-    value && isAbsolute(value) ? value : join(home, fallback);
-  const configDir = join(base(env.XDG_CONFIG_HOME, '.config'), 'culvert-wrap');
-  const state = join(base(env.XDG_STATE_HOME, '.local/state'), 'culvert-wrap');
+  const configDir = join(base(env, 'XDG_CONFIG_HOME', '.config'), 'culvert-wrap');
+  const state = stateDirectory(env);
   return {
     configDir,
     config: join(configDir, 'config.toml'),
@@ -58,4 +54,16 @@ export function pathsFor(env: NodeJS.ProcessEnv): Paths {
     tally: join(state, 'metrics.json'),
     metricsKey: join(state, 'metrics.key'),
   };
+}
+
+/** `Paths.state` alone. */
+export function stateDirectory(env: NodeJS.ProcessEnv): string {
+  return join(base(env, 'XDG_STATE_HOME', '.local/state'), 'culvert-wrap');
+}
+
+function base(env: NodeJS.ProcessEnv, name: string, fallback: string): string {
+  const value = env[name];
+  if (value && isAbsolute(value)) return value;
+  // HOME is nearly always set, and every wrapped command would wait for a module that is only loaded for this.
+  return join(env.HOME || process.getBuiltinModule('node:os').homedir(), fallback);
 }

@@ -1,0 +1,65 @@
+// Loads the program; behind a shim from code that V8 compiled in an earlier run, because compiling takes 4 ms of a start.
+// The build puts this into `main.cjs`, and `main.ts` with all that it needs at once into a file named by its digest.
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { Script } from 'node:vm';
+import type { UnsavedCode } from './store/compiled-code.ts';
+import { stateDirectory } from './store/paths.ts';
+
+declare const __PROGRAM__: string;
+
+/** What a wrapped command with a pool loads as well. */
+const POOL = /\/pooled-run-\w+\.cjs$/;
+
+const wrapped = process.env.CULVERT_WRAP_SHIM && process.argv[2] === 'shim';
+const directory = wrapped && join(stateDirectory(process.env), 'code');
+const unsaved: UnsavedCode[] = [];
+
+if (directory) {
+  const { extensions } = require;
+  const original = extensions['.js'];
+  extensions['.cjs'] = (loaded, filename) => {
+    if (POOL.test(filename)) run(filename, loaded, id => loaded.require(id));
+    else original(loaded, filename);
+  };
+  process.on('exit', () => module.exports.saveCode?.(unsaved));
+}
+run(join(__dirname, __PROGRAM__), module, require);
+
+/** Runs a file as the body of a module. */
+function run(file: string, target: NodeJS.Module, require: (id: string) => unknown): void {
+  const text = `(function(exports,require,module,__filename,__dirname){${readFileSync(file, 'utf8')}\n})`;
+  const script = directory ? compiled(file, text, directory) : new Script(text, { filename: file });
+  script.runInThisContext().call(target.exports, target.exports, require, target, target.filename, target.path);
+}
+
+function compiled(filename: string, text: string, directory: string): Script {
+  const file = join(directory, `${basename(filename)}.${process.versions.v8}-${process.arch}`);
+  const cachedData = readCode(file);
+  // V8 refuses what other flags made, and compiles the text
+  if (cachedData) return new Script(text, { filename, cachedData });
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
+  // every function now, so that what is stored does not depend on what this run comes to need
+  setFlagsFromString('--no-lazy');
+  const script = new Script(text, { filename });
+  setFlagsFromString('--lazy');
+  unsaved.push({ file, script });
+  return script;
+}
+
+/** The code in a file, or `undefined` where there is none, it is damaged, or others than its user and root could write it. */
+function readCode(file: string): Buffer | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const { uid, mode, size } = fstatSync(fd);
+    if ((uid !== 0 && uid !== process.geteuid?.()) || (mode & 0o022) !== 0) return undefined;
+    const twice = Buffer.allocUnsafeSlow(size);
+    const code = twice.subarray(0, size / 2);
+    return readSync(fd, twice) > 0 && code.equals(twice.subarray(code.length)) ? code : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
