@@ -34,6 +34,8 @@ const SUMMED_AT_ONCE = 131_072;
 const MAX_SUMS = 1_000_000;
 
 const NOTHING = Buffer.alloc(0);
+/** What lines are read into, one file at a time: memory outside V8's heap is freed late. */
+let readInto: Buffer | undefined;
 
 /** Gets a line as the bytes from `start` to `end`, without its line end. The bytes are valid during the call only. */
 export type OnLine = (bytes: Buffer, start: number, end: number) => void;
@@ -107,10 +109,12 @@ export function createDayFiles(directory: string) {
    */
   function readSums(day: string, range: { from: number; until: number }, onLine: OnLine): void {
     const bytes = sums(day);
+    const { from: first, until: last } = range;
     const { covered } = walkSections(bytes, sizeOf(fileOf(day)), ({ at, from, to }, start, end) => {
-      const [begins, ends] = [at >= range.from, at + QUARTER.bucket <= range.until];
-      const outside = at + QUARTER.bucket <= range.from || at >= range.until;
-      if ((begins && ends) || outside) eachLine(bytes, [start, end], onLine);
+      // whole within it, or whole outside it
+      const cutAtStart = at < first && at + QUARTER.bucket > first;
+      const cutAtEnd = at < last && at + QUARTER.bucket > last;
+      if (!cutAtStart && !cutAtEnd) eachLine(bytes, [start, end], onLine);
       else read(day, onLine, from, to);
     });
     read(day, onLine, covered);
@@ -243,7 +247,8 @@ function endOfLines(fd: number): number {
 
 /** @param until an end of a line, or infinity */
 function readLines(fd: number, onLine: OnLine, from: number, until: number): void {
-  const piece = Buffer.allocUnsafe(PIECE);
+  readInto ??= Buffer.allocUnsafe(PIECE);
+  const piece = readInto;
   let [held, at] = [0, from];
   for (;;) {
     const length = readSync(fd, piece, held, Math.min(PIECE - held, until - at), at);

@@ -38,6 +38,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
 
   /** Drops what belongs to later pages. Records of one moment stay together. */
   function cut(): void {
+    if (changes.length + samples.size <= limit) return;
     const moments = [...changes.map(({ at }) => at), ...[...samples.keys()].map(at => at * 1000)].sort((a, b) => a - b);
     const last = moments[limit - 1];
     const after = last === undefined ? undefined : moments.find(at => at > last);
@@ -75,7 +76,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
 
 function changeOf({ at, kind, state, reason, blocked, network, mode, colo }: Change): HistoryChange {
   const shown = kind === 'start' || kind === 'stop' ? kind : 'state';
-  return { ...{ at: new Date(at).toISOString(), kind: shown, state, reason, blocked, network, mode, colo } };
+  return { at: new Date(at).toISOString(), kind: shown, state, reason, blocked, network, mode, colo };
 }
 
 function sampleOf({ at, span, latency, least, greatest, loss, received, sent }: Sample): HistorySample {

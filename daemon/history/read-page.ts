@@ -33,7 +33,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   const timeline = createTimeline({ since, until }, change => page.change(change));
   const onLine: OnLine = (bytes, start, end) => {
     if (bytes[start] === BRACE) {
-      const change = parseChange(bytes.toString('utf8', start, end));
+      const change = parseChange(bytes, start, end);
       if (change) timeline.change(change);
       return;
     }

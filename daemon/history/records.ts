@@ -51,8 +51,11 @@ export function formatSample({ at, span, count, latency, least, greatest, loss, 
 export const formatChange = (change: Change): string => `${JSON.stringify(change)}\n`;
 export const formatCounters = ({ at, received, sent }: Counters): string => `= ${at} ${received} ${sent}\n`;
 
-/** The figures of the line that is being read; NaN for one that is not known. One for all lines: there are 17,000 a day. */
-const figures = new Float64Array(9);
+/**
+ * The figures of the line that is being read; null for one that is not known. One for all lines: there are 17,000 a day.
+ * It is no typed array, because V8 makes an object of each number that it reads from one until the loop is compiled.
+ */
+const figures: (number | null)[] = new Array(9).fill(null);
 const [SPACE, DASH, ZERO] = [0x20, 0x2d, 0x30];
 /** Longer runs of digits are no figures; shorter ones are exact. */
 const MAX_DIGITS = 15;
@@ -65,29 +68,28 @@ const MAX_DIGITS = 15;
  */
 export function parseSample(bytes: Uint8Array, start: number, end: number, into = {} as Sample): Sample | null {
   if (!readFigures(bytes, start, end)) return null;
-  into.at = figures[0]!;
-  into.span = figures[1]!;
-  into.count = figures[2]!;
-  into.latency = known(figures[3]!);
-  into.least = known(figures[4]!);
-  into.greatest = known(figures[5]!);
-  into.loss = known(figures[6]!);
-  into.received = figures[7]!;
-  into.sent = figures[8]!;
-  // a figure that is not a number makes the sum none
-  return Number.isNaN(into.at + into.span + into.count + into.received + into.sent) ? null : into;
+  const { 0: at, 1: span, 2: count, 3: latency, 4: least, 5: greatest, 6: loss, 7: received, 8: sent } = figures;
+  if (at == null || span == null || count == null || received == null || sent == null) return null;
+  into.at = at;
+  into.span = span;
+  into.count = count;
+  into.latency = latency ?? null;
+  into.least = least ?? null;
+  into.greatest = greatest ?? null;
+  into.loss = loss ?? null;
+  into.received = received;
+  into.sent = sent;
+  return into;
 }
-
-const known = (figure: number): number | null => (Number.isNaN(figure) ? null : figure);
 
 /** Whether the line has nine figures, each a number or a dash, with a space between. */
 function readFigures(bytes: Uint8Array, start: number, end: number): boolean {
   let i = start;
   for (let n = 0; n < figures.length; n++) {
     const from = i;
-    let value = 0;
+    let value: number | null = 0;
     if (bytes[i] === DASH) {
-      value = Number.NaN;
+      value = null;
       i++;
     } else
       for (; i < end; i++) {

@@ -27,18 +27,22 @@ export function createTimeline(range: { since: number; until: number }, onChange
   /** In seconds, as samples have them. */
   const [since, until] = [range.since / 1000, range.until / 1000];
   /** The day that was looked up last, in ms: most records are of the same, and names of days cost more than all else. */
-  let last: { from: number; to: number; day: HistoryDay } | null = null;
+  let [lastFrom, lastTo] = [0, 0];
+  let lastDay: HistoryDay | null = null;
 
   function dayOf(at: number): HistoryDay {
-    if (last === null || at < last.from || at >= last.to) last = { from: at, to: dayAfter(at), day: entryOf(days, at) };
-    return last.day;
+    if (lastDay === null || at < lastFrom || at >= lastTo) {
+      [lastFrom, lastTo] = [at, dayAfter(at)];
+      lastDay = entryOf(days, at);
+    }
+    return lastDay;
   }
 
   function count(from: number, to: number): void {
     const end = Math.min(to, range.until);
     for (let at = Math.max(from, range.since); at < end; ) {
       const day = dayOf(at);
-      const next = Math.min(end, last!.to);
+      const next = Math.min(end, lastTo);
       day.connectedSeconds += (next - at) / 1000;
       at = next;
     }

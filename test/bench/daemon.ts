@@ -16,6 +16,8 @@ const home = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 const session = join(home, 'session');
 mkdirSync(session, { mode: 0o700 });
 const env: Record<string, string> = { PATH: process.env.PATH!, HOME: home, XDG_RUNTIME_DIR: session, LANG: 'C.UTF-8' };
+/** What the launcher gives the daemon. */
+const LAUNCHED = { MALLOC_ARENA_MAX: '1' };
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 
 const rows: { what: string; value: string; bar: string; ok: boolean }[] = [];
@@ -63,7 +65,7 @@ async function launch(kind: keyof typeof commands) {
   const port = nextPort++;
   const [command, ...words] = commands[kind](port) as [string, ...string[]];
   const started = performance.now();
-  const child = spawn(command, words, { env, stdio: 'ignore' });
+  const child = spawn(command, words, { env: kind === 'culvert' ? { ...env, ...LAUNCHED } : env, stdio: 'ignore' });
   while (!(await answers(port))) if (performance.now() - started > 10_000) throw new Error(`${kind} does not answer`);
   const ms = performance.now() - started;
   return {

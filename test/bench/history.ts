@@ -63,13 +63,13 @@ function ask(port: number, path: string): Promise<{ ms: number; text: string }> 
 let nextPort = 13_000 + Math.floor(Math.random() * 5_000);
 async function launch(enabled: boolean) {
   const port = nextPort++;
-  const main = resolve('build/prefix/share/culvert/daemon/main.cjs');
   const flags = ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', String(port)];
   const env = {
     ...{ PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: session, LANG: 'C.UTF-8' },
     CULVERT_HISTORY_ENABLED: String(enabled),
   };
-  const child = spawn(process.execPath, [main, ...flags], { env, stdio: 'ignore' });
+  // the launcher becomes the daemon
+  const child = spawn(resolve('build/prefix/bin/culvert'), flags, { env, stdio: 'ignore' });
   while (!(await ask(port, '/api/health').catch(() => null))) await delay(10);
   return {
     port,

@@ -70,6 +70,17 @@ test('started, it answers on both loopback addresses and the socket, and all cli
   assert.equal((await culvert(home, 'status', '--check')).code, 0);
 });
 
+test('what keeps the daemon small is handed on to no program that it starts', async t => {
+  const home = createHome(t);
+  const { child } = await startDemo(home);
+  const hasIt = (pid: number) => /(^|\0)MALLOC_ARENA_MAX=1\0/.test(readFileSync(`/proc/${pid}/environ`, 'latin1'));
+  const listeners = () => processesOf(home.directory).filter(pid => pid !== child.pid);
+  await until(() => listeners().length > 0, 'the listener');
+  assert.equal(hasIt(child.pid!), true);
+  // a process that is just ending shows nothing
+  assert.ok(listeners().every(pid => !existsSync(`/proc/${pid}`) || !hasIt(pid)));
+});
+
 test('"culvert status" starts no process, works without Node, and distinguishes a dead daemon from a living one', async t => {
   const home = createHome(t);
   assert.equal((await culvert(home, 'status')).code, 5);

@@ -25,10 +25,18 @@ const CHANGE: Change = {
 };
 const parse = (line: string) => parseSample(Buffer.from(line), 0, Buffer.byteLength(line));
 
-const parseChange = createChangeParser();
+/** What reads changes from lines; each lies among other bytes, as in a file. */
+function changeParser() {
+  const parseBytes = createChangeParser();
+  return (line: string) => {
+    const bytes = Buffer.from(`x\n${line.trimEnd()}\n{"at":7`);
+    return parseBytes(bytes, 2, 2 + Buffer.byteLength(line.trimEnd()));
+  };
+}
+const parseChange = changeParser();
 
 test('changes that differ in their time alone are each read with their own', () => {
-  const parse = createChangeParser();
+  const parse = changeParser();
   for (const at of [5, 7, 1_763_775_119_000, 8.64e15])
     assert.deepEqual(parse(formatChange({ ...CHANGE, at })), { ...CHANGE, at });
   assert.equal(parse(formatChange({ ...CHANGE, at: 9e15 })), null, 'no Date can hold it');
