@@ -16,17 +16,19 @@ export interface ScheduleOptions {
   now(): number;
   /** How often the clock is looked at. Default: 15 minutes, in milliseconds. */
   tickMs?: number;
+  /** From 0 to 1, chooses the time of the next check. Default: Math.random. */
+  random?(): number;
 }
 
 /** @param check never rejects */
 export function startSchedule(
-  { startupMs, now, tickMs = TICK_MS }: ScheduleOptions,
+  { startupMs, now, tickMs = TICK_MS, random = Math.random }: ScheduleOptions,
   check: () => Promise<void>,
 ): Schedule {
   let due = 0;
   let interval: NodeJS.Timeout | undefined;
   const run = () => {
-    due = now() + INTERVAL_MS * (0.875 + Math.random() / 4);
+    due = now() + INTERVAL_MS * (0.875 + random() / 4);
     void check();
   };
   const startup = setTimeout(() => {
