@@ -50,6 +50,7 @@ stdenv.mkDerivation {
     "-Dboot_guard=preset"
     "-Dgjs=${gjs}/bin/gjs"
     "-Dnft=${nftables}/bin/nft"
+    "-Dsystemctl=/run/current-system/sw/bin/systemctl"
     "-Ddbus_policy_dir=${placeholder "out"}/share/dbus-1/system.d"
     "-Dpolkit_action_dir=${placeholder "out"}/share/polkit-1/actions"
   ];
