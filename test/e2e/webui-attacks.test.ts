@@ -144,7 +144,11 @@ test('a device on another machine sees nothing until it has the code, then reads
   const { home, port } = await startWeb(t, { CULVERT_WEBUI_ALLOW_REMOTE: '1' });
   const { page } = await openTab(await launchBrowser(t), `http://${outside}:${port}/`);
   await page.getByText('This device is not paired').waitFor();
-  await checkAccessibility(page, 'the question for the code');
+  await page.getByText('This connection is not encrypted: others on the network between can').waitFor();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await checkAccessibility(page, `the question for the code, ${colorScheme}`);
+  }
   const { code } = JSON.parse((await culvert(home, 'web', '--pair', '--json')).stdout);
   await page.getByLabel('Code', { exact: true }).fill(code);
   await page.getByRole('button', { name: 'Pair', exact: true }).click();
@@ -152,7 +156,10 @@ test('a device on another machine sees nothing until it has the code, then reads
   const connect = page.getByRole('button', { name: 'Connect', exact: true });
   assert.equal(await connect.getAttribute('aria-disabled'), 'true');
   assert.equal(await connect.getAttribute('title'), 'This device may only look.');
-  await page.getByText('Remote access is on').first().waitFor();
+  await page
+    .getByText(/^Remote access is on\. .*Culvert does not encrypt these connections\.$/)
+    .first()
+    .waitFor();
   await checkAccessibility(page, 'a device that may only look');
   assert.match((await culvert(home, 'status')).stdout, /Remote access is on/);
   assert.equal(await page.evaluate('document.cookie'), '', 'no script reads the cookie');

@@ -3,16 +3,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import type { ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
 import { startWeb } from '../support/e2e/browser.ts';
 import { start } from '../support/e2e/culvert.ts';
 import { launchFirefox } from '../support/e2e/firefox.ts';
 import { until } from '../support/until.ts';
 
 const PAGES = {
-  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes', dns: 'DNS' },
+  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes' },
+  ...{ editor: 'Routes as Text', dns: 'DNS', tools: 'Tool Accounts' },
   ...{ networks: 'Networks', account: 'Account', apps: 'Apps', advanced: 'Advanced', graph: 'Graph' },
   ...{ history: 'History', checks: 'Checks', log: 'Log', preferences: 'Preferences', updates: 'Updates' },
-};
+} satisfies Record<ShownPage, string>;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TAB = '\uE004';
 const ENTER = '\uE007';

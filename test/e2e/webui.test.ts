@@ -7,6 +7,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
+import type { ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
 import { checkAccessibility, emulate, launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
 import { createHome, culvert, getJson, prefix, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
@@ -25,7 +26,7 @@ const PAGES = {
     preferences: 'Preferences',
     updates: 'Updates',
   },
-};
+} satisfies Record<ShownPage, string>;
 
 const visit = async (page: Page, name: keyof typeof PAGES) => {
   await page.getByRole('link', { name: PAGES[name], exact: true }).first().click();
