@@ -12,5 +12,7 @@ export const Count = z.number().check(z.nonnegative());
 export const Message = z.object({
   text: z.string(),
   values: z.array(z.union([z.string(), z.int(), z.object({ time: Time })])),
+  /** The language of what is quoted, where it is one. */
+  language: z.optional(z.literal('en')),
 });
 export type Message = z.infer<typeof Message>;

@@ -5,7 +5,7 @@ import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import type { World } from './world/world.ts';
 
-export { message, quoted } from '../view/message.ts';
+export { inEnglish, message, quoted } from '../view/message.ts';
 export { NotApplicable, Unknown } from './errors.ts';
 
 /** Versions of the tunnel CLI: from `since` on, and before `before`. */

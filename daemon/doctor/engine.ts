@@ -140,8 +140,8 @@ function firstLines(lines: readonly Message[]): Message[] {
 }
 
 /** The sentence is ours; its values come from the outside. */
-function cleanMessage({ text, values }: Message): Message {
-  return { text, values: values.map(value => (typeof value === 'string' ? oneLine(value) : value)) };
+function cleanMessage({ values, ...sentence }: Message): Message {
+  return { ...sentence, values: values.map(value => (typeof value === 'string' ? oneLine(value) : value)) };
 }
 
 /** What is executed stays as it is; only the label has text from the outside. */

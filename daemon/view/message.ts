@@ -19,6 +19,11 @@ export function quoted(text: string): Message {
   return message(QUOTED, text);
 }
 
+/** Sentences in English that no catalog has, such as those on a known bug. */
+export function inEnglish(text: string): Message {
+  return { ...quoted(text), language: 'en' };
+}
+
 /** The sentence in the language of `tr`. */
 export function wordMessage({ text, values }: Message, tr: Translator): string {
   const words = values.map(value => {

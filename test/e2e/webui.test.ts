@@ -386,6 +386,23 @@ test('the checks run in the page, the report is shown before it is saved, and a 
   assert.deepEqual(complaints, []);
 });
 
+test('what is known of a bug is read aloud as English on a German page', async t => {
+  const { page, home } = await openDemo(t, { CULVERT_UI_LOCALE: 'de' });
+  const knowledge = join(home.directory, '.config/culvert/knowledge');
+  mkdirSync(knowledge, { recursive: true });
+  writeFileSync(
+    join(knowledge, 'known-issues.toml'),
+    '[[issue]]\nid = "x"\ntitle = "A bug"\nseverity = "medium"\nsince = "2020.1"\nsymptom = ""\nadvice = "Update."\n',
+  );
+  await page.locator('a[href$=checks]').first().click();
+  await press(page, 'Diesen Rechner prüfen: Prüfen');
+  await page.locator('.subtitle [lang=en]', { hasText: 'A bug. Update.' }).waitFor();
+  assert.match(
+    (await page.locator('.subtitle:has([lang=en])').first().innerText()).replace('A bug. Update.', ''),
+    /Version/,
+  );
+});
+
 const HOSTILE = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>\u202e{{7*7}}';
 
 test('hostile text of WARP, of apps and of a person stays text', async t => {

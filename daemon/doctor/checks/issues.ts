@@ -1,7 +1,7 @@
 // Check of the installed version against the vendor's own list of bugs, and of the knowledge files themselves.
 import type { Snapshot } from '../../api/schema.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../check.ts';
 import { affects, type Condition, type Issue } from '../knowledge.ts';
 import { fallbackDomains, isZeroTrust, protocolOf, releaseNotes, tunnelOf } from '../world/facts.ts';
 import { links, routes, uplink } from '../world/ip.ts';
@@ -33,9 +33,15 @@ export const knownIssues: Check = {
     const rank = { high: 0, medium: 1, low: 2 };
     serious.sort((a, b) => rank[a.issue.severity] - rank[b.issue.severity]);
     // titles and advice are quoted from the files, which users extend
-    const evidence = serious.map(({ issue: { title, advice }, certain }) =>
-      certain ? quoted(`${title}. ${advice}`) : message('may be affected: %s', `${title}. ${advice}`),
-    );
+    const quotes = (sure: boolean) =>
+      serious
+        .filter(({ certain }) => certain === sure)
+        .map(({ issue: { title, advice } }) => inEnglish(`${title}. ${advice}`));
+    const possible = quotes(false);
+    const evidence = [
+      ...quotes(true),
+      ...(possible.length ? [message('This version may be affected by:'), ...possible] : []),
+    ];
     const newest = newestFix(serious.map(({ issue }) => issue));
     const high = serious.some(({ issue }) => issue.severity === 'high' && issue.when);
     return (high ? problem : notice)(evidence, [
@@ -105,7 +111,10 @@ export const knowledgeFiles: Check = {
     const { issues, codes, limits, problems } = knowledge;
     const count = message('%d known bugs, %d codes, %d limits', issues.length, codes.length, limits.length);
     if (problems.length > 0)
-      return notice([count, ...problems.map(quoted)], message('These entries are not used until they are corrected.'));
+      return notice(
+        [count, ...problems.map(inEnglish)],
+        message('These entries are not used until they are corrected.'),
+      );
     if (issues.length === 0 && codes.length === 0)
       return notice([count], message('The files of the installation are missing. Install Culvert again.'));
     return ok(count);

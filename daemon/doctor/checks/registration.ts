@@ -4,7 +4,18 @@ import type { ActionName } from '../../api/actions.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
+import {
+  type Check,
+  type Finding,
+  inEnglish,
+  labeled,
+  message,
+  notApplicable,
+  notice,
+  ok,
+  problem,
+  quoted,
+} from '../check.ts';
 import { as } from '../world/bus.ts';
 import { adminCommands, isZeroTrust, releaseNotes, tunnelOf, vendorPage } from '../world/facts.ts';
 import type { World } from '../world/world.ts';
@@ -67,7 +78,7 @@ export const service: Check = {
         );
       case 'not-authorized':
         return problem(
-          [status.raw === null ? message('warp-cli refuses this user') : quoted(status.raw)],
+          [status.raw === null ? message('warp-cli refuses this user') : inEnglish(status.raw)],
           message(
             'WARP does not let this user control it. Use the account that registered this device, or ask your administrator.',
           ),
@@ -89,7 +100,7 @@ function describeAccount({ type, organization }: Snapshot['account']): Message {
 /** Never registered, registered in a way that the server does not know any more, or removed by the organization. */
 function unregistered({ reason, raw }: Snapshot['status']): Finding {
   const text = `${reason?.code ?? ''} ${reason?.text ?? raw ?? ''}`;
-  const evidence = [reason?.text ? quoted(reason.text) : message('warp-cli reports a missing registration')];
+  const evidence = [reason?.text ? inEnglish(reason.text) : message('warp-cli reports a missing registration')];
   const register = (label: Message, ...before: { action: ActionName }[]) => ({
     kind: 'action' as const,
     ...labeled(label),
@@ -177,7 +188,7 @@ export const sessionExpiry: Check = {
     const text = `${snapshot.status.reason?.text ?? ''} ${snapshot.status.raw ?? ''}`;
     if (EXPIRED.test(text))
       return problem(
-        [snapshot.status.reason?.text ? quoted(snapshot.status.reason.text) : message('WARP asks for a new login')],
+        [snapshot.status.reason?.text ? inEnglish(snapshot.status.reason.text) : message('WARP asks for a new login')],
         ended,
       );
     const ends = sessionEnd(snapshot);

@@ -101,9 +101,12 @@ function summary(results: readonly CheckResult[], tr: Translator): string {
   return parts.length ? formatList(parts, tr) : _('Everything is in order.');
 }
 
-function seenRow({ id, title, verdict, evidence, explanation }: CheckResult): Row {
+function seenRow({ id, title, verdict, evidence, explanation, wording }: CheckResult): Row {
   const subtitle = [...evidence, ...(explanation && verdict !== 'ok' ? [explanation] : [])].join('\n');
-  return { kind: 'note', id: `seen-${id}`, title, subtitle, tone: TONES[verdict] };
+  const english = evidence.flatMap((text, i) => text.split('\n').map(() => wording?.evidence[i]?.language === 'en'));
+  const englishLines = english.flatMap((is, line) => (is ? [line] : []));
+  const marked = englishLines.length ? { englishLines } : {};
+  return { kind: 'note', id: `seen-${id}`, title, subtitle, ...marked, tone: TONES[verdict] };
 }
 
 interface Able {

@@ -79,6 +79,8 @@ interface Common {
   id: string;
   title: string;
   subtitle?: string | null;
+  /** Lines of the subtitle, from 0, that are English in every language of the interface. */
+  englishLines?: readonly number[];
   /** Absent: true. */
   sensitive?: boolean;
   tone?: Tone;

@@ -1,6 +1,6 @@
 // Rows of a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
 import { useSignal } from '@preact/signals';
-import type { JSX, TargetedInputEvent, TargetedKeyboardEvent } from 'preact';
+import { Fragment, type JSX, type TargetedInputEvent, type TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Command, Form, Group, Row, RowKind } from '../../view/forms/form.ts';
 import { useApp } from '../app.ts';
@@ -88,11 +88,27 @@ function Words({ row, id }: { row: Row; id?: string }) {
       </span>
       {row.subtitle && (
         <span id={id && `${id}-more`} class="subtitle">
-          {row.subtitle}
+          {row.englishLines ? <Lines text={row.subtitle} english={row.englishLines} /> : row.subtitle}
         </span>
       )}
     </div>
   );
+}
+
+/** Text whose English lines are read aloud as English, and from left to right. */
+function Lines({ text, english }: { text: string; english: readonly number[] }) {
+  return text.split('\n').map((line, i) => (
+    <Fragment key={i}>
+      {i > 0 && '\n'}
+      {english.includes(i) ? (
+        <span lang="en" dir="ltr">
+          {line}
+        </span>
+      ) : (
+        line
+      )}
+    </Fragment>
+  ));
 }
 
 function described({ subtitle }: Row, id: string): string | undefined {

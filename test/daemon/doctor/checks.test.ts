@@ -6,11 +6,12 @@ import { po } from 'gettext-parser';
 import type { CheckResult } from '../../../daemon/api/doctor.ts';
 import type { Message } from '../../../daemon/api/values.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
+import { knownIssues } from '../../../daemon/doctor/checks/issues.ts';
 import { quoted } from '../../../daemon/view/message.ts';
 import { translated } from '../../../daemon/view/states/findings.ts';
 import { english, type Translator } from '../../../daemon/view/translator.ts';
 import { languages } from '../../../data/build/catalogs.ts';
-import { examine } from '../../support/doctor/world.ts';
+import { examine, KNOWLEDGE, world } from '../../support/doctor/world.ts';
 import { foreign, pseudo } from '../../support/gnome/pseudo.ts';
 import type { Case } from './cases.ts';
 import { CULVERT_CASES } from './cases-culvert.ts';
@@ -75,6 +76,20 @@ function sentences(): string[] {
   const found = files.flatMap(file => [...readFileSync(file, 'utf8').matchAll(pattern)]);
   return found.map(([, one, other, composed]) => one ?? other ?? composed ?? '');
 }
+
+test('what is said of known bugs is marked as English, those that are certain first', async t => {
+  const bug = { severity: 'medium' as const, applies: [], symptom: '', advice: 'Update.' };
+  const issues = [
+    { ...bug, id: 'a', title: 'Possible', fixed: '2099.1' },
+    { ...bug, id: 'b', title: 'Certain', since: '2000.1' },
+  ];
+  const { wording, evidence } = await examine(knownIssues, await world(t, { knowledge: { ...KNOWLEDGE, issues } }));
+  assert.deepEqual(evidence, ['Certain. Update.', 'This version may be affected by:', 'Possible. Update.']);
+  assert.deepEqual(
+    wording?.evidence.map(({ language }) => language),
+    ['en', undefined, 'en'],
+  );
+});
 
 test('the catalogs have every sentence of the source, each of which is a literal', () => {
   const all = sentences();

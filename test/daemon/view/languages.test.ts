@@ -64,16 +64,9 @@ test('the default of the language leaves it to the desktop', () => {
   assert.equal(chosenLanguage({ ...config, sources: { 'ui.locale': 'user' } }), 'en');
 });
 
-/** Refusals of requests that no client of ours makes. */
-const PROTOCOL = new Set<string>([
-  ...['peer-not-allowed', 'device-not-found', 'host-not-allowed', 'origin-not-allowed', 'fetch-site-not-allowed'],
-  ...['unsupported-media-type', 'malformed-request', 'malformed-json', 'method-not-allowed', 'headers-too-large'],
-]);
-
 test('every problem that a user can meet has its own words', () => {
-  for (const code of ProblemCode.options.filter(code => !PROTOCOL.has(code)))
+  for (const code of ProblemCode.options)
     assert.match(problemText({ code, detail: 'The daemon’s.' }, marked), /^<.+>$/, code);
-  for (const code of PROTOCOL) assert.equal(problemText({ code, detail: 'The daemon’s.' }, marked), 'The daemon’s.');
 });
 
 test('an error is worded by its code, and stays as exact as it is in English', () => {

@@ -5,6 +5,7 @@ import type { CheckResult, Diagnosis, Fix, Verdict } from '../../../../daemon/ap
 import { fixText } from '../../../../daemon/view/fix.ts';
 import { checksForm, parseReport } from '../../../../daemon/view/forms/checks.ts';
 import type { Row } from '../../../../daemon/view/forms/form.ts';
+import { inEnglish, message } from '../../../../daemon/view/message.ts';
 import { reportView } from '../../../../daemon/view/report.ts';
 import {
   type ChecksState,
@@ -59,6 +60,18 @@ describe('the page of checks', () => {
     );
     const { subtitle, tone } = rowOf(state(result('a', 'problem')), 'seen-a');
     assert.deepEqual([subtitle, tone], ['seen\nseen too\nBecause.', 'error']);
+  });
+
+  test('says which lines are English in every language', () => {
+    const evidence = [message('seen'), inEnglish('A bug. Update.')];
+    const found = {
+      ...result('a', 'notice'),
+      evidence: ['seen', 'A bug. Update.'],
+      wording: { evidence, explanation: [] },
+    };
+    const row = rowOf(state(found), 'seen-a');
+    assert.deepEqual([row.subtitle?.split('\n')[1], row.englishLines], ['A bug. Update.', [1]]);
+    assert.equal(rowOf(state(result('a', 'notice')), 'seen-a').englishLines, undefined);
   });
 
   test('counts what ended while it runs, and what needs attention afterwards', () => {
