@@ -350,6 +350,14 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     });
   });
 
+  test('that other machines are let in is said across the window, with what is not encrypted', async () => {
+    const title = 'Remote access is on. 1 device is paired. Culvert does not encrypt these connections.';
+    daemon.send('remoteAccess', { open: true, devices: 1, managing: 0, tls: null, address: null, problem: null });
+    await find(title);
+    daemon.send('remoteAccess', null);
+    await gone(title);
+  });
+
   describe('updates', () => {
     const NEWER = { updateAvailable: true, latest: '0.3.0' };
     const open = async () => {
@@ -393,6 +401,20 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await find('Couldn’t check for updates');
       await find('The manifest has expired.');
       assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
+    });
+
+    test('that can not reach this computer are warned of across the window', async () => {
+      const warnings = {
+        expired: 'The newest release has expired, so updates may be held back',
+        refused: 'The release at the update source was refused',
+        unreachable: 'The update source has not answered for a week',
+      };
+      for (const [state, warning] of Object.entries(warnings)) {
+        daemon.setUpdate({ source: { state: state as 'expired', lastAnswerAt: null } });
+        await find(warning);
+      }
+      daemon.setUpdate(noUpdate());
+      await gone(warnings.unreachable);
     });
 
     test('are taken back only after a question', async () => {
