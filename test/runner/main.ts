@@ -58,7 +58,7 @@ async function main(argv: string[]): Promise<number> {
       console.log(fileReport(result, results.length, files.length));
   };
   const of = (...groups: Group[]) => groups.flatMap(wanted => files.filter(({ group }) => group === wanted));
-  await schedule([of('built'), of('kernel', 'display')], of('programs', 'unit'), jobs, run);
+  await schedule([of('browser'), of('kernel', 'display'), of('built')], of('programs', 'unit'), jobs, run);
   const tests = results.reduce((count, result) => count + result.tests.length, 0);
   if (tests === 0) throw new Error('No test matches.');
   console.log(summary(results, performance.now() - began));

@@ -8,15 +8,17 @@ const root = resolve(import.meta.dirname, '../..');
  * A group follows from what a test file imports, directly or through other helpers, so a new file needs no entry here:
  * - `display`: opens windows on an X server of its own
  * - `kernel`: makes network namespaces and packet filters, and needs root
- * - `built`: drives the programs in build/prefix, browsers, or package tools
+ * - `browser`: drives the page of the built programs in a browser
+ * - `built`: drives the programs in build/prefix, or package tools
  * - `programs`: bundles a program itself and starts it, or starts a server of the distribution
  * - `unit`: everything else; needs Node and the npm packages only
  */
-export type Group = 'display' | 'kernel' | 'built' | 'programs' | 'unit';
+export type Group = 'display' | 'kernel' | 'browser' | 'built' | 'programs' | 'unit';
 
 const MARKS: [Group, RegExp][] = [
   ['display', /^test\/support\/gnome\/(desktop|inside|stage)\.ts$/],
   ['kernel', /^test\/(support\/killswitch\/stage|leak\/machine)\.ts$/],
+  ['browser', /^test\/support\/e2e\/(browser|firefox)\.ts$/],
   ['built', /^test\/(support\/e2e|e2e|packages)\//],
   ['programs', /^(data\/build\/bundle\.mjs|test\/support\/wrapper\/store-server\.ts)$/],
 ];
