@@ -87,6 +87,14 @@ function descendants(root: number): number[] {
   return below(root);
 }
 
+/** Resolves when a process says its first word. @throws {Error} where it ends before */
+async function isUp(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    throw new Error(`${child.spawnargs.join(' ')} ended with ${code ?? signal}.`);
+  });
+  await Promise.race([once(child.stdout!, 'data'), ended]);
+}
+
 /** A namespace with nothing but loopback addresses, in it a page, a name server, a display and the demo daemon. */
 async function createWorld(t: TestContext) {
   const home = createHome(t);
@@ -101,8 +109,9 @@ async function createWorld(t: TestContext) {
     mount --bind ${resolver} /etc/resolv.conf && echo up && exec sleep 600`;
   const holder = spawn('unshare', ['--net', '--mount', 'sh', '-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   stop(holder);
-  await once(holder.stdout!, 'data');
-  const enter = ['-t', String(holder.pid), '-n', '-m', '--'];
+  await isUp(holder);
+  // with its root directory: entering a mount namespace leaves a chroot
+  const enter = ['-t', String(holder.pid), '-n', '-m', '-r', '-w', '--'];
 
   // The emulator's proxy asks another name server, so that a question that reaches ours was not asked by the proxy.
   // Any run of the emulator may start the proxy, so each of them enters the namespace where that server counts.
@@ -114,10 +123,10 @@ async function createWorld(t: TestContext) {
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   stop(elsewhere);
-  await once(elsewhere.stdout!, 'data');
+  await isUp(elsewhere);
   const emulator = join(prefix, 'bin/culvert-emulator');
   const detour = join(home.directory, 'culvert-emulator');
-  const command = `#!/bin/sh\nexec nsenter --mount=/proc/${elsewhere.pid}/ns/mnt -- ${emulator} "$@"\n`;
+  const command = `#!/bin/sh\nexec nsenter -t ${elsewhere.pid} -m -r -w -- ${emulator} "$@"\n`;
   writeFileSync(detour, command, { mode: 0o755 });
   execFileSync('nsenter', [...enter, 'mount', '--bind', detour, emulator]);
 

@@ -112,8 +112,8 @@ const FIXTURES = resolve(import.meta.dirname, 'fixtures');
 
 function inside(pid: number, running: Set<Program>): Machine {
   const enter = (command: readonly string[]) =>
-    // nsenter becomes the command: its pid is the command's own, and no signal goes astray
-    ['-t', String(pid), '--net', '--mount', 'setpriv', '--pdeathsig', 'KILL', '--', ...command];
+    // nsenter becomes the command: its pid is the command's own, and no signal goes astray; without --root and --wd it leaves a chroot
+    ['-t', String(pid), '--net', '--mount', '--root', '--wd', 'setpriv', '--pdeathsig', 'KILL', '--', ...command];
   const start: Machine['start'] = (command, { env } = {}) => {
     const all = { PATH, LANG: 'C.UTF-8', ...env };
     const started = program(spawn('nsenter', enter(command), { stdio: ['pipe', 'pipe', 'pipe'], env: all }));

@@ -6,6 +6,7 @@ import type { Endpoint } from '../../daemon/killswitch/rules/rules.ts';
 import { bundleGjs } from '../../data/build/bundle.mjs';
 import { until } from '../support/until.ts';
 import type { Ground, Machine, Program } from './machine.ts';
+import { removeTable } from './stage.ts';
 
 export interface Service {
   pid: number;
@@ -84,12 +85,7 @@ export async function createHost(
       await service.kill();
       bus.child.kill();
       await bus.ended;
-      // one that was owned takes no `add` of another kind of table, and its owner may still be dying
-      if (nft)
-        await until(
-          async () => (await client.attempt([nft, 'destroy', 'table', 'inet', 'culvert'])).code === 0,
-          'the table to go',
-        );
+      await removeTable(client, nft);
     },
     async start() {
       const program = client.start(command, { env });

@@ -3,7 +3,8 @@
 import { shippedEndpoints } from '../../daemon/killswitch/rules/endpoints.ts';
 import type { RuleOptions } from '../../daemon/killswitch/rules/rules.ts';
 import { render, renderRemoval } from '../../daemon/killswitch/rules/rules.ts';
-import type { Ground } from './machine.ts';
+import { until } from '../support/until.ts';
+import type { Ground, Machine } from './machine.ts';
 import { type Measured, measure, type Options, type Watch } from './measure.ts';
 import type { Rig } from './rig.ts';
 
@@ -42,7 +43,19 @@ export interface Scenario {
 /** Puts the product's rules in force, with the product's endpoints, or takes them away. */
 export const enable = ({ rig }: Stage, options: Partial<RuleOptions> = {}) =>
   rig.client.nft(render({ allowLan: false, endpoints: shippedEndpoints(), ...options }));
-export const remove = ({ rig }: Stage) => rig.client.nft(renderRemoval());
+export const remove = ({ rig }: Stage) => removeTable(rig.client);
+
+/**
+ * Takes the table away. One with flags takes no `add`, which an nft before 1.0.7 needs for its removal; and one that is owned
+ * can't be removed until its owner has died.
+ */
+export async function removeTable(client: Machine, nft = 'nft'): Promise<void> {
+  const done = async (command: readonly string[], input?: string) => (await client.attempt(command, input)).code === 0;
+  await until(
+    async () => (await done([nft, 'destroy', 'table', 'inet', 'culvert'])) || done([nft, '-f', '-'], renderRemoval()),
+    'the table to go',
+  );
+}
 
 /** Nothing may leak, everybody must have tried, and what is meant for the tunnel came through it where `tunnel` says so. */
 export async function prove(
