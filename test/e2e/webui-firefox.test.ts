@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import type { ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
-import { startWeb } from '../support/e2e/browser.ts';
-import { start } from '../support/e2e/culvert.ts';
+import { emulate, startWeb } from '../support/e2e/browser.ts';
+import { getJson, start } from '../support/e2e/culvert.ts';
 import { launchFirefox } from '../support/e2e/firefox.ts';
 import { until } from '../support/until.ts';
 
@@ -40,6 +40,13 @@ test('the page in Firefox', async t => {
       `the button "${name}"`,
     );
 
+  const isAccessible = async (what: string) => {
+    const violations = await run<string[]>(`${axe}
+      const found = await axe.run(document);
+      return found.violations.map(each => each.id + ': ' + each.nodes.map(node => node.html).join(' | '));`);
+    assert.deepEqual(violations, [], what);
+  };
+
   await t.test('shows the state, and the buttons change it', async () => {
     await open(address);
     await is('Disconnected');
@@ -57,10 +64,7 @@ test('the page in Firefox', async t => {
       for (const [name, title] of Object.entries(PAGES)) {
         await run(`location.hash = '#/${name}'; document.documentElement.dataset.theme = '${theme}'`);
         await until(async () => (await text('h1')) === title, `the page ${name}`, { pollMs: 20 });
-        const violations = await run<string[]>(`${axe}
-          const found = await axe.run(document);
-          return found.violations.map(each => each.id + ': ' + each.nodes.map(node => node.html).join(' | '));`);
-        assert.deepEqual(violations, [], `${name}, ${theme}`);
+        await isAccessible(`${name}, ${theme}`);
       }
     assert.equal(await run('return document.documentElement.dataset.violated ?? null'), null);
   });
@@ -74,6 +78,24 @@ test('the page in Firefox', async t => {
     assert.equal(await run('return document.activeElement.textContent'), 'Connect');
     await type(ENTER);
     await shows('Your traffic goes through Cloudflare.');
+  });
+
+  await t.test('shows what must be set up first, accessible', async () => {
+    const states: [words: string[], title: string][] = [
+      [['fault=service-down'], 'The WARP service is not running'],
+      [['clear', 'fault=terms'], 'Set up WARP'],
+      [['clear', 'registration=null'], 'Set up WARP'],
+      [['reset', 'fault=not-authorized'], 'You can’t change WARP on this computer'],
+    ];
+    for (const [words, title] of states) {
+      await emulate(home, ...words);
+      await getJson(port, '/api/snapshot?fresh=1');
+      // WARP says so only to who asks for a change
+      if (words.includes('fault=not-authorized')) await press('Connect');
+      await is(title);
+      await isAccessible(title);
+    }
+    await emulate(home, 'reset');
   });
 
   await t.test('says when the daemon is gone, and recovers', async () => {
