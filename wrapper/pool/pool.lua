@@ -195,13 +195,6 @@ local function leasing(request)
   local askable, below, max = request.askable, known(request.below), known(request.max)
   local want, reserve, strategy = request.want, request.reserve, request.strategy
 
-  -- Where nobody knows what is left: whether somebody asks at the moment, or should.
-  local function unknown(key)
-    local fields = call('HMGET', key, 'asking', 'asked')
-    if fields[2] then return nil end
-    return tonumber(fields[1] or 0) > now and 'asking' or 'unknown'
-  end
-
   -- Below the threshold, or was so and has not come back above the other one.
   local function isLow(key, left)
     local was = call('HGET', key, 'low') == '1'
@@ -214,10 +207,10 @@ local function leasing(request)
     local row = call('HMGET', accountKey(fp), 'budget', 'leases', 'last', 'rest')
     local id = row[1] or fp
     local key = budgetKey(id)
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen')
     if fields[3] and tonumber(fields[3]) <= now then
       readBudget(id)
-      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen')
     end
     local remaining, leases = tonumber(fields[1] or nil), tonumber(row[2] or 0)
     local left = remaining and remaining - tonumber(fields[2] or 0)
@@ -230,11 +223,13 @@ local function leasing(request)
       state, at = 'spent', resets
       if remaining > 0 and remaining - want >= reserve then state = 'reserved' end
     elseif max and leases >= max then state = 'busy'
-    elseif askable and not remaining then state = unknown(key)
+    elseif askable and not remaining and not fields[6] then
+      -- nobody knows what is left: somebody asks at the moment, or should
+      state = tonumber(fields[5] or 0) > now and 'asking' or 'unknown'
     end
     return {
       index = index, fp = fp, budget = id, leases = leases, last = tonumber(row[3] or 0), resets = resets, left = left,
-      low = below and left and isLow(key, left), state = state, at = at,
+      asking = fields[5], asked = fields[7] or fields[6], low = below and left and isLow(key, left), state = state, at = at,
     }
   end
 
@@ -274,23 +269,20 @@ local function leasing(request)
       'name', request.accounts[chosen.index].name
     )
     call('HINCRBYFLOAT', budget, 'reserved', tostring(want))
-    call('ZADD', ACCOUNTS, now, fp)
     -- these two are made anew whenever the first lease is out
     call('EXPIRE', LEASE, KEEP)
     call('EXPIRE', LEASES, KEEP)
     -- and with an account's first lease of a day, so that one that is always in use lives on
     if math.floor(chosen.last / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
+      call('ZADD', ACCOUNTS, now, fp)
       call('EXPIRE', ACCOUNTS, KEEP)
       for _, key in ipairs({ accountKey(fp), budget }) do
         if call('TTL', key) < KEEP then call('EXPIRE', key, KEEP) end
       end
     end
-    local refresh
-    if askable then
-      local fields = call('HMGET', budget, 'seen', 'asking', 'asked')
-      refresh = tonumber(fields[2] or 0) <= now and tonumber(fields[1] or fields[3] or 0) + request.stale <= now or nil
-      if refresh then call('HSET', budget, 'asking', now + ASKING_MS) end
-    end
+    local refresh = askable and tonumber(chosen.asking or 0) <= now
+      and tonumber(chosen.asked or 0) + request.stale <= now or nil
+    if refresh then call('HSET', budget, 'asking', now + ASKING_MS) end
     return { fence = fence, fp = fp, refresh = refresh }
   end
 
