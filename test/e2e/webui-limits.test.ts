@@ -99,6 +99,37 @@ test('the page at its limits', async t => {
     await page.context().close();
   });
 
+  await t.test('each curve has its figures in a table', async () => {
+    setState('connected');
+    const { page } = await openTab(browser, `${address}#/graph`);
+    await page.getByRole('heading', { level: 1, name: 'Graph' }).waitFor();
+    for (const second of [1, 2, 3]) {
+      const figures = {
+        latencyMs: 10 * second,
+        loss: 0.01,
+        bytesSent: 1000 * second,
+        bytesReceived: 500 * second ** 2,
+      };
+      const at = new Date(Date.now() + second * 1000).toISOString();
+      state.set('tunnel', { ...state.snapshot().tunnel, ...figures, at });
+      await page
+        .getByRole('cell', { name: `${10 * second} ms`, exact: true, includeHidden: true })
+        .waitFor({ state: 'attached' });
+    }
+    const charts = page.locator('figure.chart');
+    assert.ok((await charts.count()) >= 3);
+    for (const chart of await charts.all()) {
+      const name = await chart.locator('figcaption').innerText();
+      await chart.getByRole('img', { name, exact: true }).waitFor();
+      await chart.getByText('Figures as a table').click();
+      await chart.getByRole('table').waitFor();
+      assert.ok((await chart.getByRole('rowheader').count()) >= 2, name);
+    }
+    await checkAccessibility(page, 'figures as tables');
+    await page.context().close();
+    setState('disconnected');
+  });
+
   await t.test('a machine that wakes from sleep shows the present state, without being asked', async () => {
     const { page } = await openTab(browser, 'about:blank');
     await page.clock.install();
