@@ -104,8 +104,8 @@ export interface DoctorControl {
   fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
   /** @throws Problem fix-failed */
   undo(): Promise<DoctorFixResponse>;
-  /** @param entries of the command log */
-  bundle(entries: readonly LogEntry[]): Promise<DoctorBundle>;
+  /** @param entries of the command log @param read a page of the history */
+  bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
 }
 
 /** What a change that can be taken back consists of. */

@@ -11,13 +11,14 @@ import type {
   DoctorReport,
 } from '../api/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
-import type { FeatureContext } from '../controls.ts';
+import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { VERSION } from '../system/build-info.ts';
 import { running } from '../system/instance.ts';
 import type { Check } from './check.ts';
 import { CHECKS } from './checks/all.ts';
 import { createBundle, packBundle } from './diagnose/bundle.ts';
+import { readTimeline } from './diagnose/timeline.ts';
 import { runChecks, WORST_FIRST } from './engine.ts';
 import { applyFix, FixError, type Hands, undoable, undoLast } from './fixes.ts';
 import { undoJournal, worldWithDaemon } from './gather.ts';
@@ -36,8 +37,8 @@ export interface DoctorService {
   fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
   /** @throws Problem fix-failed */
   undo(): Promise<DoctorFixResponse>;
-  /** What can be shared of all this, redacted. @param entries of the command log */
-  bundle(entries: readonly LogEntry[]): Promise<DoctorBundle>;
+  /** What can be shared of all this, redacted. @param entries of the command log @param read a page of the history */
+  bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
   /** The most likely cause of a tunnel that fails, by the cheap checks; null when they find none. */
   diagnose(): Promise<Diagnosis | null>;
   /** Ends what runs. */
@@ -143,12 +144,13 @@ export function createDoctorService(context: FeatureContext): DoctorService {
         const known = CHECKS.some(({ id }) => id === newest?.id);
         return { ok: true, done, result: newest && known ? await examine(newest.id, false) : null };
       }),
-    async bundle(entries) {
+    async bundle(entries, read) {
       await tunnel.refresh('all');
       const within = world();
       const results = await runChecks(CHECKS, within);
       const config = settings.response();
-      const bundle = await createBundle({ world: within, results, entries, config, history: journal() });
+      const timeline = await readTimeline(read);
+      const bundle = await createBundle({ world: within, results, entries, config, timeline, history: journal() });
       const archive = (await buffer(packBundle(bundle))).toString('base64');
       return {
         ok: true,

@@ -66,7 +66,7 @@ export function createDoctor(
     run: async request => (await load()).run(request),
     fix: async request => (await load()).fix(request),
     undo: async () => (await load()).undo(),
-    bundle: async entries => (await load()).bundle(entries),
+    bundle: async (entries, read) => (await load()).bundle(entries, read),
   };
 }
 

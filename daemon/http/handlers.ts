@@ -161,7 +161,10 @@ export const handlers: Handlers = {
     }),
   'POST /api/doctor/fix': async ({ features }, { body }) => (await features.doctor()).fix(body),
   'POST /api/doctor/undo': async ({ features }) => (await features.doctor()).undo(),
-  'GET /api/doctor/bundle': async ({ features, log }) => (await features.doctor()).bundle(log.since(0, LOG_PAGE)),
+  'GET /api/doctor/bundle': async ({ features, log }) => {
+    const [doctor, history] = [await features.doctor(), await features.history()];
+    return doctor.bundle(log.since(0, LOG_PAGE), history.read);
+  },
   'POST /api/update/rollback': async ({ features }) => (await features.updates()).rollback(),
 };
 

@@ -25,6 +25,7 @@ export function reportView({ files, redacted }: Pick<DoctorBundle, 'files' | 're
     'snapshot.json': _('State, settings and routes'),
     'configuration.json': _('Configuration of Culvert'),
     'command-log.json': _('Commands given to WARP, with their output'),
+    'timeline.json': _('Changes of the state in the last week'),
     'history.json': _('Memory of the service over time, and fixes'),
     'contents.txt': _('List of contents'),
   };

@@ -9,12 +9,15 @@ import type { ConfigResponse, LogEntry } from '../../api/schema.ts';
 import type { World } from '../world/world.ts';
 import { namesOf } from './names.ts';
 import { createRedactor } from './redact.ts';
+import type { Timeline } from './timeline.ts';
 
 export interface BundleInput {
   world: World;
   results: readonly CheckResult[];
   entries: readonly LogEntry[];
   config: ConfigResponse | null;
+  /** Null where no daemon was there to ask. */
+  timeline: Timeline | null;
   /** Fixes that were applied, newest first. */
   history: readonly { id: string; label: string; at: string }[];
 }
@@ -27,7 +30,7 @@ export interface Bundle {
 
 /** Everything that is written, already redacted. */
 export async function createBundle(input: BundleInput): Promise<Bundle> {
-  const { world, results, entries, config, history } = input;
+  const { world, results, entries, config, timeline, history } = input;
   const [passwd, resolvConf, osRelease] = await Promise.all(
     ['/etc/passwd', '/etc/resolv.conf', '/etc/os-release'].map(path => world.files.readText(path).catch(() => null)),
   );
@@ -56,6 +59,7 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
     ['snapshot.json', 'state, settings, split tunnel and account as the daemon shows them', world.tunnel],
     ['configuration.json', 'configuration of Culvert', config],
     ['command-log.json', 'commands given to the tunnel CLI, with their output', entries],
+    ['timeline.json', 'changes of the state in the last week, with totals of each day', timeline],
     [
       'history.json',
       'memory of the service over time, and fixes that were applied',

@@ -4,12 +4,14 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { History, HistoryQuery } from '../../../daemon/api/history.ts';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { analyze } from '../../../daemon/doctor/diagnose/analyze.ts';
 import { ArchiveError, LIMITS, readArchive } from '../../../daemon/doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, writeBundle } from '../../../daemon/doctor/diagnose/bundle.ts';
 import { createRedactor } from '../../../daemon/doctor/diagnose/redact.ts';
+import { readTimeline } from '../../../daemon/doctor/diagnose/timeline.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
 import { createHome, culvert, startDaemon, status } from '../../support/daemon/command.ts';
 import { KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
@@ -101,6 +103,33 @@ const ENTRIES = [
   entry(['warp-cli', 'tunnel', 'ip', 'add', '192.168.77.77'], ALL),
 ];
 
+/** A history never has a name or an address; what came into its files by another hand is redacted as well. */
+const WEEK: History = {
+  ...{ ok: true, enabled: true, since: '2026-11-14T12:00:00.000Z', until: '2026-11-21T12:00:00.000Z' },
+  ...{ resolution: 'hour', samples: [], totals: null, next: null },
+  changes: [
+    {
+      ...{ at: '2026-11-20T12:00:00.000Z', kind: 'state', state: 'unable', reason: ALL, blocked: null },
+      ...{ network: null, mode: 'warp', colo: 'AMS' },
+    },
+  ],
+};
+
+test('the timeline of a bundle is a week of changes, the newest of many, with the totals of all', async () => {
+  const asked: HistoryQuery[] = [];
+  const change = (n: number) => ({ ...WEEK.changes[0]!, at: new Date(n).toISOString() });
+  const found = await readTimeline(async query => {
+    asked.push(query);
+    const changes = Array.from({ length: 1_500 }, (_, i) => change(i + 1_500 * (asked.length - 1)));
+    return { ...WEEK, changes, next: asked.length < 3 ? String(asked.length) : null };
+  });
+  assert.deepEqual(
+    asked.map(({ cursor }) => cursor),
+    [undefined, '1', '2'],
+  );
+  assert.deepEqual([found.changes.length, found.changes.at(-1)?.at], [2_000, change(4_499).at]);
+});
+
 async function bundle(t: TestContext) {
   const root = tree(t, {
     '/etc/resolv.conf': `nameserver 192.168.77.77\nsearch canarylan canary-host.example.net bad!${'canarylan'}\n`,
@@ -123,6 +152,7 @@ async function bundle(t: TestContext) {
     results,
     entries: ENTRIES,
     config,
+    timeline: await readTimeline(async () => WEEK),
     history: [{ id: 'x', label: ALL, at: 'now' }],
   });
 }

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import * as z from 'zod/mini';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import { Diagnosis, DoctorBundle, DoctorProgress, DoctorReport } from '../../../daemon/api/doctor.ts';
+import type { History } from '../../../daemon/api/history.ts';
 import type { Status } from '../../../daemon/api/schema.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
@@ -112,9 +113,14 @@ test('a fix that consists of actions is performed by the tunnel', async t => {
   ]);
 });
 
+const EMPTY: History = {
+  ...{ ok: true, enabled: true, since: '2026-11-14T12:00:00.000Z', until: '2026-11-21T12:00:00.000Z' },
+  ...{ resolution: 'hour', changes: [], samples: [], totals: null, next: null },
+};
+
 test('a bundle holds the same files as its archive', async t => {
   const { doctor } = await setUp(t);
-  const bundle = z.parse(DoctorBundle, await doctor.bundle([]));
+  const bundle = z.parse(DoctorBundle, await doctor.bundle([], async () => EMPTY));
   const file = join(temporary(t, 'bundle'), 'report.zip');
   writeFileSync(file, Buffer.from(bundle.archive, 'base64'));
   const { files } = await readArchive(file);

@@ -5,6 +5,7 @@ import type { CheckResult } from '../../../api/doctor.ts';
 import { type Analysis, analyze } from '../../../doctor/diagnose/analyze.ts';
 import { ArchiveError, readArchive } from '../../../doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, writeBundle } from '../../../doctor/diagnose/bundle.ts';
+import { readTimeline } from '../../../doctor/diagnose/timeline.ts';
 import { undoable } from '../../../doctor/fixes.ts';
 import { undoJournal } from '../../../doctor/gather.ts';
 import { knowledgeDirectories, loadKnowledge } from '../../../doctor/knowledge.ts';
@@ -23,9 +24,9 @@ export const diagnose: Run = async (context, _, options) => {
     throw usage('--out is missing: the file to write.', 'Example: culvert diagnose --out report.zip');
   const { CHECKS } = await import('../../../doctor/checks/all.ts');
   const { world, results } = await examine(context, CHECKS, false);
-  const [logs, config] = await fromDaemon(context);
+  const [logs, config, timeline] = await fromDaemon(context);
   const history = undoable(undoJournal(context.paths)).map(({ id, label, at }) => ({ id, label, at }));
-  const bundle = await createBundle({ world, results, entries: logs, config, history });
+  const bundle = await createBundle({ world, results, entries: logs, config, timeline, history });
   context.say(describeBundle(bundle));
   if (options.dryRun === true) {
     show(context, bundle, ({ files }) => files.map(({ name, text }) => `== ${name}\n${text}`).join('\n'));
@@ -49,10 +50,14 @@ export const diagnose: Run = async (context, _, options) => {
 
 async function fromDaemon({ client }: Context) {
   try {
-    const [logs, config] = await Promise.all([client.call('GET /api/logs'), client.call('GET /api/config')]);
-    return [logs.entries, config] as const;
+    const [logs, config, timeline] = await Promise.all([
+      client.call('GET /api/logs'),
+      client.call('GET /api/config'),
+      readTimeline(query => client.call('GET /api/history', { query })),
+    ]);
+    return [logs.entries, config, timeline] as const;
   } catch (error) {
-    if (error instanceof Unreachable) return [[], null] as const;
+    if (error instanceof Unreachable) return [[], null, null] as const;
     throw error;
   }
 }
