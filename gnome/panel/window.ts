@@ -26,6 +26,7 @@ import { ask, createBanner, isSeen, onSeenChanged, openUri, toolbarView } from '
 import { createConfirmBar } from './widgets/confirm-bar.ts';
 import { copyText } from './widgets/copy.ts';
 import { openText, saveText } from './widgets/files.ts';
+import { keepFocus } from './widgets/keep-focus.ts';
 import { turnTo } from './widgets/stack.ts';
 import { createToasts } from './widgets/toasts.ts';
 
@@ -105,7 +106,18 @@ export class Window extends Adw.ApplicationWindow {
     onSeenChanged(this, () => this.#pace());
     this.goTo(page);
     this.#show();
-    this.set_focus(this.#pages.get(page).first ?? null);
+    const { first } = this.#pages.get(page);
+    this.set_focus(first ?? null);
+    const focusLater = keepFocus(this);
+    // GTK gives the focus to a tab when the window is shown and the first control can't take it yet
+    const mapped = this.connect('map', () => {
+      this.disconnect(mapped);
+      void Promise.resolve().then(() => {
+        if (!first || first === this.get_focus()) return;
+        this.set_focus(null);
+        focusLater(first);
+      });
+    });
   }
 
   get page(): PageName {

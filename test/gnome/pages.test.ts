@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import type { PageName } from '../../daemon/view/forms/form.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import {
@@ -21,7 +22,7 @@ import {
   tool,
   toolAccount,
 } from '../support/gnome/initial.ts';
-import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { type Control, closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
 const SWITCH = 'Kill Switch';
@@ -605,6 +606,65 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await press('Last file of settings: Undo');
       await stage.asked(1);
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/settings/undo', body: { confirmWithin: 30 } });
+    });
+  });
+
+  describe('the focus', () => {
+    /** A page, a control of it, the key that uses it, and what is typed first. */
+    const cases: [page: PageName, control: string, key?: string, typed?: string][] = [
+      ['connection', 'Connect'],
+      ['mode', 'Everything except DNS'],
+      ['mode', 'WireGuard'],
+      ['dns', 'Malware'],
+      ['dns', 'Add a domain', 'Return', 'corp.example'],
+      ['networks', 'Every Wi-Fi'],
+      ['routes', 'Address, range or host to add', 'Return', '203.0.113.7'],
+      ['advanced', 'HTTP/3 only: Use'],
+      ['killswitch', 'Allow local network'],
+      ['apps', 'Start Mail'],
+    ];
+    const taker = (name: string) => stage.ask({ do: 'focusable', name }) as Promise<Control>;
+    const reach = async (name: string) => {
+      await stage.ask({ do: 'focus', name });
+      assert.equal((await taker(name)).focused, true);
+    };
+
+    for (const [page, control, key = 'space', typed] of cases)
+      test(`of “${control}” comes back after it was used by keyboard`, async () => {
+        let finish = () => {};
+        const wait = () =>
+          new Promise<void>(resolve => {
+            finish = resolve;
+          });
+        daemon.onAction = wait;
+        daemon.onAsked = asked => wait().then(() => succeed(asked));
+        daemon.apps = [app('mail', 'Mail', { categories: ['Email'] })];
+        if (page === 'killswitch') daemon.set('killSwitch', { enabled: true, active: true });
+        if (page === 'apps') daemon.set('settings', { Mode: 'proxy' });
+        await stage.turn(page);
+        if (page === 'apps') stage.key('ctrl+r');
+        await reach(control);
+        if (typed) type(typed);
+        stage.key(key);
+        await until(() => daemon.actions.length + daemon.asked.length > 0, 'a request');
+        await until(async () => !(await taker(control)).sensitive, 'an insensitive control');
+        finish();
+        daemon.set('settings', { ...daemon.snapshot.settings });
+        await until(async () => (await taker(control)).sensitive, 'a sensitive control');
+        await until(async () => (await taker(control)).focused, 'the focus');
+      });
+
+    test('stays where the user put it meanwhile', async () => {
+      daemon.onAction = () => {};
+      await stage.turn('mode');
+      await reach('Everything except DNS');
+      stage.key('space');
+      await stage.acted(1);
+      await until(async () => !(await taker('Everything')).sensitive, 'an insensitive control');
+      await reach('Back');
+      daemon.set('settings', { Mode: 'tunnel_only' });
+      await find('Mode changed');
+      assert.equal((await taker('Back')).focused, true);
     });
   });
 

@@ -44,6 +44,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
 
   test('it opens without a daemon, says so, and starts one on request', async () => {
     await find(NOT_RUNNING);
+    assert.equal(await stage.ask({ do: 'focused' }), '', 'the keyboard waits for the button');
     // the program of this prefix, as the installed one would be
     const started = join(desktop.directory, 'started');
     mkdirSync(join(desktop.prefix, 'bin'));
@@ -56,6 +57,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await daemon.listen();
     await gone(NOT_RUNNING);
     await find('Disconnected');
+    await until(async () => (await find('Connect')).focused, 'the focus');
   });
 
   test('the button asks, stays as it is, and changes when the event arrives', async () => {

@@ -1,7 +1,8 @@
 // Drives the panel from within its own process, for tests of behavior: JSON lines on stdin and stdout. A request is
 // answered when a painted frame or a daemon's event made it true, so no clock decides how long a test takes.
 //
-// Requests: {do: 'find' | 'gone' | 'press' | 'switch' | 'place' | 'focused', name} {do: 'enter', name, text}
+// Requests: {do: 'find' | 'gone' | 'press' | 'switch' | 'place' | 'focused', name}
+// {do: 'focus' | 'focusable', name}: puts the keyboard onto a control, and describes what takes it there {do: 'enter', name, text}
 // {do: 'turn', name} to a page, {do: 'settle', revision} {do: 'names'} {do: 'texts'} {do: 'rows'} {do: 'stops'} of the Tab key
 // {do: 'resize', width, height} {do: 'close'} what is in front {do: 'collect'} the garbage. Answers: {ok} or {error}.
 
@@ -79,6 +80,15 @@ function control(name: string): Gtk.Widget | null {
       if (pressable(at)) return at;
   }
   return null;
+}
+
+/** What the keyboard's focus is on in the control of that name. */
+function focusable(name: string): Gtk.Widget | undefined {
+  for (const widget of widgets())
+    if (widget instanceof Gtk.Editable && namesOf(widget).includes(name))
+      return [...inside(widget)].find(child => child instanceof Gtk.Text);
+  const found = control(name);
+  return found ? (toggleIn(found) ?? found) : undefined;
 }
 
 function press(widget: Gtk.Widget): void {
@@ -240,6 +250,14 @@ function attempt({ do: what, name = '', text = '', revision = 0, width = 0, heig
         return true;
       }
       return undefined;
+    }
+    case 'focus': {
+      const found = focusable(name);
+      return found?.is_sensitive() && found.grab_focus() ? true : undefined;
+    }
+    case 'focusable': {
+      const found = focusable(name);
+      return found && describe(found);
     }
     case 'focused': {
       for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) {
