@@ -18,8 +18,7 @@ export interface RowHost {
   toast(text: string): void;
 }
 type Of<K extends RowKind> = Extract<Row, { kind: K }>;
-interface Shown<K extends RowKind> {
-  widget: Gtk.Widget;
+interface Shown<K extends RowKind> extends Omit<ShownRow, 'show'> {
   show(row: Of<K>): void;
 }
 /** The choices of one group. */
@@ -28,7 +27,12 @@ export interface Radios {
   /** The code, and not the user, moves the marks now. */
   setting: boolean;
 }
-export type ShownRow = { widget: Gtk.Widget; show(row: Row): void };
+export interface ShownRow {
+  widget: Gtk.Widget;
+  show(row: Row): void;
+  /** Whether it holds text that was not sent. */
+  typed?(): boolean;
+}
 
 const TONES: Tone[] = ['success', 'accent', 'warning', 'error'];
 
@@ -312,6 +316,7 @@ function entryRow(first: Of<'entry'>, host: RowHost): Shown<'entry'> {
   button.connect('clicked', () => void submit());
   return {
     widget,
+    typed: () => entry.text !== '',
     show(row) {
       now = row;
       title.label = row.title;
