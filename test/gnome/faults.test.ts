@@ -30,7 +30,7 @@ interface Fault {
   shows: string;
   /** The action. */
   offers: string;
-  /** What the daemon is asked for meanwhile: to connect, nothing, or the proxy, whose failure is told at once. */
+  /** What the daemon is asked for meanwhile: to connect, nothing, or the proxy, whose failure stays on the page of the apps. */
   asks?: 'nothing' | 'proxy';
 }
 
@@ -68,8 +68,8 @@ const FAULTS: Fault[] = [
   row('dns-lookup-failed', reason, 'Names can’t be looked up', 'Run Checks'),
   row('insufficient-resource', reason, 'The WARP service ran out of file handles', 'Restart WARP'),
   row('not-in-api', seen => blocked(seen) || reason(seen), 'Set up WARP', 'Set Up'),
-  row('proxy-silent', () => true, 'That did not work', 'Details', 'proxy'),
-  row('proxy-deaf', () => true, 'That did not work', 'Details', 'proxy'),
+  row('proxy-silent', () => true, 'The local proxy does not answer.', 'Restart WARP', 'proxy'),
+  row('proxy-deaf', () => true, 'The local proxy does not answer.', 'Restart WARP', 'proxy'),
   row('stuck=EstablishingConnection', ({ status }) => status.state === 'connecting', 'Connecting…', 'Cancel'),
   row('unable=CaptivePortalTimedOut', reason, 'This network wants you to sign in', 'Open Sign-in Page'),
   row('reason=DisabledForWiFi', ({ status }) => status.reason !== null, 'Off on Wi-Fi', 'Trusted Networks', 'nothing'),

@@ -1,5 +1,5 @@
 // Defines what a client of the daemon holds: the last snapshot, why nothing newer came, and what is pending.
-import type { ActionName, ConfigResponse, Snapshot, UpdateCheck } from '../../api/schema.ts';
+import type { ActionName, ConfigResponse, Problem, Snapshot, UpdateCheck } from '../../api/schema.ts';
 import type { Look } from '../states/labels.ts';
 
 /** Why the state is not current. `detail` is the text of the daemon or the system. */
@@ -32,6 +32,8 @@ export interface ClientState {
   update: UpdateCheck | null;
   /** The last action that WARP did not allow this user; null once one succeeded. */
   refusal: Refusal | null;
+  /** Why the local proxy could not be turned on; null once another action was tried. */
+  proxyProblem: Problem | null;
 }
 
 /** The snapshot while it is current. */

@@ -79,7 +79,7 @@ const STATE_EVENTS: EventName[] = ['status', 'settings', 'account', 'splitTunnel
 
 const INITIAL: ClientState = {
   ...{ snapshot: null, offline: { code: 'starting', detail: '' }, config: null, pending: null },
-  ...{ slow: false, killSwitchPending: false, update: null, refusal: null, last: null },
+  ...{ slow: false, killSwitchPending: false, update: null, refusal: null, proxyProblem: null, last: null },
 };
 
 /**
@@ -132,7 +132,7 @@ export function createModel(
     if (state.pending) throw new Error(`${state.pending} is not finished yet`);
     const { action } = request;
     const effect = arrivals.expect(SHOWN_BY[action] ?? STATE_EVENTS);
-    update({ pending: action });
+    update({ pending: action, proxyProblem: null });
     const timer = setTimeout(() => update({ slow: true }), slowMs);
     try {
       await client.call('POST /api/action', { body: request });
@@ -141,6 +141,7 @@ export function createModel(
     } catch (error) {
       if (error instanceof ApiError && error.problem.code === 'not-authorized')
         update({ refusal: { action, detail: error.problem.detail } });
+      else if (error instanceof ApiError && action === 'enableLocalProxy') update({ proxyProblem: error.problem });
       throw error;
     } finally {
       clearTimeout(timer);

@@ -2,8 +2,10 @@
 
 import type { App, ProxyMethod } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
+import type { Command } from '../forms/form.ts';
 import { wordMessage } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
+import { problemTitle } from './problems.ts';
 
 /** What the page shows: the list only while there is a proxy to start apps through. */
 export interface ProxyView {
@@ -12,6 +14,8 @@ export interface ProxyView {
   address: string | null;
   /** What is to be known before an app is started, or null. */
   warning: string | null;
+  /** Why the proxy could not be turned on, and what helps where that is known. */
+  failure: { text: string; remedy: { label: string; command: Command } | null } | null;
   /** The proxy can be turned on. */
   sensitive: boolean;
   /** It is being turned on. */
@@ -19,7 +23,9 @@ export interface ProxyView {
 }
 
 /** The local proxy, in the language of `tr`. */
-export function describeProxy({ snapshot, offline, pending }: ClientState, { _ }: Translator): ProxyView {
+export function describeProxy(client: ClientState, tr: Translator): ProxyView {
+  const { snapshot, offline, pending } = client;
+  const { _ } = tr;
   const known = offline ? null : snapshot;
   const on = known?.settings.Mode === 'proxy';
   return {
@@ -29,8 +35,20 @@ export function describeProxy({ snapshot, offline, pending }: ClientState, { _ }
       on && known.status.state !== 'connected'
         ? _('The tunnel is not connected: apps started now can’t reach anything.')
         : null,
+    failure: on ? null : failureOf(client, tr),
     sensitive: known !== null && !known.status.blocked && pending === null,
     waiting: pending === 'enableLocalProxy',
+  };
+}
+
+function failureOf({ proxyProblem }: ClientState, tr: Translator): ProxyView['failure'] {
+  if (!proxyProblem) return null;
+  // a client that takes commands and does nothing about them
+  const stuck = proxyProblem.code === 'proxy-not-answering' || proxyProblem.code === 'tunnel-cli-timeout';
+  const restart: Command = { ask: { kind: 'client', task: 'restart-service' } };
+  return {
+    text: problemTitle(proxyProblem, tr),
+    remedy: stuck ? { label: tr._('Restart WARP'), command: restart } : null,
   };
 }
 

@@ -85,6 +85,11 @@ export function problemText(
   return words === undefined || words === sentences(english)[code] ? detail : words;
 }
 
+/** A problem in one sentence, for places where the daemon's own with its figures is one step away. */
+export function problemTitle({ code, detail, wording }: Problem, tr: Translator): string {
+  return wording ? wordMessages(wording, tr) : (sentences(tr)[code] ?? detail);
+}
+
 /** What failed, in the user's language where the daemon gave a code; else its sentence with its hint. */
 export function errorText(error: unknown, tr: Translator): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);

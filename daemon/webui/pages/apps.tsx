@@ -30,6 +30,10 @@ export function AppsPage() {
             : _('Send single apps through the tunnel: only those that use the local proxy.')}
         </p>
         {proxy.warning && <p class="problem">{proxy.warning}</p>}
+        {proxy.failure && <p class="problem">{proxy.failure.text}</p>}
+        {proxy.failure?.remedy && (
+          <CommandButton command={proxy.failure.remedy.command}>{proxy.failure.remedy.label}</CommandButton>
+        )}
         {proxy.look !== 'on' && (
           <CommandButton
             class="suggested"

@@ -41,6 +41,7 @@ export class AppsPage extends Adw.Bin implements Page {
   });
   readonly #copy: Gtk.Button;
   readonly #warning = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['warning'] });
+  readonly #remedy = new Gtk.Button({ halign: Gtk.Align.START });
   readonly #all = new Gtk.CheckButton({ label: _('Show all') });
   readonly #verify = new Gtk.CheckButton({ label: _('Test the tunnel before each start') });
   readonly #states = new Gtk.Stack({ vexpand: true });
@@ -76,6 +77,10 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#reload.connect('clicked', () => this.reload());
     this.#all.connect('toggled', () => this.#showFound());
     setName(this.#enable, _('Tunnel Only Chosen Apps'));
+    this.#remedy.connect('clicked', () => {
+      const remedy = this.#proxy?.failure?.remedy;
+      if (remedy) void shell.run(remedy.command);
+    });
     this.#enable.connect('clicked', () => void this.#enableProxy(true));
   }
 
@@ -96,8 +101,11 @@ export class AppsPage extends Adw.Bin implements Page {
           _('Apps that you start here use WARP; everything else then goes out directly. Now: %s.'),
           tunnel.modeTitle || '–',
         );
-    this.#warning.visible = proxy.warning !== null;
-    this.#warning.label = proxy.warning ?? '';
+    const warning = proxy.failure?.text ?? proxy.warning;
+    this.#warning.visible = warning !== null;
+    this.#warning.label = warning ?? '';
+    this.#remedy.visible = Boolean(proxy.failure?.remedy);
+    this.#remedy.label = proxy.failure?.remedy?.label ?? '';
     if (!client.offline && this.#loaded === 'no') void this.#load();
     const failed = typeof this.#loaded === 'object' ? this.#loaded.failed : client.offline ? tunnel.sentence : null;
     this.#failed.description = GLib.markup_escape_text(failed ?? '', -1);
@@ -139,7 +147,7 @@ export class AppsPage extends Adw.Bin implements Page {
     });
     for (const child of [this.#all, this.#verify])
       options.append(new Gtk.FlowBoxChild({ child, focusable: false, accessible_role }));
-    for (const child of [about, this.#enable, this.#warning, searching, options]) top.append(child);
+    for (const child of [about, this.#enable, this.#warning, this.#remedy, searching, options]) top.append(child);
     const list = new Gtk.ListView({
       ...{ model: new Gtk.NoSelection({ model: this.#shown }), factory: this.#rows.factory },
       css_classes: ['culvert-list'],

@@ -1,7 +1,7 @@
 // The pages of apps, of the console and of updates, without a desktop.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProxyMethod, type UpdateCheck } from '../../../daemon/api/schema.ts';
+import { type ProblemCode, ProxyMethod, type UpdateCheck } from '../../../daemon/api/schema.ts';
 import {
   asText,
   commandLine,
@@ -23,13 +23,16 @@ import {
   sortApps,
 } from '../../../daemon/view/states/apps.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
+import { problem } from '../../support/gnome/daemon.ts';
 import { app, initialConfig, logEntry, noUpdate } from '../../support/gnome/initial.ts';
 import { clientState, tr } from '../../support/gnome/translator.ts';
 
 test('apps can be started only while the mode is the proxy, and the page says why not', () => {
   const proxy = (Mode: string, state: 'connected' | 'disconnected' = 'connected', more = {}) =>
     describeProxy(clientState({ settings: { Mode }, tunnel: { proxyPort: 40001 }, status: { state } }, more), tr);
-  assert.deepEqual(proxy('warp'), { look: 'off', address: null, warning: null, sensitive: true, waiting: false });
+  assert.deepEqual(proxy('warp'), {
+    ...{ look: 'off', address: null, warning: null, failure: null, sensitive: true, waiting: false },
+  });
   assert.deepEqual(
     [proxy('proxy').look, proxy('proxy').address, proxy('proxy').warning],
     ['on', '127.0.0.1:40001', null],
@@ -37,6 +40,19 @@ test('apps can be started only while the mode is the proxy, and the page says wh
   assert.match(proxy('proxy', 'disconnected').warning!, /not connected/);
   assert.equal(proxy('warp', 'connected', { pending: 'enableLocalProxy' }).waiting, true);
   assert.equal(proxy('proxy', 'connected', { offline: { code: 'stopped', detail: '' } }).look, 'unavailable');
+});
+
+test('a proxy that could not be turned on says why, and what helps, until it is on', () => {
+  const failure = (code: ProblemCode, Mode = 'warp') =>
+    describeProxy(
+      clientState({ settings: { Mode } }, { proxyProblem: problem(code, 409, 'Nothing listens on port 40000.') }),
+      tr,
+    ).failure;
+  const restart = { label: 'Restart WARP', command: { ask: { kind: 'client', task: 'restart-service' } } };
+  assert.deepEqual(failure('proxy-not-answering'), { text: 'The local proxy does not answer.', remedy: restart });
+  assert.deepEqual(failure('tunnel-cli-timeout'), { text: 'WARP did not answer in time.', remedy: restart });
+  assert.deepEqual(failure('argument-rejected'), { text: 'WARP refused this value.', remedy: null });
+  assert.equal(failure('proxy-not-answering', 'proxy'), null);
 });
 
 test('every way to use the proxy has its own words, with packaging and note', () => {

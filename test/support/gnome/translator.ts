@@ -18,7 +18,15 @@ export function clientState(
   ]);
   return {
     ...{ snapshot: { ...snapshot, ...Object.fromEntries(changed) }, offline: null, config: initialConfig() },
-    ...{ pending: null, slow: false, killSwitchPending: false, update: null, refusal: null, last: null },
+    ...{
+      pending: null,
+      slow: false,
+      killSwitchPending: false,
+      update: null,
+      refusal: null,
+      proxyProblem: null,
+      last: null,
+    },
     ...more,
   };
 }
