@@ -91,7 +91,7 @@ onStage('killed at once after an acknowledged change, it comes back to it, and t
   const before = await stage.table();
   await stage.kill();
   assert.equal(await stage.table(), before);
-  await stage.nft('flush', 'ruleset'); // nobody is there to mend it
+  await stage.clear(); // nobody is there to mend it
   await stage.serve();
   assert.equal(await stage.table(), before);
   assert.deepEqual([stage.state()?.enabled, stage.state()?.active], [true, true]);
@@ -116,7 +116,7 @@ onStage('a wish that was torn keeps the machine blocked, with or without a table
     assert.equal(await stage.table(), before);
     if (existsSync(stage.path('state/rules.nft'))) {
       await stage.kill();
-      await stage.nft('flush', 'ruleset');
+      await stage.clear();
       await stage.serve();
       assert.match((await stage.table())!, /162\.159\.137\.105/, 'the shipped endpoints');
     }

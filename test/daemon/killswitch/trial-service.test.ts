@@ -71,7 +71,7 @@ onStage('killed and started again it goes on to the same deadline, or returns wh
 onStage('a reboot takes back what was not confirmed', async stage => {
   const reboot = async () => {
     await stage.kill();
-    await stage.nft('flush', 'ruleset');
+    await stage.clear();
     const file = stage.path('state/trial.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/"bootId":"[^"]+"/, '"bootId":"another"'));
     if (existsSync(stage.path('state/rules.nft'))) await stage.nft('-f', stage.path('state/rules.nft'));

@@ -169,6 +169,13 @@ export async function setStage(polkit: 'played' | 'real' = 'played', console: 'e
     async nft(...args: string[]): Promise<string> {
       return (await run(inside[0]!, [...inside.slice(1), 'nft', ...args])).stdout;
     },
+    /** Takes every table away while no service runs. One that has an owner stays until that, which was just killed, is gone. */
+    async clear(): Promise<void> {
+      await until(async () => {
+        await stage.nft('flush', 'ruleset');
+        return (await stage.table()) === null;
+      }, 'the table to go');
+    },
     /** The table's text without its flags: newer tables have an owner, and lose it when that dies. */
     async table(): Promise<string | null> {
       const text = await stage.nft('list', 'table', 'inet', TABLE).catch(() => null);
