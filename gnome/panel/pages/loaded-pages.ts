@@ -33,7 +33,7 @@ export function accountPage(shell: Shell): FormPage {
       // the summary of the snapshot stays
       account = null;
     }
-    page.update();
+    page.refresh(shell.view());
   };
   return Object.assign(page, { reload: () => void load() });
 }
@@ -45,7 +45,7 @@ export function networksPage(shell: Shell): FormPage {
   );
   const load = async () => {
     network = await currentNetwork();
-    page.update();
+    page.refresh(shell.view());
   };
   void load();
   return Object.assign(page, { reload: () => void load() });
@@ -57,7 +57,7 @@ export function preferencesPage(shell: Shell): FormPage {
   const page = new FormPage(shell, ({ client }) => preferencesForm(client, facts, tr));
   const show = (change: Partial<DesktopFacts>) => {
     facts = { ...facts, ...change };
-    page.update();
+    page.refresh(shell.view());
   };
   const watch = watchAutostart(autostart => show({ autostart }));
   const load = async () => show({ tray: await hasTrayHost() });
@@ -77,7 +77,7 @@ export function checksPage(shell: Shell): ChecksPage {
   const page = new FormPage(shell, ({ client }) => checksForm(state, { offline: client.offline !== null }, tr));
   const show = (next: ChecksState) => {
     state = next;
-    page.update();
+    page.refresh(shell.view());
   };
   const unsubscribe = model.onEvent(({ event, data }) => {
     if (event === 'doctor') show(receiveProgress(state, data));
@@ -118,12 +118,12 @@ export function updatesPage(shell: Shell): UpdatesPage {
   const during = async (what: 'check' | 'change', work: () => Promise<void>) => {
     if (waiting) return;
     waiting = what;
-    page.update();
+    page.refresh(shell.view());
     try {
       await work();
     } finally {
       waiting = null;
-      page.update();
+      page.refresh(shell.view());
     }
   };
   const restart = () => shell.toast(_('Close and open this window to use it'));

@@ -27,7 +27,7 @@ export function toolAccountsPage(shell: Shell): FormPage {
   );
   const show = (next: ToolAccountsState) => {
     state = next;
-    page.update();
+    page.refresh(shell.view());
   };
   const read = async () => {
     readAt = Date.now();

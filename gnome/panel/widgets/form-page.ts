@@ -4,7 +4,6 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Form, Group } from '../../../daemon/view/forms/form.ts';
 import type { View } from '../../../daemon/view/view.ts';
-import { collectWhenQuiet } from '../../gc.ts';
 import type { Page, Shell } from '../shell.ts';
 import { setName, within } from './accessible.ts';
 import { createRow, type Radios, type RowHost, type ShownRow } from './rows.ts';
@@ -40,16 +39,10 @@ export class FormGroups {
     for (const group of filled) this.#showGroup(group);
   }
 
-  /** Whether an entry holds text that was not sent. */
-  get typed(): boolean {
-    return [...this.#shown.values()].some(({ rows }) => rows.some(({ shown }) => shown.typed?.()));
-  }
-
   #rebuild(groups: Group[]): void {
     for (const { widget } of this.#shown.values()) this.#remove(widget);
     const before = this.#shown;
     this.#shown = new Map(groups.map(({ id }) => [id, before.get(id) ?? createGroup()]));
-    for (const [id, group] of before) if (!this.#shown.has(id)) dropRows(group, 0);
     for (const { widget } of this.#shown.values()) this.#add(widget);
   }
 
@@ -61,7 +54,7 @@ export class FormGroups {
     const keys = rows.map(({ kind, id }) => `${kind} ${id}`);
     let same = 0;
     while (same < keys.length && shown.rows[same]?.key === keys[same]) same++;
-    dropRows(shown, same);
+    for (const { shown: gone } of shown.rows.splice(same)) shown.widget.remove(gone.widget);
     rows.forEach((row, i) => {
       if (i < same) {
         shown.rows[i]!.shown.show(row);
@@ -80,27 +73,15 @@ function createGroup(): ShownGroup {
   return { widget, list, rows: [], radios: { members: [], setting: false } };
 }
 
-/**
- * Drops the rows from `first` on. They are disposed of, since row, controls and handlers refer to each other partly from C, where
- * the engine sees no cycle; it would keep them for good. A combo row has no controls of ours, and complains about a second time.
- */
-function dropRows({ widget, rows }: ShownGroup, first: number): void {
-  for (const { shown } of rows.splice(first)) {
-    widget.remove(shown.widget);
-    if (!(shown.widget instanceof Adw.ComboRow)) shown.widget.run_dispose();
-  }
-}
-
 export class FormPage extends Adw.Bin implements Page {
   static {
     GObject.registerClass({ GTypeName: 'CulvertFormPage' }, FormPage);
   }
-  readonly #shell: Shell;
   readonly #build: (view: View) => Form;
   readonly #groups: FormGroups;
   readonly #page = new Adw.PreferencesPage();
+  #view: View | null = null;
   readonly #ticks: boolean;
-  #away = false;
 
   /**
    * @param build what the page shows of the state.
@@ -108,7 +89,7 @@ export class FormPage extends Adw.Bin implements Page {
    */
   constructor(shell: Shell, build: (view: View) => Form, ticks = false) {
     super();
-    [this.#shell, this.#build, this.#ticks] = [shell, build, ticks];
+    [this.#build, this.#ticks] = [build, ticks];
     this.#groups = new FormGroups(
       shell,
       group => this.#page.add(group),
@@ -123,28 +104,12 @@ export class FormPage extends Adw.Bin implements Page {
   }
 
   refresh(view: View): void {
-    this.#away = false;
+    this.#view = view;
     this.#groups.show(this.#build(view));
   }
 
-  /** Shows what else than the state has changed, unless another page is shown. */
-  update(): void {
-    if (!this.#away) this.refresh(this.#shell.view());
-  }
-
   tick(): void {
-    if (this.#ticks) this.update();
-  }
-
-  /** Lets go of its rows, which weigh much and are made again when the page is turned to, unless they hold what was typed. */
-  leave(): void {
-    this.#away = true;
-    // not within the handler of the row that leads to another page
-    void Promise.resolve().then(() => {
-      if (!this.#away || this.#groups.typed) return;
-      this.#groups.show({ groups: [] });
-      collectWhenQuiet();
-    });
+    if (this.#ticks && this.#view) this.refresh(this.#view);
   }
 }
 

@@ -18,7 +18,8 @@ export interface RowHost {
   toast(text: string): void;
 }
 type Of<K extends RowKind> = Extract<Row, { kind: K }>;
-interface Shown<K extends RowKind> extends Omit<ShownRow, 'show'> {
+interface Shown<K extends RowKind> {
+  widget: Gtk.Widget;
   show(row: Of<K>): void;
 }
 /** The choices of one group. */
@@ -27,12 +28,7 @@ export interface Radios {
   /** The code, and not the user, moves the marks now. */
   setting: boolean;
 }
-export interface ShownRow {
-  widget: Gtk.Widget;
-  show(row: Row): void;
-  /** Whether it holds text that was not sent. */
-  typed?(): boolean;
-}
+export type ShownRow = { widget: Gtk.Widget; show(row: Row): void };
 
 const TONES: Tone[] = ['success', 'accent', 'warning', 'error'];
 
@@ -316,7 +312,6 @@ function entryRow(first: Of<'entry'>, host: RowHost): Shown<'entry'> {
   button.connect('clicked', () => void submit());
   return {
     widget,
-    typed: () => entry.text !== '',
     show(row) {
       now = row;
       title.label = row.title;
