@@ -1,6 +1,6 @@
 // Chooses among the languages that there are catalogs for.
 
-/** English in Latin script. A browser takes 5 ms to load the data that say so of other tags. */
+/** English in Latin script, told without `Intl.Locale`: a browser takes 5 ms to load the data behind it. */
 const ENGLISH = /^en(-[a-z]{2}|-\d{3})?$/i;
 
 /**

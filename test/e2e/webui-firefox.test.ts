@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import type { ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
-import { emulate, startWeb } from '../support/e2e/browser.ts';
+import { emulate, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
 import { getJson, start } from '../support/e2e/culvert.ts';
 import { launchFirefox } from '../support/e2e/firefox.ts';
 import { until } from '../support/until.ts';
@@ -81,13 +81,7 @@ test('the page in Firefox', async t => {
   });
 
   await t.test('shows what must be set up first, accessible', async () => {
-    const states: [words: string[], title: string][] = [
-      [['fault=service-down'], 'The WARP service is not running'],
-      [['clear', 'fault=terms'], 'Set up WARP'],
-      [['clear', 'registration=null'], 'Set up WARP'],
-      [['reset', 'fault=not-authorized'], 'You can’t change WARP on this computer'],
-    ];
-    for (const [words, title] of states) {
+    for (const [words, title] of SETUP_STATES) {
       await emulate(home, ...words);
       await getJson(port, '/api/snapshot?fresh=1');
       // WARP says so only to who asks for a change

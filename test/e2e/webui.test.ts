@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
 import type { ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
-import { checkAccessibility, emulate, launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
+import { checkAccessibility, emulate, launchBrowser, openTab, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
 import { createHome, culvert, getJson, prefix, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
@@ -240,13 +240,7 @@ test('every action of the API can be asked for in the page', async t => {
 
 test('each thing that must be set up first has its page, with what helps', async t => {
   const { page, home, port } = await openDemo(t);
-  const states: [words: string[], title: string][] = [
-    [['fault=service-down'], 'The WARP service is not running'],
-    [['clear', 'fault=terms'], 'Set up WARP'],
-    [['clear', 'registration=null'], 'Set up WARP'],
-    [['reset', 'fault=not-authorized'], 'You can’t change WARP on this computer'],
-  ];
-  for (const [words, title] of states) {
+  for (const [words, title] of SETUP_STATES) {
     await emulate(home, ...words);
     await getJson(port, '/api/snapshot?fresh=1');
     // WARP says so only to who asks for a change

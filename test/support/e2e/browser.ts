@@ -17,6 +17,14 @@ interface Ends {
   after(end: () => Promise<void>): unknown;
 }
 
+/** What must be set up first: what the emulator is told, one after the other, and the title that the page shows then. */
+export const SETUP_STATES: readonly (readonly [words: readonly string[], title: string])[] = [
+  [['fault=service-down'], 'The WARP service is not running'],
+  [['clear', 'fault=terms'], 'Set up WARP'],
+  [['clear', 'registration=null'], 'Set up WARP'],
+  [['reset', 'fault=not-authorized'], 'You can’t change WARP on this computer'],
+];
+
 /** Debian's Chromium with a profile of its own. @param flags further ones, such as resolver rules */
 export async function launchBrowser(t: Ends, flags: string[] = []): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: [...FLAGS, ...QUIET, ...flags] });
