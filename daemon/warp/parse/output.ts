@@ -65,17 +65,18 @@ export function stringOf(value: unknown): string | null {
  * `{"code", "error"}` and exit 0.
  */
 export function failureOf(printed: Printed): Failure | null {
-  for (const text of [printed.stdout, printed.stderr]) {
+  const [stdout, stderr] = [excerpt(printed.stdout), excerpt(printed.stderr)];
+  for (const text of [stdout, stderr]) {
     const value = jsonOf(text);
     if (isObject(value) && typeof value.error === 'string' && value.status === undefined) {
       const code = stringOf(value.code);
       return { kind: (code && KINDS_BY_CODE.get(code)) || kindOf(value.error), code, message: value.error };
     }
   }
-  const [stdout, stderr] = [excerpt(clean(printed.stdout)), excerpt(clean(printed.stderr))];
-  const text = `${stderr}\n${stdout}`;
+  const answer = clean(stdout);
+  const text = `${clean(stderr)}\n${answer}`;
   const kind = kindOf(text);
-  const done = /^Success\.?$/m.test(stdout);
+  const done = /^Success\.?$/m.test(answer);
   if (printed.exitCode === 0 && (done || (kind === 'failed' && !/^error[:(]/im.test(text)))) return null;
   return { kind, code: null, message: messageOf(text) };
 }
@@ -83,9 +84,9 @@ export function failureOf(printed: Printed): Failure | null {
 /** A message of a failure is short, and is printed first or last. */
 const EXCERPT_CHARACTERS = 16_384;
 
-function excerpt(text: string): string {
-  if (text.length <= 2 * EXCERPT_CHARACTERS) return text;
-  return `${text.slice(0, EXCERPT_CHARACTERS)}\n${text.slice(-EXCERPT_CHARACTERS)}`;
+/** The beginning and the end of a longer text, before it is cleaned: escape sequences cost the most time. */
+export function excerpt(text: string, characters = EXCERPT_CHARACTERS): string {
+  return text.length <= 2 * characters ? text : `${text.slice(0, characters)}\n${text.slice(-characters)}`;
 }
 
 const KINDS_BY_CODE = new Map<string, Failure['kind']>(

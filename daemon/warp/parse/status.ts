@@ -1,6 +1,6 @@
 // Reads the connection status that any version of the tunnel CLI prints; what it can't read is "unknown".
 import type { Status } from '../../api/schema.ts';
-import { failureOf, isObject, type Json, jsonOf, linesOf, type Printed } from './output.ts';
+import { excerpt, failureOf, isObject, type Json, jsonOf, linesOf, type Printed } from './output.ts';
 import { type Reason, reasonOfJson, reasonOfText } from './reasons.ts';
 
 /** A status without the time and the raw text, which its reader adds. */
@@ -32,8 +32,12 @@ export function parseStatus(printed: Printed): StatusReading {
   }
 }
 
+/** Half of more than any status has; one with a long reason has tens of KiB. */
+const STATUS_CHARACTERS = 65_536;
+
 /** A status in this text (an answer, or one message of a listening CLI), or null. */
-export function parseStatusText(text: string): StatusReading | null {
+export function parseStatusText(printed: string): StatusReading | null {
+  const text = excerpt(printed, STATUS_CHARACTERS);
   const value = jsonOf(text);
   return isObject(value) ? parseObject(value) : parseLines(linesOf(text));
 }

@@ -66,3 +66,18 @@ for (const [name, parse] of Object.entries(PARSERS))
       assert.ok(ms < LIMIT_MS, `${JSON.stringify(text.slice(0, 20))}: ${ms.toFixed()} ms`);
     }
   });
+
+/** All that a run of the tunnel CLI keeps. */
+const MIB = 1 << 20;
+/** The event loop waits meanwhile. The two take up to 60 ms together. */
+const HELD_MS = 400;
+
+for (const unit of ['\r', '\n', '\x1b[', '\x1b[0m', '\x9b', '{\n'])
+  test(`a megabyte of ${JSON.stringify(unit)} holds nothing up`, () => {
+    const text = unit.repeat(MIB / unit.length);
+    const before = process.cpuUsage();
+    parseStatus(both(text));
+    failureOf(both(text));
+    const ms = process.cpuUsage(before).user / 1000;
+    assert.ok(ms < HELD_MS, `${ms.toFixed()} ms`);
+  });
