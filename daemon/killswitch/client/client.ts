@@ -15,6 +15,9 @@ import { createServiceLink } from './service-link.ts';
 const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
 const UNKNOWN: Report = { ...REST, ...explained([]) };
 
+/** Any program can slow the bus down. After that long, what the service last published answers a reader. */
+const READ_MS = 500;
+
 const LEFT_OUT =
   'Kill switch: warp.endpoints needs an administrator and is left out. Turn the kill switch on again to be asked.';
 const DEMO = {
@@ -118,7 +121,9 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     link.follow();
     if (!link.isInstalled()) return publishAbsent();
     try {
-      return publish(await link.ask({ method: 'Status' }, false));
+      const asked = link.ask({ method: 'Status' }, false);
+      const isKnown = (await within(READ_MS, asked)) !== null;
+      return isKnown || 'unreadable' in link.published() ? publish(await asked) : publishFile();
     } catch (error) {
       // over SSH the bus refuses the question, but everybody may read what the service published
       return isDenied(error) ? publishFile() : publish(null, wordingOf(error));
@@ -165,6 +170,14 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     pause: async seconds =>
       link.isInstalled() ? publish(await link.ask({ method: 'Pause', seconds }, true)) : publishAbsent(),
   };
+}
+
+/** What was promised, or null where that takes longer. */
+function within<T>(ms: number, promised: Promise<T>): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, null);
+    promised.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 /** The unconfirmed change, as clients show each of them. */

@@ -376,6 +376,26 @@ onStage('state and way out are there without a daemon', async (stage, t) => {
   assert.deepEqual([absent.installed, absent.command], [false, 'sudo install-it']);
 });
 
+onStage('a bus that does not answer does not keep the state from readers', async (stage, t) => {
+  const { places, control } = await createSide(t, stage);
+  await stage.serve();
+  await stage.call('Enable', ['ba(ssaq)', 'true', '0']);
+  const hold = stage.path('hold');
+  const wait = `while [ -e '${hold}' ]; do sleep 0.05; done`;
+  writeFileSync(places.busctl, `#!/bin/sh\n${wait}\nexec '${which('busctl')}' "$@"\n`);
+  writeFileSync(hold, '');
+  const asked = performance.now();
+  const read = await control.read();
+  const ms = performance.now() - asked;
+  assert.deepEqual([read.enabled, read.active, read.allowLan], [true, true, true]);
+  assert.ok(ms < 15_000, `${ms} ms; a call on the bus is given up after 25 s`);
+  t.diagnostic(`${ms.toFixed()} ms`);
+  rmSync(stage.path('run/state.json'));
+  const answer = control.read();
+  rmSync(hold);
+  assert.equal((await answer).active, true, 'where nothing is published, the answer is waited for');
+});
+
 test('the shipped endpoints, the reported ones and the user’s own come together, each checked', () => {
   const { endpoints: shipped, beyondShipped } = wantedEndpoints([], '');
   assert.equal(beyondShipped, false);
