@@ -44,7 +44,7 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
     value === null ? [] : [{ kind: 'note', id, title, subtitle: value }];
   return {
     groups: [
-      { id: 'switch', rows },
+      { id: 'switch', ...(installed ? { description: consequence(tr) } : {}), rows },
       ...(installed && view.on
         ? [{ id: 'pause', title: _('Pause'), description: _('To sign in to a Wi-Fi, for example'), rows: paused }]
         : []),
@@ -67,4 +67,9 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
         : []),
     ],
   };
+}
+
+/** Turning on needs no administrator, so the user has to know what it means for others. */
+function consequence({ _ }: Translator): string {
+  return _('It blocks all users of this machine, also after a restart. Turning it off needs an administrator.');
 }

@@ -107,10 +107,9 @@ test('says what is wanted, what is measured and what is missing', async t => {
 test('turns on and off, pauses and resumes', async t => {
   const home = createHome(t);
   const { calls } = await startWith(t, home, OFF);
-  assert.match(
-    (await culvert(home, ['killswitch', 'on', '--allow-lan'])).stdout,
-    /on, local network allowed; it blocks/,
-  );
+  const on = await culvert(home, ['killswitch', 'on', '--allow-lan']);
+  assert.match(on.stdout, /on, local network allowed; it blocks/);
+  assert.match(on.stderr, /All users of this machine are blocked, also after a restart/);
   assert.match((await culvert(home, ['killswitch', 'pause', '5'])).stdout, /Paused, [45]:\d\d left/);
   assert.match((await culvert(home, ['killswitch', 'resume'])).stdout, /it blocks/);
   assert.match((await culvert(home, ['killswitch', 'off'])).stdout, /off/);

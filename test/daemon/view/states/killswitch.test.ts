@@ -48,6 +48,13 @@ test('only a block that was measured is shown as one', () => {
   assert.deepEqual(success, ['blocking']);
 });
 
+test('its page says whom it blocks, and who may turn it off again', () => {
+  const form = (killSwitch: KillSwitch) => killSwitchForm(view(killSwitch), NOW, tr).groups[0]!;
+  for (const killSwitch of [KILL_SWITCH, ON])
+    assert.match(form(killSwitch).description!, /all users of this machine, also after a restart.* administrator/);
+  assert.equal(form(NO_KILL_SWITCH).description, undefined);
+});
+
 test('nothing of it can be changed while a change is pending or the daemon is lost', () => {
   const pending = describeKillSwitch(clientState({ killSwitch: ON }, { killSwitchPending: true }), tr);
   assert.deepEqual([pending.sensitive, pending.pausable, pending.on], [false, false, true]);
