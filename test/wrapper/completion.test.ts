@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { skipWithout, ZSH_DRIVER } from '../support/shells.ts';
 import { buildWrapper, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 /** What is typed before the Tab key, and the words that are then offered; a line without any is completed by file names. */
@@ -18,11 +18,6 @@ const LINES: [string, string[]][] = [
   ['mytool auth --js', []],
   ['mytool search ', []],
 ];
-
-function skipWithout(shell: string): { skip: string | false } {
-  const missing = spawnSync(shell, ['--version']).error !== undefined;
-  return { skip: missing && `${shell} is not installed` };
-}
 
 /** A wrapped `mytool` with two accounts, `culvert-wrap` on PATH, and a directory with one file. */
 async function machine(t: TestContext): Promise<{ box: Sandbox; cwd: string }> {
@@ -56,24 +51,6 @@ end`;
     }
   },
 );
-
-/** Types each line into an interactive zsh, presses Tab, and prints what zsh would insert or list. */
-const ZSH_DRIVER = String.raw`
-zmodload zsh/zpty
-zpty shell zsh -f -i
-zpty -w shell 'PS1= PS2= RPS1=; unsetopt prompt_cr prompt_sp beep; autoload -Uz compinit;' \
-  'compadd() { local -a own; builtin compadd -A own "$@"; hits+=("$own[@]"); builtin compadd "$@" };' \
-  'press() { hits=(); zle complete-word; print -r -- "<""<${'$'}{(j:,:)hits}>"">"; BUFFER= };' \
-  'zle -N press; bindkey "^I" press;' "$1;" 'print "REA""DY"'
-zpty -r shell out '*READY*'
-shift
-for line; do
-  zpty -w -n shell "$line"$'\t'
-  zpty -r shell out '*<<*>>*'
-  out=${'$'}{out##*<<}
-  print -r -- "${'$'}{out%%>>*}"
-done
-zpty -d shell`;
 
 for (const [way, set] of [
   ['a line in .zshrc', 'compinit -D -u; eval "$(culvert-wrap completion zsh)"'],

@@ -1,16 +1,15 @@
 // The command line as a whole: every command has help, every wrong word an answer, and the shells know them all.
 import assert from 'node:assert/strict';
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import type { CommandSpec } from '../../../../daemon/cli/command-line/command-spec.ts';
 import { COMMANDS } from '../../../../daemon/cli/command-line/command-table.ts';
 import { expand } from '../../../../daemon/cli/command-line/program.ts';
 import { CONFIG_VALUES } from '../../../../daemon/cli/labels.ts';
 import { accepts, expected } from '../../../../daemon/config/file.ts';
-import { createHome, culvert, program, startDaemon } from '../../../support/daemon/command.ts';
+import { createHome, culvert } from '../../../support/daemon/command.ts';
 
 /** Every command as its words. */
 function walk(specs: readonly CommandSpec[], path: string[] = []): string[][] {
@@ -135,29 +134,6 @@ test('bash completes commands, subcommands, flags, words and files', async t => 
   assert.deepEqual(complete('help', 'split', 're'), ['remove', 'reset']);
 });
 
-test('completions list the split tunnel and the apps that the daemon has', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
-  const route = (value: string) => ({ value, description: 'CLI exclude' });
-  daemon.state.set('splitTunnel', { mode: 'exclude', ips: [route('10.0.0.0/8')], hosts: [route('*.example.com')] });
-  await culvert(home, ['__generate', home.path]);
-  writeFileSync(join(home.path, 'culvert'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
-    mode: 0o755,
-  });
-  const complete = async (...words: string[]) => {
-    const script =
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's, not ours
-      'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _culvert 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"';
-    const bash = ['--norc', '-c', script, 'bash', join(home.path, 'culvert.bash'), 'culvert', ...words];
-    const env = { ...home.env, PATH: `${home.path}:${home.env.PATH}` };
-    const { stdout } = await promisify(execFile)('bash', bash, { encoding: 'utf8', env, cwd: home.path });
-    return stdout.trim().split('\n');
-  };
-  assert.deepEqual(await complete('split', 'remove', ''), ['10.0.0.0/8', '*.example.com']);
-  assert.deepEqual(await complete('split', 'remove', '10.0.0.0/8', '*.'), ['*.example.com']);
-  assert.deepEqual(await complete('apps', 'launch', ''), ['']);
-});
-
 test('the values that completions offer for a key are those that the key takes', () => {
   for (const [key, values] of Object.entries(CONFIG_VALUES)) {
     for (const value of values)
@@ -182,6 +158,10 @@ test('the manual page has every command and no error that groff would warn of', 
   );
   assert.deepEqual([status, stderr], [0, '']);
   for (const words of ALL) assert.match(stdout, new RegExp(`^ *culvert ${words.join(' ')}\\b`, 'm'));
+  // the way out has to be there for who is cut off from everything else
+  const lockedOut = /^LOCKED OUT\n(.*?)^EXIT STATUS/ms.exec(stdout)?.[1] ?? '';
+  for (const way of ['culvert killswitch off', 'sudo busctl call org.culvert.KillSwitch1', 'culvert-killswitch-remove'])
+    assert.ok(lockedOut.includes(way), way);
 });
 
 test('zsh and fish know every command', async t => {
