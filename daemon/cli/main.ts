@@ -94,7 +94,8 @@ function complain(error: unknown): number {
     if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
     const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
-    return complain(usage(`${message}.`, hint || `See: culvert help${helpTopic(message)}`));
+    const isLikely = firstLetter(hint, /mean (?:one of )?-*(\w)/) === firstLetter(message, /'-*(\w)/);
+    return complain(usage(`${message}.`, hint && isLikely ? hint : `See: culvert help${helpTopic(message)}`));
   }
   const { exitCode, report } = toExitReport(error);
   if (json) {
@@ -117,4 +118,9 @@ function helpTopic(message: string): string {
 
 function isCommander(error: unknown): error is { code: string; exitCode: number; message: string } {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
+}
+
+/** A slip hardly ever changes the first letter, which commander's suggestions ignore: "logs" for "bogus". */
+function firstLetter(text: string, pattern: RegExp): string | undefined {
+  return pattern.exec(text)?.[1]?.toLowerCase();
 }
