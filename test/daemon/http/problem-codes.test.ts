@@ -14,7 +14,7 @@ const { paths } = openapi('1') as unknown as {
   paths: Record<string, Record<string, { 'x-problem-codes': string[] }>>;
 };
 
-/** Requests that reach the tunnel CLI, and one with a wrong body for each other mutation. */
+/** Requests that reach the tunnel CLI. `raw` checks the codes of all requests in all tests; these go through its failures. */
 const REQUESTS: [line: keyof typeof endpoints, body?: object][] = [
   ['GET /api/snapshot'],
   ['GET /api/account'],

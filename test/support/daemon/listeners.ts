@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ToolAccounts } from '../../../daemon/api/accounts.ts';
+import { openapi } from '../../../daemon/api/openapi.ts';
 import type { ActionName, CommandOutput, UpdateCheck } from '../../../daemon/api/schema.ts';
 import { createChanges } from '../../../daemon/changes/changes.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
@@ -236,7 +237,9 @@ export function raw(target: Target, bytes: string | Uint8Array): Promise<Answer>
     let text = '';
     const done = () => {
       const answer = parse(text);
-      if (answer) resolve(answer);
+      const undocumented = answer && undocumentedCode(bytes, answer);
+      if (undocumented) reject(new Error(undocumented));
+      else if (answer) resolve(answer);
       else reject(new Error(`no answer: ${JSON.stringify(text)}`));
       socket.destroy();
     };
@@ -251,6 +254,20 @@ export function raw(target: Target, bytes: string | Uint8Array): Promise<Answer>
     socket.on('error', error => (parse(text) ? done() : reject(error)));
     socket.write(bytes);
   });
+}
+
+let documented: Record<string, Record<string, { 'x-problem-codes': string[] }>> | undefined;
+
+/** Whichever test asks: a route answers only the problems that the OpenAPI document lists for it. */
+function undocumentedCode(bytes: string | Uint8Array, { status, json }: Answer): string | null {
+  const [, method = '', path = ''] = /^([A-Z]+) ([^ ?]+)/.exec(bytes.toString()) ?? [];
+  documented ??= openapi('1').paths as NonNullable<typeof documented>;
+  const operation = documented[path]?.[method.toLowerCase()];
+  if (status < 400 || !operation) return null;
+  const { code = '' } = json();
+  return operation['x-problem-codes'].includes(code)
+    ? null
+    : `${method} ${path} answered ${code} without documentation`;
 }
 
 export function open(target: Target): Socket {
