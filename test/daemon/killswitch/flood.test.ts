@@ -3,14 +3,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { memoryLimit, peakMemory } from '../../support/killswitch/memory.ts';
 import { missing, type Stage, setStage } from '../../support/killswitch/stage.ts';
 import { until } from '../../support/until.ts';
 
 const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/flood.py');
-const UNIT = resolve(import.meta.dirname, '../../../data/killswitch/culvert-killswitch.service.in');
 const NARROW = ['ba(ssaq)', 'false', '1', '162.159.193.0/24', 'udp', '1', '2408'];
 const [NOBODY, SECONDS] = [65534, 2];
 /** With room for a machine that is busy with other tests; without the mend it takes until the service is killed. */
@@ -29,19 +28,6 @@ const ATTACKS: readonly (readonly [kind: string, bytes: number, connections: num
   ['signal', 5_000, 20],
   ['signal', 30_000_000, 4],
 ];
-
-function memoryLimit(): number {
-  const [, megabytes] = /^MemoryMax=(\d+)M$/m.exec(readFileSync(UNIT, 'utf8'))!;
-  return Number(megabytes) * 1024;
-}
-
-/** Kilobytes that the service and its children ever had in memory. */
-function peakMemory(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-  return [pid, ...children]
-    .map(pid => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0))
-    .reduce((a, b) => a + b);
-}
 
 async function flood(stage: Stage, [kind, bytes, connections]: (typeof ATTACKS)[number], uid = NOBODY) {
   const words = [stage.path('bus'), uid, connections, SECONDS, kind, bytes].map(String);

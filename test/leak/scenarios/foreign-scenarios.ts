@@ -67,6 +67,27 @@ async function vrf<T>({ rig }: Stage, body: (senders: readonly Sender[]) => Prom
   }
 }
 
+/** Another program hands forwarded flows to a flowtable, whose packets bypass the chains. */
+const FLOWTABLE = `
+table inet foreign_flows {
+  flowtable f { hook ingress priority filter; devices = { ${UPLINK}, ctr0 }; }
+  chain forward { type filter hook forward priority filter - 10; ct state established flow add @f; }
+}
+`;
+async function flowtable<T>(
+  { rig: { client, tunnel } }: Stage,
+  body: (senders: readonly Sender[]) => Promise<T>,
+): Promise<T> {
+  await tunnel.down();
+  await client.nft(FLOWTABLE);
+  try {
+    return await body(SENDERS.filter(({ name }) => /^forwarded, (tcp|udp)[46]$/.test(name)));
+  } finally {
+    await client.nft('delete table inet foreign_flows');
+    await tunnel.up();
+  }
+}
+
 const rounds = async (watch: Watch, count: number) => {
   for (let i = 0; i < count; i++) await watch.round();
 };
@@ -119,18 +140,21 @@ function pair(
   ];
 }
 
-/** A scenario for kernels that know a kind of device. */
-const needs =
-  (type: string, words = `type ${type}`) =>
-  () => {
-    try {
-      const probe = `ip link add name a0 type veth peer name b0; ip link add link a0 name c0 ${words}`;
-      execFileSync('unshare', ['--net', 'sh', '-euc', probe], { stdio: 'pipe', env: { PATH } });
-      return false;
-    } catch {
-      return `needs a kernel with ${type} devices`;
-    }
-  };
+/** A scenario for kernels in which a command succeeds, in a network with a device `a0`. */
+const needsKernel = (what: string, command: string) => () => {
+  try {
+    const probe = `ip link add name a0 type veth peer name b0; ${command}`;
+    execFileSync('unshare', ['--net', 'sh', '-euc', probe], { stdio: 'pipe', env: { PATH } });
+    return false;
+  } catch {
+    return `needs a kernel with ${what}`;
+  }
+};
+const needs = (type: string, words = `type ${type}`) =>
+  needsKernel(`${type} devices`, `ip link add link a0 name c0 ${words}`);
+const HAS_FLOWTABLES =
+  "nft 'table inet x { flowtable f { hook ingress priority 0; devices = { a0 }; }; " +
+  "chain c { type filter hook forward priority 0; flow add @f; }; }'";
 
 export const FOREIGN_SCENARIOS: readonly Scenario[] = [
   ...pair('reroute', 'another program marks or translates packets that were routed to the tunnel', {
@@ -161,6 +185,10 @@ export const FOREIGN_SCENARIOS: readonly Scenario[] = [
   ...pair('vrf', 'senders are bound to a VRF that holds the uplink', {
     missing: needs('vrf', 'type vrf table 101'),
     within: (stage, body) => vrf(stage, body),
+  }),
+  ...pair('flowtable', 'another program hands forwarded flows to a flowtable', {
+    missing: needsKernel('flowtables', HAS_FLOWTABLES),
+    within: (stage, body) => flowtable(stage, body),
   }),
   ...pair('advertisement', 'root sends neighbor advertisements off the link, or long ones', {
     within: async (stage, body) => {
