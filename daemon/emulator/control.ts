@@ -16,7 +16,7 @@ Words:
   reset                Begin anew: registered, free account, disconnected, terms accepted
   clear                Remove all faults
   fault=<FAULTS>       Replace the faults: NAME[=VALUE][@COMMAND],...
-  organization=<NAME>  Be enrolled in an organisation
+  organization=<NAME>  Be enrolled in an organization
   <KEY>=<VALUE>        Set a part of the state: settings.mode=proxy, registration=null, stats.latency=11
   help                 Print this
 

@@ -18,6 +18,7 @@ const SPELLINGS = {
   neighbour: 'neighbor',
   normalis: 'normaliz…',
   'optimis(?!t)': 'optimiz…',
+  organis: 'organiz…',
   recognis: 'recogniz…',
   serialis: 'serializ…',
   synchronis: 'synchroniz…',

@@ -1,4 +1,4 @@
-// override …: exceptions from what an organisation prescribes.
+// override …: exceptions from what an organization prescribes.
 import { notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
 
 const HOUR = 3_600_000;

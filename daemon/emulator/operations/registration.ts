@@ -1,4 +1,4 @@
-// registration …: the account, the browser enrolment of an organisation, licences and tokens.
+// registration …: the account, the browser enrollment of an organization, licenses and tokens.
 import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
 import { initialRegistration, initialSettings, organizationPolicy } from '../client/initial-state.ts';
 import { change } from './connection.ts';

@@ -106,7 +106,7 @@ export const rotateKeys: Operation = ({ state, now, generation }) => {
   return success;
 };
 
-/** An operation that sets one setting; organisations decide about it themselves when `ruled`. */
+/** An operation that sets one setting; organizations decide about it themselves when `ruled`. */
 export const setting =
   (alter: (settings: Settings, value: string) => void, ruled = true): Operation =>
   (context, [value = '']) => {
