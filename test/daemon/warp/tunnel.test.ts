@@ -620,6 +620,12 @@ test('what an action sets can be read back, also when another program set it', a
   assert.equal(options().families, 'full');
   await perform('setGatewayId', 'abc123');
   assert.equal(options().gatewayId, 'abc123');
+  await perform('setEnvironment', 'FedRAMP-High');
+  assert.equal(options().environment, 'FedRAMP-High');
+  await perform('setMasqueOptions', 'h2-only');
+  assert.match(options().masque ?? '', /HTTP\/2\)/);
+  await perform('addFallbackDomain', 'example.internal');
+  assert.ok(options().fallbackDomains.some(({ domain }) => domain === 'example.internal'));
   await perform('addTrustedSsid', 'Café ✓');
   await perform('addTrustedSsid', 'two words');
   assert.deepEqual(options().trustedSsids, ['Café ✓', 'two words']);
@@ -634,4 +640,17 @@ test('what an action sets can be read back, also when another program set it', a
   });
   await perform('resetTrustedSsids');
   assert.deepEqual(options().trustedSsids, []);
+});
+
+test('the virtual network that was chosen is read back', async t => {
+  const { tunnel, state, cli, status, fresh } = await setup(t);
+  await until(() => status().state === 'disconnected');
+  const network = (id: string) => ({ id, name: id, description: '', default: id === 'v-1' });
+  await cli.control('organization=example', `vnets=${JSON.stringify([network('v-1'), network('v-2')])}`);
+  await tunnel.refresh('all');
+  await fresh();
+  assert.equal(state.snapshot().options.virtualNetworks?.active, 'v-1');
+  await tunnel.perform(actionRequest('setVirtualNetwork', 'v-2'));
+  await fresh();
+  assert.equal(state.snapshot().options.virtualNetworks?.active, 'v-2');
 });
