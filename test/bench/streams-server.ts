@@ -27,7 +27,7 @@ const daemon = {
   pairing: null,
   port: () => null,
 };
-const listeners = createListeners(daemon, { ...LIMITS, streams: 100_000, connections: 100_000 });
+const listeners = createListeners(daemon, { ...LIMITS, streams: 100_000, unixConnections: 100_000 });
 await listeners.listenUnix(process.argv[2]!);
 console.log('ready');
 
