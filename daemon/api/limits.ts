@@ -5,7 +5,7 @@ const BODY_BYTES = 65_536;
 /** Of a document of routes, in characters: 5,000 entries have about 100,000. */
 export const MAX_DOCUMENT = 1 << 20;
 /** Bytes of the bodies that hold a document. Line ends take two in JSON, other letters up to three. */
-const DOCUMENT_BODY = 2 * MAX_DOCUMENT;
+export const DOCUMENT_BODY = 2 * MAX_DOCUMENT;
 const LARGE_BODIES: ReadonlyMap<string, number> = new Map([
   ['/api/routes', DOCUMENT_BODY],
   ['/api/routes/preview', DOCUMENT_BODY],

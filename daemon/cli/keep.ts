@@ -1,5 +1,8 @@
 // Changes that can cut a user off: they revert unless the user confirms them in time.
+import type { ActionRequest } from '../api/actions.ts';
 import type { Change, Subject } from '../api/changes.ts';
+import { ApiError } from '../api/client.ts';
+import type { ActionResponse } from '../api/schema.ts';
 import { CONFIRM_SECONDS } from '../view/forms/form.ts';
 import { changeText } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
@@ -22,6 +25,8 @@ export interface Keeping {
   confirmWithin?: number | undefined;
   /** A user can be asked. */
   asks: boolean;
+  /** The limit was given as an option. */
+  isWanted?: boolean;
 }
 
 /** @throws Failure for wrong options */
@@ -29,8 +34,33 @@ export function keepingOf(context: Context, { yes, confirmWithin: text }: Option
   if (yes === true && text !== undefined) throw usage('--yes and --confirm-within exclude each other.');
   const asks = isAttended(context);
   const seconds = confirmWithinOf(text);
-  if (seconds !== undefined) return { confirmWithin: seconds, asks };
+  if (seconds !== undefined) return { confirmWithin: seconds, asks, isWanted: true };
   return asks && yes !== true ? { confirmWithin: CONFIRM_SECONDS, asks } : { asks: false };
+}
+
+/** What a request says of it. */
+export function limited({ confirmWithin }: Keeping): { confirmWithin?: number } {
+  return confirmWithin === undefined ? {} : { confirmWithin };
+}
+
+/**
+ * Performs an action that reverts unless it is confirmed. Where only the terminal asks for that and the value before is
+ * not known, the action is performed without: that must keep nobody from it.
+ */
+export async function performKept(
+  { client }: Context,
+  action: ActionRequest,
+  keeping: Keeping,
+): Promise<ActionResponse> {
+  const perform = (limit: { confirmWithin?: number }) =>
+    client.call('POST /api/action', { body: { ...action, ...limit } });
+  try {
+    return await perform(limited(keeping));
+  } catch (error) {
+    const isUnknown = error instanceof ApiError && error.problem.code === 'previous-unknown';
+    if (isUnknown && !keeping.isWanted) return perform({});
+    throw error;
+  }
 }
 
 /** @throws Failure for anything but seconds in their limits */

@@ -1,9 +1,12 @@
 // Reads what a command takes as a file or from a pipe.
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { MAX_DOCUMENT } from '../api/limits.ts';
+import { DOCUMENT_BODY, MAX_DOCUMENT } from '../api/limits.ts';
 import type { Context } from './context.ts';
 import { Failure } from './errors.ts';
+
+/** Room for the rest of the request. */
+const ENVELOPE = 1_024;
 
 /**
  * @param file its path; `-` or none for stdin
@@ -18,5 +21,10 @@ export async function readDocument({ stdin }: Context, file: string | undefined)
         });
   if (text.length > MAX_DOCUMENT)
     throw new Failure(`The document has ${text.length} characters, and at most ${MAX_DOCUMENT} are read.`);
+  // what is mostly control characters or undecodable takes several bytes each, and the daemon would refuse the request
+  if (Buffer.byteLength(JSON.stringify(text)) > DOCUMENT_BODY - ENVELOPE)
+    throw new Failure('The document takes too many bytes, or is no text.', {
+      hint: 'Split it, or check which file it is.',
+    });
   return text;
 }

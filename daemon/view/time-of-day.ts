@@ -1,7 +1,8 @@
 // Times of day of the local clock, as people type and read them.
 
 /**
- * Seconds until the local clock next shows a time such as `18:00`, at least 1; null if the text is not a time of day.
+ * Seconds until the local clock next shows a time such as `18:00`, rounded up so that it does not
+ * end a minute early; null if the text is not a time of day.
  */
 export function secondsUntil(text: string, now: Date): number | null {
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
@@ -10,7 +11,7 @@ export function secondsUntil(text: string, now: Date): number | null {
   at.setHours(Number(hours), Number(minutes), 0, 0);
   // tomorrow by the calendar, which is not always 24 hours away
   if (at <= now) at.setDate(at.getDate() + 1);
-  return Math.max(1, Math.round((at.getTime() - now.getTime()) / 1000));
+  return Math.ceil((at.getTime() - now.getTime()) / 1000);
 }
 
 /** The local time, with its day where that is not today. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseDuration } from '../../../daemon/api/duration.ts';
-import { secondsUntil } from '../../../daemon/view/time-of-day.ts';
+import { secondsUntil, timeOfDay } from '../../../daemon/view/time-of-day.ts';
 
 for (const [text, seconds] of [
   ...([
@@ -28,3 +28,10 @@ for (const [text, seconds] of [
   ['18', null],
 ] as const)
   test(`until ${text} at 17:59:30 is ${seconds} seconds`, () => assert.equal(secondsUntil(text, now), seconds));
+
+test('what began between two seconds does not end before its time', () => {
+  const at = new Date(2026, 0, 5, 17, 0, 0, 1);
+  const end = new Date(at.getTime() + secondsUntil('18:00', at)! * 1000);
+  assert.equal(timeOfDay(end.toISOString(), false, at), '18:00');
+  assert.equal(secondsUntil('18:00', new Date(2026, 0, 5, 17, 59, 59, 999)), 1);
+});

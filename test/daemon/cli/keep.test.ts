@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { Problem } from '../../../daemon/problem.ts';
 import {
   type Child,
   createHome,
@@ -12,21 +13,24 @@ import {
   startDaemon,
   startOnTerminal,
 } from '../../support/daemon/command.ts';
-import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
+import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
 import { until } from '../../support/until.ts';
 
 /** A daemon whose tunnel has values in memory. */
-async function setUp(t: TestContext) {
+async function setUp(t: TestContext, before?: MemoryTunnel['before']) {
   const home = createHome(t);
   const memory = memoryTunnel();
-  const { tunnel, values } = memory;
-  const { daemon } = await startDaemon(t, home, undefined, tunnel);
+  if (before) memory.before = before;
+  const { values } = memory;
+  const { daemon } = await startDaemon(t, home, undefined, memory.tunnel);
   // what the tunnel publishes is what this daemon shows
   const follow = () => {
-    const { status, settings, splitTunnel } = memory.state.snapshot();
+    const { status, settings, splitTunnel, options, tunnel } = memory.state.snapshot();
     daemon.state.set('status', status);
     daemon.state.set('settings', settings);
     daemon.state.set('splitTunnel', splitTunnel);
+    daemon.state.set('options', options);
+    daemon.state.set('tunnel', tunnel);
   };
   memory.state.subscribe(follow);
   follow();
@@ -73,6 +77,71 @@ test('takes a change back when nobody answers, and when the terminal is gone', a
   await prints(gone, 'stdout', /Keep this change/);
   gone.kill('SIGKILL');
   await until(() => values.mode === 'warp');
+});
+
+test('asks for every setting that can cut a user off, and takes it back after a no', async t => {
+  const { values, daemon, listed, onTerminal } = await setUp(t);
+  const routes = listed();
+  for (const [words, set] of [
+    [['action', 'setFamilies', 'malware'], () => values.families === 'malware'],
+    [['action', 'addFallbackDomain', 'x.example'], () => values.fallback.includes('x.example')],
+    [['action', 'addSplitRange', '203.0.113.0/24'], () => listed().includes('203.0.113.0/24')],
+    [['split', 'add', '203.0.113.1', '203.0.113.2'], () => listed().length === routes.length + 2],
+    [['split', 'remove', ...routes.slice(0, 2)], () => listed().length === routes.length - 2],
+    [['split', 'reset'], () => listed().length === 1],
+    [['proxy', 'on'], () => values.mode === 'proxy'],
+  ] as const) {
+    const child = await onTerminal([...words]);
+    await prints(child, 'stdout', /Keep this change\?/);
+    assert.ok(set(), words.join(' '));
+    child.stdin.write('n\r');
+    assert.equal((await ended(child)).code, 1, words.join(' '));
+    assert.deepEqual(daemon.state.snapshot().changes, []);
+    assert.deepEqual(
+      [values.families, values.fallback, values.mode, listed().sort()],
+      ['off', ['corp'], 'warp', [...routes].sort()],
+      words.join(' '),
+    );
+  }
+});
+
+test('asks nothing where nothing can return, and says so only to who wanted it', async t => {
+  const { home, values, daemon, onTerminal } = await setUp(t);
+  // in mode warp the port of the proxy is not reported
+  for (const words of [['setProxyPort', '40001'], ['disconnect']])
+    assert.equal((await ended(await onTerminal(['action', ...words]))).code, 0, words.join(' '));
+  assert.deepEqual([values.proxyPort, values.connected, daemon.state.snapshot().changes], [40_001, false, []]);
+  for (const [words, code] of [
+    [['setProxyPort', '40002'], 1],
+    [['rotateKeys'], 2],
+  ] as const)
+    assert.equal((await culvert(home, ['action', ...words, '--confirm-within', '9'])).code, code, words.join(' '));
+  assert.equal(values.proxyPort, 40_001);
+});
+
+test('what was changed before a failure returns, and that is said', async t => {
+  const { home, listed } = await setUp(t, ({ value }) => {
+    if (value === '203.0.113.2') throw new Problem('tunnel-cli-failed', 'no');
+  });
+  const { code, stderr } = await culvert(home, [
+    'split',
+    'add',
+    '203.0.113.1',
+    '203.0.113.2',
+    '--confirm-within',
+    '600',
+  ]);
+  assert.equal(code, 1);
+  assert.match(stderr, /Added 203\.0\.113\.1\.\nIt is taken back in 600 s.*\n.*no/);
+  assert.equal((await culvert(home, ['revert'])).code, 0);
+  assert.ok(!listed().includes('203.0.113.1'));
+});
+
+test('what holds for a while can wait for a confirmation as well', async t => {
+  const { home, daemon } = await setUp(t);
+  assert.equal((await culvert(home, ['mode', 'doh', '--for', '1h', '--confirm-within', '600'])).code, 0);
+  const [change] = daemon.state.snapshot().changes;
+  assert.ok(change?.confirmBy && change.endsAt);
 });
 
 test('asks nobody with --yes, in a script, and with --json', async t => {
@@ -141,6 +210,9 @@ test('imports, adds, removes, exports and takes back routes', async t => {
     /^ +4 +20.* remove +3 entries\n +3 .*\n +2 .* import .*\n\* +1 .* outside +3 entries\n$/,
   );
   assert.equal((await culvert(home, ['routes', 'history', '4'])).stdout, document);
+  const binary = await culvert(home, ['routes', 'import'], '\0'.repeat(1_000_000));
+  assert.deepEqual([binary.code, listed().length], [1, 3]);
+  assert.match(binary.stderr, /takes too many bytes, or is no text/);
   const bad = await culvert(home, ['routes', 'import'], '10.0.0\n');
   assert.deepEqual([bad.code, listed().length], [1, 3]);
   assert.match(bad.stderr, /! line 1: .*\n.*Nothing was changed/s);

@@ -10,7 +10,7 @@ import { columns } from '../../columns.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { forSeconds } from '../../duration.ts';
 import { unknown, usage } from '../../errors.ts';
-import { askToKeep, keepingOf, sayEnd } from '../../keep.ts';
+import { askToKeep, keepingOf, limited, sayEnd } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';
 
 export const mode: Run = async (context, [name], options) => {
@@ -28,11 +28,12 @@ export const protocol: Run = async (context, [name], options) => {
 
 async function set(context: Context, options: Options, request: ActionRequest): Promise<number> {
   const limit = forSeconds(options);
-  // what ends by itself needs no question
-  const keeping = limit === undefined ? keepingOf(context, options) : { asks: false };
+  const wanted = keepingOf(context, options);
+  // what ends by itself needs no question, unless one is asked for
+  const keeping = limit === undefined || wanted.isWanted ? wanted : { asks: false };
   const body: ActionRequest = {
     ...request,
-    ...(keeping.confirmWithin === undefined ? {} : { confirmWithin: keeping.confirmWithin }),
+    ...limited(keeping),
     ...(limit === undefined ? {} : { forSeconds: limit }),
   };
   const response = await context.client.call('POST /api/action', { body });

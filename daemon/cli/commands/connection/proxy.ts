@@ -1,6 +1,7 @@
 // `culvert proxy`: turns the local proxy of the tunnel client on or off, or shows its state.
 import type { Snapshot } from '../../../api/schema.ts';
 import { type Run, show } from '../../context.ts';
+import { askToKeep, keepingOf, performKept } from '../../keep.ts';
 import { createProgress } from '../../progress.ts';
 
 export const proxyStatus: Run = async context => {
@@ -12,21 +13,21 @@ export const proxyStatus: Run = async context => {
 };
 
 export const proxyOn: Run = async (context, _, options) => {
+  const keeping = keepingOf(context, options);
   if (options.port !== undefined)
     await context.client.call('POST /api/action', { body: { action: 'setProxyPort', value: String(options.port) } });
   const progress = createProgress(context);
   if (context.stderr.isTTY) progress.step('Switching the local proxy on, and waiting until it answers.');
-  const response = await context.client
-    .call('POST /api/action', { body: { action: 'enableLocalProxy' } })
-    .finally(progress.end);
+  const response = await performKept(context, { action: 'enableLocalProxy' }, keeping).finally(progress.end);
   if (context.json) show(context, response, () => '');
   const { address } = describe(await context.client.call('GET /api/snapshot'));
   context.say(`Local proxy on${address ? ` at ${address}` : ''}.`);
-  return 0;
+  return askToKeep(context, 'mode', keeping);
 };
 
 /** Leaves every other mode alone: `proxy off` must not switch from DNS only to the tunnel. */
-export const proxyOff: Run = async context => {
+export const proxyOff: Run = async (context, _, options) => {
+  const keeping = keepingOf(context, options);
   const snapshot = await context.client.call('GET /api/snapshot');
   const { enabled } = describe(snapshot);
   if (!enabled) {
@@ -34,11 +35,11 @@ export const proxyOff: Run = async context => {
     context.say('The local proxy is already off.');
     return 0;
   }
-  const response = await context.client.call('POST /api/action', { body: { action: 'setMode', value: 'warp' } });
+  const response = await performKept(context, { action: 'setMode', value: 'warp' }, keeping);
   if (context.json) show(context, response, () => '');
   const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
   context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);
-  return 0;
+  return askToKeep(context, 'mode', keeping);
 };
 
 function describe({ settings, tunnel }: Snapshot): { enabled: boolean; address: string | null } {

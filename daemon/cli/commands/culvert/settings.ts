@@ -6,7 +6,7 @@ import { settingsLines } from '../../../view/settings-file.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
-import { askToKeep, isAttended, keepingOf } from '../../keep.ts';
+import { askToKeep, isAttended, keepingOf, limited } from '../../keep.ts';
 import { confirm } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
 
@@ -59,10 +59,6 @@ async function conclude(context: Context, done: SettingsDiff, keeping: ReturnTyp
   for (const { key, reason } of done.skipped) context.say(printable(`Left out: ${key} ${reason}.`));
   context.say(done.changes.length ? `Set ${done.changes.map(({ key }) => key).join(', ')}.` : 'Nothing differs.');
   return askToKeep(context, undefined, keeping);
-}
-
-function limited({ confirmWithin }: ReturnType<typeof keepingOf>): { confirmWithin?: number } {
-  return confirmWithin === undefined ? {} : { confirmWithin };
 }
 
 function describe({ style }: Context, found: SettingsDiff): string {

@@ -1,8 +1,10 @@
 // `culvert actions` and `culvert action`: every action of the API by its own name.
 import { ACTION_NAMES, ACTIONS, type ActionName, actionRequest, argumentOf } from '../../../api/actions.ts';
+import { SUBJECT_OF } from '../../../api/subjects.ts';
 import { columns } from '../../columns.ts';
 import { type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
+import { askToKeep, keepingOf, performKept } from '../../keep.ts';
 import { readSecret } from '../../prompt.ts';
 
 export const listActions: Run = async context => {
@@ -38,7 +40,7 @@ function listed(): Record<string, Listed> {
   return Object.fromEntries(entries);
 }
 
-export const action: Run = async (context, [name, given]) => {
+export const action: Run = async (context, [name, given], options) => {
   if (!Object.hasOwn(ACTIONS, name!)) throw usage(`There is no action "${name}".`, nearest(name!));
   const known = name as ActionName;
   const argument = argumentOf(known);
@@ -48,10 +50,14 @@ export const action: Run = async (context, [name, given]) => {
   if (!argument && given !== undefined) throw usage(`${known} takes no value.`);
   const value = argument?.secret ? await readSecret(context, argument.placeholder) : given;
   if (argument && value === undefined) throw usage(`${known} needs a value: ${argument.placeholder}`);
-  const response = await context.client.call('POST /api/action', { body: actionRequest(known, value) });
+  const subject = SUBJECT_OF[known];
+  const wanted = keepingOf(context, options);
+  // who connects or disconnects is asked for nothing, and other actions have no value that could return
+  const keeping = (subject && subject !== 'connection') || wanted.isWanted ? wanted : { asks: false };
+  const response = await performKept(context, actionRequest(known, value), keeping);
   if (context.json) show(context, response, () => '');
   context.say(`${known}: done.`);
-  return EXIT.ok;
+  return askToKeep(context, subject, keeping);
 };
 
 function nearest(name: string): string {

@@ -1,6 +1,7 @@
 // The commands of the registration and of single actions, for the command table.
 import { ACTION_NAMES, ACTIONS, argumentOf } from '../../../api/actions.ts';
 import type { CommandSpec } from '../../command-line/command-spec.ts';
+import { KEEP } from '../../keep.ts';
 
 /** The values of each action that has a few; none for the others. */
 const ACTION_VALUES = Object.fromEntries(ACTION_NAMES.map(name => [name, argumentOf(name)?.values ?? []]));
@@ -55,6 +56,8 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'action',
     summary: 'perform an action of the API by its name',
+    details:
+      'At a terminal, a setting of the tunnel is taken back after 30 seconds unless you say that it stays; --yes keeps it without asking.',
     arguments: [
       {
         name: '<name>',
@@ -63,6 +66,7 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
       },
       { name: '[value]', summary: 'its value', wordsAfter: ACTION_VALUES },
     ],
+    options: KEEP,
     load: async () => (await import('./actions.ts')).action,
   },
 ];

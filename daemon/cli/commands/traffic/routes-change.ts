@@ -10,7 +10,7 @@ import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { askToKeep, isAttended, type Keeping, keepingOf } from '../../keep.ts';
+import { askToKeep, isAttended, type Keeping, keepingOf, limited } from '../../keep.ts';
 import { createProgress } from '../../progress.ts';
 import { confirm } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
@@ -119,10 +119,6 @@ async function conclude(context: Context, response: RoutesResponse, keeping: Kee
 const EMPTY: Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | 'contained'> = {
   ...{ add: [], remove: [], invalid: [], duplicates: [], contained: [] },
 };
-
-function limited({ confirmWithin }: Keeping): { confirmWithin?: number } {
-  return confirmWithin === undefined ? {} : { confirmWithin };
-}
 
 /** Shows how far it is, for what takes many runs of the tunnel CLI. */
 async function withProgress<T>(context: Context, calls: number, work: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { ApiError } from '../../../api/client.ts';
-import type { Snapshot, SplitTunnel } from '../../../api/schema.ts';
+import type { ActionRequest, ActionResponse, Snapshot, SplitTunnel } from '../../../api/schema.ts';
 import {
   ADD,
   canonical,
@@ -16,8 +16,9 @@ import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { columns } from '../../columns.ts';
-import { type Context, type Run, show } from '../../context.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, unknown, usage } from '../../errors.ts';
+import { askToKeep, keepingOf, performKept } from '../../keep.ts';
 
 export const list: Run = async context => {
   const split = known(await context.client.call('GET /api/snapshot'));
@@ -38,26 +39,25 @@ export const list: Run = async context => {
   return EXIT.ok;
 };
 
-export const add: Run = async (context, words) => {
+export const add: Run = async (context, words, options) => {
   const entries = words.flatMap(parse);
   const present = valuesOf(await read(context));
-  const results = [];
-  for (const entry of entries) {
-    if (present.has(entry.value)) {
-      context.say(`${entry.value} is there already.`);
-      continue;
+  return changing(context, options, async perform => {
+    const results = [];
+    for (const entry of entries) {
+      if (present.has(entry.value)) {
+        context.say(`${entry.value} is there already.`);
+        continue;
+      }
+      results.push(await perform({ action: ADD[entry.kind], value: entry.value }));
+      present.add(entry.value);
+      context.say(`Added ${entry.value}.`);
     }
-    results.push(
-      await context.client.call('POST /api/action', { body: { action: ADD[entry.kind], value: entry.value } }),
-    );
-    present.add(entry.value);
-    context.say(`Added ${entry.value}.`);
-  }
-  if (context.json) show(context, { results }, () => '');
-  return EXIT.ok;
+    if (context.json) show(context, { results }, () => '');
+  });
 };
 
-export const remove: Run = async (context, words) => {
+export const remove: Run = async (context, words, options) => {
   const entries = words.flatMap(parse);
   const present = valuesOf(known(await context.client.call('GET /api/snapshot')));
   const absent = entries.find(entry => !present.has(entry.value));
@@ -65,27 +65,27 @@ export const remove: Run = async (context, words) => {
     throw new Failure(`${absent.value} is not in the split tunnel; nothing was removed.`, {
       hint: 'See: culvert split list',
     });
-  const results = [];
-  for (const { kind, value } of entries) {
-    results.push(await context.client.call('POST /api/action', { body: { action: REMOVE[kind], value } }));
-    context.say(`Removed ${value}.`);
-  }
-  if (context.json) show(context, { results }, () => '');
-  return EXIT.ok;
+  return changing(context, options, async perform => {
+    const results = [];
+    for (const { kind, value } of entries) {
+      results.push(await perform({ action: REMOVE[kind], value }));
+      context.say(`Removed ${value}.`);
+    }
+    if (context.json) show(context, { results }, () => '');
+  });
 };
 
 export const reset: Run = async (context, _, options) => {
   const both = !options.ips === !options.hosts;
-  const results = [];
-  if (both || options.ips)
-    results.push(await context.client.call('POST /api/action', { body: { action: 'resetSplitIps' } }));
-  if (both || options.hosts)
-    results.push(await context.client.call('POST /api/action', { body: { action: 'resetSplitHosts' } }));
-  if (context.json) show(context, { results }, () => '');
-  context.say(
-    `${both ? 'Addresses and hosts are' : options.ips ? 'Addresses are' : 'Hosts are'} as the tunnel client ships them.`,
-  );
-  return EXIT.ok;
+  return changing(context, options, async perform => {
+    const results = [];
+    if (both || options.ips) results.push(await perform({ action: 'resetSplitIps' }));
+    if (both || options.hosts) results.push(await perform({ action: 'resetSplitHosts' }));
+    if (context.json) show(context, { results }, () => '');
+    context.say(
+      `${both ? 'Addresses and hosts are' : options.ips ? 'Addresses are' : 'Hosts are'} as the tunnel client ships them.`,
+    );
+  });
 };
 
 export const exportList: Run = async (context, [file]) => {
@@ -103,26 +103,48 @@ export const exportList: Run = async (context, [file]) => {
 };
 
 /** Adds what is missing, line by line; a line that fails is reported and the rest still counts. */
-export const importList: Run = async (context, [file]) => {
+export const importList: Run = async (context, [file], options) => {
   const source = file === undefined || file === '-' ? 'stdin' : file;
   const { lines } = parseDocument(await (source === 'stdin' ? readAll(context.stdin) : readText(source)));
   const present = valuesOf(await read(context));
   const result = { ok: true, added: [] as string[], present: [] as string[], failed: [] as Fault[] };
-  for (const { number, text, entries, reason } of lines) {
-    if (context.signal.aborted) break;
-    const faults = reason === null ? [] : [wordMessage(reason, english)];
-    for (const entry of entries) faults.push(...(await addMissing(context, entry, present, result)));
-    for (const message of faults) {
-      result.failed.push({ line: number, text, message });
-      context.say(`${source}:${number}: ${printable(message)}`);
+  const kept = await changing(context, options, async perform => {
+    for (const { number, text, entries, reason } of lines) {
+      if (context.signal.aborted) break;
+      const faults = reason === null ? [] : [wordMessage(reason, english)];
+      for (const entry of entries) faults.push(...(await addMissing(perform, entry, present, result)));
+      for (const message of faults) {
+        result.failed.push({ line: number, text, message });
+        context.say(`${source}:${number}: ${printable(message)}`);
+      }
     }
-  }
-  result.ok = result.failed.length === 0;
-  if (context.json) show(context, result, () => '');
-  context.say(`Added ${result.added.length}, already there ${result.present.length}, failed ${result.failed.length}.`);
+    result.ok = result.failed.length === 0;
+    if (context.json) show(context, result, () => '');
+    context.say(
+      `Added ${result.added.length}, already there ${result.present.length}, failed ${result.failed.length}.`,
+    );
+  });
   if (context.signal.aborted) return EXIT.interrupted;
-  return result.ok ? EXIT.ok : EXIT.failure;
+  return result.ok ? kept : EXIT.failure;
 };
+
+type Perform = (action: ActionRequest) => Promise<ActionResponse>;
+
+/** Changes of the list that are kept or taken back together. @returns the exit code */
+async function changing(
+  context: Context,
+  options: Options,
+  work: (perform: Perform) => Promise<void>,
+): Promise<number> {
+  const keeping = keepingOf(context, options);
+  try {
+    await work(action => performKept(context, action, keeping));
+  } catch (error) {
+    await askToKeep(context, 'routes', { ...keeping, asks: false }); // says that what came before the failure returns
+    throw error;
+  }
+  return context.signal.aborted ? EXIT.interrupted : askToKeep(context, 'routes', keeping);
+}
 
 interface Fault {
   line: number;
@@ -132,7 +154,7 @@ interface Fault {
 
 /** Returns what the API says of this entry alone; throws what would stop every further line. */
 async function addMissing(
-  { client }: Context,
+  perform: Perform,
   entry: Entry,
   present: Set<string>,
   result: { added: string[]; present: string[] },
@@ -142,7 +164,7 @@ async function addMissing(
     return [];
   }
   try {
-    await client.call('POST /api/action', { body: { action: ADD[entry.kind], value: entry.value } });
+    await perform({ action: ADD[entry.kind], value: entry.value });
   } catch (error) {
     const single = error instanceof ApiError && ['argument-rejected', 'tunnel-cli-failed'].includes(error.problem.code);
     if (!single) throw error;

@@ -21,12 +21,14 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'add',
         summary: 'add entries',
         arguments: [entries],
+        options: KEEP,
         load: async () => (await import('./split.ts')).add,
       },
       {
         name: 'remove',
         summary: 'remove entries',
         arguments: [{ ...entries, lists: 'routes' }],
+        options: KEEP,
         load: async () => (await import('./split.ts')).remove,
       },
       {
@@ -35,6 +37,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         options: [
           { flags: '--ips', summary: 'only addresses and ranges' },
           { flags: '--hosts', summary: 'only hosts' },
+          ...KEEP,
         ],
         load: async () => (await import('./split.ts')).reset,
       },
@@ -42,6 +45,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'import',
         summary: 'add the entries of a list',
         arguments: [{ name: '[file]', summary: 'the list; stdin without one', files: true }],
+        options: KEEP,
         load: async () => (await import('./split.ts')).importList,
       },
       {
