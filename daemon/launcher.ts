@@ -67,6 +67,9 @@ export function addressesOf({ server: { bind }, webui }: Config): { addresses: s
 /** The tray runs all day: malloc uses one arena and returns freed memory to the system (mallopt(3); in bytes). */
 const FRUGAL = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '0' };
 const PORTS_TRIED = 30;
+/** How long one listener may take to answer, and how long all of them together, since the start waits for them. */
+const ANSWER_MS = 1_000;
+const ANSWERS_MS = 2_000;
 
 /**
  * Takes the first free port from `first` upward, at most 30.
@@ -81,6 +84,7 @@ export async function searchPort(
   uid = process.getuid!(),
 ): Promise<{ taken: number } | { running: OtherCulvert }> {
   const last = Math.min(first + PORTS_TRIED - 1, 65535);
+  let patience = ANSWERS_MS;
   for (let port = first; port <= last; port++) {
     try {
       await take(port);
@@ -90,7 +94,10 @@ export async function searchPort(
       if (code === 'EADDRNOTAVAIL') throw new Error(`server.bind is no address of this machine: ${message}.`);
       if (code !== 'EADDRINUSE') throw new Error(`Port ${port} can't be used: ${message}. Choose another with --port.`);
     }
-    const health = listenerOf(await readTable('tcp'), port) === uid ? await ask(port) : null;
+    if (patience <= 0 || listenerOf(await readTable('tcp'), port) !== uid) continue;
+    const asked = performance.now();
+    const health = await ask(port, Math.ceil(Math.min(ANSWER_MS, patience)));
+    patience -= performance.now() - asked;
     if (health) return { running: health };
   }
   throw new Error(`The ports ${first} to ${last} are all in use. Choose another with --port.`);
@@ -100,9 +107,10 @@ export async function searchPort(
 type OtherCulvert = Pick<Health, 'pid' | 'port' | 'version'>;
 
 /** Health of the Culvert on a port of this user, or null. */
-function ask(port: number): Promise<OtherCulvert | null> {
+function ask(port: number, limitMs: number): Promise<OtherCulvert | null> {
+  const signal = AbortSignal.timeout(limitMs); // not the timeout of `get`, which every byte begins anew
   return new Promise(resolve => {
-    const request = get({ host: '127.0.0.1', port, path: '/api/health', timeout: 1_000, agent: false }, response => {
+    const request = get({ host: '127.0.0.1', port, path: '/api/health', signal, agent: false }, response => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (piece: string) => {
@@ -112,7 +120,6 @@ function ask(port: number): Promise<OtherCulvert | null> {
       response.on('error', () => resolve(null));
       response.on('close', () => resolve(response.statusCode === 200 ? healthIn(text) : null));
     });
-    request.on('timeout', () => request.destroy());
     request.on('error', () => resolve(null));
   });
 }

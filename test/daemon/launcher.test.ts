@@ -1,10 +1,11 @@
 // The launcher before the daemon proper: the choice of a port, and which daemons count as another Culvert.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { DEFAULTS } from '../../daemon/config/keys.ts';
 import { addressesOf, parseFlags, searchPort } from '../../daemon/launcher.ts';
+import { freePort } from '../support/ports.ts';
 
 async function busyPort(t: { after(end: () => void): unknown }): Promise<number> {
   const server = createServer((_, response) =>
@@ -27,6 +28,31 @@ test('what another user listens with is passed over, even if it claims to be Cul
   const found = await searchPort(port, at => (at === port ? busy() : Promise.resolve()), process.getuid!() + 1);
   assert.deepEqual(found, { taken: port + 1 });
 });
+
+for (const [what, listener] of [
+  ['never answer', () => {}],
+  [
+    'never end their answer',
+    (_, response) => {
+      const drip = setInterval(() => response.write(' '), 100);
+      response.once('close', () => clearInterval(drip));
+    },
+  ],
+] as [string, RequestListener][])
+  test(`ports whose listeners ${what} are passed over within seconds, all together`, async t => {
+    const first = freePort(20);
+    const servers = Array.from({ length: 20 }, () => createServer(listener));
+    t.after(() => servers.forEach(server => void server.close().closeAllConnections()));
+    await Promise.all(
+      servers.map((server, i) => new Promise<void>(done => server.listen(first + i, '127.0.0.1', done))),
+    );
+    const begin = performance.now();
+    const found = await searchPort(first, at => (at < first + 20 ? busy() : Promise.resolve()));
+    const ms = performance.now() - begin;
+    assert.deepEqual(found, { taken: first + 20 });
+    assert.ok(ms < 15_000, `${ms} ms`);
+    t.diagnostic(`${ms.toFixed()} ms`);
+  });
 
 test('an address that this machine does not have is named, and no other port is advised', async () => {
   const missing = () => Promise.reject(Object.assign(new Error('listen 192.0.2.7'), { code: 'EADDRNOTAVAIL' }));
