@@ -102,7 +102,7 @@ export const killSwitchInstaller: Run = async context => {
     import('node:path'),
   ]);
   if (context.stdout.isTTY) context.say('This is a script for root: culvert killswitch installer | sudo sh');
-  context.stdout.write(installerScript(dirname(programs.panel)));
+  show(context, { script: installerScript(dirname(programs.panel)) }, ({ script }) => script.trimEnd());
   return EXIT.ok;
 };
 
