@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
+import { isSuspended } from '../../daemon/system/process.ts';
 import { createHome, culvert, getJson, prefix, program, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
@@ -81,7 +82,7 @@ test('what keeps the daemon small is handed on to no program that it starts', as
   assert.ok(listeners().every(pid => !existsSync(`/proc/${pid}`) || !hasIt(pid)));
 });
 
-test('"culvert status" starts no process, works without Node, and distinguishes a dead daemon from a living one', async t => {
+test('"culvert status" starts no process, works without Node, and distinguishes a dead or suspended daemon from a living one', async t => {
   const home = createHome(t);
   assert.equal((await culvert(home, 'status')).code, 5);
   const { child, ended } = await startDemo(home);
@@ -102,6 +103,11 @@ test('"culvert status" starts no process, works without Node, and distinguishes 
   assert.equal(calls.length, 1, `only the shell itself: ${calls.join('\n')}`);
   assert.match((await culvert(home, '--status')).stdout, /Disconnected.*\nport \d+\n$/);
   assert.equal((await culvert(home, 'status', '--check')).code, 3);
+  child.kill('SIGSTOP');
+  await until(() => isSuspended(child.pid!), 'the daemon is suspended');
+  const suspended = await culvert(home, 'status');
+  assert.deepEqual([suspended.code, suspended.stdout], [1, '']);
+  assert.match(suspended.stderr, /is suspended, so the state is not known\. .*kill -CONT \d+\n$/);
   child.kill('SIGKILL');
   await ended;
   assert.ok(existsSync(join(home.runtime, 'status')), 'a killed daemon leaves its file');
