@@ -1,7 +1,7 @@
 // Settings as TOML: writing what is set, and reading a file that may be from another machine or version. Pure.
 import { parse, stringify, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
-import { MODES, PROTOCOLS } from '../api/actions.ts';
+import { ARGUMENTS, MODES, PROTOCOLS } from '../api/actions.ts';
 import { Config, type ConfigPatch, type ConfigResponse, type Snapshot, type SplitTunnel } from '../api/schema.ts';
 import type { SettingsDiff } from '../api/settings-file.ts';
 import type { Message } from '../api/values.ts';
@@ -11,9 +11,10 @@ import { reason } from '../system/errno.ts';
 import { quoted, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 
-/** The tunnel's settings of a file, by table and key. */
+/** The tunnel's settings of a file, by table and key, in the order in which they are set. */
 const TUNNEL = {
   'tunnel.mode': 'mode',
+  'tunnel.masque': 'masque', // reported while the protocol is MASQUE
   'tunnel.protocol': 'protocol',
   'tunnel.endpoint': 'endpoint',
   'dns.families': 'families',
@@ -28,6 +29,7 @@ const KINDS: { [K in TunnelKey]: z.ZodMiniType } = {
   'tunnel.mode': z.enum(MODES),
   'tunnel.protocol': z.enum([...PROTOCOLS, '']),
   'tunnel.endpoint': z.string().check(z.maxLength(256)),
+  'tunnel.masque': z.enum(ARGUMENTS.masqueOptions.values),
   'dns.families': z.enum(['off', 'malware', 'full']),
   'dns.gateway_id': z.string().check(z.maxLength(64)),
   'dns.fallback': z.array(z.string().check(z.maxLength(253))).check(z.maxLength(1000)),
@@ -100,6 +102,8 @@ export function readSettings(toml: string): SettingsFile {
     else if (table === 'culvert') readCulvert(content, file);
     else for (const [key, value] of Object.entries(content)) readTunnel(`${table}.${key}`, value, file);
   }
+  const order = Object.keys(TUNNEL);
+  file.tunnel.sort((a, b) => order.indexOf(a.key) - order.indexOf(b.key));
   return file;
 }
 

@@ -66,6 +66,23 @@ test('what is exported changes nothing where it comes from, and everything on an
   assert.deepEqual(all(other), [...BEFORE.slice(0, 5), 'dark']);
 });
 
+test('sets the HTTP versions of MASQUE before a protocol that does not have them', async t => {
+  const one = await setUp(t, { masque: 'h2-only' });
+  const { toml } = await one.file.export();
+  assert.match(toml, /^masque = "h2-only"$/m);
+  const other = await setUp(t);
+  await other.file.apply({ toml: '[tunnel]\nprotocol = "WireGuard"\nmasque = "h2-only"\n' });
+  assert.deepEqual(
+    other.memory.performed.map(({ action, value }) => [action, value]),
+    [
+      ['setMasqueOptions', 'h2-only'],
+      ['setProtocol', 'WireGuard'],
+    ],
+  );
+  await other.file.undo();
+  assert.deepEqual([other.memory.values.masque, other.memory.values.protocol], ['h3-with-h2-fallback', 'MASQUE']);
+});
+
 test('says what a file would change, applies it, and undo takes it back', async t => {
   const machine = await setUp(t);
   const { changes, skipped, invalid } = await machine.file.diff(OTHER);
