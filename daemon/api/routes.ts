@@ -8,8 +8,8 @@ const Count = z.int().check(z.nonnegative());
 const Mode = z.nullable(z.enum(['exclude', 'include']));
 const Kind = z.enum(['ip', 'range', 'host']);
 
-/** Where an entry comes from: the vendor's default list, this user, or the organization. */
-export const RouteOrigin = z.enum(['default', 'user', 'policy']);
+/** Where an entry comes from: the vendor's default list, a preset, this user, or the organization. */
+export const RouteOrigin = z.enum(['default', 'preset', 'user', 'policy']);
 export type RouteOrigin = z.infer<typeof RouteOrigin>;
 
 const Entry = z.object({ kind: Kind, value: z.string() });
@@ -121,12 +121,14 @@ export const RoutesHistory = z.object({
 });
 export type RoutesHistory = z.infer<typeof RoutesHistory>;
 
+export const RoutePreset = z.enum(['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale']);
+
 /** Entries that belong to something on this machine. */
 export const RoutesPresets = z.object({
   ok: z.literal(true),
   presets: z.array(
     z.object({
-      id: z.enum(['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale']),
+      id: RoutePreset,
       /** Empty where nothing of it was found on this machine. */
       entries: z.array(z.object({ value: z.string(), source: z.string() })),
     }),

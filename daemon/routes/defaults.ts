@@ -1,46 +1,20 @@
-// The split-tunnel list that the vendor ships, so that a list can say which entries are the user's.
+// Where the entries of a list come from.
+import { type RouteOrigin, RoutePreset } from '../api/routes.ts';
+import { DEFAULT_ROUTES } from '../view/default-routes.ts';
 
-/** Recorded from consumer releases 2023.3 and 2026.3, and the vendor's documentation of split tunnels. */
-const RANGES = [
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.168.0.0/16',
-  '224.0.0.0/24',
-  '239.255.255.250',
-  '240.0.0.0/4',
-  '255.255.255.255',
-  'fc00::/7',
-  'fd00::/8',
-  'fe80::/10',
-  'ff01::/16',
-  'ff02::/16',
-  'ff03::/16',
-  'ff04::/16',
-  'ff05::/16',
-  // Apple's push and FaceTime services
-  '17.57.144.0/22',
-  '17.188.20.0/23',
-  '17.188.128.0/18',
-  '17.249.0.0/16',
-  '17.252.0.0/16',
-  '2403:300:a42::/48',
-  '2403:300:a51::/48',
-  '2620:149:a44::/48',
-  '2a01:b740:a42::/48',
-];
-const DEFAULTS = new Set(RANGES);
+const DEFAULTS = new Set(DEFAULT_ROUTES);
 
-export type Origin = 'default' | 'user' | 'policy';
+/** How the comment of an entry begins that a preset added: `docker, docker0`. */
+const OF_PRESET = new RegExp(`^(${RoutePreset.options.join('|')})(,|$)`);
 
 /**
  * Where an entry of the list comes from.
  * @param value canonical, as `canonical` makes it
  * @param managed an organization manages this device, and with it the list
+ * @param comment of the entry in the document that was set
  */
-export function originOf(value: string, managed: boolean | null): Origin {
+export function originOf(value: string, managed: boolean | null, comment: string | null = null): RouteOrigin {
   if (managed) return 'policy';
-  return DEFAULTS.has(value) ? 'default' : 'user';
+  if (DEFAULTS.has(value)) return 'default';
+  return comment !== null && OF_PRESET.test(comment) ? 'preset' : 'user';
 }

@@ -31,7 +31,7 @@ export interface Preview {
 
 /** A consequence that users tend to overlook; `value` is the address it is about. */
 interface Warning {
-  code: 'ssh-peer' | 'gateway' | 'resolver' | 'endpoint' | 'everything' | 'hosts-need-dns';
+  code: 'ssh-peer' | 'gateway' | 'printer' | 'resolver' | 'endpoint' | 'everything' | 'hosts-need-dns';
   value: string;
 }
 
@@ -41,6 +41,8 @@ export interface Surroundings {
   sshPeer: string | null;
   gateways: readonly string[];
   resolvers: readonly string[];
+  /** With which there is a connection now. */
+  printers: readonly string[];
   /** The tunnel's own endpoints. */
   endpoints: readonly string[];
   /** The client's mode, as `setMode` takes it. */
@@ -51,6 +53,7 @@ export const NO_SURROUNDINGS: Surroundings = {
   sshPeer: null,
   gateways: [],
   resolvers: [],
+  printers: [],
   endpoints: [],
   clientMode: null,
 };
@@ -121,16 +124,18 @@ interface Change {
 function warningsOf({ mode, before, after, around }: Change): Warning[] {
   const [was, will] = [tunneled(mode, before), tunneled(mode, after)];
   const moves = (address: string) => was(address) !== will(address);
+  const enters = (address: string) => !was(address) && will(address);
   const about = (code: Warning['code'], addresses: readonly string[], warns: (address: string) => boolean) =>
     [...new Set(addresses)].filter(warns).map((value): Warning => ({ code, value }));
   const hosts = after.some(({ kind }) => kind === 'host') && around.clientMode === 'tunnel_only';
   return [
     // a session breaks in either direction: its packets change their source address
     ...about('ssh-peer', around.sshPeer === null ? [] : [around.sshPeer], moves),
-    ...about('gateway', around.gateways, address => !was(address) && will(address)),
+    ...about('gateway', around.gateways, enters),
+    ...about('printer', around.printers, enters),
     ...about('resolver', around.resolvers, moves),
-    // the client keeps its endpoints out of the tunnel itself; an include list that names them asks for a loop
-    ...about('endpoint', around.endpoints, address => mode === 'include' && !was(address) && will(address)),
+    // the client keeps its endpoints out of the tunnel itself; a list that sends them there asks for a loop
+    ...about('endpoint', around.endpoints, enters),
     ...(after.some(({ value }) => value === '0.0.0.0/0' || value === '::/0')
       ? [{ code: 'everything', value: after.find(({ value }) => value.endsWith('/0'))!.value } as const]
       : []),

@@ -70,12 +70,13 @@ export function createRoutes(
       const split = await current();
       const { managed } = state.snapshot().account;
       const item = currentOf(loadHistory(paths.routes, say));
-      const entries = [...split.ips, ...split.hosts].map(({ value, description }) => {
-        const entry = canonical(value);
-        return { kind: entry.kind, value: entry.value, origin: originOf(entry.value, managed), description };
-      });
       const revision = revisionOf(split);
       const document = item?.revision === revision ? item.document : textOf(split);
+      const comments = commentsOf(document);
+      const entries = [...split.ips, ...split.hosts].map(({ value: listed, description }) => {
+        const { kind, value } = canonical(listed);
+        return { kind, value, origin: originOf(value, managed, comments.get(value)), description };
+      });
       return { ok: true, revision, mode: split.mode, readOnly: managed === true, entries, document };
     },
 
@@ -175,6 +176,11 @@ function revisionOf(split: SplitTunnel): string {
 function without(entries: readonly Entry[], removed: readonly Entry[]): Entry[] {
   const values = new Set(removed.map(({ value }) => value));
   return entries.filter(({ value }) => !values.has(value));
+}
+
+function commentsOf(document: string): Map<string, string | null> {
+  const { lines } = parseDocument(document);
+  return new Map(lines.flatMap(({ entries, comment }) => entries.map(({ value }) => [value, comment] as const)));
 }
 
 function textOf(split: SplitTunnel): string {

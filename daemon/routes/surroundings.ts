@@ -20,10 +20,32 @@ export function readSurroundings(
       ...gateways6(readText(`${root}/proc/net/ipv6_route`) ?? ''),
     ],
     resolvers: resolvers(readText(`${root}/etc/resolv.conf`) ?? ''),
+    printers: ['tcp', 'tcp6'].flatMap(table => printers(readText(`${root}/proc/net/${table}`) ?? '')),
     endpoints: endpoints.map(withoutPort),
     clientMode,
   };
 }
+
+/** Ports of printers: LPD, IPP and JetDirect (IANA's registry of service names). */
+const PRINTER_PORTS = new Set([515, 631, 9100]);
+const ESTABLISHED = '01';
+
+/** Printers with an open connection, of /proc/net/tcp and tcp6: each group of four bytes is in the machine's byte order. */
+function printers(text: string): string[] {
+  return text.split('\n').flatMap(line => {
+    const [, , remote = '', state] = line.trim().split(/\s+/);
+    const [, hex, port] = /^((?:[\dA-F]{8}|[\dA-F]{32})):([\dA-F]{4})$/i.exec(remote) ?? [];
+    if (!hex || state !== ESTABLISHED || !PRINTER_PORTS.has(Number.parseInt(port!, 16))) return [];
+    const bytes = hex.match(/.{8}/g)!.flatMap(word => [...Buffer.from(word, 'hex').reverse()]);
+    const isMapped = bytes.length === 16 && Buffer.from(bytes.slice(0, 12)).toString('hex') === IPV4_MAPPED;
+    const own = isMapped ? bytes.slice(12) : bytes;
+    const address =
+      own.length === 4 ? own.join('.') : formatAddress(6, BigInt(`0x${Buffer.from(own).toString('hex')}`));
+    return /^127\.|^::1$/.test(address) ? [] : [address]; // CUPS on this machine
+  });
+}
+/** ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
+const IPV4_MAPPED = '00000000000000000000ffff';
 
 /** Gateways of IPv4 default routes. In /proc/net/route an address is the hexadecimal number in the machine's byte order. */
 function gateways4(text: string): string[] {

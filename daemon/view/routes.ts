@@ -16,6 +16,7 @@ export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): 
     // Translators: %s is an IP address
     'ssh-peer': _('Your SSH session comes from %s, whose traffic changes sides. The session will break.'),
     gateway: _('Your router %s goes into the tunnel. You can’t reach it, or devices near it, while connected.'),
+    printer: _('You are connected to the printer %s, which goes into the tunnel. You can’t reach it while connected.'),
     resolver: _('Your name server %s changes sides. Names may no longer resolve.'),
     endpoint: _('%s is an endpoint of the tunnel itself, which must stay outside the tunnel.'),
     everything: _('%s means all addresses.'),

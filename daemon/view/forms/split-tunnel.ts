@@ -1,6 +1,7 @@
 // The split tunnel: which addresses, ranges and hosts go outside the tunnel, or alone through it.
 import type { ActionRequest, SplitTunnel } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
+import { DEFAULT_ROUTES } from '../default-routes.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { Command } from './form.ts';
 import { perform } from './form.ts';
@@ -24,12 +25,7 @@ export interface RoutesView {
   sensitive: boolean;
 }
 
-/** Cloudflare's recommended exclude list (split-tunnels documentation). */
-const DEFAULTS = new Set([
-  ...['10.0.0.0/8', '100.64.0.0/10', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16'],
-  ...['224.0.0.0/24', '240.0.0.0/4', '255.255.255.255/32', '255.255.255.255', 'fe80::/10', 'fd00::/8'],
-  ...['ff01::/16', 'ff02::/16', 'ff03::/16', 'ff04::/16', 'ff05::/16'],
-]);
+const DEFAULTS = new Set(DEFAULT_ROUTES);
 
 export function describeRoutes(client: ClientState, settable: boolean, tr: Translator): RoutesView {
   const { _ } = tr;
@@ -38,7 +34,7 @@ export function describeRoutes(client: ClientState, settable: boolean, tr: Trans
   const managed = known?.options.modeLocked === true || known?.account.managed === true;
   const entry = ({ value: listed, description }: SplitTunnel['ips'][number], kind: RouteKind): RouteEntry => {
     const value = withoutFullLength(listed);
-    const standard = DEFAULTS.has(listed) || DEFAULTS.has(value);
+    const standard = DEFAULTS.has(value);
     return {
       ...{ value, kind, note: description, removable: !managed },
       origin: managed ? _('Organization') : standard ? _('Default') : _('Added'),

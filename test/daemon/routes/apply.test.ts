@@ -125,6 +125,20 @@ test('goes back one document at a time, also over changes of other programs and 
   assert.throws(() => routes.history(99), { code: 'not-found' });
 });
 
+test('says which entries a preset added, as long as they are in the list', async t => {
+  const { boot } = machine(t);
+  const { routes } = boot();
+  const document =
+    '10.0.0.0/8  # lan, eth0\n172.17.0.0/16  # docker, docker0\n198.51.100.0/24  # dockers of old\na.example\n';
+  await routes.apply({ document, cause: 'preset' });
+  const origins = async () => (await routes.read()).entries.map(({ value, origin }) => `${value} ${origin}`).sort();
+  const before = ['10.0.0.0/8 default', '172.17.0.0/16 preset', '198.51.100.0/24 user', 'a.example user'];
+  assert.deepEqual(await origins(), before);
+  await routes.apply({ document: 'a.example\n' });
+  await routes.undo({});
+  assert.deepEqual(await origins(), before);
+});
+
 test('keeps the last 20 documents', async t => {
   const { boot } = machine(t);
   const { routes } = boot();

@@ -64,10 +64,19 @@ describe('warns', () => {
     assert.deepEqual(codes('192.168.0.0/16\n', list('exclude', []), around), ['resolver 192.168.1.1']);
   });
 
-  test('when an include list names the tunnel’s own endpoint', () => {
+  test('when a printer that is connected now goes into the tunnel', () => {
+    const around = { printers: ['192.168.1.40'] };
+    assert.deepEqual(codes('', list('exclude', ['192.168.0.0/16']), around), ['printer 192.168.1.40']);
+    assert.deepEqual(codes('192.168.0.0/16\n', list('include', []), around), ['printer 192.168.1.40']);
+    assert.deepEqual(codes('192.168.1.0/24\n', list('exclude', ['192.168.0.0/16']), around), []);
+    assert.deepEqual(codes('192.168.0.0/16\n', list('exclude', []), around), []);
+  });
+
+  test('when the tunnel’s own endpoint is named in an include list, or no longer in the other', () => {
     const around = { endpoints: ['162.159.198.2'] };
     assert.deepEqual(codes('162.159.198.0/24\n', list('include', []), around), ['endpoint 162.159.198.2']);
     assert.deepEqual(codes('162.159.198.0/24\n', list('exclude', []), around), []);
+    assert.deepEqual(codes('', list('exclude', ['162.159.198.2/32']), around), ['endpoint 162.159.198.2']);
   });
 
   test('when everything is listed, and when hosts are listed without the client’s DNS', () => {

@@ -200,6 +200,8 @@ test('routes are listed with their kind and origin', () => {
     ips: [
       { value: '10.0.0.0/8', description: null },
       { value: '192.0.2.1', description: 'printer' },
+      { value: '255.255.255.255/32', description: null },
+      { value: '17.249.0.0/16', description: null },
     ],
     hosts: [{ value: 'example.com', description: null }],
   };
@@ -209,6 +211,8 @@ test('routes are listed with their kind and origin', () => {
     [
       ['range', 'Default'],
       ['address', 'Added'],
+      ['address', 'Default'],
+      ['range', 'Default'],
       ['host', 'Added'],
     ],
   );
