@@ -126,7 +126,8 @@ export function createRoutes(
     async restore(entries) {
       await list.set(entries.map(canonical), 'rolling-back');
       const split = await current();
-      remember(split, textOf(split), 'revert');
+      const known = loadHistory(paths.routes, say).items.findLast(({ revision }) => revision === revisionOf(split));
+      remember(split, known?.document ?? textOf(split), 'revert'); // with its comments
     },
   };
 }

@@ -167,6 +167,21 @@ test('an unconfirmed document returns, with the documents before it', async t =>
   assert.deepEqual([listed(memory), memory.state.snapshot().changes], [['b.example'], []]);
 });
 
+test('comments stay when a change of the list is taken back', async t => {
+  const { boot } = machine(t);
+  const { routes, changes } = boot();
+  const document = 'mode exclude\na.example  # the office\n';
+  await routes.apply({ document });
+  for (const change of [
+    () => changes.perform({ action: 'addSplitHost', value: 'x.example', confirmWithin: 600 }),
+    () => routes.apply({ document: 'b.example\n', confirmWithin: 600 }),
+  ]) {
+    await change();
+    await changes.revert({ subject: 'routes' });
+    assert.equal((await routes.read()).document, document);
+  }
+});
+
 test('a single action on the split tunnel can be taken back as well', async t => {
   const { boot, memory } = machine(t);
   const before = listed(memory);
