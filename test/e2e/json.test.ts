@@ -17,7 +17,6 @@ const ARGUMENTS: Record<string, string[]> = {
   'routes undo': ['--yes'],
   'routes simplify': ['/dev/null'],
   why: ['192.0.2.1'],
-  'killswitch pause': ['5'],
   'doctor check': ['--only', 'port'],
   'doctor fix': ['port'],
   'diagnose write': ['--out', 'report.zip'],
@@ -38,6 +37,8 @@ const ARGUMENTS: Record<string, string[]> = {
 };
 /** What ends the daemon or the registration, opens an editor, reads a secret, or is not for people. */
 const LEFT_OUT = ['stop', 'account delete', 'account license', 'account token', 'routes edit', '__generate'];
+/** The kill switch is the machine's, so daemon/cli/json.test.ts asks a daemon without one. */
+const OF_THE_MACHINE = ['on', 'off', 'pause', 'resume'].map(verb => `killswitch ${verb}`);
 
 /** Every command as its words. */
 function walk(specs: readonly CommandSpec[], path: string[] = []): string[][] {
@@ -50,7 +51,7 @@ test('every command prints one line of JSON that begins with ok, on standard out
   await startDemo(home);
   for (const words of walk(COMMANDS)) {
     const name = words.join(' ');
-    if (LEFT_OUT.includes(name)) continue;
+    if ([...LEFT_OUT, ...OF_THE_MACHINE].includes(name)) continue;
     const given = (ARGUMENTS[name] ?? []).map(word => (word === 'report.zip' ? `${home.directory}/${word}` : word));
     const { code, stdout, stderr } = await culvert(home, ...words, ...given, '--json');
     assert.notEqual(code, 2, `${name}: ${stderr}`);

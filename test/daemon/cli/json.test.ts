@@ -3,6 +3,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createHome, culvert, startDaemon } from '../../support/daemon/command.ts';
 
+test('the commands of the kill switch print one line of JSON with ok: true', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home);
+  for (const words of [['status'], ['off'], ['pause', '5'], ['resume']]) {
+    const { code, stdout, stderr } = await culvert(home, ['killswitch', ...words, '--json']);
+    assert.deepEqual([code, stderr], [0, ''], words.join(' '));
+    assert.match(stdout, /^\{"ok":true,.*\}\n$/, words.join(' '));
+    JSON.parse(stdout);
+  }
+});
+
 test('a failure is one line of JSON with ok: false on stderr', async t => {
   const home = createHome(t);
   for (const [words, exitCode] of [
