@@ -2,8 +2,8 @@
 import * as z from 'zod/mini';
 import { Message } from './values.ts';
 
-/** What decided; `entry` is an entry of the split tunnel, `default` means that no entry matched. */
-export const WhyReason = z.enum(['disconnected', 'dns-only', 'proxy-only', 'entry', 'default', 'unknown']);
+/** What decided; `entry` is an entry of the split tunnel, `default`: no entry matched, `own`: it is this machine's. */
+export const WhyReason = z.enum(['own', 'disconnected', 'dns-only', 'proxy-only', 'entry', 'default', 'unknown']);
 export type WhyReason = z.infer<typeof WhyReason>;
 
 export const WhyAddress = z.object({

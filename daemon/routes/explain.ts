@@ -3,7 +3,7 @@ import type { Snapshot, Why } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { addressesOf, routeOf } from './kernel.ts';
+import { addressesOf, isOwn, routeOf } from './kernel.ts';
 import { forecast, parseTarget } from './why.ts';
 
 /**
@@ -18,7 +18,9 @@ export async function explain(text: string, snapshot: Snapshot, env: NodeJS.Proc
     });
   const { addresses, problem } =
     target.kind === 'ip' ? { addresses: [target.value], problem: null } : await addressesOf(target.value);
-  const answers = await Promise.all(addresses.map(async address => ({ address, kernel: await routeOf(address, env) })));
+  const answers = await Promise.all(
+    addresses.map(async address => ({ address, own: isOwn(address), kernel: await routeOf(address, env) })),
+  );
   const why = forecast(target, answers, snapshot);
   if (!problem) return { ok: true, ...why, resolveProblem: null };
   return { ok: true, ...why, resolveProblem: wordMessage(problem, english), wording: [problem] };

@@ -1,5 +1,6 @@
 // Asks the kernel where an address would go, and the system's resolver what a name is.
 import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
 import { execa } from 'execa';
 import * as z from 'zod/mini';
 import type { Message } from '../api/values.ts';
@@ -31,6 +32,12 @@ export async function routeOf(address: string, env: NodeJS.ProcessEnv): Promise<
   if (code === 'ENOENT') return { problem: message('ip is not installed (package iproute2)') };
   if (timedOut) return { problem: message('ip gave no answer within %s s', String(LIMIT_MS / 1000)) };
   return { problem: quoted(stderr.trim().split('\n')[0] || shortMessage || 'ip failed') };
+}
+
+/** Whether an address is this machine's, whatever its routes are. */
+export function isOwn(address: string): boolean {
+  if (/^127\.|^::1$/.test(address)) return true;
+  return Object.values(networkInterfaces()).some(list => list?.some(each => each.address === address));
 }
 
 /** Reads the JSON of `ip -j route get`. */

@@ -1,6 +1,7 @@
 // Forecasts whether a target goes through the tunnel: mode, connection, split tunnel and kill switch decide. Pure.
 import type { Snapshot, Why, WhyAddress } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
+import { LAN } from '../killswitch/rules/rules.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { canonical, type Entry, parseLine } from './document.ts';
@@ -35,10 +36,17 @@ type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | '
 /** Modes without a tunnel: DNS alone is encrypted. */
 const DNS_ONLY = new Set(['doh', 'dot']);
 
+interface Asked {
+  address: string;
+  kernel: KernelAnswer;
+  /** It is this machine's. */
+  own?: boolean;
+}
+
 /** @param addresses of the target, each with the kernel's answer. */
 export function forecast(
   target: Target,
-  addresses: readonly { address: string; kernel: KernelAnswer }[],
+  addresses: readonly Asked[],
   known: Known,
 ): Omit<Why, 'ok' | 'resolveProblem'> {
   const { settings, splitTunnel, tunnel } = known;
@@ -50,9 +58,11 @@ export function forecast(
     list: splitTunnel.mode,
     fallback: target.kind === 'host' ? fallbackOf(target.value, settings['Fallback domains']) : null,
     proxy: mode === 'proxy' && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null,
-    addresses: addresses.map(({ address, kernel }) => {
-      const decision = decide({ address, host: target.kind === 'host' ? target.value : null }, entries, known);
-      const blocked = decision.tunnel === false && known.killSwitch.active === true;
+    addresses: addresses.map(({ address, kernel, own }) => {
+      const decision = own
+        ? OWN
+        : decide({ address, host: target.kind === 'host' ? target.value : null }, entries, known);
+      const blocked = decision.tunnel === false && !own && isBlocked(address, known.killSwitch);
       const route = 'route' in kernel ? kernel.route : null;
       return {
         address,
@@ -69,6 +79,15 @@ export function forecast(
 }
 
 type Decision = Pick<WhyAddress, 'tunnel' | 'reason' | 'entry'>;
+
+/** No split tunnel decides about addresses of the machine itself. */
+const OWN: Decision = { tunnel: false, reason: 'own', entry: null };
+
+/** What leaves outside the tunnel is blocked, but for the local network where that is allowed. */
+function isBlocked(address: string, { active, allowLan }: Snapshot['killSwitch']): boolean {
+  return active === true && !(allowLan && narrowest(address, LAN_ENTRIES) !== null);
+}
+const LAN_ENTRIES = [...LAN.ip, ...LAN.ip6].map(canonical);
 
 function decide(
   { address, host }: { address: string; host: string | null },

@@ -88,6 +88,8 @@ function verdictOf({ tunnel, blocked }: WhyAddress, { _ }: Translator): string {
 
 function becauseOf({ reason, entry }: WhyAddress, { list, proxy }: Why, { _ }: Translator): string {
   switch (reason) {
+    case 'own':
+      return _('It is an address of this computer.');
     case 'disconnected':
       return _('The tunnel is not connected.');
     case 'dns-only':

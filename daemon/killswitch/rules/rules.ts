@@ -35,9 +35,19 @@ export const CHAINS = {
 } as const;
 
 const DNS = '{ 53, 853 }';
-const LAN4 =
-  '{ 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 224.0.0.0/24, 239.0.0.0/8, 255.255.255.255 }';
-const LAN6 = '{ fe80::/10, fc00::/7, ff01::/16, ff02::/16, ff03::/16, ff04::/16, ff05::/16 }';
+/** What `allowLan` leaves reachable. */
+export const LAN = {
+  ip: [
+    '10.0.0.0/8',
+    '172.16.0.0/12',
+    '192.168.0.0/16',
+    '169.254.0.0/16',
+    '224.0.0.0/24',
+    '239.0.0.0/8',
+    '255.255.255.255',
+  ],
+  ip6: ['fe80::/10', 'fc00::/7', 'ff01::/16', 'ff02::/16', 'ff03::/16', 'ff04::/16', 'ff05::/16'],
+} as const;
 
 /** The DHCP messages and the part of neighbor discovery that a host sends. */
 const LINK_PROTOCOLS = [
@@ -63,7 +73,7 @@ export function render(options: RuleOptions): string {
   const to = endpoints.flatMap(endpoint => exception(endpoint, 'daddr', 'dport'));
   const from = endpoints.flatMap(endpoint => exception(endpoint, 'saddr', 'sport'));
   const lan = (side: 'saddr' | 'daddr') =>
-    allowLan ? [`ip ${side} ${LAN4} accept`, `ip6 ${side} ${LAN6} accept`] : [];
+    allowLan ? [`ip ${side} ${set(LAN.ip)} accept`, `ip6 ${side} ${set(LAN.ip6)} accept`] : [];
   const leaving = [
     'oifname "lo" accept',
     `${tunnel('oif')} accept`,

@@ -81,17 +81,19 @@ test('why says where a target goes, what decides that, and what the kernel says'
   daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'connected' });
   daemon.state.set('settings', { Mode: 'warp' });
   daemon.state.set('splitTunnel', some);
-  const { stdout, code } = await culvert(home, ['why', 'http://127.0.0.1:80/']);
+  const { stdout, code } = await culvert(home, ['why', 'http://198.51.100.1:80/']);
   assert.equal(code, 0);
   assert.match(
     stdout,
-    /^127\.0\.0\.1 {2}This goes through the tunnel\.\n {2}No entry of the split tunnel excludes it\.\n/,
+    /^198\.51\.100\.1 {2}This goes through the tunnel\.\n {2}No entry of the split tunnel excludes it\.\n/,
   );
   const json = JSON.parse((await culvert(home, ['why', '10.1.2.3', '--json'])).stdout);
   assert.deepEqual(
     [json.ok, json.addresses[0].tunnel, json.addresses[0].reason, json.addresses[0].entry],
     [true, false, 'entry', '10.0.0.0/8'],
   );
+  const own = await culvert(home, ['why', '127.0.0.53']);
+  assert.match(own.stdout, /around the tunnel\.\n {2}It is an address of this computer\.\n.*\n$/);
   const refused = await culvert(home, ['why', '10.0.0.0/8']);
   assert.deepEqual([refused.code, refused.stdout], [2, '']);
   assert.match(refused.stderr, /not an address, a host name or a URL/);

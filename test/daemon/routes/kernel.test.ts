@@ -2,12 +2,19 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { parseDocument } from '../../../daemon/routes/document.ts';
+import { parseRouteGet } from '../../../daemon/routes/kernel.ts';
 import { tunneled } from '../../../daemon/routes/preview.ts';
+import { forecast } from '../../../daemon/routes/why.ts';
+import { createState } from '../../../daemon/state/store.ts';
 
 const DOCUMENTS = 1000;
 const namespace = ['-rn', 'sh', '-c', 'ip link set lo up'];
 const skip = spawnSync('unshare', namespace).status === 0 ? false : 'no network namespaces here';
+
+const base = createState({ available: true, path: '/x', version: '1', emulated: false }).snapshot();
+const CONNECTED = { status: { ...base.status, state: 'connected' as const }, settings: { Mode: 'warp' } };
 
 /** A small generator with a fixed seed (mulberry32), so that a failure repeats. */
 function random(seed: number): (below: number) => number {
@@ -42,7 +49,7 @@ for (const family of [4, 6] as const)
         ? ['addr add 192.0.2.1/32 dev uplink', 'addr add 192.0.2.2/32 dev CloudflareWARP']
         : ['addr add 2001:db8:ffff::1/128 dev uplink nodad', 'addr add 2001:db8:ffff::2/128 dev CloudflareWARP nodad']),
     ];
-    const expected: boolean[] = [];
+    const expected: { address: string; snapshot: Snapshot; tunnel: boolean }[] = [];
     for (let i = 0; i < DOCUMENTS / 2; i++) {
       const mode = next(2) ? 'exclude' : 'include';
       const document = parseDocument(`mode ${mode}\n${Array.from({ length: next(6) }, entry).join('\n')}`);
@@ -55,21 +62,33 @@ for (const family of [4, 6] as const)
         lines.push(`route add ${value} dev ${listed} table ${table}`);
       lines.push(`rule add from all lookup ${table} pref 10`);
       const goes = tunneled(mode, entries);
+      const ips = entries.map(({ value }) => ({ value, description: null }));
+      const snapshot: Snapshot = { ...base, ...CONNECTED, splitTunnel: { mode, ips, hosts: [] } };
       for (let j = 0; j < 4; j++) {
         const target = address();
         lines.push(`route get ${target}`);
-        expected.push(goes(target));
+        expected.push({ address: target, snapshot, tunnel: goes(target) });
       }
       lines.push('rule del pref 10');
     }
-    const { stdout, stderr, status } = spawnSync('unshare', ['-rn', 'ip', `-${family}`, '-batch', '-'], {
+    const { stdout, stderr, status } = spawnSync('unshare', ['-rn', 'ip', `-${family}`, '-j', '-batch', '-'], {
       input: `${lines.join('\n')}\n`,
       encoding: 'utf8',
       maxBuffer: 64 * 2 ** 20,
     });
     assert.equal(status, 0, stderr);
-    const devices = [...stdout.matchAll(/ dev (\S+)/g)].map(([, device]) => device === 'CloudflareWARP');
-    assert.equal(devices.length, expected.length);
-    assert.deepEqual(devices, expected);
-    assert.ok(expected.includes(true) && expected.includes(false));
+    const answers = stdout.trim().split('\n');
+    assert.equal(answers.length, expected.length);
+    const found = expected.map(({ address, snapshot, tunnel }, at) => {
+      const kernel = parseRouteGet(answers[at]!);
+      const [why] = forecast({ kind: 'ip', value: address }, [{ address, kernel }], snapshot).addresses;
+      // what the preview warns by decides the same
+      assert.deepEqual(
+        [why?.kernel?.tunnel, why?.disagrees, why?.tunnel],
+        [tunnel, false, tunnel],
+        `${at}: ${address}`,
+      );
+      return tunnel;
+    });
+    assert.ok(found.includes(true) && found.includes(false));
   });

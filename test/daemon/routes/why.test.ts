@@ -1,8 +1,9 @@
 // Whether a target goes through the tunnel, by mode, connection, list and kill switch.
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
-import { parseRouteGet, routeOf } from '../../../daemon/routes/kernel.ts';
+import { isOwn, parseRouteGet, routeOf } from '../../../daemon/routes/kernel.ts';
 import { forecast, parseTarget } from '../../../daemon/routes/why.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';
@@ -89,6 +90,40 @@ describe('the forecast', () => {
     const blocking = connected({ killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
     assert.equal(ask('10.1.2.3', '10.1.2.3', blocking).blocked, true);
     assert.equal(ask('192.0.2.1', '192.0.2.1', blocking, 'CloudflareWARP').blocked, false);
+  });
+
+  test('says that the local network is not blocked where the kill switch leaves it reachable', () => {
+    const list = { mode: 'exclude' as const, ips: ['10.0.0.0/8', 'fe80::/10', '203.0.113.0/24'].map(route), hosts: [] };
+    for (const [allowLan, blocked] of [
+      [true, [false, false, true]],
+      [false, [true, true, true]],
+    ] as const) {
+      const killSwitch = { ...NO_KILL_SWITCH, enabled: true, active: true, allowLan };
+      const asked = ['10.1.2.3', 'fe80::1', '203.0.113.1'].map(
+        address => ask(address, address, connected({ killSwitch, splitTunnel: list })).blocked,
+      );
+      assert.deepEqual(asked, blocked);
+    }
+  });
+
+  test('leaves addresses of this machine to itself', () => {
+    const killSwitch = { ...NO_KILL_SWITCH, enabled: true, active: true };
+    const { addresses } = forecast(
+      { kind: 'host', value: 'localhost' },
+      [{ address: '127.0.0.1', own: true, kernel: kernel('lo') }],
+      connected({ killSwitch }),
+    );
+    const { tunnel, reason, blocked, disagrees } = addresses[0]!;
+    assert.deepEqual([tunnel, reason, blocked, disagrees], [false, 'own', false, false]);
+    assert.deepEqual(
+      [
+        '127.0.0.53',
+        '::1',
+        ...Object.values(networkInterfaces()).flatMap(each => each!.map(({ address }) => address)),
+      ].map(isOwn),
+      [true, true, ...Object.values(networkInterfaces()).flatMap(each => each!.map(() => true))],
+    );
+    assert.deepEqual(['198.51.100.1', '2001:db8::1'].map(isOwn), [false, false]);
   });
 
   test('finds the longest fallback domain, with its resolvers', () => {
