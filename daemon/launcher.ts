@@ -64,8 +64,16 @@ export function addressesOf({ server: { bind }, webui }: Config): { addresses: s
   return { addresses: [bind, ...LOOPBACK], remote: true };
 }
 
-/** The tray runs all day: malloc uses one arena and returns freed memory to the system (mallopt(3); in bytes). */
-const FRUGAL = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '0' };
+/**
+ * Tray and panel run all day: malloc uses one arena, and returns freed memory to the system (mallopt(3); in bytes). A fixed
+ * threshold keeps what is large apart from widgets, among which it would leave holes.
+ */
+export const FRUGAL = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '32768',
+  MALLOC_TRIM_THRESHOLD_: '32768',
+  MALLOC_TOP_PAD_: '0',
+};
 const PORTS_TRIED = 30;
 /** How long one listener may take to answer, and how long all of them together, since the start waits for them. */
 const ANSWER_MS = 1_000;
@@ -160,7 +168,7 @@ export function startDesktop(
       const child = spawn(programs.gjs, ['-m', programs[part]], {
         detached: true,
         stdio: ['ignore', 'inherit', 'inherit'],
-        env: part === 'tray' ? { ...env, ...FRUGAL } : env,
+        env: { ...env, ...FRUGAL },
       });
       child.on('error', error => {
         const packages = 'Debian: gjs gir1.2-adw-1; Fedora: gjs libadwaita; Arch: gjs libadwaita';

@@ -13,6 +13,7 @@ import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { APP_ID, BRAND, icondir, RESOURCES, socketPath } from '../install-paths.ts';
 import { readLastLook } from '../last-look.ts';
+import '../malloc.ts';
 import { createTransport } from '../transport.ts';
 import { PRIMARY } from './shell.ts';
 import { showAbout, showShortcuts } from './widgets/compat.ts';

@@ -6,6 +6,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FRUGAL } from '../../daemon/launcher.ts';
 import { parseDocument } from '../../daemon/routes/document.ts';
 import { preview as comparison } from '../../daemon/routes/preview.ts';
 import { PAGE_NAMES } from '../../daemon/view/forms/form.ts';
@@ -56,7 +57,9 @@ interface Program {
 
 function start(file: string, ...args: string[]): Program {
   const started = performance.now() + uptimeOffset;
-  const running = desktop.start('gjs', ['-m', join(share, file), ...args]);
+  // the empty window as any program starts
+  const env = file === 'measured.js' ? FRUGAL : {};
+  const running = desktop.start('gjs', ['-m', join(share, file), ...args], env);
   const lines = () =>
     running
       .stdout()
@@ -239,9 +242,8 @@ async function preview(): Promise<void> {
 async function tray(): Promise<void> {
   const rss = ({ child }: Running) =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))![1]) / 1024;
-  const env = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '0' }; // as the launcher starts it
-  const bare = desktop.start('gjs', ['-c', 'imports.gi.GLib.MainLoop.new(null, false).run()'], env);
-  const running = desktop.start('gjs', ['-m', join(share, 'tray.js')], env);
+  const bare = desktop.start('gjs', ['-c', 'imports.gi.GLib.MainLoop.new(null, false).run()'], FRUGAL);
+  const running = desktop.start('gjs', ['-m', join(share, 'tray.js')], FRUGAL);
   await until(() => daemon.streams() === 1, 'the stream');
   await wait(4_000);
   // some changes in a row, then rest; the hours themselves bring nothing

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { FRUGAL } from '../../daemon/launcher.ts';
 
 if (!process.env.CULVERT_BENCH_BUS) {
   // once more, on a session bus of its own
@@ -25,7 +26,7 @@ const env = {
   DBUS_SESSION_BUS_ADDRESS: process.env.DBUS_SESSION_BUS_ADDRESS!,
   LANG: 'C.UTF-8',
   // as the launcher starts the tray; the bare gjs gets the same
-  ...{ MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '32768', MALLOC_TOP_PAD_: '0' },
+  ...FRUGAL,
 };
 const wait = (ms: number) => new Promise<void>(done => setTimeout(done, ms));
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;

@@ -1,10 +1,11 @@
 // The tray as a host sees it: a scripted watcher on a private bus, and a scripted daemon.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { ConnectionState } from '../../daemon/api/schema.ts';
+import { FRUGAL } from '../../daemon/launcher.ts';
 import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Ask, type Desktop, missing, openDesktop, type Running, startDriver } from '../support/gnome/desktop.ts';
 import { change } from '../support/gnome/initial.ts';
@@ -56,7 +57,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     daemon = createDaemon(desktop.socket);
     await daemon.listen();
     ask = startDriver(desktop, 'host.py');
-    tray = startTray();
+    tray = startTray(FRUGAL);
     await until(() => daemon.streams() === 1, 'the stream');
     await until(() => /shows no tray icons/.test(tray.output()), 'the word about the missing host');
     await ask({ do: 'appear' });
@@ -250,12 +251,13 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
 
   test('it shows the loss of the daemon, offers to start one, and finds it again', async () => {
     const started = join(desktop.directory, 'started');
-    program('culvert', `echo "$@" >> '${started}'`);
+    program('culvert', `env > '${started}.new'; mv '${started}.new' '${started}'`);
     await daemon.stop();
     await title('Unavailable');
     assert.equal((await menu())[0]!.enabled, false);
     await click('Start Culvert');
     await until(() => existsSync(started), 'the start');
+    assert.doesNotMatch(readFileSync(started, 'utf8'), /^MALLOC_/m, 'what is meant for the tray alone');
     await daemon.listen();
     await title('Disconnected');
     assert.ok(!(await menu()).some(entry => entry.label === 'Start Culvert'));
@@ -271,13 +273,11 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     const opened = join(desktop.directory, 'opened');
     writeFileSync(
       join(desktop.prefix, 'share', 'culvert', 'panel.js'),
-      `imports.gi.GLib.file_set_contents('${opened}', 'yes')`.replace(
-        'imports.gi.GLib',
-        '(await import("gi://GLib")).default',
-      ),
+      `import GLib from 'gi://GLib'; GLib.file_set_contents('${opened}', GLib.getenv('MALLOC_ARENA_MAX'))`,
     );
     await ask({ do: 'activate' });
     await until(() => existsSync(opened), 'the panel');
+    assert.equal(readFileSync(opened, 'utf8'), FRUGAL.MALLOC_ARENA_MAX);
   });
 
   test('quit ends the tray and has the daemon stopped', async () => {
