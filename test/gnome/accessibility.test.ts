@@ -257,13 +257,15 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       await stage.gone(shown.at(-1)!);
     });
 
-  for (const [entry, shown] of [
-    [null, ['Checks', 'Log', 'Updates', 'Preferences', 'About Culvert', 'Quit Culvert']],
-    ['Keyboard Shortcuts', ['Connect or disconnect', 'Main menu']],
+  for (const [button, entry, shown] of [
+    ['Main Menu', null, ['Checks', 'Log', 'Updates', 'Preferences', 'About Culvert', 'Quit Culvert']],
+    ['Main Menu', 'Keyboard Shortcuts', ['Connect or disconnect', 'Main menu']],
+    ['More for routes', null, ['Default Addresses…', 'Remove All Hosts…']],
   ] as const)
-    test(`${entry ? `the window behind “${entry}”` : 'the main menu'} has names and the order of the Tab key`, async () => {
-      await turn('connection', 'Mode');
-      await stage.press('Main Menu');
+    test(`${entry ? `the window behind “${entry}”` : `the menu “${button}”`} has names and the order of the Tab key`, async () => {
+      const page = button === 'Main Menu' ? 'connection' : 'routes';
+      await turn(page, button);
+      await stage.press(button);
       if (entry) await stage.press(entry);
       for (const name of shown) await stage.find(name);
       const { nodes } = await examine();

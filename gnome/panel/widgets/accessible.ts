@@ -37,7 +37,7 @@ type Class = { set_accessible_role(role: Gtk.AccessibleRole): void };
  * GTK calls what has no role by its class, such as "GtkBuiltinIcon". Later instances of these classes are right at once.
  */
 export function mendTree(root: Gtk.Widget, title: string): void {
-  const { WIDGET, SCROLLBAR, GROUP, IMG, PRESENTATION } = Gtk.AccessibleRole;
+  const { WIDGET, SCROLLBAR, GROUP, IMG, PRESENTATION, LABEL } = Gtk.AccessibleRole;
   const old = Gtk.get_minor_version() < 10;
   for (const widget of within(root)) {
     const role = widget.accessible_role;
@@ -45,6 +45,10 @@ export function mendTree(root: Gtk.Widget, title: string): void {
     else if (widget instanceof Gtk.Stack)
       for (const child of childrenOf(widget)) nameAccessible(widget.get_page(child), title);
     else if (role === IMG && !nameOf(widget)) widget.accessible_role = PRESENTATION;
+    else if (role === PRESENTATION && isMenuLabel(widget)) {
+      widget.accessible_role = LABEL;
+      nameAccessible(widget, widget.get_text());
+    }
     // a scroll bar takes no focus: what it scrolls follows the keyboard by itself
     else if (old && (role === WIDGET || role === SCROLLBAR)) {
       widget.accessible_role = GROUP;
@@ -60,6 +64,11 @@ export function mendTree(root: Gtk.Widget, title: string): void {
 export function* within(widget: Gtk.Widget): Generator<Gtk.Widget> {
   yield widget;
   if (!(widget instanceof Gtk.ListView)) for (const child of childrenOf(widget)) yield* within(child);
+}
+
+/** Whether an item of a menu is named by `widget`. Its role allows no name, as seen in 4.18, so that the item has none. */
+function isMenuLabel(widget: Gtk.Widget): widget is Gtk.Label {
+  return widget instanceof Gtk.Label && widget.parent?.get_css_name() === 'modelbutton';
 }
 
 function* childrenOf(widget: Gtk.Widget): Generator<Gtk.Widget> {
