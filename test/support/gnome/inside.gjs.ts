@@ -277,9 +277,9 @@ function attempt({ do: what, name = '', text = '', revision = 0, width = 0, heig
     case 'place': {
       for (const widget of widgets()) {
         if (!namesOf(widget).includes(name)) continue;
-        // of a row with an entry, what takes the text
+        // of a row with an entry, what takes the text; a closed list of choices has one to search in since libadwaita 1.4
         const parts = widget instanceof Gtk.ListBoxRow ? [...inside(widget)] : [];
-        const target = parts.find(child => child instanceof Gtk.Text) ?? widget;
+        const target = parts.find(child => child instanceof Gtk.Text && child.get_mapped()) ?? widget;
         const native = target.get_native()!;
         const [, x, y] = target.translate_coordinates(native as unknown as Gtk.Widget, 0, 0) as [
           boolean,
