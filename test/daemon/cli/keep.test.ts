@@ -1,6 +1,6 @@
 // Changes that are asked about, and those that hold for a while, as commands on a terminal and in scripts.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
@@ -240,7 +240,25 @@ test('edits the document in an editor, again where it has mistakes, and asks bef
   assert.equal(failed.code, 1);
   assert.match(failed.stdout, /The editor ended with exit status 1/);
   assert.equal((await culvert(home, ['routes', 'edit'])).code, 2);
-  assert.equal(existsSync(join(home.path, 'run/culvert/routes.txt')), false);
+  assert.deepEqual(
+    readdirSync(join(home.path, 'run/culvert')).filter(name => name.startsWith('routes')),
+    [],
+  );
+});
+
+test('keeps the text of the editor where the list can not be set', async t => {
+  let refuses = true;
+  const { home, listed, onTerminal } = await setUp(t, () => {
+    if (refuses) throw new Problem('tunnel-cli-failed', 'no');
+  });
+  const editor = join(home.path, 'editor');
+  writeFileSync(editor, '#!/bin/sh\necho a.example >> "$1"\n', { mode: 0o755 });
+  const { code, stdout } = await ended(await onTerminal(['routes', 'edit', '--yes'], { EDITOR: editor }));
+  assert.equal(code, 1);
+  const [, file = ''] = /Set it with: culvert routes import (\S+)/.exec(stdout) ?? [];
+  refuses = false;
+  assert.equal((await culvert(home, ['routes', 'import', file])).code, 0);
+  assert.ok(listed().includes('a.example'));
 });
 
 test('settings as a file: exported, compared and applied', async t => {

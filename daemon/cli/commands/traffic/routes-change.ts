@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/routes.ts';
 import { addedTo, type Entry, parseLine, removedFrom } from '../../../routes/document.ts';
 import { wordMessage } from '../../../view/message.ts';
@@ -33,8 +34,10 @@ export const edit: Run = async (context, _, options) => {
   if (readOnly) throw new Failure('Your organization decides about the split tunnel, so it can only be read here.');
   mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
   const file = join(context.paths.runtime, `routes-${process.pid}.txt`);
+  let text = document;
+  let isKept = false;
   try {
-    for (let text = document; ; ) {
+    for (;;) {
       text = await edited(context, file, text);
       if (text === document) {
         context.say('Nothing was changed.');
@@ -46,8 +49,13 @@ export const edit: Run = async (context, _, options) => {
       context.say(describePreview(context, found));
       if (!(await confirm(context, 'Edit it again?'))) throw new Failure('Nothing was changed.');
     }
+  } catch (error) {
+    // what the daemon refuses, or does not get, is not typed again
+    isKept = text !== document && (error instanceof ApiError || error instanceof Unreachable);
+    if (isKept) context.say(`Your text is kept for now. Set it with: culvert routes import ${file}`);
+    throw error;
   } finally {
-    rmSync(file, { force: true });
+    if (!isKept) rmSync(file, { force: true });
   }
 };
 
