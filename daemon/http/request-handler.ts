@@ -59,11 +59,13 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
 const BRIEF_STREAM = '/api/events?brief=1';
 
 /** Who reads the page's HTML. The state is for those who could read it from the API with the same request. */
-function readerOf(request: IncomingMessage, via: Via, { settings }: Daemon, streams: EventStreams): Reader {
+function readerOf(request: IncomingMessage, via: Via, { settings, state }: Daemon, streams: EventStreams): Reader {
   const mayRead = checkRequest({ ...requestInfo(request, via), target: BRIEF_STREAM }) === null;
-  const chosen = chosenLanguage(settings.response());
+  const config = settings.response();
+  const chosen = chosenLanguage(config);
   const languages = chosen ? [chosen] : acceptedLanguages(String(request.headers['accept-language'] ?? ''));
-  return { languages, events: mayRead ? streams.openingText() : '' };
+  if (!mayRead) return { languages, state: null };
+  return { languages, state: { snapshot: state.snapshot(), config, events: streams.openingText() } };
 }
 
 const PAGE_IS_OFF = new Problem('not-found', 'The browser page is off.', {

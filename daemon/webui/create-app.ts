@@ -10,13 +10,12 @@ import { describe } from '../view/view.ts';
 import type { App, DialogContent, OpenDialog, Toast } from './app.ts';
 import { followChecks } from './checks.ts';
 import { createRunner } from './commands.ts';
-import { currentPage } from './navigation.ts';
 
 /** Lines of the log that the page keeps. */
 const LOG_LINES = 10_000;
 
 /** @param tr the first language; a change of the configuration may bring another. */
-export function createApp(model: Model, tr: Translator): App {
+export function createApp(model: Model, tr: Translator, page: App['page']): App {
   const client = signal(model.state());
   const language = signal(tr);
   const staleSince = signal<number | null>(Date.now());
@@ -31,7 +30,7 @@ export function createApp(model: Model, tr: Translator): App {
     client.value = state;
   });
   const app: App = {
-    ...{ model, client, tr: language, page: currentPage, staleSince, newer, ...messages, ...followFigures(model) },
+    ...{ model, client, tr: language, page, staleSince, newer, ...messages, ...followFigures(model) },
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
     ...followLog(model),

@@ -6,13 +6,14 @@ import { chosenLanguage, type Translator } from '../view/translator.ts';
 import { parseCatalog, parseFiles, translatorOf } from './catalog.ts';
 
 /** The texts as they are written. */
-const ENGLISH: Translator = {
+export const ENGLISH: Translator = {
   _: text => text,
   ngettext: (one, many, n) => (n === 1 ? one : many),
   locale: 'en',
 };
 
-const files = parseFiles(document.documentElement.dataset.locales ?? '{}');
+/** Files of the catalogs by language. */
+const files = () => parseFiles(document.documentElement.dataset.locales ?? '{}');
 
 /** A translator for the first page, from what came with it. */
 export function firstTranslator(): Translator {
@@ -23,12 +24,12 @@ export function firstTranslator(): Translator {
 /** The language that the configuration asks for, or else the browser. */
 export function wantedLanguage(config: ConfigResponse | null): string {
   const chosen = chosenLanguage(config);
-  return chooseLanguage(chosen ? [chosen] : navigator.languages, Object.keys(files));
+  return chooseLanguage(chosen ? [chosen] : navigator.languages, Object.keys(files()));
 }
 
 /** A translator for all pages. Null when its catalog can't be loaded: the daemon went away, as the stream reports. */
 export async function loadTranslator(language: string): Promise<Translator | null> {
-  const file = files[language];
+  const file = files()[language];
   if (!file) return ENGLISH;
   try {
     const response = await fetch(`/${file}`);

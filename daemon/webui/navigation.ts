@@ -1,18 +1,19 @@
 // Where the user is: the part of the address after #, so that a page can be bookmarked and gone back to.
-import { computed, signal } from '@preact/signals';
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { PageName } from '../view/forms/form.ts';
 import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';
 
-const hash = signal(location.hash);
-addEventListener('hashchange', () => {
-  hash.value = location.hash;
-});
-
-/** The page in the address; the first one for an address that names none. */
-export const currentPage = computed<ShownPage>(() => {
-  const name = /^#\/([a-z]+)$/.exec(hash.value)?.[1];
-  return SHOWN_PAGES.find(page => page === name) ?? 'connection';
-});
+/** The page in the address, as it changes; the first one for an address that names none. */
+export function followAddress(): ReadonlySignal<ShownPage> {
+  const hash = signal(location.hash);
+  addEventListener('hashchange', () => {
+    hash.value = location.hash;
+  });
+  return computed(() => {
+    const name = /^#\/([a-z]+)$/.exec(hash.value)?.[1];
+    return SHOWN_PAGES.find(page => page === name) ?? 'connection';
+  });
+}
 
 export function addressOfPage(page: PageName): string {
   return `#/${page}`;

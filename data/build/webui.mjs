@@ -1,5 +1,6 @@
-// Builds the browser page: the HTML, which the daemon completes; a script for the first page, with the styles in it; a script for
-// the further pages; and catalogs of translations. Files that are served as they are are compressed here, once.
+// Builds the browser page: the HTML, which the daemon completes; what draws the first state in the daemon; a script for the
+// first page, with the styles in it; a script for the further pages; and catalogs of translations. Files that are served as
+// they are are compressed here, once.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -10,6 +11,9 @@ import { po } from 'gettext-parser';
 const root = resolve(import.meta.dirname, '../..');
 /** Older than what Debian ships; light-dark() needs them. */
 const target = ['chrome125', 'firefox128'];
+/** What every bundle of the page has in common, and what the scripts have. */
+const common = { bundle: true, write: false, minify: true, charset: 'utf8', legalComments: 'none' };
+const forBrowser = { ...common, format: 'esm', target };
 const ICON = 'data/icons/hicolor/scalable/apps/org.culvert.Culvert.svg';
 
 /**
@@ -40,9 +44,18 @@ export async function bundleWebui(directory, define = {}) {
     .replace('{{script}}', script)
     .replace('{{locales}}', JSON.stringify(locales).replaceAll('"', '&quot;'));
   parts.set('index.html', html);
+  const drawing = await bundleDrawing(define);
+  parts.set('draw.cjs', drawing.code);
   write(directory, files, parts);
   const catalogs = languages.map(language => join(root, `po/${language}.po`));
-  return [...sources, ...catalogs, join(root, 'po/LINGUAS'), join(root, ICON), join(root, 'daemon/webui/index.html')];
+  return [
+    ...sources,
+    ...drawing.sources,
+    ...catalogs,
+    join(root, 'po/LINGUAS'),
+    join(root, ICON),
+    join(root, 'daemon/webui/index.html'),
+  ];
 }
 
 /**
@@ -52,17 +65,8 @@ export async function bundleWebui(directory, define = {}) {
  * @returns the scripts by name, `app` first; every source file, absolute; those that went into `app`, relative to the root
  */
 async function bundleScripts(define) {
-  const common = {
-    bundle: true,
-    write: false,
-    minify: true,
-    charset: 'utf8',
-    legalComments: 'none',
-    format: 'esm',
-    target,
-  };
   const { outputFiles, metafile } = await build({
-    ...{ ...common, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.tsx' }, outdir: root },
+    ...{ ...forBrowser, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.ts' }, outdir: root },
     ...{ splitting: true, chunkNames: '[name]', metafile: true, logLevel: 'warning', platform: 'browser', define },
     plugins: [symbolicIcons, styleAsText(target)],
   });
@@ -70,7 +74,7 @@ async function bundleScripts(define) {
   if (Object.keys(texts).sort().join() !== 'app.js,chunk.js,pages.js')
     throw new Error(`Not the expected scripts: ${Object.keys(texts).join()}`);
   const joined = await build({
-    ...{ ...common, stdin: { contents: "export * from './chunk.js'; import './app.js';", resolveDir: root } },
+    ...{ ...forBrowser, stdin: { contents: "export * from './chunk.js'; import './app.js';", resolveDir: root } },
     plugins: [inMemory(texts, './pages.js')],
   });
   const hash = createHash('sha256').update(Object.values(texts).join()).digest('hex').slice(0, 8);
@@ -82,9 +86,24 @@ async function bundleScripts(define) {
   const inputs = name => Object.keys(metafile.outputs[name].inputs).map(file => file.replace(/^symbolic:/, ''));
   return {
     files,
-    sources: Object.keys(metafile.inputs).map(file => resolve(root, file.replace(/^symbolic:/, ''))),
+    sources: sourcesOf(metafile),
     first: new Set([...inputs('app.js'), ...inputs('chunk.js')]),
   };
+}
+
+/** Bundles what draws the first state: the same components as in the script, for the daemon. The further pages stay away. */
+async function bundleDrawing(define) {
+  const { outputFiles, metafile } = await build({
+    ...{ ...common, absWorkingDir: root, entryPoints: ['daemon/webui/draw.tsx'], outfile: 'draw.cjs', metafile: true },
+    ...{ format: 'cjs', platform: 'node', target: 'node20', mainFields: ['module', 'main'], define },
+    ...{ plugins: [symbolicIcons], external: ['./pages/index.tsx'], logLevel: 'warning' },
+  });
+  return { code: outputFiles[0].text, sources: sourcesOf(metafile) };
+}
+
+/** Source files that went into a bundle, absolute. */
+function sourcesOf(metafile) {
+  return Object.keys(metafile.inputs).map(file => resolve(root, file.replace(/^symbolic:/, '')));
 }
 
 /** Modules that are texts by their file names; `external` stays an import. */

@@ -93,9 +93,13 @@ async function firstLoad(browser: Browser) {
   }
 }
 
-/** Resolves `globalThis.painted` with the time of the frame that shows what `selector` matches, in ms since navigation. */
+/**
+ * Resolves `globalThis.painted` with the time of the frame that shows what `selector` matches, in ms since navigation. What is
+ * in the head is shown by the first frame that it is there for.
+ */
 const awaitPaint = (selector: string) => `globalThis.painted = new Promise(resolve => {
-  const look = () => document.querySelector(${JSON.stringify(selector)})
+  const isShown = found => found !== null && (found.closest('head') !== null || found.checkVisibility());
+  const look = () => isShown(document.querySelector(${JSON.stringify(selector)}))
     ? requestAnimationFrame(() => resolve(performance.now()))
     : requestAnimationFrame(look);
   look();

@@ -112,7 +112,11 @@ test('hostile text in any string of the API stays text on every page', async t =
       daemon.state.set(part as 'status', value as never);
   daemon.log.append(line);
 
-  const { page, complaints } = await openTab(await launchBrowser(t), `http://127.0.0.1:${port}/`);
+  const address = `http://127.0.0.1:${port}/`;
+  const drawn = /<div id="app"[^>]*>(.*)<noscript>/s.exec(await (await fetch(address)).text())![1]!;
+  assert.ok(drawn.includes('snapshot.status.reason.text &lt;img src=x onerror='), drawn);
+  assert.doesNotMatch(drawn, /<(img|script|iframe)|<[^>]* on\w+=/);
+  const { page, complaints } = await openTab(await launchBrowser(t), address);
   await page.locator('main .state').waitFor();
   await until(() => listeners.streams.count() === 1, 'the stream of the page');
   for (const name of SHOWN_PAGES) {

@@ -21,7 +21,11 @@ const ENTER = '\uE007';
 
 test('the page in Firefox', async t => {
   const { address, child, ended, home, port } = await startWeb(t);
-  const { open, run, type } = await launchFirefox(t);
+  const { open: goTo, run, type } = await launchFirefox(t);
+  const open = async (address: string) => {
+    await goTo(address);
+    await until(() => run<boolean>(`return document.querySelector('#app[inert]') === null`), 'the page is live');
+  };
   const text = (selector: string) =>
     run<string>(`return document.querySelector(${JSON.stringify(selector)})?.textContent ?? ''`);
   // not the whole body, which has the first events as JSON

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { LogEntry } from '../../daemon/api/schema.ts';
 import { createLog } from '../../daemon/state/command-log.ts';
 import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
-import { checkAccessibility, launchBrowser, openTab } from '../support/e2e/browser.ts';
+import { checkAccessibility, launchBrowser, openTab, untilLive } from '../support/e2e/browser.ts';
 import { prefix } from '../support/e2e/culvert.ts';
 import { until } from '../support/until.ts';
 
@@ -134,6 +134,7 @@ test('the page at its limits', async t => {
     const { page } = await openTab(browser, 'about:blank');
     await page.clock.install();
     await page.goto(address);
+    await untilLive(page);
     await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
     setState('connected');
     await page.clock.fastForward('08:00:00');

@@ -1,7 +1,10 @@
-// What the daemon loads for the browser page: nothing while nobody looks, and no Koa for its files.
+// What loading the browser page takes and shows: nothing in the daemon while nobody looks, no Koa for the files, and first
+// what the daemon drew, which the script takes over.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHome, start } from '../support/e2e/culvert.ts';
+import type { Snapshot } from '../../daemon/api/schema.ts';
+import { emulate, launchBrowser, openTab, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
+import { createHome, getJson, start } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -27,4 +30,65 @@ test('the files of the page are loaded with the first request, and Koa with the 
   assert.equal(loaded('server'), false);
   await get('/api/config');
   await until(() => loaded('server'), 'Koa, with the first request that is routed');
+});
+
+/** Records what is in sight from frame to frame, and what taking over adds, removes and relabels. */
+const WATCH = `globalThis.seen = [];
+  const look = () => {
+    const main = document.querySelector('main');
+    if (main?.checkVisibility() && seen.at(-1) !== main.dataset.page) seen.push(main.dataset.page);
+    requestAnimationFrame(look);
+  };
+  look();
+  globalThis.takenOver = new Promise(resolve => {
+    const observer = new MutationObserver(records => {
+      if (!records.some(({ attributeName }) => attributeName === 'inert')) return;
+      observer.disconnect();
+      const text = node => node.outerHTML ?? node.data;
+      resolve(records.flatMap(({ target, type, attributeName, addedNodes, removedNodes }) => type === 'childList'
+        ? [...[...addedNodes].map(node => '+' + text(node)), ...[...removedNodes].map(node => '-' + text(node))]
+        : target.id === 'app' ? [] : [attributeName + '=' + target.getAttribute(attributeName)])
+        .filter(change => change !== '+')); // an empty text, which HTML can't have
+    });
+    observer.observe(document, { subtree: true, childList: true, attributes: true });
+  });`;
+
+test('the script takes over the elements that the daemon drew, in each state and language', async t => {
+  const { address, home, port } = await startWeb(t);
+  const browser = await launchBrowser(t);
+  const changes = async (locale: string, state: RegExp | string) => {
+    const context = await browser.newContext({ locale });
+    const page = await context.newPage();
+    await page.addInitScript(WATCH);
+    await page.goto(address);
+    await page.locator('main .state', { hasText: state }).waitFor();
+    const found = await page.evaluate<string[]>('takenOver');
+    await context.close();
+    return found;
+  };
+  for (const locale of ['en-US', 'de-DE', 'ar-EG', 'ja-JP']) assert.deepEqual(await changes(locale, /./), [], locale);
+  await fetch(`${address}api/action`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"action":"connect"}',
+  });
+  const stateOf = async () => ((await getJson(port, '/api/snapshot')) as unknown as Snapshot).status.state;
+  await until(async () => (await stateOf()) === 'connected', 'the tunnel is connected');
+  assert.deepEqual(await changes('en-US', 'Connected'), []);
+  for (const [words, title] of SETUP_STATES.slice(0, 3)) {
+    await emulate(home, ...words);
+    await getJson(port, '/api/snapshot?fresh=1');
+    assert.deepEqual(await changes('en-US', title), [], title);
+  }
+});
+
+test('an address that names another page never shows the first one', async t => {
+  const { address } = await startWeb(t);
+  const { page, complaints } = await openTab(await launchBrowser(t), 'about:blank');
+  await page.addInitScript(WATCH);
+  await page.goto(`${address}#/log`);
+  await page.getByRole('heading', { level: 1, name: 'Log' }).waitFor();
+  await until(() => page.evaluate<boolean>('seen.length > 0'));
+  assert.deepEqual(await page.evaluate('seen'), ['log']);
+  assert.deepEqual(complaints, []);
 });

@@ -8,9 +8,12 @@ import { raw, request, startListeners } from '../../support/daemon/listeners.ts'
 
 const SCRIPT = 'app-0123abcd.js';
 const HTML =
-  '<!doctype html><html lang="en" dir="ltr"><title>page</title><script type="module" src="/app-0123abcd.js"></script>{{data}}</html>';
+  '<!doctype html><html lang="en" dir="ltr"><title>page</title>' +
+  '<script type="module" src="/app-0123abcd.js"></script><div id="app">{{drawn}}</div>{{data}}</html>';
+const DRAW =
+  "exports.draw = given => ['<p>', given.snapshot.status.state, given.language, '{{data}} $&</p>'].join(' ');";
 const CATALOG = '{"plurals":{},"texts":{"Done":"<Fertig>"}}';
-const FILES = { 'index.html': HTML, 'index.ar.json': CATALOG, [SCRIPT]: 'console.log("ü")' };
+const FILES = { 'index.html': HTML, 'draw.cjs': DRAW, 'index.ar.json': CATALOG, [SCRIPT]: 'console.log("ü")' };
 
 /** Listeners with a small page beside them; the page is off until it is turned on. */
 async function startPage(t: TestContext, options = {}) {
@@ -122,13 +125,27 @@ test('what the state says can not end its block in the page', async t => {
   assert.equal(snapshot.status.reason.text, hostile);
 });
 
+test('the page comes drawn, with the state that its events begin with, in the theme of the configuration', async t => {
+  const { get, turn, daemon } = await startPage(t);
+  turn(true);
+  daemon.settings.setSession({ webui: { enabled: true }, ui: { theme: 'dark' } });
+  const { state } = daemon;
+  for (const name of ['connected', 'disconnected'] as const) {
+    state.set('status', { ...state.snapshot().status, state: name });
+    const { body } = await get('/');
+    assert.ok(body.includes(`<div id="app"><p> ${name} en {{data}} $&</p></div>`), body);
+    assert.match(eventsIn(body)!, new RegExp(`"state":"${name}"`));
+    assert.match(body, /^<!doctype html><html lang="en" dir="ltr" data-theme="dark">/);
+  }
+});
+
 test('the page is in the language of the configuration, or else the most wanted one that it has', async t => {
   const { get, turn, daemon } = await startPage(t);
   turn(true);
   const tag = async (wanted: string | null) =>
     /<html [^>]*>/.exec((await get('/', { 'accept-language': wanted })).body)![0];
-  const english = '<html lang="en" dir="ltr">';
-  const arabic = '<html lang="ar" dir="rtl">';
+  const english = '<html lang="en" dir="ltr" data-theme="system">';
+  const arabic = '<html lang="ar" dir="rtl" data-theme="system">';
   const cases: [wanted: string | null, tag: string][] = [
     [null, english],
     ['*', english],
@@ -142,6 +159,7 @@ test('the page is in the language of the configuration, or else the most wanted 
   daemon.settings.setSession({ webui: { enabled: true }, ui: { locale: 'ar' } });
   assert.equal(await tag('en'), arabic);
   const { body } = await get('/');
+  assert.match(body, /<p> \w+ ar /);
   assert.equal(body.match(/id="catalog">(.*?)<\/script>/)![1], CATALOG.replaceAll('<', '\\u003c'));
 });
 
@@ -150,8 +168,10 @@ test('a device that is not paired gets the page without the state', async t => {
   turn(true);
   const page = await get('/');
   assert.deepEqual([page.status, eventsIn(page.body)], [200, undefined]);
+  assert.match(page.body, /^<!doctype html><html lang="en" dir="ltr">.*<div id="app"><\/div><\/html>$/);
   const authorized = await get('/', { authorization: `Bearer ${'a'.repeat(43)}` });
   assert.match(eventsIn(authorized.body)!, /^id: \d+\nevent: snapshot/);
+  assert.match(authorized.body, /<div id="app"><p>/);
 });
 
 test('every file carries the policy that keeps scripts, frames and other hosts out', async t => {
@@ -183,6 +203,7 @@ test('only the files of the page can be asked for, and only read', async t => {
     `/${SCRIPT}.br`,
     '/index.html',
     '/index.ar.json',
+    '/draw.cjs',
   ])
     assert.equal((await get(path)).status, 404, path);
   const head = await get('/', {}, 'HEAD').catch(error => error);

@@ -64,7 +64,13 @@ export async function openTab(
     actions.push({ ...(request.postDataJSON() as { action: string }), status: response.status() });
   });
   await page.goto(address);
+  await untilLive(page);
   return { page, actions, complaints };
+}
+
+/** Waits until the script has taken over what the daemon drew. */
+export function untilLive(page: Page): Promise<void> {
+  return page.locator('#app[inert]').waitFor({ state: 'detached' });
 }
 
 /** A demo daemon with its page on. */

@@ -1,0 +1,18 @@
+// Starts the browser page: shows the state that the daemon drew, and then makes it live.
+import { followAddress } from './navigation.ts';
+import { start } from './start.tsx';
+import style from './style.css';
+
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(style);
+document.adoptedStyleSheets = [sheet];
+
+const root = document.getElementById('app')!;
+const page = followAddress();
+// the daemon does not learn which page the address names: it draws the first one
+root.hidden = page.value !== 'connection';
+const begin = () => start(root, page);
+// making the page live takes longer than a frame, so it waits for the one that paints, and the one that shows that it painted
+if (root.firstChild && !root.hidden && !document.hidden)
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(begin)));
+else begin();
