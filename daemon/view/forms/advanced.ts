@@ -46,9 +46,15 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
               sensitive: settable,
             },
             ...{ placeholder: '162.159.198.2:443', check: check.endpoint },
-            command: value => perform({ action: 'setEndpoint', value }, { done: _('Server set') }),
+            command: value =>
+              perform({ action: 'setEndpoint', value, ...toBeConfirmed(known) }, { done: _('Server set') }),
           },
-          button('endpoint-reset', _('Choose automatically'), _('Reset'), perform({ action: 'resetEndpoint' })),
+          button(
+            'endpoint-reset',
+            _('Choose automatically'),
+            _('Reset'),
+            perform({ action: 'resetEndpoint', ...toBeConfirmed(known) }),
+          ),
         ],
       },
       {

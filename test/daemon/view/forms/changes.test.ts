@@ -8,6 +8,7 @@ import type { Snapshot, Why } from '../../../../daemon/api/schema.ts';
 import { askAboutChange } from '../../../../daemon/view/client/change-requests.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
 import { createRoutesEditor } from '../../../../daemon/view/client/routes-editor.ts';
+import { advancedForm } from '../../../../daemon/view/forms/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/dns.ts';
 import { type Command, commandsOf, type Form, type Row } from '../../../../daemon/view/forms/form.ts';
 import { modeForm } from '../../../../daemon/view/forms/modes.ts';
@@ -133,16 +134,25 @@ test('the tunnel can be turned off for a while only while it is up and may be tu
   assert.ok(ask.request.forSeconds! >= 1 && ask.request.forSeconds! <= 86_400 + 3_600);
 });
 
-test('mode, protocol and Gateway location wait to be confirmed while the tunnel is up and can return', () => {
+test('mode, protocol, server, MASQUE and Gateway location wait to be confirmed while the tunnel is up and can return', () => {
   const asks = (state: 'connected' | 'disconnected', Mode: string) => {
-    const client = clientState({ status: { state }, settings: { Mode }, options: { gatewayId: 'abc' } });
-    const commands = [modeForm(client, true, tr), dnsForm(client, true, tr)].flatMap(form => commandsOf(form, 'abc'));
+    const client = clientState({
+      status: { state },
+      settings: { Mode },
+      options: { gatewayId: 'abc', masque: 'HTTP/3' },
+    });
+    const commands = [modeForm(client, true, tr), dnsForm(client, true, tr), advancedForm(client, true, tr)].flatMap(
+      form => commandsOf(form, 'abc'),
+    );
     const limited = commands.flatMap(({ ask }) =>
       ask.kind === 'action' && ask.request.confirmWithin === 30 ? [ask.request.action] : [],
     );
     return [...new Set(limited)].sort();
   };
-  const all = ['resetGatewayId', 'resetProtocol', 'setGatewayId', 'setMode', 'setProtocol'];
+  const all = [
+    ...['resetEndpoint', 'resetGatewayId', 'resetMasqueOptions', 'resetProtocol'],
+    ...['setEndpoint', 'setGatewayId', 'setMasqueOptions', 'setMode', 'setProtocol'],
+  ];
   assert.deepEqual(asks('connected', 'warp'), all);
   assert.deepEqual(asks('connected', 'a-mode-of-the-future'), [], 'the mode before could not be set again');
   assert.deepEqual(asks('disconnected', 'warp'), [], 'there is nothing to be cut off');
