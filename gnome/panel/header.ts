@@ -5,7 +5,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import type { PageName } from '../../daemon/view/forms/form.ts';
 import { _ } from '../i18n.ts';
 import { PRIMARY } from './shell.ts';
-import { mendTree, setName } from './widgets/accessible.ts';
+import { mendTree, nameMenuButton, setName } from './widgets/accessible.ts';
 
 /** From this width on the switcher is in the header bar. */
 const WIDE = 600;
@@ -157,11 +157,6 @@ function menuButton(): Gtk.Widget {
     primary: true,
     tooltip_text: _('Main Menu'),
   });
-  setName(button, _('Main Menu'));
-  const { popover } = button;
-  if (popover) {
-    mendTree(popover, _('Main Menu'));
-    setName(popover, _('Main Menu'));
-  }
+  nameMenuButton(button, _('Main Menu'));
   return button;
 }

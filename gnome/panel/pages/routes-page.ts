@@ -24,7 +24,7 @@ import { whyForm } from '../../../daemon/view/why.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
-import { setDescription, setName } from '../widgets/accessible.ts';
+import { nameMenuButton, setDescription, setName } from '../widgets/accessible.ts';
 import { nameListItem } from '../widgets/compat.ts';
 import { type Fill, stepwise } from '../widgets/fill.ts';
 import { FormGroups } from '../widgets/form-page.ts';
@@ -159,7 +159,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     entry('reset-hosts', _('Remove All Hosts…'), () => void this.#shell.run(resetRoutes('hosts', tr)));
     this.insert_action_group('routes', actions);
     const button = new Gtk.MenuButton({ icon_name: 'view-more-symbolic', menu_model: menu, tooltip_text: _('More') });
-    setName(button, _('More for routes'));
+    nameMenuButton(button, _('More for routes'));
     return button;
   }
 

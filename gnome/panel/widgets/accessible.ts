@@ -66,6 +66,15 @@ export function* within(widget: Gtk.Widget): Generator<Gtk.Widget> {
   if (!(widget instanceof Gtk.ListView)) for (const child of childrenOf(widget)) yield* within(child);
 }
 
+/** Names the button of a menu, and its menu. */
+export function nameMenuButton(button: Gtk.MenuButton, name: string): void {
+  setName(button, name);
+  const { popover } = button;
+  if (!popover) return;
+  mendTree(popover, name);
+  setName(popover, name);
+}
+
 /** Whether an item of a menu is named by `widget`. Its role allows no name, as seen in 4.18, so that the item has none. */
 function isMenuLabel(widget: Gtk.Widget): widget is Gtk.Label {
   return widget instanceof Gtk.Label && widget.parent?.get_css_name() === 'modelbutton';
