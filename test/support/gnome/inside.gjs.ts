@@ -107,7 +107,7 @@ function describe(widget: Gtk.Widget) {
     description: descriptionOf(widget) ?? '',
     sensitive: widget.is_sensitive(),
     checked: Boolean(state.active),
-    focused: widget.get_root() instanceof Gtk.Window && (widget.get_root() as Gtk.Window).get_focus() === widget,
+    focused: widget.is_focus(),
   };
 }
 
