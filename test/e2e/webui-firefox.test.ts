@@ -3,25 +3,31 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import type { ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
+import { ACTION_NAMES } from '../../daemon/api/actions.ts';
 import { emulate, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
 import { getJson, start } from '../support/e2e/culvert.ts';
 import { launchFirefox } from '../support/e2e/firefox.ts';
+import { FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
 import { until } from '../support/until.ts';
 
-const PAGES = {
-  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes' },
-  ...{ editor: 'Routes as Text', dns: 'DNS', tools: 'Tool Accounts' },
-  ...{ networks: 'Networks', account: 'Account', apps: 'Apps', advanced: 'Advanced', graph: 'Graph' },
-  ...{ history: 'History', checks: 'Checks', log: 'Log', preferences: 'Preferences', updates: 'Updates' },
-} satisfies Record<ShownPage, string>;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TAB = '\uE004';
 const ENTER = '\uE007';
+const ESCAPE = '\uE00C';
+const SELECTORS: Record<Role, string> = {
+  ...{ button: 'button:not([role])', radio: '[role=radio]', switch: '[role=switch]' },
+};
+/** In the page: the element of a role that has one of the names and can be used. */
+const FIND = `const named = (selector, names, within = document) => [...within.querySelectorAll(selector)].find(each => {
+  const by = each.getAttribute('aria-labelledby');
+  const name = each.getAttribute('aria-label') ?? (by ? document.getElementById(by).textContent
+    : each.labels?.[0]?.textContent ?? each.textContent);
+  return names.includes(name.trim()) && !each.matches('[aria-disabled=true], :disabled, [inert] *') && each.checkVisibility();
+}) ?? null;`;
 
 test('the page in Firefox', async t => {
   const { address, child, ended, home, port } = await startWeb(t);
-  const { open: goTo, run, type } = await launchFirefox(t);
+  const { open: goTo, run, click, type, openTab } = await launchFirefox(t);
   const open = async (address: string) => {
     await goTo(address);
     await until(() => run<boolean>(`return document.querySelector('#app[inert]') === null`), 'the page is live');
@@ -33,16 +39,21 @@ test('the page in Firefox', async t => {
   const shows = (words: string) =>
     until(async () => (await page()).includes(words), `the page shows "${words}"`, { pollMs: 50 });
   const is = (state: string) => until(async () => (await text('main .state')) === state, state, { pollMs: 50 });
-  /** A button can't be used while an action is under way. */
-  const press = (name: string) =>
-    until(
-      () =>
-        run<boolean>(`const button = [...document.querySelectorAll('button:not([aria-disabled])')]
-          .find(each => each.textContent.trim() === ${JSON.stringify(name)});
-        button?.click();
-        return Boolean(button);`),
-      `the button "${name}"`,
-    );
+  const find = (selector: string, names: readonly string[], within = 'document') =>
+    `${FIND} return named(${JSON.stringify(selector)}, ${JSON.stringify(names)}, ${within});`;
+  const hands: Hands = {
+    click: (role, ...names) =>
+      until(() => click(find(SELECTORS[role], names)), `${role} "${names.join('" or "')}"`, { pollMs: 20 }),
+    accept: name =>
+      until(() => click(find('button', [name], "document.querySelector('dialog')")), `"${name}" in the dialog`),
+    async write(name, text) {
+      const field = `${FIND} const field = named('input', [${JSON.stringify(name)}]);`;
+      await until(() => run<boolean>(`${field} field?.focus(); field?.select(); return field !== null;`), name);
+      await type(text);
+    },
+    enter: () => type(ENTER),
+  };
+  const press = (name: string) => hands.click('button', name);
 
   const isAccessible = async (what: string) => {
     const violations = await run<string[]>(`${axe}
@@ -56,6 +67,18 @@ test('the page in Firefox', async t => {
     await is('Disconnected');
     await press('Connect');
     await shows('Your traffic goes through Cloudflare.');
+    await press('Disconnect');
+    await is('Disconnected');
+  });
+
+  await t.test('two tabs show the same at once', async () => {
+    await open(address);
+    await is('Disconnected');
+    const back = await openTab(`${address}#/mode`);
+    await hands.click('radio', 'Everything except DNS');
+    await back();
+    await press('Connect');
+    await shows('Your traffic is tunneled; DNS is not.');
     await press('Disconnect');
     await is('Disconnected');
   });
@@ -94,6 +117,49 @@ test('the page in Firefox', async t => {
       await isAccessible(title);
     }
     await emulate(home, 'reset');
+  });
+
+  await t.test('every action of the API can be asked for', async () => {
+    const { address, home, port } = await startWeb(t);
+    await open(address);
+    await is('Disconnected');
+    await run(`window.asked = [];
+      const send = window.fetch;
+      window.fetch = async (path, init) => {
+        const answer = await send(path, init);
+        if (path === '/api/action') window.asked.push({ ...JSON.parse(init.body), status: answer.status });
+        return answer;
+      };`);
+    const asked = () => run<{ action: string; status: number }[]>('return window.asked');
+    const take = async ([name, what]: Step) => {
+      const before = (await asked()).length;
+      await run(`location.hash = '#/${name}'`);
+      await until(async () => (await text('h1')) === PAGES[name], `the page ${name}`, { pollMs: 20 });
+      await what(hands);
+      await until(
+        async () => (await asked()).length > before,
+        () => `${name}: an action is asked for by ${what}`,
+        { pollMs: 20 },
+      );
+      const busy = "return document.querySelector('[aria-busy=true]') !== null";
+      await until(async () => !(await run<boolean>(busy)), 'no action is under way', { pollMs: 20 });
+      await type(ESCAPE);
+    };
+    for (const step of STEPS) await take(step);
+    for (const [words, step] of FURTHER_STEPS) {
+      await emulate(home, ...words);
+      await getJson(port, '/api/snapshot?fresh=1');
+      await take(step);
+    }
+    const all = await asked();
+    assert.deepEqual(
+      ACTION_NAMES.filter(name => !all.some(({ action }) => action === name)),
+      [],
+    );
+    assert.deepEqual(
+      all.filter(({ status }) => [400, 415, 422].includes(status)),
+      [],
+    );
   });
 
   await t.test('says when the daemon is gone, and recovers', async () => {

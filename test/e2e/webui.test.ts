@@ -7,26 +7,12 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
-import type { ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
 import { checkAccessibility, emulate, launchBrowser, openTab, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
 import { createHome, culvert, getJson, prefix, start, startDemo } from '../support/e2e/culvert.ts';
+import { FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
 import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
-
-const PAGES = {
-  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes' },
-  ...{ editor: 'Routes as Text', dns: 'DNS' },
-  ...{ networks: 'Networks', account: 'Account', apps: 'Apps', advanced: 'Advanced', graph: 'Graph' },
-  ...{
-    tools: 'Tool Accounts',
-    history: 'History',
-    checks: 'Checks',
-    log: 'Log',
-    preferences: 'Preferences',
-    updates: 'Updates',
-  },
-} satisfies Record<ShownPage, string>;
 
 const visit = async (page: Page, name: keyof typeof PAGES) => {
   await page.getByRole('link', { name: PAGES[name], exact: true }).first().click();
@@ -125,61 +111,6 @@ test('every page is accessible, light and dark, and fits 320 px without scrollin
   assert.deepEqual(complaints, []);
 });
 
-/** How a person asks for each action: the page, and what is done there. An entry may ask for several. */
-const STEPS: [page: keyof typeof PAGES, what: (page: Page) => Promise<unknown>][] = [
-  ['connection', page => press(page, 'Connect')],
-  // else mode and protocol would wait to be confirmed, and revert meanwhile
-  ['connection', page => press(page, /^(Disconnect|Cancel)$/)],
-  ['mode', page => page.getByRole('radio', { name: 'Everything except DNS' }).click()],
-  ['mode', page => page.getByRole('radio', { name: 'WireGuard' }).click()],
-  ['mode', page => press(page, 'Default protocol: Reset')],
-  ...(['192.0.2.7', '198.51.100.0/24', 'intranet.example.com'] as const).flatMap((entry): typeof STEPS => [
-    ['routes', page => fill(page, 'Address, range or host name', entry)],
-    [
-      'routes',
-      async page => {
-        await page.getByRole('searchbox').fill(entry);
-        await press(page, `Remove ${entry}`);
-      },
-    ],
-  ]),
-  ['routes', page => confirmed(page, 'Reset Addresses', 'Reset')],
-  ['routes', page => confirmed(page, 'Reset Hosts', 'Reset')],
-  ['dns', page => page.getByRole('radio', { name: 'Malware', exact: true }).click()],
-  ['dns', page => fill(page, 'Add a domain', 'corp.example.com')],
-  ['dns', page => press(page, 'Remove corp.example.com')],
-  ['dns', page => confirmed(page, 'Default list: Reset', 'Reset')],
-  ['dns', page => fill(page, 'Location ID', 'abc123')],
-  ['dns', page => press(page, 'No location: Reset')],
-  ['dns', page => press(page, 'Start logging: Start')],
-  ['networks', page => page.getByRole('switch', { name: 'Every Wi-Fi' }).click()],
-  ['networks', page => page.getByRole('switch', { name: 'Every wired network' }).click()],
-  ['networks', page => fill(page, 'Add a Wi-Fi by its name', 'Café <1>')],
-  ['networks', page => removeSsid(page, 'Café <1>')],
-  ['networks', page => confirmed(page, 'Trust no Wi-Fi by name: Reset', 'Reset')],
-  ['networks', page => press(page, 'Allow access for a while: Allow')],
-  ['networks', page => press(page, 'End access: End')],
-  ['advanced', page => fill(page, 'Port', '40123')],
-  ['advanced', page => fill(page, 'Address and port', '162.159.198.2:443')],
-  ['advanced', page => press(page, 'Choose automatically: Reset')],
-  ['advanced', page => press(page, 'HTTP/2 only: Use')],
-  ['advanced', page => press(page, 'Default: Reset')],
-  ['advanced', page => fill(page, 'Virtual network', 'f00d')],
-  ['advanced', page => press(page, 'FedRAMP High environment: Use')],
-  ['advanced', page => press(page, 'Normal environment: Use')],
-  ['advanced', page => confirmed(page, 'Reset all settings of WARP: Reset…', 'Reset')],
-  ['apps', page => press(page, 'Turn On the Local Proxy')],
-  ['account', page => fill(page, 'License key', 'abcd1234-abcd1234-abcd1234')],
-  ['account', page => press(page, 'New tunnel keys: Renew')],
-  ['connection', page => press(page, /^(Disconnect|Cancel)$/)],
-  ['account', page => confirmed(page, 'Remove this device: Remove…', 'Remove')],
-  [
-    'account',
-    page => fill(page, 'Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc'),
-  ],
-  ['account', page => fill(page, 'Team name', 'example-team')],
-];
-
 async function fill(page: Page, label: string, text: string) {
   const field = page.getByLabel(label, { exact: true });
   await field.fill(text);
@@ -191,20 +122,27 @@ async function confirmed(page: Page, button: string, accept: string) {
   await page.getByRole('dialog').getByRole('button', { name: accept, exact: true }).click();
 }
 
-/** A tunnel CLI that does not list the names has one to be typed. */
-async function removeSsid(page: Page, name: string) {
-  const listed = page.getByRole('button', { name: `Remove ${name}`, exact: true });
-  await listed.or(page.getByLabel('Remove a Wi-Fi by its name', { exact: true })).waitFor();
-  if (await listed.count()) await listed.click();
-  else await fill(page, 'Remove a Wi-Fi by its name', name);
+function handsOf(page: Page): Hands {
+  const find = (role: Role, name: string) => page.getByRole(role, { name, exact: true });
+  return {
+    click: (role, ...names) =>
+      names
+        .map(name => find(role, name))
+        .reduce((a, b) => a.or(b))
+        .click(),
+    accept: name => page.getByRole('dialog').getByRole('button', { name, exact: true }).click(),
+    write: (name, text) => page.getByLabel(name, { exact: true }).fill(text),
+    enter: () => page.keyboard.press('Enter'),
+  };
 }
 
 test('every action of the API can be asked for in the page', async t => {
-  const { page, actions, complaints, home } = await openDemo(t);
-  for (const [name, what] of STEPS) {
+  const { page, actions, complaints, home, port } = await openDemo(t);
+  const hands = handsOf(page);
+  const take = async ([name, what]: Step) => {
     const before = actions.length;
     await visit(page, name);
-    await what(page);
+    await what(hands);
     await until(
       () => actions.length > before,
       () => `${name}: an action is asked for by ${what}`,
@@ -212,22 +150,13 @@ test('every action of the API can be asked for in the page', async t => {
     // one at a time: the next is asked for when this one's effect has arrived
     await settled(page);
     await page.keyboard.press('Escape');
+  };
+  for (const step of STEPS) await take(step);
+  for (const [words, step] of FURTHER_STEPS) {
+    await emulate(home, ...words);
+    await getJson(port, '/api/snapshot?fresh=1');
+    await take(step);
   }
-  // what only some states offer: the lock of an organization, terms, and a device without a registration
-  await emulate(home, 'organization=example-team', 'fault=policy-lock');
-  await getJson(Number(new URL(page.url()).port), '/api/snapshot?fresh=1');
-  await visit(page, 'account');
-  await fill(page, 'Override code from your administrator', '1234567');
-  await until(() => actions.some(({ action }) => action === 'setOverrideCode'));
-  await emulate(home, 'reset', 'registration=null');
-  await getJson(Number(new URL(page.url()).port), '/api/snapshot?fresh=1');
-  await visit(page, 'connection');
-  await press(page, 'Set Up');
-  await until(() => actions.some(({ action }) => action === 'register'));
-  await emulate(home, 'reset', 'fault=terms');
-  await getJson(Number(new URL(page.url()).port), '/api/snapshot?fresh=1');
-  await press(page, 'Agree and Set Up');
-  await until(() => actions.some(({ action }) => action === 'acceptTerms'));
   const asked = new Set(actions.map(({ action }) => action));
   assert.deepEqual(
     ACTION_NAMES.filter(name => !asked.has(name)),

@@ -12,9 +12,16 @@ export interface Firefox {
   open(address: string): Promise<void>;
   /** Runs the body of a function in the page, and returns what it returns; a promise is awaited. */
   run<T>(body: string): Promise<T>;
+  /** Clicks, with the mouse, the element that the body of a function returns. @returns whether it returned one */
+  click(body: string): Promise<boolean>;
   /** Types keys, as WebDriver names them, into what has the focus. */
   type(keys: string): Promise<void>;
+  /** Opens another tab, and works there from now on. @returns what comes back to the tab before */
+  openTab(address: string): Promise<() => Promise<void>>;
 }
+
+/** How WebDriver names a reference to an element. */
+const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
 
 const PREFERENCES = {
   'marionette.port': 0,
@@ -48,16 +55,31 @@ export async function launchFirefox(t: { after(end: () => unknown): unknown }): 
   const port = Number(await until(() => readIfThere(join(profile, 'MarionetteActivePort')), 'the port of Firefox'));
   const send = await createConnection(port);
   await send('WebDriver:NewSession', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
+  const run = async <T>(body: string): Promise<T> => {
+    const script = `const [done] = arguments;
+      (async () => { ${body} })().then(value => done({ value }), error => done({ error: String(error) }));`;
+    const answer = (await send('WebDriver:ExecuteAsyncScript', { script, args: [], newSandbox: false })) as {
+      value: { value: T; error?: string };
+    };
+    if (answer.value.error !== undefined) throw new Error(answer.value.error);
+    return answer.value.value;
+  };
+  const open = async (url: string) => void (await send('WebDriver:Navigate', { url }));
   return {
-    open: async url => void (await send('WebDriver:Navigate', { url })),
-    run: async body => {
-      const script = `const [done] = arguments;
-        (async () => { ${body} })().then(value => done({ value }), error => done({ error: String(error) }));`;
-      const answer = (await send('WebDriver:ExecuteAsyncScript', { script, args: [], newSandbox: false })) as {
-        value: { value: never; error?: string };
-      };
-      if (answer.value.error !== undefined) throw new Error(answer.value.error);
-      return answer.value.value;
+    open,
+    run,
+    async click(body) {
+      const element = await run<Record<string, string> | null>(body);
+      if (!element) return false;
+      await send('WebDriver:ElementClick', { id: element[ELEMENT] });
+      return true;
+    },
+    async openTab(address) {
+      const { value: before } = (await send('WebDriver:GetWindowHandle', {})) as { value: string };
+      const { handle } = (await send('WebDriver:NewWindow', { type: 'tab' })) as { handle: string };
+      await send('WebDriver:SwitchToWindow', { handle });
+      await open(address);
+      return async () => void (await send('WebDriver:SwitchToWindow', { handle: before }));
     },
     async type(keys) {
       const actions = [...keys].flatMap(value => [

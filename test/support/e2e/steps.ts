@@ -1,0 +1,108 @@
+// How a person asks for each action in the browser page, in any browser.
+import type { ShownPage } from '../../../daemon/webui/pages/shown-pages.ts';
+
+/** The pages and their titles. */
+export const PAGES = {
+  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes' },
+  ...{ editor: 'Routes as Text', dns: 'DNS', tools: 'Tool Accounts' },
+  ...{ networks: 'Networks', account: 'Account', apps: 'Apps', advanced: 'Advanced', graph: 'Graph' },
+  ...{ history: 'History', checks: 'Checks', log: 'Log', preferences: 'Preferences', updates: 'Updates' },
+} satisfies Record<ShownPage, string>;
+
+export type Role = 'button' | 'radio' | 'switch';
+
+/** What a person does. Everything is found by role and exact name, and waited for until it can be used. */
+export interface Hands {
+  /** @param names one, or several of which one is there */
+  click(role: Role, ...names: string[]): Promise<unknown>;
+  /** Clicks it in the open dialog. */
+  accept(button: string): Promise<unknown>;
+  /** Types into a field in the place of what is in it. */
+  write(name: string, text: string): Promise<unknown>;
+  enter(): Promise<unknown>;
+}
+
+export type Step = readonly [page: keyof typeof PAGES, what: (hands: Hands) => Promise<unknown>];
+
+const click =
+  (role: Role, ...names: string[]) =>
+  (hands: Hands) =>
+    hands.click(role, ...names);
+const press = (...names: string[]) => click('button', ...names);
+const fill = (label: string, text: string) => async (hands: Hands) => {
+  await hands.write(label, text);
+  await hands.enter();
+};
+const confirmed = (button: string, accept: string) => async (hands: Hands) => {
+  await hands.click('button', button);
+  await hands.accept(accept);
+};
+const added = (entry: string): Step[] => [
+  ['routes', fill('Address, range or host name', entry)],
+  [
+    'routes',
+    async hands => {
+      await hands.write('Search', entry);
+      await hands.click('button', `Remove ${entry}`);
+    },
+  ],
+];
+
+/** A page and what is done there, in order. */
+export const STEPS: readonly Step[] = [
+  ['connection', press('Connect')],
+  // else mode and protocol would wait to be confirmed, and revert meanwhile
+  ['connection', press('Disconnect', 'Cancel')],
+  ['mode', click('radio', 'Everything except DNS')],
+  ['mode', click('radio', 'WireGuard')],
+  ['mode', press('Default protocol: Reset')],
+  ...['192.0.2.7', '198.51.100.0/24', 'intranet.example.com'].flatMap(added),
+  ['routes', confirmed('Reset Addresses', 'Reset')],
+  ['routes', confirmed('Reset Hosts', 'Reset')],
+  ['dns', click('radio', 'Malware')],
+  ['dns', fill('Add a domain', 'corp.example.com')],
+  ['dns', press('Remove corp.example.com')],
+  ['dns', confirmed('Default list: Reset', 'Reset')],
+  ['dns', fill('Location ID', 'abc123')],
+  ['dns', press('No location: Reset')],
+  ['dns', press('Start logging: Start')],
+  ['networks', click('switch', 'Every Wi-Fi')],
+  ['networks', click('switch', 'Every wired network')],
+  ['networks', fill('Add a Wi-Fi by its name', 'Café <1>')],
+  ['networks', press('Remove Café <1>')],
+  ['networks', confirmed('Trust no Wi-Fi by name: Reset', 'Reset')],
+  ['networks', press('Allow access for a while: Allow')],
+  ['networks', press('End access: End')],
+  ['advanced', fill('Port', '40123')],
+  ['advanced', fill('Address and port', '162.159.198.2:443')],
+  ['advanced', press('Choose automatically: Reset')],
+  ['advanced', press('HTTP/2 only: Use')],
+  ['advanced', press('Default: Reset')],
+  ['advanced', fill('Virtual network', 'f00d')],
+  ['advanced', press('FedRAMP High environment: Use')],
+  ['advanced', press('Normal environment: Use')],
+  ['advanced', confirmed('Reset all settings of WARP: Reset…', 'Reset')],
+  ['apps', press('Turn On the Local Proxy')],
+  ['account', fill('License key', 'abcd1234-abcd1234-abcd1234')],
+  ['account', press('New tunnel keys: Renew')],
+  ['connection', press('Disconnect', 'Cancel')],
+  ['account', confirmed('Remove this device: Remove…', 'Remove')],
+  ['account', fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc')],
+  ['account', fill('Team name', 'example-team')],
+];
+
+/** What only some states of the emulator offer. */
+export const FURTHER_STEPS: readonly (readonly [words: readonly string[], step: Step])[] = [
+  [
+    ['organization=example-team', 'fault=policy-lock'],
+    ['account', fill('Override code from your administrator', '1234567')],
+  ],
+  [
+    ['reset', 'registration=null'],
+    ['connection', press('Set Up')],
+  ],
+  [
+    ['reset', 'fault=terms'],
+    ['connection', press('Agree and Set Up')],
+  ],
+];
