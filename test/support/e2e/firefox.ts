@@ -12,7 +12,7 @@ export interface Firefox {
   open(address: string): Promise<void>;
   /** Runs the body of a function in the page, and returns what it returns; a promise is awaited. */
   run<T>(body: string): Promise<T>;
-  /** Clicks, with the mouse, the element that the body of a function returns. @returns whether it returned one */
+  /** Clicks, with the mouse, the element that the body of a function returns. @returns whether it was there and in sight */
   click(body: string): Promise<boolean>;
   /** Types keys, as WebDriver names them, into what has the focus. */
   type(keys: string): Promise<void>;
@@ -55,6 +55,8 @@ export async function launchFirefox(t: { after(end: () => unknown): unknown }): 
   const port = Number(await until(() => readIfThere(join(profile, 'MarionetteActivePort')), 'the port of Firefox'));
   const send = await createConnection(port);
   await send('WebDriver:NewSession', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
+  // messages at the bottom lie over nothing that is to be clicked
+  await send('WebDriver:SetWindowRect', { width: 1200, height: 2000 });
   const run = async <T>(body: string): Promise<T> => {
     const script = `const [done] = arguments;
       (async () => { ${body} })().then(value => done({ value }), error => done({ error: String(error) }));`;
@@ -71,8 +73,14 @@ export async function launchFirefox(t: { after(end: () => unknown): unknown }): 
     async click(body) {
       const element = await run<Record<string, string> | null>(body);
       if (!element) return false;
-      await send('WebDriver:ElementClick', { id: element[ELEMENT] });
-      return true;
+      return send('WebDriver:ElementClick', { id: element[ELEMENT] }).then(
+        () => true,
+        // it moved, or a message lies over it
+        (error: Error) => {
+          if (/obscures|stale|not connected/.test(error.message)) return false;
+          throw error;
+        },
+      );
     },
     async openTab(address) {
       const { value: before } = (await send('WebDriver:GetWindowHandle', {})) as { value: string };

@@ -234,6 +234,8 @@ function attempt({ do: what, name = '', text = '', revision = 0, width = 0, heig
     case 'press': {
       const found = control(name);
       if (!found?.is_sensitive() || (found instanceof Gtk.ListBoxRow && !found.activatable)) return undefined;
+      // first, since what is pressed may take rows away
+      if (rowsSeen) letRowsGo();
       press(found);
       return true;
     }
