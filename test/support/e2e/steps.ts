@@ -1,5 +1,6 @@
 // How a person asks for each action in the browser page, in any browser.
 import type { ShownPage } from '../../../daemon/webui/pages/shown-pages.ts';
+import { freePort } from '../ports.ts';
 
 /** The pages and their titles. */
 export const PAGES = {
@@ -73,7 +74,7 @@ export const STEPS: readonly Step[] = [
   ['networks', confirmed('Trust no Wi-Fi by name: Reset', 'Reset')],
   ['networks', press('Allow access for a while: Allow')],
   ['networks', press('End access: End')],
-  ['advanced', fill('Port', '40123')],
+  ['advanced', fill('Port', String(freePort()))],
   ['advanced', fill('Address and port', '162.159.198.2:443')],
   ['advanced', press('Choose automatically: Reset')],
   ['advanced', press('HTTP/2 only: Use')],
