@@ -1,6 +1,6 @@
 // `culvert split`: one action for each entry, and lists that can be imported again and again.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, rmdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
@@ -161,6 +161,28 @@ test('export writes a list that import accepts, to stdout or a file', async t =>
   assert.equal((await culvert(home, ['split', 'export', file])).stdout, '');
   assert.equal(readFileSync(file, 'utf8'), text);
   assert.equal((await culvert(home, ['split', 'import', file])).code, 0);
+});
+
+test('export replaces a file whole or leaves it, and keeps the link to it', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('splitTunnel', some);
+  const [file, link] = [join(home.path, 'list'), join(home.path, 'link')];
+  writeFileSync(file, 'before', { mode: 0o640 });
+  symlinkSync(file, link);
+  // in the way of what is written first
+  mkdirSync(join(home.path, '.list.culvert-new'));
+  for (const words of [['split'], ['routes'], ['settings']]) {
+    const { code, stderr } = await culvert(home, [...words, 'export', link]);
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /list can't be written/);
+    assert.equal(readFileSync(file, 'utf8'), 'before');
+  }
+  rmdirSync(join(home.path, '.list.culvert-new'));
+  assert.equal((await culvert(home, ['split', 'export', link])).code, 0);
+  assert.match(readFileSync(file, 'utf8'), /^mode exclude\n/);
+  assert.equal(lstatSync(link).isSymbolicLink(), true);
+  assert.equal(statSync(file).mode & 0o777, 0o640);
 });
 
 test('a list that is not there, and a place that can not be written, are failures with the reason', async t => {

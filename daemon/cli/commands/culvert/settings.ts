@@ -1,5 +1,4 @@
 // `culvert settings`: tunnel settings, routes and Culvert's own configuration as one file.
-import { writeFile } from 'node:fs/promises';
 import type { SettingsDiff } from '../../../api/settings-file.ts';
 import { printable } from '../../../system/printable.ts';
 import { settingsLines } from '../../../view/settings-file.ts';
@@ -9,6 +8,7 @@ import { EXIT, Failure } from '../../errors.ts';
 import { askToKeep, isAttended, keepingOf, limited } from '../../keep.ts';
 import { confirm } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
+import { writeDocument } from '../../write-document.ts';
 
 export const exportSettings: Run = async (context, [file]) => {
   const exported = await context.client.call('GET /api/settings/export');
@@ -16,9 +16,7 @@ export const exportSettings: Run = async (context, [file]) => {
     show(context, exported, ({ toml }) => toml.trimEnd());
     return EXIT.ok;
   }
-  await writeFile(file, exported.toml, { mode: 0o600 }).catch(error => {
-    throw new Failure(`${file} can't be written: ${error.message}`, { cause: error });
-  });
+  writeDocument(file, exported.toml, 0o600);
   if (context.json) show(context, exported, () => '');
   context.say(`Wrote ${file}.`);
   return EXIT.ok;

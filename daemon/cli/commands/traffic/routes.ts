@@ -1,6 +1,5 @@
 // `culvert routes`: the split tunnel as a document, what another document would change, the documents before it, the
 // shortest one of the same meaning, and entries for this machine's networks. Nothing is changed here.
-import { writeFile } from 'node:fs/promises';
 import type { RoutesPreview } from '../../../api/routes.ts';
 import {
   canonical,
@@ -17,6 +16,7 @@ import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { readDocument } from '../../read-document.ts';
+import { writeDocument } from '../../write-document.ts';
 
 export const print: Run = async context => {
   const routes = await context.client.call('GET /api/routes');
@@ -39,9 +39,7 @@ export const exportDocument: Run = async (context, [file]) => {
     return EXIT.ok;
   }
   const text = context.json ? `${JSON.stringify(routes)}\n` : routes.document;
-  await writeFile(file, text).catch(error => {
-    throw new Failure(`${file} can't be written: ${error.message}`, { cause: error });
-  });
+  writeDocument(file, text, 0o666);
   context.say(`Wrote ${routes.entries.length} entries to ${file}.`);
   return EXIT.ok;
 };

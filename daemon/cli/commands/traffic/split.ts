@@ -1,5 +1,5 @@
 // `culvert split`: the entries that go around the tunnel (or, in include mode, through it).
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { ApiError } from '../../../api/client.ts';
 import type { ActionRequest, ActionResponse, Snapshot, SplitTunnel } from '../../../api/schema.ts';
@@ -19,6 +19,7 @@ import { columns } from '../../columns.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
+import { writeDocument } from '../../write-document.ts';
 
 export const list: Run = async context => {
   const split = known(await context.client.call('GET /api/snapshot'));
@@ -95,9 +96,7 @@ export const exportList: Run = async (context, [file]) => {
     return EXIT.ok;
   }
   const text = context.json ? `${JSON.stringify({ ok: true, ...split })}\n` : formatDocument(split, () => null);
-  await writeFile(file, text).catch(error => {
-    throw new Failure(`${file} can't be written: ${error.message}`, { cause: error });
-  });
+  writeDocument(file, text, 0o666);
   context.say(`Wrote ${split.ips.length + split.hosts.length} entries to ${file}.`);
   return EXIT.ok;
 };
