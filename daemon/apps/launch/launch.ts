@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
+import { afterExit } from '../../warp/cli/child.ts';
 import { findProgram } from '../inspect-binary.ts';
 
 export interface Start {
@@ -153,7 +154,10 @@ function mainPid(unit: string, env: NodeJS.ProcessEnv): Promise<number | null> {
   });
 }
 
-/** How a process ended, or null where it lives on. */
+/** How long the end of what a process that has ended wrote is waited for: a child of it may hold the pipe open. */
+const GRACE_MS = 1000;
+
+/** How a process ended, once all that it wrote was read; null where it lives on. */
 function endWithin(child: ChildProcess, ms: number): Promise<number | string | Error | null> {
   return new Promise(resolve => {
     const done = (end: number | string | Error | null) => {
@@ -162,7 +166,14 @@ function endWithin(child: ChildProcess, ms: number): Promise<number | string | E
     };
     const timer = setTimeout(done, ms, null);
     child.once('error', done);
-    child.once('exit', (code, signal) => done(code ?? signal));
+    child.once('exit', (code, signal) => {
+      clearTimeout(timer);
+      const grace = afterExit(GRACE_MS, () => done(code ?? signal));
+      child.once('close', () => {
+        clearTimeout(grace);
+        done(code ?? signal);
+      });
+    });
   });
 }
 

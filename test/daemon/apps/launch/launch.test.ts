@@ -260,7 +260,9 @@ test('with a systemd of the user the app becomes a unit of its own, outside the 
   assert.match(unit, /^--unit=app-culvert-my\\x5fapp\\x2d[0-9a-f]{8}-[0-9a-f]{8}\.service$/);
   assert.ok(!args.join(' ').includes('s3cret'), 'the session’s secrets are no arguments');
 
-  program('systemd-run', 'echo "Failed to start transient service unit: no such file" >&2; exit 1');
+  // what it says is read after its end
+  const words = 'echo "Failed to start transient service unit: no such file" >&2';
+  program('systemd-run', `(while kill -0 $$ 2>/dev/null; do :; done; ${words}) & exit 1`);
   await assert.rejects(apps.launch({ appId: 'my app.desktop' }), problem('app-launch-failed', /transient service/));
 });
 
