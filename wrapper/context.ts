@@ -95,7 +95,7 @@ export interface PooledRun {
   matches(account: Account, credentials: Record<string, string>): boolean;
   /** Says how the attempt ended; the store learns it with the next lease or at the end. */
   settle(end: PooledEnd): void;
-  /** The store can't be reached, and this machine's share of the reserve is used. */
+  /** The store can't be reached: this machine's share of the reserve is used, or nothing. */
   readonly degraded: boolean;
   /** Reports the last attempt and gives its lease back. Never fails. */
   finish(): Promise<void>;

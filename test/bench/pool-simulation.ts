@@ -3,9 +3,10 @@
 // Run: node --import tsx test/bench/pool-simulation.ts [machines [days]]
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type LeaseRequest, type Observation, openStore } from '../../wrapper/pool/store.ts';
+import { type LeaseRequest, openStore } from '../../wrapper/pool/store.ts';
 import { orderCandidates } from '../../wrapper/run/accounts/candidates.ts';
 import { type Account, Capacity } from '../../wrapper/store/config.ts';
+import type { Observation } from '../../wrapper/store/pool-file.ts';
 import { type CliState, coolDown, parseState } from '../../wrapper/store/state.ts';
 import type { StoreServer } from '../support/wrapper/store-server.ts';
 import { storeServer } from '../support/wrapper/store-server.ts';
@@ -194,7 +195,7 @@ export async function pooled(load: Load, server: StoreServer): Promise<Outcome> 
           fp,
           spent: used ? 1 : 0,
           ...rest,
-          ...(refresh && { seen: look(fp, end) }),
+          ...(refresh && { seen: refresh.map(each => look(each, end)) }),
         });
       });
     } else if (reply.soon && at - command.at < WAIT_MS) {

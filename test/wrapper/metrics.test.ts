@@ -61,7 +61,7 @@ test('a machine in a pool says whether it runs without its store', async t => {
   assert.deepEqual(await values(), [undefined, undefined, undefined, undefined]);
   fs.appendFileSync(path.join(box.config, 'config.toml'), '[pool]\nurl = "valkey://127.0.0.1:1/0"\nmachine = "m"\n');
   assert.deepEqual(await values(), [0, 0, 0, 0]);
-  const unsent = [{ cli: 'fake', at: 1, done: { fence: '1', fp: 'x' } }];
+  const unsent = [{ cli: 'fake', at: 1, done: { fence: '1', fp: 'x', spent: 0 } }];
   fs.writeFileSync(
     path.join(box.state, 'pool.json'),
     JSON.stringify({ degradedSince: 5, degradedRuns: 7, waits: 2, unsent }),

@@ -4,13 +4,13 @@ import type { Context } from '../context.ts';
 import { EXIT, WrapError } from '../errors.ts';
 import { describeAddress, parseAddress } from '../pool/address.ts';
 import { StoreUnreachable } from '../pool/connection.ts';
-import { updateLocal } from '../pool/local.ts';
 import { openPool, PASSWORD_SLOT } from '../pool/open.ts';
 import { type PoolStatus, poolStatus } from '../pool/status.ts';
 import type { AccountRow } from '../pool/store.ts';
 import { ACCOUNT_NAME, editConfig, Pool, readConfig, SOURCE } from '../store/config.ts';
 import { formatDuration } from '../store/duration.ts';
 import { randomHex } from '../store/hash.ts';
+import { updateLocal } from '../store/pool-file.ts';
 import { forgetSecret, storeSecret } from '../store/secrets.ts';
 import { emit, number, table, time } from './print.ts';
 import { askSecrets } from './prompt.ts';
@@ -48,10 +48,7 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
       },
     );
   }
-  if (password === 'keyring:') {
-    const [value] = await askSecrets(['Password of the pool']);
-    await storeSecret(PASSWORD_SLOT, value!, 'keyring', paths);
-  }
+  const [asked] = password === 'keyring:' ? await askSecrets(['Password of the pool']) : [];
   const wanted = {
     url,
     ...(user !== undefined && { user }),
@@ -68,7 +65,9 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
       hint: '--offline is refuse or local; local needs --machines N',
     });
   }
-  await assertUsable(parsed.data, context);
+  await assertUsable(parsed.data, context, asked);
+  // not before: it replaces the password of the pool that is joined already
+  if (asked !== undefined) await storeSecret(PASSWORD_SLOT, asked, 'keyring', paths);
   editConfig(paths.config, [{ pool: wanted }]);
   emit(
     options.json,
@@ -85,7 +84,7 @@ export async function leavePool(options: Json, context: Context): Promise<void> 
   if (pool.password === 'keyring:') await forgetSecret('keyring:', PASSWORD_SLOT, paths);
   updateLocal(paths, local => {
     delete local.degradedSince;
-    Object.assign(local, { unsent: [], away: {} });
+    Object.assign(local, { unsent: [], away: {}, fingerprints: {} });
   });
   emit(options.json, { address: describeAddress(pool.url) }, `left the pool at ${describeAddress(pool.url)}`);
 }
@@ -153,8 +152,8 @@ function chosen({
   return { machine, ...Object.fromEntries(own) };
 }
 
-async function assertUsable(pool: Pool, context: Context): Promise<void> {
-  const store = await openPool(pool, context);
+async function assertUsable(pool: Pool, context: Context, password: string | undefined): Promise<void> {
+  const store = await openPool(pool, context, password);
   try {
     const clis = readConfig(context.paths.config).accounts.map(account => account.cli);
     for (const cli of new Set(clis.length > 0 ? clis : ['culvert-wrap'])) await store.status(cli);

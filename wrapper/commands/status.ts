@@ -3,12 +3,12 @@ import type { Context } from '../context.ts';
 import { EXIT, say, WrapError } from '../errors.ts';
 import { readQueue } from '../manage/queue.ts';
 import { refreshUsage } from '../manage/refresh.ts';
-import { readLocal } from '../pool/local.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { readConfig } from '../store/config.ts';
 import { type AccountReport, describeAccounts, isUsable, sharedWith, type Total, totalOf } from '../store/describe.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
 import { readInstalls, shimOf } from '../store/installs.ts';
+import { readLocal } from '../store/pool-file.ts';
 import { readState } from '../store/state.ts';
 import { emit, number, restingText, table, time } from './print.ts';
 

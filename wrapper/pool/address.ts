@@ -32,12 +32,12 @@ export function parseAddress(url: string): Address {
       'leave the password out and give its source: --password file:~/keys.env#POOL, env:VARIABLE or keyring: (asks for it)',
     );
   }
-  const user = login === '' ? {} : { user: decodeURIComponent(login) };
+  const user = login === '' ? {} : { user: decoded(login) };
   const tls = secure === 's';
   if (kind === 'unix') {
     if (tls || authority !== '' || path.length < 2)
       throw refused('a Unix socket is an absolute path without TLS', FORMS);
-    return { kind: 'single', tls: false, hosts: [], socket: decodeURIComponent(path), ...user, database: 0 };
+    return { kind: 'single', tls: false, hosts: [], socket: decoded(path), ...user, database: 0 };
   }
   const hosts = authority.split(',').map(each => hostOf(each, kind === 'sentinel' ? 26_379 : 6_379));
   const parts = path.split('/').filter(part => part !== '');
@@ -62,6 +62,17 @@ function hostOf(text: string, fallback: number): { host: string; port: number } 
   const port = match?.[2] === undefined ? fallback : Number(match[2]);
   if (!match || port < 1 || port > 65_535) throw refused('a host or port is missing or wrong', FORMS);
   return { host: match[1]!.replace(/^\[|\]$/g, ''), port };
+}
+
+/** A zero byte would end a name where the system reads it. */
+function decoded(text: string): string {
+  try {
+    const plain = decodeURIComponent(text);
+    if (!plain.includes('\0')) return plain;
+  } catch {
+    // below
+  }
+  throw refused('a "%" in it does not begin a character', 'write "%" as %25');
 }
 
 function databaseOf(text: string | undefined): number {

@@ -85,6 +85,8 @@ function linkOf(socket: Socket, openMs: number): Link {
     | { wanted: number; replies: Reply[]; done(replies: Reply[]): void; failed(error: Error): void }
     | undefined;
   let broken: Error | undefined;
+  /** From then on a reply that nobody waits for would be taken for the next one. */
+  let answered = false;
   const fail = (why: string, cause?: unknown) => {
     broken ??= new StoreUnreachable(why, { cause });
     socket.destroy();
@@ -104,7 +106,9 @@ function linkOf(socket: Socket, openMs: number): Link {
       if (waiting.replies.length < waiting.wanted) continue;
       waiting.done(waiting.replies);
       waiting = undefined;
+      answered = true;
     }
+    if (answered && received.length > 0) fail('it gives more answers than it was asked for');
   });
   return {
     send: (commands, timeoutMs) =>

@@ -3,9 +3,9 @@ import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
+import { noteLocal, readLocal } from '../store/pool-file.ts';
 import { resolveAccount } from '../store/secrets.ts';
 import { isCheap, markOf, poolFingerprint } from './fingerprint.ts';
-import { noteLocal, readLocal } from './local.ts';
 
 /** An account of this machine with what identifies it in the store. */
 export interface Identified {
@@ -20,6 +20,8 @@ export interface Identified {
 export function identification(plan: Plan, context: Context) {
   const { cli } = plan;
   let local = readLocal(context.paths);
+  /** By fingerprint, those that were identified. */
+  const known = new Map<string, Identified>();
   const remember = (account: Account, env: Record<string, string>): string => {
     const fp = poolFingerprint(account, env);
     local = noteLocal(context.paths, pool => {
@@ -48,8 +50,11 @@ export function identification(plan: Plan, context: Context) {
           if (resolved.ok) found.push({ account, fp: fingerprintOf(account, resolved.env) });
         }
       }
+      for (const each of found) known.set(each.fp, each);
       return found;
     },
+    /** Those of before with these fingerprints. */
+    known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => known.get(fp) ?? []),
     /** Whether a credential is the one that was leased; if not, the next lease is for the new one. */
     matches: (account: Account, fp: string, credentials: Record<string, string>): boolean =>
       fingerprintOf(account, credentials) === fp,

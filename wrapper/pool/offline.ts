@@ -1,10 +1,11 @@
 // What a machine may use while the store can't be reached: its share of the reserve, which leases never touch. Whatever
 // the other machines do, together they stay within the limit.
 import type { Context } from '../context.ts';
+import { reason } from '../errors.ts';
 import type { Plan } from '../store/plan.ts';
+import { noteLocal, updateLocal } from '../store/pool-file.ts';
 import { type CliState, isCoolingDown } from '../store/state.ts';
 import type { Identified } from './identify.ts';
-import { noteLocal, updateLocal } from './local.ts';
 
 /** This machine's part of the reserve of an account, in the provider's unit. */
 function shareOf({ pool, capacity }: Pick<Plan, 'pool' | 'capacity'>): number {
@@ -34,14 +35,18 @@ export function takeShare(
   if (awake.length === 0) return 'the accounts that are assigned to this machine rest';
   const share = shareOf(plan);
   let taken: Identified | undefined;
-  updateLocal(context.paths, local => {
-    local.away[cli] ??= {};
-    const table = local.away[cli];
-    taken = awake.find(each => (table[quotaOf(each, state)]?.spent ?? 0) + cost <= share);
-    if (!taken) return;
-    const key = quotaOf(taken, state);
-    table[key] = { fp: taken.fp, reported: table[key]?.reported ?? 0, spent: (table[key]?.spent ?? 0) + cost };
-  });
+  try {
+    updateLocal(context.paths, local => {
+      local.away[cli] ??= {};
+      const table = local.away[cli];
+      taken = awake.find(each => (table[quotaOf(each, state)]?.spent ?? 0) + cost <= share);
+      if (!taken) return;
+      const key = quotaOf(taken, state);
+      table[key] = { fp: taken.fp, reported: table[key]?.reported ?? 0, spent: (table[key]?.spent ?? 0) + cost };
+    });
+  } catch (error) {
+    return `what this machine uses of the reserve can't be stored: ${reason(error)}`;
+  }
   if (taken) return taken;
   return share < cost
     ? `this machine's share of the reserve is ${share}, and the command needs ${cost}`

@@ -1,6 +1,6 @@
 // Connects to the store that the configuration names.
 import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
+import { EXIT, reason, WrapError } from '../errors.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Pool } from '../store/config.ts';
 import { parseDuration } from '../store/duration.ts';
@@ -15,18 +15,29 @@ const SECRET_TIMEOUT_MS = 15_000;
 
 /**
  * The store of a pool; connected to with the first operation.
+ * @param asked the password, where it is not stored yet
  * @throws WrapError `pool-address`, `pool-password`, `pool-authorities`
  */
-export async function openPool(pool: Pool, context: Pick<Context, 'env'>): Promise<Store> {
-  const { url, user, ca } = pool;
-  const password = pool.password === undefined ? undefined : await passwordOf(pool.password, context);
-  const authorities = ca === undefined ? undefined : readText(ca);
-  if (ca !== undefined && authorities === undefined) {
-    throw new WrapError('pool-authorities', EXIT.config, `the pool can't be used: ${ca} does not exist`, {
-      hint: 'correct pool.ca in config.toml',
-    });
+export async function openPool(pool: Pool, context: Pick<Context, 'env'>, asked?: string): Promise<Store> {
+  const { url, user } = pool;
+  const password = asked ?? (pool.password === undefined ? undefined : await passwordOf(pool.password, context));
+  const ca = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
+  return openStore({ url, user, password, ca, timeoutMs: parseDuration(pool.timeout) });
+}
+
+/** @throws WrapError `pool-authorities` */
+function authoritiesIn(file: string): string {
+  let why = 'it does not exist';
+  try {
+    const text = readText(file);
+    if (text?.includes('-----BEGIN CERTIFICATE-----')) return text;
+    if (text !== undefined) why = 'it holds no certificate in PEM';
+  } catch (error) {
+    why = reason(error);
   }
-  return openStore({ url, user, password, ca: authorities, timeoutMs: parseDuration(pool.timeout) });
+  throw new WrapError('pool-authorities', EXIT.config, `the authorities of the pool in ${file} can't be used: ${why}`, {
+    hint: 'correct pool.ca in config.toml, or give another --ca FILE to `culvert-wrap pool join`',
+  });
 }
 
 async function passwordOf(source: string, { env }: Pick<Context, 'env'>): Promise<string> {

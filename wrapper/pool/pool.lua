@@ -12,6 +12,8 @@
 local SCHEMA = '1'
 local KEEP = 40 * 86400
 local DAY_MS = 86400000
+-- what a cooldown may take at most; a longer one is a mistake of whoever stated it
+local LONGEST_MS = 366 * DAY_MS
 local ASKING_MS = 10000
 local LOG_MS = 60000
 local BUCKET_MS = 100
@@ -72,9 +74,14 @@ local function ledger()
 
   -- Counts what was used since the last observation, and remembers when for observations that are still on their way.
   local function spend(id, amount, at)
-    local remaining = amount > 0 and known(redis.call('HGET', budgetKey(id), 'remaining'))
-    if not remaining then return end
-    redis.call('HSET', budgetKey(id), 'remaining', tostring(math.max(0, tonumber(remaining) - amount)))
+    if amount <= 0 then return end
+    local remaining, asked, asking = unpack(redis.call('HMGET', budgetKey(id), 'remaining', 'asked', 'asking'))
+    if remaining then
+      redis.call('HSET', budgetKey(id), 'remaining', tostring(math.max(0, tonumber(remaining) - amount)))
+    elseif not asked and not asking then
+      -- nobody asks, so no observation is on its way
+      return
+    end
     local key, bucket = spentKey(id), math.floor(now / BUCKET_MS)
     redis.call('HINCRBYFLOAT', key, string.format('%.0f', math.floor(at / BUCKET_MS)), tostring(amount))
     redis.call('PEXPIRE', key, LOG_MS * 2)
@@ -94,15 +101,24 @@ local function ledger()
     return sum
   end
 
+  -- Counts go below zero where a store that drops keys has dropped them.
+  local function giveBack(lease)
+    local key = budgetKey(lease.budget)
+    local left = redis.call('HINCRBYFLOAT', key, 'reserved', tostring(-lease.want))
+    if tonumber(left) < 0 then redis.call('HSET', key, 'reserved', 0) end
+  end
+
   -- Ends a lease and returns its reservation. Each lease ends once: what it used is counted once.
   local function finish(fence, spent, at)
     local raw = known(redis.call('HGET', LEASE, fence))
+    -- also where a store that drops keys has dropped the other one
+    redis.call('ZREM', LEASES, fence)
     if not raw then return false end
     local lease = cjson.decode(raw)
     redis.call('HDEL', LEASE, fence)
-    redis.call('ZREM', LEASES, fence)
-    redis.call('HINCRBY', accountKey(lease.fp), 'leases', -1)
-    redis.call('HINCRBYFLOAT', budgetKey(lease.budget), 'reserved', tostring(-lease.want))
+    local account = accountKey(lease.fp)
+    if redis.call('HINCRBY', account, 'leases', -1) < 0 then redis.call('HSET', account, 'leases', 0) end
+    giveBack(lease)
     spend(lease.budget, spent == nil and lease.want or spent, at)
     return true
   end
@@ -115,7 +131,7 @@ local function ledger()
     for i = 1, #flat, 2 do
       local lease = cjson.decode(flat[i + 1])
       if lease.fp == fp then
-        redis.call('HINCRBYFLOAT', budgetKey(lease.budget), 'reserved', tostring(-lease.want))
+        giveBack(lease)
         redis.call('HINCRBYFLOAT', budgetKey(id), 'reserved', tostring(lease.want))
         lease.budget = id
         redis.call('HSET', LEASE, flat[i], cjson.encode(lease))
@@ -138,7 +154,9 @@ local function ledger()
     redis.call('HSET', key, 'asked', now)
     redis.call('EXPIRE', key, KEEP)
     local remaining, current = known(seen.remaining), number(budget, 'remaining')
-    if not remaining or (number(budget, 'seen') or 0) > at then return false end
+    local before = number(budget, 'seen') or 0
+    -- one from the future was made before the clock was set back
+    if not remaining or (before > at and before <= now) then return false end
     remaining = math.max(0, remaining - spentSince(id, at))
     -- the log is not as old as this observation: something used since then may be missing in it
     if current and (stale or seen.age > LOG_MS) then remaining = math.min(remaining, current) end
@@ -154,25 +172,26 @@ local function ledger()
     local forever = rest.kind == 'credential'
     local key = forever and accountKey(fp) or budgetKey(budgetOf(fp))
     local till = -1
-    if rest.kind == 'elapsed' then till = now + rest.ms end
-    if rest.kind == 'time' then till = rest.at > now and rest.at or now + rest.fallback end
+    if rest.kind == 'elapsed' then till = now + (rest.ms or rest.fallback) end
+    if rest.kind == 'time' then till = rest.at and rest.at > now and rest.at or now + rest.fallback end
     if rest.kind == 'period' then
       till = number(readBudget(budgetOf(fp)), 'resets') or now + rest.fallback
     end
+    till = math.min(till, now + LONGEST_MS)
     local old = tonumber(known(redis.call('HGET', key, 'rest')) or 0)
     if forever or till > old then redis.call('HSET', key, 'rest', string.format('%.0f', till), 'class', rest.class) end
     redis.call('EXPIRE', key, math.max(KEEP, math.ceil((till - now) / 1000)))
   end
 
-  -- What a run reports about the account it had: { fence, fp, spent, rest, seen, release }
+  -- What a run reports about the account it had: { fence, fp, spent, rest, seen, release }; `seen` may have others, too.
   local function settle(done)
     local held = known(redis.call('HGET', LEASE, done.fence))
     local fp = held and cjson.decode(held).fp or done.fp
     if known(done.rest) then coolDown(fp, done.rest) end
     local accepted = false
-    if known(done.seen) then
-      done.seen.fp = fp
-      accepted = observe(done.seen, not held)
+    for _, seen in ipairs(known(done.seen) or {}) do
+      local newest = observe(seen, not held)
+      if seen.fp == fp then accepted = newest end
     end
     -- an observation that was made after the command contains what the command used
     if done.release then finish(done.fence, accepted and 0 or done.spent or 0, now) end
@@ -203,33 +222,44 @@ local function leasing(request)
     return low
   end
 
+  -- Whether the provider was asked so long ago that it should be asked again, and nobody does.
+  local function isStale(asking, asked)
+    asking, asked = tonumber(asking or 0), tonumber(asked or 0)
+    local asks = asking > now and asking <= now + ASKING_MS
+    return not asks and (asked > now or asked + request.stale <= now)
+  end
+
   local function describe(index, fp)
     local row = call('HMGET', accountKey(fp), 'budget', 'leases', 'last', 'rest')
     local id = row[1] or fp
     local key = budgetKey(id)
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen')
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen', 'class')
     if fields[3] and tonumber(fields[3]) <= now then
       readBudget(id)
-      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen')
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen', 'class')
     end
     local remaining, leases = tonumber(fields[1] or nil), tonumber(row[2] or 0)
     local left = remaining and remaining - tonumber(fields[2] or 0)
     local resets, rest = tonumber(fields[3] or nil), tonumber(fields[4] or 0)
-    local state, at
+    local state, at, old
     if row[4] == '-1' then state = 'refused'
     elseif rest > now then state, at = 'resting', rest
     elseif left and (left <= 0 or left - want < reserve) then
       -- reservations that come back free something earlier than the period ends
       state, at = 'spent', resets
-      if remaining > 0 and remaining - want >= reserve then state = 'reserved' end
+      if remaining > 0 and remaining - want >= reserve then state = 'reserved'
+      -- somebody may have paid for more, and not every provider says when it gives anew
+      else old = askable and isStale(fields[5], fields[6])
+      end
     elseif max and leases >= max then state = 'busy'
     elseif askable and not remaining and not fields[6] then
       -- nobody knows what is left: somebody asks at the moment, or should
-      state = tonumber(fields[5] or 0) > now and 'asking' or 'unknown'
+      state = isStale(fields[5]) and 'unknown' or 'asking'
     end
     return {
       index = index, fp = fp, budget = id, leases = leases, last = tonumber(row[3] or 0), resets = resets, left = left,
       asking = fields[5], asked = fields[7] or fields[6], low = below and left and isLow(key, left), state = state, at = at,
+      old = old, remaining = remaining, class = state == 'resting' and fields[8] or nil,
     }
   end
 
@@ -256,7 +286,22 @@ local function leasing(request)
     return a.index < b.index
   end
 
-  local function grant(chosen)
+  -- Has the caller ask the provider: once for accounts that are one quota.
+  local function ask(accounts)
+    local names, asked = {}, {}
+    for _, found in ipairs(accounts) do
+      local key = budgetKey(found.budget)
+      if not asked[key] then
+        asked[key] = true
+        call('HSET', key, 'asking', now + ASKING_MS)
+        call('EXPIRE', key, KEEP)
+        names[#names + 1] = found.fp
+      end
+    end
+    return names
+  end
+
+  local function grant(chosen, old)
     local fp, budget = chosen.fp, budgetKey(chosen.budget)
     -- rises also when the store was flushed, because it is never behind the time in microseconds
     local fence = string.format('%.0f', math.max(tonumber(call('GET', FENCE) or 0) + 1, clock))
@@ -280,13 +325,11 @@ local function leasing(request)
         if call('TTL', key) < KEEP then call('EXPIRE', key, KEEP) end
       end
     end
-    local refresh = askable and tonumber(chosen.asking or 0) <= now
-      and tonumber(chosen.asked or 0) + request.stale <= now or nil
-    if refresh then call('HSET', budget, 'asking', now + ASKING_MS) end
-    return { fence = fence, fp = fp, refresh = refresh }
+    if askable and isStale(chosen.asking, chosen.asked) then old[#old + 1] = chosen end
+    return { fence = fence, fp = fp, refresh = old[1] and ask(old) }
   end
 
-  local best, ask, late, earliest, soon = nil, nil, {}, nil, false
+  local best, unknown, old, late, earliest, soon = nil, {}, {}, {}, nil, false
   local inOrder = not field and not below
   for index, account in ipairs(request.accounts) do
     local found = describe(index, account.fp)
@@ -297,28 +340,20 @@ local function leasing(request)
       if inOrder then break end
     else
       late[#late + 1] = found
-      if state == 'unknown' then
-        ask = ask or {}
-        ask[#ask + 1] = found
-      end
+      if state == 'unknown' then unknown[#unknown + 1] = found end
+      if found.old then old[#old + 1] = found end
       if state == 'busy' or state == 'asking' or state == 'reserved' then soon = true end
       if at and (not earliest or at < earliest) then earliest = at end
     end
   end
-  if ask then
-    local names = {}
-    for _, found in ipairs(ask) do
-      local key = budgetKey(found.budget)
-      call('HSET', key, 'asking', now + ASKING_MS)
-      call('EXPIRE', key, KEEP)
-      names[#names + 1] = found.fp
-    end
-    return { ask = names }
-  end
-  if best then return grant(best) end
+  if unknown[1] then return { ask = ask(unknown) } end
+  if best then return grant(best, old) end
+  if old[1] then return { ask = ask(old) } end
   local rows = {}
   for _, found in ipairs(late) do
-    rows[#rows + 1] = { fp = found.fp, state = found.state, ms = found.at and found.at - now }
+    rows[#rows + 1] = {
+      fp = found.fp, state = found.state, ms = found.at and found.at - now, remaining = found.remaining, class = found.class,
+    }
   end
   return { none = true, soon = soon, ms = earliest and earliest - now, accounts = rows }
 end
@@ -335,8 +370,13 @@ local function sharesIntact(shares, reserve)
       redis.call('EXPIRE', budgetKey(id), KEEP)
     else
       local budget = readBudget(id)
-      local seen, remaining = number(budget, 'seen') or 0, number(budget, 'remaining') or 0
-      if seen > (number(budget, 'away') or now) and remaining >= reserve then table.insert(intact, away.fp) end
+      local seen, remaining, since = number(budget, 'seen') or 0, number(budget, 'remaining') or 0, number(budget, 'away')
+      -- a store that was flushed, or another one: what is observed from now on has what was used before
+      if not since then
+        redis.call('HSET', budgetKey(id), 'away', now)
+        redis.call('EXPIRE', budgetKey(id), KEEP)
+      elseif seen > since and remaining >= reserve then table.insert(intact, away.fp)
+      end
     end
   end
   return intact
@@ -394,11 +434,14 @@ local function run(operation, request)
   elseif operation == 'leases' then
     local leases, flat = {}, redis.call('ZRANGE', LEASES, 0, -1, 'WITHSCORES')
     for i = 1, #flat, 2 do
-      local lease = cjson.decode(redis.call('HGET', LEASE, flat[i]))
-      table.insert(leases, {
-        fence = flat[i], name = redis.call('HGET', accountKey(lease.fp), 'name'), fp = lease.fp, owner = lease.owner,
-        want = lease.want, age = now - lease.since, ttl = tonumber(flat[i + 1]) - now,
-      })
+      local raw = redis.call('HGET', LEASE, flat[i])
+      if raw then
+        local lease = cjson.decode(raw)
+        table.insert(leases, {
+          fence = flat[i], name = redis.call('HGET', accountKey(lease.fp), 'name') or '', fp = lease.fp, owner = lease.owner,
+          want = lease.want, age = now - lease.since, ttl = tonumber(flat[i + 1]) - now,
+        })
+      end
     end
     return { leases = leases }
   end

@@ -5,14 +5,15 @@ import { EXIT, reason, say, WrapError } from '../errors.ts';
 import type { Account } from '../store/config.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
+import { type Done, type LocalPool, noteLocal, type Observation, readLocal } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
 import { describeAddress } from './address.ts';
 import { StoreUnreachable } from './connection.ts';
 import { type Identified, identification } from './identify.ts';
-import { type LocalPool, noteLocal, readLocal } from './local.ts';
+import { learnLease, learnRefusal } from './learn.ts';
 import { returnShare, takeShare, unreported } from './offline.ts';
 import { openPool } from './open.ts';
-import type { AccountState, Done, Granted, LeaseReply, LeaseRequest, Observation, Store } from './store.ts';
+import type { AccountState, Granted, LeaseReply, LeaseRequest, Store } from './store.ts';
 
 export interface PooledOptions {
   plan: Plan;
@@ -29,9 +30,10 @@ const FALLBACK_MS = 3_600_000;
 /** Somebody asks the provider, which may take this long. */
 const ASKING_MS = 12_000;
 const POLL_MS = [30, 250] as const;
+/** A store that is flushed meanwhile asks for the same accounts again; one that asks more often is none. */
+const QUESTIONS = 5;
 
 const STATES: Record<AccountState, string> = {
-  ready: 'is free',
   refused: 'was refused until its credential changes',
   resting: 'rests',
   spent: 'has nothing left',
@@ -89,10 +91,9 @@ class Run implements PooledRun {
       } catch (error) {
         if (!(error instanceof StoreUnreachable)) throw error;
         this.#unreachable(error);
-        if (!this.degraded) return undefined;
       }
     }
-    return this.#takeShare(ids);
+    return this.#options.plan.pool!.offline === 'local' ? this.#takeShare(ids) : undefined;
   }
 
   matches(account: Account, credentials: Record<string, string>): boolean {
@@ -115,10 +116,8 @@ class Run implements PooledRun {
     clearInterval(this.#timer);
     const done = this.#done();
     if (done && !this.degraded) {
-      if (this.#held?.lease?.refresh && !done.rest) {
-        const [seen] = await this.#ask([this.#held.id]);
-        if (seen) done.seen = seen;
-      }
+      const refresh = this.#held?.lease?.refresh ?? [];
+      if (refresh.length > 0 && !done.rest) done.seen = await this.#ask(this.#ids.known(refresh));
       try {
         await this.#store.release(this.#options.plan.cli, done);
       } catch (error) {
@@ -126,6 +125,7 @@ class Run implements PooledRun {
         say(`${this.#options.plan.cli}: the pool will get the report later: ${reason(error)}`);
       }
     }
+    if (this.#held?.lease && !done?.rest) learnLease(this.#held.id.account, this.#machine());
     this.#held = undefined;
     this.#store.close();
   }
@@ -134,6 +134,7 @@ class Run implements PooledRun {
     let ids = all;
     let seen: Observation[] = [];
     let lookedUp = false;
+    let questions = 0;
     const askedUntil = this.#options.context.now() + ASKING_MS;
     for (;;) {
       const reply = await this.#store.lease(this.#options.plan.cli, this.#request(ids, seen));
@@ -141,6 +142,7 @@ class Run implements PooledRun {
       seen = [];
       if (reply.kind === 'granted') return this.#granted(ids, reply.lease);
       if (reply.kind === 'ask') {
+        if (++questions > QUESTIONS) throw new StoreUnreachable('it asks for the same accounts again and again');
         seen = await this.#ask(ids.filter(({ fp }) => reply.ask.includes(fp)));
         continue;
       }
@@ -154,6 +156,7 @@ class Run implements PooledRun {
       }
       if (!(await this.#wait(reply, askedUntil))) {
         this.refusal = describeRefusal(ids, reply);
+        learnRefusal(ids, reply.accounts, this.#machine());
         return undefined;
       }
     }
@@ -199,8 +202,9 @@ class Run implements PooledRun {
     if (!before || !(late || news || before.degradedSince !== undefined)) return;
     this.#local = noteLocal(context.paths, local => {
       delete local.degradedSince;
-      const sent = new Set(before.unsent.map(({ done }) => done.fence));
-      local.unsent = local.unsent.filter(({ cli, done }) => cli !== plan.cli || !sent.has(done.fence));
+      // a run without the store has no fencing number
+      const sent = new Set(before.unsent.map(({ at, done }) => `${at} ${done.fence}`));
+      local.unsent = local.unsent.filter(({ cli, at, done }) => cli !== plan.cli || !sent.has(`${at} ${done.fence}`));
       for (const [key, { fp, spent }] of Object.entries(away)) {
         const entry = local.away[plan.cli]?.[key];
         if (!entry) continue;
@@ -211,7 +215,8 @@ class Run implements PooledRun {
   }
 
   #granted(ids: readonly Identified[], lease: Granted): Account {
-    const id = ids.find(({ fp }) => fp === lease.fp)!;
+    const id = ids.find(({ fp }) => fp === lease.fp);
+    if (!id) throw new StoreUnreachable('it leases an account that this machine does not have');
     this.#attempts++;
     this.#held = { id, lease };
     this.#timer = setInterval(() => {
@@ -249,18 +254,25 @@ class Run implements PooledRun {
       this.#held = undefined;
     }
     this.refusal = what;
-    if (offline === 'local') {
-      this.degraded = true;
+    this.degraded = true;
+    if (offline === 'local' || this.#local?.degradedSince === undefined) {
       noteLocal(context.paths, local => {
         local.degradedSince ??= context.now();
-        local.degradedRuns++;
+        if (offline === 'local') local.degradedRuns++;
       });
+    }
+    if (offline === 'local') {
       say(`${plan.cli}: ${what}; using this machine's share of the reserve`);
     } else if (this.#attempts === 0) {
       throw new WrapError('pool-unreachable', EXIT.unavailable, `${plan.cli}: ${what}`, {
         hint: 'see `culvert-wrap pool status`; pool.offline = "local" would use this machine\'s share of the reserve',
       });
     }
+  }
+
+  #machine() {
+    const { plan, state, context } = this.#options;
+    return { cli: plan.cli, state, context };
   }
 
   async #wait(reply: LeaseReply & { kind: 'none' }, askedUntil: number): Promise<boolean> {
@@ -277,7 +289,7 @@ class Run implements PooledRun {
     if (reply.ms === undefined || now + reply.ms > this.#deadline) return false;
     this.#countWait();
     say(`${plan.cli}: no account of the pool is free; waiting ${formatDuration(reply.ms)} for the first one`);
-    await (await context.load()).sleepUntil(now + reply.ms, context);
+    await (await context.load()).sleepUntil(now + Math.max(POLL_MS[0], reply.ms), context);
     return !signals.received;
   }
 
@@ -356,7 +368,7 @@ function aged(done: Done, ms: number): Done {
   return {
     ...others,
     ...(rest && !over && { rest: rest.kind === 'elapsed' ? { ...rest, ms: (rest.ms ?? 0) - age } : rest }),
-    ...(seen && { seen: { ...seen, age: seen.age + age } }),
+    ...(seen && { seen: seen.map(each => ({ ...each, age: each.age + age })) }),
   };
 }
 

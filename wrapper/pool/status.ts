@@ -1,9 +1,9 @@
 // What the pool and this machine's part in it look like, as plain values: for `pool status`, and for whoever exports figures.
 import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
+import { readLocal } from '../store/pool-file.ts';
 import { describeAddress } from './address.ts';
 import { StoreUnreachable } from './connection.ts';
-import { readLocal } from './local.ts';
 import { openPool } from './open.ts';
 import type { AccountRow, LeaseRow, Store } from './store.ts';
 

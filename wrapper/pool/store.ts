@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha1 } from '../store/hash.ts';
+import type { Done, Observation } from '../store/pool-file.ts';
+import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../store/shape.ts';
 import { parseAddress } from './address.ts';
 import { type Connection, type ConnectOptions, type Script, StoreUnreachable } from './connection.ts';
 import { connectDirectly } from './direct.ts';
@@ -10,41 +12,6 @@ import { connectDirectly } from './direct.ts';
 export interface PoolAccount {
   fp: string;
   name: string;
-}
-
-/** What a provider said an account has left. */
-export interface Observation {
-  fp: string;
-  /** In the provider's unit; `null`: unlimited, unknown, or the question failed. */
-  remaining: number | null;
-  limit: number | null;
-  /** Milliseconds since the epoch, as the provider stated it. */
-  resets: number | null;
-  /** Accounts with the same value share one budget. */
-  identity?: string;
-  /** Milliseconds since the question was asked. */
-  age: number;
-}
-
-/** Why an account is to be left alone, and until when; see `Cooldown` in run/rules/classify.ts. */
-interface Rest {
-  class: string;
-  kind: 'elapsed' | 'time' | 'period' | 'credential';
-  ms?: number;
-  at?: number;
-  /** Milliseconds, where `period` has no known end or `time` has passed. */
-  fallback: number;
-}
-
-/** What became of a lease. */
-export interface Done {
-  fence: string;
-  fp: string;
-  spent: number;
-  rest?: Rest;
-  seen?: Omit<Observation, 'fp'>;
-  /** Ends the lease as well. */
-  release?: boolean;
 }
 
 export interface LeaseRequest {
@@ -78,11 +45,32 @@ export interface Granted {
   /** Rises strictly from lease to lease. */
   fence: string;
   fp: string;
-  /** The figures are old: whoever has this lease asks the provider when the command has ended. */
-  refresh?: boolean;
+  /** Accounts whose figures are old: whoever has this lease asks the provider for them when the command has ended. */
+  refresh?: string[] | undefined;
 }
 
-export type AccountState = 'ready' | 'refused' | 'resting' | 'spent' | 'reserved' | 'busy' | 'asking' | 'unknown';
+const isGranted = shape<Granted>({ fence: isText, fp: isText, refresh: optional(listOf(isText)) });
+
+const STATES = ['refused', 'resting', 'spent', 'reserved', 'busy', 'asking', 'unknown'] as const;
+export type AccountState = (typeof STATES)[number];
+
+/** Why an account was not leased. */
+export interface Unavailable {
+  fp: string;
+  state: AccountState;
+  /** Milliseconds until that ends, where it is known. */
+  ms?: number | undefined;
+  remaining?: number | undefined;
+  class?: string | undefined;
+}
+
+const isUnavailable = shape<Unavailable>({
+  fp: isText,
+  state: oneOf(...STATES),
+  ms: optional(isAmount),
+  remaining: optional(isNumber),
+  class: optional(isText),
+});
 
 /** `intact`: accounts of `away` whose share of the reserve is there again. */
 export type LeaseReply = { intact: string[] } & (
@@ -90,12 +78,7 @@ export type LeaseReply = { intact: string[] } & (
   /** Nobody knows what these have left: ask the provider, and call again with the answers. */
   | { kind: 'ask'; ask: string[] }
   /** `soon`: another command may free something at any time; `ms`: until the first cooldown ends. */
-  | {
-      kind: 'none';
-      soon: boolean;
-      ms: number | undefined;
-      accounts: { fp: string; state: AccountState; ms?: number }[];
-    }
+  | { kind: 'none'; soon: boolean; ms: number | undefined; accounts: Unavailable[] }
 );
 
 export interface AccountRow {
@@ -104,16 +87,22 @@ export interface AccountRow {
   /** Accounts with the same value share one budget. */
   budget: string;
   leases: number;
-  remaining?: number;
+  remaining?: number | undefined;
   reserved: number;
-  limit?: number;
-  resets?: number;
+  limit?: number | undefined;
+  resets?: number | undefined;
   /** Milliseconds since the figures were asked for. */
-  age?: number;
+  age?: number | undefined;
   /** Milliseconds until the cooldown ends; -1: when the credential changes. */
-  rest?: number;
-  class?: string;
+  rest?: number | undefined;
+  class?: string | undefined;
 }
+
+const isAccountRow = shape<AccountRow>({
+  ...{ fp: isText, name: isText, budget: isText, leases: isNumber, reserved: isNumber },
+  ...{ remaining: optional(isNumber), limit: optional(isNumber), resets: optional(isNumber) },
+  ...{ age: optional(isNumber), rest: optional(isNumber), class: optional(isText) },
+});
 
 export interface LeaseRow {
   fence: string;
@@ -124,6 +113,11 @@ export interface LeaseRow {
   age: number;
   ttl: number;
 }
+
+const isLeaseRow = shape<LeaseRow>({
+  ...{ fence: isText, name: isText, fp: isText, owner: isText },
+  ...{ want: isNumber, age: isNumber, ttl: isNumber },
+});
 
 export type Store = ReturnType<typeof storeOf>;
 
@@ -148,45 +142,57 @@ export async function openStore(options: Omit<ConnectOptions, 'script'> & { scri
 }
 
 function storeOf(connection: Connection) {
-  const call = async <T>(cli: string, operation: string, request: object): Promise<T> => {
+  const call = async (cli: string, operation: string, request: object): Promise<Record<string, unknown>> => {
     const base = `culvert:1:{${cli}}`;
-    const reply = await connection.run([base, `culvert:{${cli}}:schema`], [operation, JSON.stringify(request)]);
-    try {
-      return JSON.parse(reply) as T;
-    } catch (error) {
-      throw new StoreUnreachable('it answers with something that is no reply of the script', { cause: error });
-    }
+    return parsed(await connection.run([base, `culvert:{${cli}}:schema`], [operation, JSON.stringify(request)]));
+  };
+  const isHeld = async (cli: string, operation: string, request: object): Promise<boolean> => {
+    const { held } = await call(cli, operation, request);
+    return typeof held === 'boolean' ? held : noReply();
   };
   return {
     /** @throws StoreUnreachable, StoreRefused, as all of these */
     lease: async (cli: string, request: LeaseRequest): Promise<LeaseReply> => {
-      const reply = await call<{ [key: string]: unknown }>(cli, 'lease', request);
-      const intact = list<string>(reply.intact);
-      if (reply.ask) return { kind: 'ask', ask: list(reply.ask), intact };
-      if (typeof reply.fence === 'string') return { kind: 'granted', lease: reply as unknown as Granted, intact };
-      const ms = typeof reply.ms === 'number' ? reply.ms : undefined;
-      return { kind: 'none', soon: reply.soon === true, ms, accounts: list(reply.accounts), intact };
+      const reply = await call(cli, 'lease', request);
+      const intact = list(reply.intact ?? {}, isText);
+      if (reply.ask) return { kind: 'ask', ask: list(reply.ask, isText), intact };
+      if (isGranted(reply)) return { kind: 'granted', lease: reply, intact };
+      const { none, soon, ms } = reply;
+      if (none !== true || typeof soon !== 'boolean' || !(ms === undefined || isAmount(ms))) noReply();
+      return { kind: 'none', soon, ms, accounts: list(reply.accounts, isUnavailable), intact };
     },
     /** Whether the lease is still held. */
-    renew: async (cli: string, fence: string, ttl: number): Promise<boolean> =>
-      (await call<{ held: boolean }>(cli, 'renew', { fence, ttl })).held,
-    report: async (cli: string, done: Done): Promise<boolean> =>
-      (await call<{ held: boolean }>(cli, 'report', done)).held,
-    release: async (cli: string, done: Done): Promise<boolean> =>
-      (await call<{ held: boolean }>(cli, 'release', done)).held,
+    renew: (cli: string, fence: string, ttl: number): Promise<boolean> => isHeld(cli, 'renew', { fence, ttl }),
+    report: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'report', done),
+    release: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'release', done),
     /** How many credentials of that name there were. */
-    reset: async (cli: string, name: string): Promise<number> =>
-      (await call<{ count: number }>(cli, 'reset', { name })).count,
-    status: async (cli: string): Promise<AccountRow[]> =>
-      list((await call<{ accounts: unknown }>(cli, 'status', {})).accounts),
-    leases: async (cli: string): Promise<LeaseRow[]> =>
-      list((await call<{ leases: unknown }>(cli, 'leases', {})).leases),
+    reset: async (cli: string, name: string): Promise<number> => {
+      const { count } = await call(cli, 'reset', { name });
+      return isAmount(count) ? count : noReply();
+    },
+    status: async (cli: string): Promise<AccountRow[]> => list((await call(cli, 'status', {})).accounts, isAccountRow),
+    leases: async (cli: string): Promise<LeaseRow[]> => list((await call(cli, 'leases', {})).leases, isLeaseRow),
     warm: () => connection.warm(),
     close: () => connection.close(),
   };
 }
 
+function parsed(reply: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(reply);
+    if (isRecord(value)) return value;
+  } catch (error) {
+    noReply(error);
+  }
+  return noReply();
+}
+
 /** The script's JSON has no empty arrays: they come as empty objects. */
-function list<T>(value: unknown): T[] {
-  return Array.isArray(value) ? value : [];
+function list<T>(value: unknown, is: (item: unknown) => item is T): T[] {
+  if (isRecord(value) && Object.keys(value).length === 0) return [];
+  return Array.isArray(value) && value.every(is) ? value : noReply();
+}
+
+function noReply(cause?: unknown): never {
+  throw new StoreUnreachable('it answers with something that is no reply of the script', { cause });
 }

@@ -59,6 +59,10 @@ export async function failover(command: Command): Promise<End> {
   };
   try {
     return await (pool ? runPooled(run, pool, choice) : runUntilDecided(run, choice, cost));
+  } catch (error) {
+    if (error instanceof WrapError && error.code.startsWith('pool-'))
+      journal.add({ account: null, outcome: 'refused' });
+    throw error;
   } finally {
     await pool?.finish();
     journal.store();
@@ -93,7 +97,7 @@ async function runUntilDecided(run: Run, choice: Choice, cost: number): Promise<
 
 /** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */
 async function runPooled(run: Run, pool: PooledRun, choice: Choice): Promise<End> {
-  const { plan, context } = run;
+  const { plan, context, journal } = run;
   const onlyChosen = choice.by === 'job' || plan.provider.accounts === 'one-per-person';
   const unknown = { ...run.state, resting: {}, remaining: {} };
   const candidates = orderCandidates(plan.accounts, unknown, choice, { now: context.now(), onlyChosen });
@@ -105,7 +109,10 @@ async function runPooled(run: Run, pool: PooledRun, choice: Choice): Promise<End
     outcome.attempt?.output.dispose();
     return postponed(policy === 'queue' ? 'queue' : 'shed', run);
   }
-  if (!outcome.attempt && pool.refusal !== '') outcome.skipped.push(pool.refusal);
+  if (!outcome.attempt && pool.refusal !== '') {
+    journal.add({ account: null, outcome: 'refused' });
+    outcome.skipped.push(pool.refusal);
+  }
   return finish(outcome, run);
 }
 

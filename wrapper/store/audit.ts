@@ -24,7 +24,7 @@ export interface AuditEntry {
   signal?: string;
   ms?: number;
   cost?: number;
-  /** The pool's store could not be reached, so that the machine's own share was used. */
+  /** The pool's store could not be reached: the machine's own share was used, or nothing. */
   degraded?: boolean;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readText, withLock, writeAtomic } from './files.ts';
 import { hmac, randomHex } from './hash.ts';
 import type { Paths } from './paths.ts';
+import { isNumber, isRecord, isTime } from './shape.ts';
 
 /** Why an account is not tried for a while. */
 export interface Cooldown {
@@ -192,20 +193,12 @@ function table<T>(raw: unknown, fits: (value: unknown) => value is T): Record<st
   return result;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number';
-}
-
 function isCooldown(value: unknown): value is Cooldown {
   return (
     isRecord(value) &&
     (value.class === 'quota' || value.class === 'rate' || value.class === 'auth') &&
-    (value.until === null || isNumber(value.until)) &&
-    isNumber(value.since)
+    (value.until === null || isTime(value.until)) &&
+    isTime(value.since)
   );
 }
 
@@ -215,14 +208,14 @@ function isRemaining(value: unknown): value is Remaining {
     isRecord(value) &&
     [value.remaining, value.limit, value.used].every(numberOrNull) &&
     (value.resets === null || typeof value.resets === 'string') &&
-    isNumber(value.at)
+    isTime(value.at)
   );
 }
 
 function isHistory(value: unknown): value is Sample[] {
-  return Array.isArray(value) && value.every(item => isRecord(item) && isNumber(item.at) && isNumber(item.remaining));
+  return Array.isArray(value) && value.every(item => isRecord(item) && isTime(item.at) && isNumber(item.remaining));
 }
 
 function isJob(value: unknown): value is { account: string; at: number } {
-  return isRecord(value) && typeof value.account === 'string' && isNumber(value.at);
+  return isRecord(value) && typeof value.account === 'string' && isTime(value.at);
 }

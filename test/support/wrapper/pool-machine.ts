@@ -3,7 +3,8 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnreachable } from '../../../wrapper/pool/connection.ts';
-import { type Observation, openStore, type PoolAccount } from '../../../wrapper/pool/store.ts';
+import { openStore, type PoolAccount } from '../../../wrapper/pool/store.ts';
+import type { Observation } from '../../../wrapper/store/pool-file.ts';
 
 interface Task {
   name: string;

@@ -64,7 +64,12 @@ test('what can not be joined leaves the configuration as it was', async t => {
     [[server.url, '--offline', 'sometimes'], 2, /can't be joined/],
     [[server.url, '--machines', 'many'], 2, /can't be joined/],
     [[server.url, '--machine', 'a b'], 2, /name of a machine/],
-    [[server.url, '--ca', 'missing.pem'], 78, /missing\.pem does not exist/],
+    [[server.url, '--ca', 'missing.pem'], 78, /missing\.pem can't be used: it does not exist/],
+    [[server.url, '--ca', '.'], 78, /can't be used: EISDIR/],
+    [[server.url, '--ca', '.config/culvert-wrap/config.toml'], 78, /holds no certificate in PEM/],
+    [['valkey+unix:///a%zz'], 2, /a "%" in it does not begin a character/],
+    [['valkey://us%er@h'], 2, /a "%" in it does not begin a character/],
+    [['valkey+unix:///a%00b'], 2, /a "%" in it/],
     [['valkey+unix:///nonexistent/socket'], 69, /can't be reached: there is no such socket/],
   ];
   for (const [args, exit, message] of cases) {

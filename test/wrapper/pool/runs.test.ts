@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
@@ -24,7 +26,7 @@ async function accountsOf(box: Sandbox): Promise<Record<string, AccountRow>> {
   return Object.fromEntries((pool.clis[0]?.accounts ?? []).map(row => [row.name, row]));
 }
 
-const audit = (box: Sandbox): { account: string; outcome: string; degraded?: boolean }[] =>
+const audit = (box: Sandbox): { account: string | null; outcome: string; degraded?: boolean }[] =>
   readFileSync(join(box.state, 'audit.jsonl'), 'utf8')
     .trim()
     .split('\n')
@@ -121,6 +123,48 @@ test('a command waits for an account that others use, as long as the user allows
   assert.equal((await waited).stdout, 'used ka\n');
 });
 
+const metric = async (box: Sandbox, name: string, labels: Record<string, string> = {}) => {
+  const { stdout } = await box.wrap(['metrics']);
+  return valueIn(readMetrics(stdout, 'prometheus'), `culvert_wrap_${name}`, labels);
+};
+
+test('a machine knows from the pool what rests and what is used up, also for who asks nobody', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 1, kb: 0 });
+  const first = await poolBox(t, { url: server.url, api }, { usage: false });
+  const second = await poolBox(t, { url: server.url, api }, { usage: false });
+  const usable = (name: string) => metric(second, 'account_usable', { cli: 'tool', account: name });
+  for (const exit of [0, 1]) assert.equal((await first.tool()).exit, exit);
+  assert.deepEqual([await usable('a'), await usable('b')], [1, 1], 'it has not asked the pool so far');
+  assert.equal((await second.tool()).exit, 69);
+  assert.deepEqual([await usable('a'), await usable('b')], [0, 0]);
+  assert.equal(await metric(second, 'runs_total', { cli: 'tool', outcome: 'refused' }), 1);
+  assert.deepEqual(
+    audit(second).map(({ account, outcome, degraded }) => [account, outcome, degraded]),
+    [[null, 'refused', undefined]],
+  );
+  await second.wrap(['pool', 'reset', 'b']);
+  assert.equal((await second.tool()).exit, 1, 'what this machine has learned does not keep the pool from trying');
+});
+
+test('a machine knows from the pool that nothing is left, until the pool leases it again', async t => {
+  const server = await storeServer(t);
+  const limits = { ka: 1 };
+  const api = await countingApi(t, limits);
+  const options = { keys: { a: 'ka' } };
+  const first = await poolBox(t, { url: server.url, api }, options);
+  const second = await poolBox(t, { url: server.url, api }, options);
+  const left = () => metric(second, 'account_remaining', { cli: 'tool', account: 'a' });
+  assert.equal((await first.tool()).exit, 0);
+  assert.equal((await second.tool()).exit, 69);
+  assert.equal(await left(), 0);
+  limits.ka = 5;
+  await second.wrap(['pool', 'reset', 'a']);
+  for (const box of [first, second]) assert.equal((await box.tool()).exit, 0);
+  assert.equal(await left(), undefined);
+  assert.equal(await metric(second, 'account_usable', { cli: 'tool', account: 'a' }), 1);
+});
+
 test('a store that is away is named, and the command refused', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 10, kb: 10 });
@@ -135,11 +179,18 @@ test('a store that is away is named, and the command refused', async t => {
   assert.equal(api.used.size, 0);
   const status = await box.wrap(['pool', 'status']);
   assert.equal(status.exit, 69);
+  assert.deepEqual(
+    audit(box).map(({ outcome, degraded }) => [outcome, degraded]),
+    [['refused', true]],
+  );
+  assert.deepEqual([await metric(box, 'pool_degraded'), await metric(box, 'pool_degraded_runs_total')], [1, 0]);
+  assert.match((await box.wrap(['status'])).stdout, /^pool: degraded since/m);
   const doctor = await box.wrap(['doctor']);
   assert.deepEqual([doctor.exit, /PROBLEM the pool at .* can't be reached/.test(doctor.stdout)], [1, true]);
   assert.match(status.stdout, /can't be reached: there is no such socket/);
   await server.start();
   assert.equal((await box.tool()).stdout, 'used ka\n', 'it is tried again with each command');
+  assert.equal(await metric(box, 'pool_degraded'), 0);
 });
 
 test('without its store a machine may use its share of the reserve, and no more', async t => {
@@ -166,9 +217,10 @@ test('without its store a machine may use its share of the reserve, and no more'
       ['a', false],
       ['b', true],
       ['b', true],
+      [null, true],
     ],
   );
-  assert.match((await box.wrap(['audit'])).stdout, /b +ok, degraded/);
+  assert.match((await box.wrap(['audit'])).stdout, /b +ok, degraded[\s\S]*refused, degraded/);
   assert.match((await box.wrap(['status'])).stdout, /^pool: degraded since \d{4}-/m);
   assert.match((await box.wrap(['explain', 'tool', 'go'])).stdout, / {2}pool +valkey\+unix:.* chooses among these/);
   const away = JSON.parse((await box.wrap(['pool', 'status', '--json'])).stdout);
@@ -255,6 +307,95 @@ test('`pool leases` shows who uses what', async t => {
   writeFileSync(gate, '');
   assert.equal((await done).exit, 0);
   assert.equal((await box.wrap(['pool', 'leases'])).stdout, 'no account is leased\n');
+});
+
+test('a share that can not be stored is not used', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 100 });
+  const box = await poolBox(
+    t,
+    { url: server.url, api },
+    {
+      keys: { a: 'ka' },
+      pool: 'offline = "local"\nmachines = 2\naccounts = { tool = ["a"] }',
+      capacity: 'reserve = 20',
+    },
+  );
+  await server.kill();
+  mkdirSync(join(box.state, 'pool.json'), { recursive: true });
+  const refused = await box.tool();
+  assert.equal(refused.exit, 69, refused.stderr);
+  assert.match(refused.stderr, /what this machine uses of the reserve can't be stored: /);
+  assert.equal(api.used.size, 0);
+});
+
+test('a store that answers wrongly is named, and no command waits for it or ends with an error of the program', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 100 });
+  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'ka' }, capacity: 'wait = "1s"' });
+  const file = join(box.config, 'config.toml');
+  let answer = '';
+  const wrong = createServer(socket => {
+    socket.on('error', () => {});
+    socket.on('data', () => socket.write(`$${Buffer.byteLength(answer)}\r\n${answer}\r\n`));
+  }).listen(0, '127.0.0.1');
+  await once(wrong, 'listening');
+  t.after(() => wrong.close());
+  const { port } = wrong.address() as AddressInfo;
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/url = ".*"/, `url = "valkey://127.0.0.1:${port}"`));
+  const row = '{"fp":"x","name":5,"budget":"x","leases":0,"reserved":0}';
+  for (answer of [
+    ...['null', '5', '"x"', '[]', '{}', '{"fence":1,"fp":"a"}', '{"fence":"1","fp":"unknown"}'],
+    ...['{"ask":["unknown"]}', '{"ask":[5]}', '{"ask":{"a":1}}', '{"none":true,"soon":true,"ms":-5,"accounts":{}}'],
+    ...['{"none":true,"soon":false,"accounts":[null]}', '{"none":true,"soon":false,"accounts":5}'],
+    ...['{"none":true,"soon":false,"accounts":[{"fp":"a","state":"odd"}]}', `{"accounts":[${row}],"held":1}`],
+  ]) {
+    const refused = await box.tool();
+    assert.equal(refused.exit, 69, `${answer}: ${refused.stderr}`);
+    assert.match(refused.stderr, /can't be reached: it (?:answers|leases|asks)/, answer);
+    for (const words of [['status'], ['leases'], ['reset', 'a']]) {
+      const { exit, stderr } = await box.wrap(['pool', ...words]);
+      assert.equal(exit, 69, `${answer}, ${words}: ${stderr}`);
+    }
+  }
+  assert.equal(api.used.size, 0);
+});
+
+test('a damaged report in pool.json is left out and stops no command', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 100 });
+  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
+  const done = { fence: '1', fp: 'x', spent: 0 };
+  const rest = { class: 'quota', kind: 'elapsed', ms: 1, fallback: 1 };
+  const damaged = [
+    ...[
+      { ...done, rest: 'x' },
+      { ...done, rest: { ...rest, ms: 'x' } },
+      { ...done, rest: { ...rest, kind: 'x' } },
+    ],
+    ...[
+      { ...done, spent: 'many' },
+      { ...done, spent: null },
+      { ...done, seen: 5 },
+      { ...done, seen: [{ fp: 'x' }] },
+    ],
+    ...[
+      { ...done, fence: 1 },
+      { ...done, fp: null },
+    ],
+  ].map(each => ({ cli: 'tool', at: 1, done: each }));
+  const file = join(box.state, 'pool.json');
+  writeFileSync(
+    file,
+    `{"unsent":${JSON.stringify(damaged)},"away":{"tool":{"x":{"fp":"x","spent":1e999,"reported":0}}}}`,
+  );
+  assert.equal((await box.tool()).stdout, 'used ka\n');
+  writeFileSync(
+    file,
+    JSON.stringify({ unsent: [{ cli: 'tool', at: 1, done: { ...done, rest: { ...rest, ms: 1e300 } } }] }),
+  );
+  assert.equal((await box.tool()).stdout, 'used ka\n');
+  assert.equal(JSON.parse(readFileSync(file, 'utf8')).unsent.length, 0, 'what is sent is not sent again');
 });
 
 test('a state that can not be written stops no command', async t => {

@@ -1,7 +1,8 @@
 // The rules of the pool's script, one by one, on a real store with a clock that the test sets.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type Done, type LeaseReply, type LeaseRequest, openStore, type Store } from '../../../wrapper/pool/store.ts';
+import { type LeaseReply, type LeaseRequest, openStore, type Store } from '../../../wrapper/pool/store.ts';
+import type { Done } from '../../../wrapper/store/pool-file.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 import { scriptWithClock, setClock } from '../../support/wrapper/virtual-clock.ts';
 
@@ -110,7 +111,7 @@ test('an observation that comes with the end of a command contains what the comm
   const { got, release, row, pass } = await pool(t);
   const lease = await got({ seen: [knows('a', 50)] });
   await pass(1_000);
-  await release(lease, { spent: 5, seen: { remaining: 44, limit: 100, resets: null, age: 10 } });
+  await release(lease, { spent: 5, seen: [knows('a', 44, { limit: 100, age: 10 })] });
   assert.equal((await row('a')).remaining, 44);
 });
 
@@ -121,9 +122,9 @@ test('a lease that has ended can rest its account and lower its figures, and can
   await lease({ accounts: [account('b')] });
   assert.deepEqual([(await row('a')).remaining, (await row('a')).leases], [45, 0], 'it counts as used');
   await pass(1_000);
-  assert.equal(await release(lost, { spent: 5, seen: { remaining: 49, limit: null, resets: null, age: 0 } }), false);
+  assert.equal(await release(lost, { spent: 5, seen: [knows('a', 49)] }), false);
   assert.equal((await row('a')).remaining, 45, 'not higher, and not counted twice');
-  await release(lost, { seen: { remaining: 30, limit: null, resets: null, age: 0 } });
+  await release(lost, { seen: [knows('a', 30)] });
   assert.equal((await row('a')).remaining, 30);
   await release(lost, { rest: quota(HOUR) });
   assert.equal((await row('a')).rest, HOUR);
@@ -243,7 +244,60 @@ test('one machine asks what nobody knows, while others wait for it and not for e
   assert.equal(lease1.refresh, undefined);
   await pass(MINUTE);
   const flags = [(await got(askable)).refresh, (await got(askable)).refresh];
-  assert.deepEqual(flags, [true, undefined], 'old figures are asked for by one command, after it has ended');
+  assert.deepEqual(flags, [['a'], undefined], 'old figures are asked for by one command, after it has ended');
+});
+
+test('an account that has nothing left is asked for again, because somebody may have paid for more', async t => {
+  const { lease, got, pass, release, row } = await pool(t);
+  const askable = { askable: true };
+  await lease({ ...askable, seen: [knows('a', 0), knows('b', 0)] });
+  const refused = await lease(askable);
+  assert.deepEqual(refused.kind === 'none' && refused.accounts.map(each => [each.state, each.remaining]), [
+    ['spent', 0],
+    ['spent', 0],
+  ]);
+  await pass(MINUTE);
+  const asked = await lease(askable);
+  assert.deepEqual(asked.kind === 'ask' && asked.ask, ['a', 'b']);
+  assert.equal((await lease(askable)).kind, 'none', 'by one machine');
+  const lease1 = await got({ ...askable, seen: [knows('a', 0), knows('b', 30)] });
+  assert.deepEqual([lease1.fp, lease1.refresh], ['b', undefined]);
+  await pass(MINUTE);
+  const lease2 = await got(askable);
+  assert.deepEqual(lease2.refresh, ['a', 'b'], 'after the command where another account serves it');
+  await release(lease2, { spent: 1, seen: [knows('a', 50), knows('b', 29)] });
+  assert.equal((await row('b')).remaining, 29);
+  assert.equal((await got(askable)).fp, 'a');
+  assert.equal((await row('a')).remaining, 50);
+});
+
+test('a reserve that is all that is left is asked for again as well', async t => {
+  const { lease, got, pass } = await pool(t);
+  const own = { askable: true, accounts: [account('a')], reserve: 20 };
+  assert.equal((await lease({ ...own, seen: [knows('a', 20)] })).kind, 'none');
+  await pass(MINUTE);
+  assert.equal((await lease(own)).kind, 'ask');
+  await got({ ...own, seen: [knows('a', 21)] });
+});
+
+test('accounts that are one quota are asked for once', async t => {
+  const { lease, pass } = await pool(t);
+  await lease({ askable: true, seen: [knows('a', 0, { identity: 'team' }), knows('b', 0, { identity: 'team' })] });
+  await pass(MINUTE);
+  const asked = await lease({ askable: true });
+  assert.deepEqual(asked.kind === 'ask' && asked.ask, ['a']);
+});
+
+test('what was used while nobody knew what is left is subtracted from an answer on its way', async t => {
+  const { lease, got, pass, release, row } = await pool(t);
+  const askable = { askable: true, accounts: [account('a')] };
+  await lease(askable);
+  const first = await got({ ...askable, seen: [knows('a', null)] });
+  await pass(5_000);
+  await release(first, { spent: 3 });
+  await pass(1_000);
+  await got({ ...askable, seen: [knows('a', 10, { age: 2_000 })] });
+  assert.equal((await row('a')).remaining, 7);
 });
 
 test('a provider that gives no answer is not asked before each command', async t => {
@@ -310,6 +364,59 @@ test('a share of the reserve comes back once the provider was asked after it was
   await pass(1_000);
   await lease({ ...own, seen: [knows('a', 94)] });
   assert.deepEqual(await ask(), ['a']);
+});
+
+test('a store that was flushed gives a share back as well, once the provider was asked', async t => {
+  const { lease, pass } = await pool(t);
+  const own = { accounts: [account('a')], reserve: 20 };
+  await lease({ ...own, away: [{ fp: 'a', spent: 5 }] });
+  await server.client.flushall();
+  await setClock(server.client, clock);
+  const ask = async () => (await lease({ ...own, away: [{ fp: 'a', spent: 0 }] })).intact;
+  assert.deepEqual(await ask(), []);
+  await pass(1_000);
+  await lease({ ...own, seen: [knows('a', 94)] });
+  assert.deepEqual(await ask(), ['a']);
+});
+
+test('a cooldown ends after a year at most, whatever a tool printed', async t => {
+  const { got, release, row } = await pool(t);
+  for (const rest of [quota(1e300), { ...quota(0), kind: 'time' as const, at: 1e300 }]) {
+    await release(await got({ accounts: [account('b')] }), { rest: { ...rest, class: 'rate' } });
+    assert.equal((await row('b')).rest, 366 * 24 * HOUR);
+    await server.client.flushall();
+    await setClock(server.client, clock);
+  }
+});
+
+test('a store that dropped some keys goes on, and gives nothing away', async t => {
+  const { cli, store, got, lease, release, row, pass } = await pool(t);
+  const base = `culvert:1:{${cli}}`;
+  const own = { accounts: [account('a')] };
+  await got({ ...own, seen: [knows('a', 5)] });
+  await server.client.del(`${base}:lease`);
+  assert.deepEqual(await store.leases(cli), []);
+  await pass(90_000);
+  await lease(own);
+  assert.equal(await server.client.zcard(`${base}:leases`), 1, 'a lease without its record ends as well');
+  const held = await got(own);
+  await server.client.del(`${base}:budget:a`, `${base}:account:a`);
+  await release(held, { spent: 1 });
+  await got({ ...own, seen: [knows('a', 1)] });
+  const reply = await lease(own);
+  assert.equal(reply.kind, 'none', `one was left: ${JSON.stringify(await row('a'))}`);
+});
+
+test('a clock that is set back does not keep old figures or questions', async t => {
+  const { lease, got, row, pass } = await pool(t);
+  const own = { askable: true, accounts: [account('a')] };
+  await got({ ...own, seen: [knows('a', 50)] });
+  assert.equal((await lease({ ...own, accounts: [account('b')] })).kind, 'ask');
+  await pass(-HOUR);
+  assert.equal((await lease({ ...own, accounts: [account('b')] })).kind, 'ask', 'whoever asked was not so long');
+  assert.deepEqual((await got(own)).refresh, ['a']);
+  await lease({ ...own, seen: [knows('a', 10)] });
+  assert.equal((await row('a')).remaining, 10);
 });
 
 test('every key but the schema has an end', async t => {

@@ -95,7 +95,7 @@ test('an ACL user with the rules of the README is enough, and less is refused wi
   const { fence } = reply.lease;
   assert.equal(await store.renew('tool', fence, 9_000), true);
   const rest = { class: 'quota', kind: 'elapsed' as const, ms: 1_000, fallback: 0 };
-  assert.equal(await store.release('tool', { fence, fp: 'a', spent: 1, rest, seen: { ...seen[0]!, age: 0 } }), true);
+  assert.equal(await store.release('tool', { fence, fp: 'a', spent: 1, rest, seen }), true);
   assert.equal(await store.reset('tool', 'a'), 1);
   assert.deepEqual(await store.leases('tool'), []);
   await assert.rejects((await open(t, url, { user: 'less', password: 'x' })).status('tool'), {
@@ -208,6 +208,24 @@ test('what is no store, or says nothing, can not be reached', async t => {
   const { port } = closing.address() as { port: number };
   await assert.rejects((await open(t, `redis://127.0.0.1:${port}`)).status('tool'), /closed the connection/);
   await assert.rejects((await open(t, 'valkey+unix:///nonexistent/s')).status('tool'), /no such socket/);
+});
+
+test('an answer that nobody asked for is not taken for the next one', async t => {
+  let connections = 0;
+  const held = (value: boolean) => `$${`{"held":${value}}`.length}\r\n{"held":${value}}\r\n`;
+  const server = createServer(socket => {
+    const first = connections++ === 0;
+    socket.on('error', () => {});
+    socket.on('data', () => socket.write(first ? held(true) + held(true) : held(false)));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const store = await open(t, `redis://127.0.0.1:${port}`);
+  assert.equal(await store.renew('tool', '1', 1), true);
+  assert.equal(await store.renew('tool', '2', 1), false);
+  assert.equal(connections, 2, 'on a new connection');
+  store.close();
 });
 
 test('a connection that broke is opened again with the next operation', async t => {

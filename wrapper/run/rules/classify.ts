@@ -29,6 +29,9 @@ export type Verdict =
   | { kind: 'retry'; class: 'quota' | 'rate' | 'auth'; rest: Cooldown; text: string; scope?: Rule['scope'] }
   | { kind: 'final'; class: 'usage' | 'other' };
 
+/** A longer one is a mistake of whoever printed it. */
+const LONGEST_MS = 366 * 86_400_000;
+
 const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', Cooldown> = {
   quota: { until: 'period' },
   rate: { until: 'elapsed', ms: 60_000 },
@@ -91,7 +94,7 @@ function matchRule(
 /** A time that the provider names wins over the catalog's, because it must never be shortened. */
 function cooldownOf(rule: Rule, failure: 'quota' | 'rate' | 'auth', { groups }: Match, stdout: string): Cooldown {
   const seconds = Number(groups?.rest ?? (rule.retry_after && at(parseJson(stdout), rule.retry_after)));
-  if (Number.isFinite(seconds) && seconds > 0) return { until: 'elapsed', ms: seconds * 1_000 };
+  if (Number.isFinite(seconds) && seconds > 0) return { until: 'elapsed', ms: Math.min(seconds * 1_000, LONGEST_MS) };
   const reset = parseTime(groups?.reset);
   if (reset !== undefined) return { until: 'time', at: reset };
   if (rule.rest === 'period' || rule.rest === 'credential') return { until: rule.rest };

@@ -1,10 +1,11 @@
 // Turns what the wrapper's files say into samples. It asks nobody.
-import { readLocal } from '../../pool/local.ts';
+
 import { OUTCOMES } from '../audit.ts';
 import { readConfig } from '../config.ts';
 import { type AccountReport, describeAllAccounts, isUsable } from '../describe.ts';
 import { hmac } from '../hash.ts';
 import type { Paths } from '../paths.ts';
+import { readLocal } from '../pool-file.ts';
 import type { Sample, Samples } from './exposition.ts';
 import type { WRAP_FAMILIES } from './families.ts';
 import type { Tally } from './tally.ts';

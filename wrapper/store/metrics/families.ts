@@ -48,7 +48,7 @@ export const WRAP_FAMILIES = {
   },
   culvert_wrap_pool_degraded: {
     type: 'gauge',
-    help: "1 while commands run without the pool's store; missing where this machine is in no pool.",
+    help: "1 while commands can't reach the pool's store; missing where this machine is in no pool.",
     labels: [],
   },
   culvert_wrap_pool_degraded_runs_total: {

@@ -93,6 +93,8 @@ test('times that a provider names are obeyed: seconds, dates, and numbers in JSO
   };
   const stderr = '^limit, (?:retry after (?<rest>\\d+)s|resets at (?<reset>.+))$';
   assert.deepEqual(rest({ stderr }, { stderr: 'limit, retry after 76s' }), { until: 'elapsed', ms: 76_000 });
+  const year = { until: 'elapsed', ms: 366 * 86_400_000 };
+  assert.deepEqual(rest({ stderr }, { stderr: `limit, retry after ${'9'.repeat(30)}s` }), year, 'no more than a year');
   assert.deepEqual(rest({ stderr }, { stderr: 'limit, resets at 2031-01-01T00:00:00Z' }), {
     until: 'time',
     at: Date.UTC(2031, 0, 1),

@@ -1,8 +1,70 @@
 // What this machine keeps about its pool: what it used and could not report while the store was away. Holds no secret.
-import { readText, withLock, writeAtomic } from '../store/files.ts';
-import { randomHex } from '../store/hash.ts';
-import type { Paths } from '../store/paths.ts';
-import type { Done } from './store.ts';
+import { readText, withLock, writeAtomic } from './files.ts';
+import { randomHex } from './hash.ts';
+import type { Paths } from './paths.ts';
+import { isAmount, isNumber, isRecord, isText, isTime, listOf, nullable, oneOf, optional, shape } from './shape.ts';
+
+/** What a provider said an account has left. */
+export interface Observation {
+  fp: string;
+  /** In the provider's unit; `null`: unlimited, unknown, or the question failed. */
+  remaining: number | null;
+  limit: number | null;
+  /** Milliseconds since the epoch, as the provider stated it. */
+  resets: number | null;
+  /** Accounts with the same value share one budget. */
+  identity?: string;
+  /** Milliseconds since the question was asked. */
+  age: number;
+}
+
+const isObservation = shape<Observation>({
+  fp: isText,
+  remaining: nullable(isNumber),
+  limit: nullable(isNumber),
+  resets: nullable(isNumber),
+  identity: optional(isText),
+  age: isAmount,
+});
+
+/** Why an account is to be left alone, and until when; see `Cooldown` in run/rules/classify.ts. */
+interface Rest {
+  class: string;
+  kind: 'elapsed' | 'time' | 'period' | 'credential';
+  ms?: number;
+  at?: number;
+  /** Milliseconds, where `period` has no known end or `time` has passed. */
+  fallback: number;
+}
+
+const isRest = shape<Rest>({
+  class: isText,
+  kind: oneOf('elapsed', 'time', 'period', 'credential'),
+  ms: optional(isAmount),
+  at: optional(isNumber),
+  fallback: isAmount,
+});
+
+/** What became of a lease. */
+export interface Done {
+  fence: string;
+  fp: string;
+  spent: number;
+  rest?: Rest | undefined;
+  /** Of this account, and of others that the lease asked for. */
+  seen?: Observation[] | undefined;
+  /** Ends the lease as well. */
+  release?: boolean | undefined;
+}
+
+const isDone = shape<Done>({
+  fence: isText,
+  fp: isText,
+  spent: isAmount,
+  rest: optional(isRest),
+  seen: optional(listOf(isObservation)),
+  release: optional((value): value is boolean => typeof value === 'boolean'),
+});
 
 /** A report that did not reach the store. */
 interface Unsent {
@@ -21,9 +83,9 @@ interface Away {
 }
 
 export interface LocalPool {
-  /** Since when the store can't be reached, in milliseconds since the epoch. */
+  /** Since when commands did not reach the store, in milliseconds since the epoch. */
   degradedSince?: number;
-  /** Runs without the store, ever. */
+  /** Runs without the store, within this machine's share, ever. */
   degradedRuns: number;
   /** Runs that waited for an account, ever. */
   waits: number;
@@ -42,6 +104,10 @@ interface Kept {
   mark: string;
 }
 
+const isUnsent = shape<Unsent>({ cli: isText, at: isTime, done: isDone });
+const isAway = shape<Away>({ fp: isText, spent: isAmount, reported: isAmount });
+const isKept = shape<Kept>({ fp: isText, mark: isText });
+
 const MAX_UNSENT = 100;
 
 /** What is damaged or missing reads as empty. A share that is forgotten this way can be used twice; the README says so. */
@@ -53,15 +119,15 @@ export function readLocal(paths: Paths): LocalPool {
     raw = {};
   }
   const fields = isRecord(raw) ? raw : {};
-  const count = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : 0);
+  const count = (value: unknown) => (isAmount(value) ? value : 0);
   return {
-    ...(typeof fields.degradedSince === 'number' && { degradedSince: fields.degradedSince }),
+    ...(isTime(fields.degradedSince) && { degradedSince: fields.degradedSince }),
     degradedRuns: count(fields.degradedRuns),
     waits: count(fields.waits),
     unsent: Array.isArray(fields.unsent) ? fields.unsent.filter(isUnsent) : [],
     away: tables(fields.away, isAway),
     fingerprints: tables(fields.fingerprints, isKept),
-    salt: typeof fields.salt === 'string' ? fields.salt : '',
+    salt: isText(fields.salt) ? fields.salt : '',
   };
 }
 
@@ -86,28 +152,6 @@ export function updateLocal(paths: Paths, change: (pool: LocalPool) => void): Lo
     writeAtomic(paths.pool, `${JSON.stringify(pool)}\n`);
     return pool;
   });
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isAway(value: unknown): value is Away {
-  return (
-    isRecord(value) &&
-    typeof value.fp === 'string' &&
-    typeof value.spent === 'number' &&
-    typeof value.reported === 'number'
-  );
-}
-
-function isKept(value: unknown): value is Kept {
-  return isRecord(value) && typeof value.fp === 'string' && typeof value.mark === 'string';
-}
-
-function isUnsent(value: unknown): value is Unsent {
-  if (!isRecord(value) || typeof value.cli !== 'string' || typeof value.at !== 'number') return false;
-  return isRecord(value.done) && typeof value.done.fence === 'string' && typeof value.done.fp === 'string';
 }
 
 function tables<T>(value: unknown, is: (item: unknown) => item is T): Record<string, Record<string, T>> {
