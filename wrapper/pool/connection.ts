@@ -69,14 +69,20 @@ export function serverError(message: string, where: string): Error {
       'correct user and password: `culvert-wrap pool join` again, with --user and --password SOURCE',
     );
   }
-  if (/^NOPERM/.test(message)) {
+  if (/^NOPERM|ACL failure in script|can't run this command/.test(message)) {
     return new StoreRefused(
-      `the pool at ${where} does not permit this user to run scripts`,
+      `the pool at ${where} does not permit this user what its script needs`,
       'give it the rules that the README of culvert-wrap lists for an ACL user',
     );
   }
   if (/^(MOVED|ASK|CROSSSLOT)\b/.test(message)) {
     return new StoreRefused(`the pool at ${where} is a cluster`, 'join it as valkey+cluster://HOST');
+  }
+  if (/DB index|No such master/.test(message)) {
+    return new StoreRefused(
+      `the pool at ${where} answers: ${message}`,
+      'correct the address: `culvert-wrap pool join URL`',
+    );
   }
   return new StoreRefused(`the pool at ${where} answers: ${message.slice(0, 200)}`, 'look into the log of the store');
 }

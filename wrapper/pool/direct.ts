@@ -94,7 +94,13 @@ function linkOf(socket: Socket, openMs: number): Link {
     waiting = undefined;
   };
   socket.on('error', error => fail(reasonOf(error), error));
-  socket.on('close', () => fail('it closed the connection'));
+  socket.on('close', () => {
+    // one that refuses the connection says so in place of the first answer
+    if (waiting?.replies.some(reply => reply instanceof Error)) waiting.done(waiting.replies);
+    else fail('it closed the connection');
+    waiting = undefined;
+    broken ??= new StoreUnreachable('it closed the connection');
+  });
   socket.on('data', chunk => {
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
     while (waiting) {

@@ -8,14 +8,15 @@ import { type Connection, type ConnectOptions, StoreUnreachable, serverError } f
 /** A connection to the primary that the Sentinels name, or to the node of a cluster that has the keys. */
 export function connectByLibrary(address: Address, options: ConnectOptions): Connection {
   const { script } = options;
-  let last = 'it gave no answer';
+  let last: string | undefined;
   const connect = () => {
     const made = address.kind === 'cluster' ? cluster(address, options) : behindSentinels(address, options);
-    // What fails is told by the operation that waits for it.
-    made.on('error', () => {});
-    made.on('node error', (error: unknown) => {
-      last = reason(error);
-    });
+    // The operation that waits for it fails with less: it says what the library gave up, and not why.
+    const note = (error: unknown) => {
+      if (!GAVE_UP.test(reason(error))) last = reason(error);
+    };
+    made.on('error', note);
+    made.on('node error', note);
     return made;
   };
   let client = connect();
@@ -23,6 +24,7 @@ export function connectByLibrary(address: Address, options: ConnectOptions): Con
     run: async (keys, args) => {
       // One that gave up is replaced with the next operation.
       if (client.status === 'end') client = connect();
+      last = undefined;
       const rest = [keys.length, ...keys, ...args] as const;
       try {
         const reply = await within(
@@ -35,17 +37,23 @@ export function connectByLibrary(address: Address, options: ConnectOptions): Con
         return String(reply);
       } catch (error) {
         if (error instanceof StoreUnreachable) throw error;
-        const message = reason(error);
+        const why = causeOf(reason(error), last);
         // A server's own errors begin with a code in capitals; all others are of the connection.
-        if (/^[A-Z]{3,} /.test(message)) throw serverError(message, describeAddress(options.url));
-        throw new StoreUnreachable(
-          /all sentinels|refresh slots/i.test(message) ? `no node answers (${last})` : message,
-        );
+        if (/^[A-Z]{3,} /.test(why)) throw serverError(why, describeAddress(options.url));
+        throw new StoreUnreachable(`no node answers: ${why}`, { cause: error });
       }
     },
     warm: () => {},
     close: () => client.disconnect(),
   };
+}
+
+const GAVE_UP = /^(?:All sentinels|None of startup nodes|Failed to refresh|Connection is closed|Too many Cluster)/;
+
+/** @param last what a node or the connection said before */
+function causeOf(message: string, last: string | undefined): string {
+  const told = /Last error: (?:\w*Error: )?(.+)/.exec(message)?.[1] ?? message;
+  return last !== undefined && GAVE_UP.test(told) ? last : told;
 }
 
 function common(address: Address, { user = address.user, password, ca, timeoutMs }: ConnectOptions): RedisOptions {

@@ -76,21 +76,15 @@ test('an ACL user with the rules of the README is enough, and less is refused wi
   const url = `redis://127.0.0.1:${tcp}/2`;
   const store = await open(t, url, { user: 'culvert', password: 'pass word' });
   const seen = [{ fp: 'a', remaining: 9, limit: 9, resets: Date.now() + 1e6, identity: 'x', age: 0 }];
-  const reply = await store.lease('tool', {
+  const request = {
     ...{ owner: 'm', accounts: [{ fp: 'a', name: 'a' }], want: 1, ttl: 9_000, strategy: 'in-order', pinned: false },
-    ...{
-      reserve: 0,
-      below: 100,
-      above: 200,
-      askable: true,
-      stale: 0,
-      seen,
-      away: [
-        { fp: 'a', spent: 1 },
-        { fp: 'a', spent: 0 },
-      ],
-    },
-  });
+    ...{ reserve: 0, below: 100, above: 200, askable: true, stale: 0 },
+    away: [
+      { fp: 'a', spent: 1 },
+      { fp: 'a', spent: 0 },
+    ],
+  };
+  const reply = await store.lease('tool', { ...request, seen });
   assert.ok(reply.kind === 'granted');
   const { fence } = reply.lease;
   assert.equal(await store.renew('tool', fence, 9_000), true);
@@ -102,6 +96,20 @@ test('an ACL user with the rules of the README is enough, and less is refused wi
     code: 'pool-refused',
     hint: /rules that the README of culvert-wrap lists/,
   });
+  const lacking = /^\+(?!eval$|select$)/;
+  for (const right of rules.split(' ').filter(rule => lacking.test(rule))) {
+    const without = rules.split(' ').filter(rule => rule !== right);
+    await plain.client.call('ACL', 'SETUSER', 'lacks', 'reset', 'on', '>x', ...without);
+    await plain.client.flushall();
+    const poor = await open(t, url, { user: 'lacks', password: 'x' });
+    const use = async () => {
+      const held = await poor.lease('tool', { ...request, seen });
+      if (held.kind === 'granted') await poor.release('tool', { ...held.lease, spent: 1 });
+      await poor.reset('tool', 'a');
+    };
+    const hint = /rules that the README of culvert-wrap lists/;
+    await assert.rejects(use(), { code: 'pool-refused', hint }, `without ${right}`);
+  }
   await assert.rejects((await open(t, url, { user: 'culvert', password: 'wrong' })).status('tool'), error => {
     assert.ok(error instanceof Error && 'code' in error);
     assert.equal(error.code, 'pool-refused');
@@ -153,6 +161,11 @@ test('Sentinels name the primary, and its successor after it has failed', async 
   assert.equal(await replica.client.get('culvert:{after}:schema'), '1');
   const nobody = await open(t, `valkey+sentinel://127.0.0.1:${freePort()}/shared`);
   await assert.rejects(nobody.status('tool'), { name: 'StoreUnreachable', message: /^no node answers/ });
+  await assert.rejects((await open(t, `valkey+sentinel://127.0.0.1:${port}/other`)).status('tool'), {
+    code: 'pool-refused',
+    message: /answers: ERR No such master with that name/,
+    hint: /correct the address/,
+  });
 });
 
 test('a cluster is used through any of its nodes, and refused as a single server', async t => {
@@ -170,11 +183,58 @@ test('a cluster is used through any of its nodes, and refused as a single server
   for (const cli of ['firecrawl', 'tvly', 'npm', 'gh']) assert.deepEqual(await store.status(cli), []);
   const sizes = await Promise.all(nodes.map(({ client }) => client.dbsize()));
   assert.deepEqual([sizes[0]! + sizes[1]!, sizes.every(size => size > 0)], [4, true], 'the CLIs are spread over both');
+  // a slot that moves to the other node
+  const slot = String(await nodes[0]!.client.call('CLUSTER', 'KEYSLOT', 'culvert:{firecrawl}:schema'));
+  const [from, to] = Number(slot) < 8_192 ? [nodes[0]!, nodes[1]!] : [nodes[1]!, nodes[0]!];
+  const names = await Promise.all([from, to].map(async ({ client }) => String(await client.call('CLUSTER', 'MYID'))));
+  const lease = () =>
+    store.lease('firecrawl', {
+      ...{ owner: 'm', accounts: [{ fp: 'a', name: 'a' }], want: 1, ttl: 90_000, strategy: 'in-order', pinned: false },
+      ...{ reserve: 0, max: 2, askable: false, stale: 1 },
+    });
+  assert.equal((await lease()).kind, 'granted');
+  await to.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', names[0]!);
+  await from.client.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', names[1]!);
+  const keys = (await from.client.call('CLUSTER', 'GETKEYSINSLOT', slot, '100')) as string[];
+  const toPort = String(ports[nodes.indexOf(to)]);
+  for (const [i, key] of keys.entries()) {
+    await from.client.call('MIGRATE', '127.0.0.1', toPort, key, '0', '5000');
+    if (i === 1) await assert.rejects(lease(), { name: 'StoreUnreachable', message: /^it answers TRYAGAIN/ });
+  }
+  for (const { client } of [to, from]) await client.call('CLUSTER', 'SETSLOT', slot, 'NODE', names[1]!);
+  assert.equal((await lease()).kind, 'granted');
+  assert.equal((await lease()).kind, 'none', 'the lease from before the move counts');
+  for (const { client } of nodes) await client.config('SET', 'requirepass', 'x');
+  const cluster = `valkey+cluster://127.0.0.1:${ports[0]}`;
+  assert.equal((await (await open(t, cluster, { password: 'x' })).leases('firecrawl')).length, 2);
+  await assert.rejects((await open(t, cluster)).status('firecrawl'), {
+    code: 'pool-refused',
+    message: /refuses the login/,
+  });
+  for (const { client } of nodes) await client.config('SET', 'requirepass', '');
   const single = await open(t, `valkey://127.0.0.1:${ports[0]}`);
   const replies = await Promise.allSettled(['firecrawl', 'tvly', 'npm', 'gh'].map(cli => single.status(cli)));
   const refused = replies.find(reply => reply.status === 'rejected');
   assert.match(String(refused?.reason.message), /is a cluster/);
   assert.match(refused?.reason.hint, /valkey\+cluster:/);
+});
+
+test('a store that has no place for another connection says so', async t => {
+  const refusing = createServer(socket => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('-ERR max number of clients reached\r\n'));
+  }).listen(0, '127.0.0.1');
+  await once(refusing, 'listening');
+  t.after(() => refusing.close());
+  const { port } = refusing.address() as { port: number };
+  const store = await open(t, `redis://127.0.0.1:${port}/2`, { password: 'x' });
+  const expected = { name: 'StoreUnreachable', message: /it answers ERR max number of clients/ };
+  for (const _ of [1, 2]) await assert.rejects(store.status('tool'), expected);
+});
+
+test('a database that is not there is named with the address to correct', async t => {
+  const store = await open(t, `redis://127.0.0.1:${tcp}/99`);
+  await assert.rejects(store.status('tool'), { code: 'pool-refused', hint: /correct the address/ });
 });
 
 test('what is no store, or says nothing, can not be reached', async t => {
