@@ -72,6 +72,21 @@ for (const [place, run] of Object.entries(places)) {
     assert.deepEqual(calls(), ['k1 search --json', 'k2 search --json']);
   });
 
+  test(`in a ${place}, a command is repeated only while nothing of its standard output was shown`, async t => {
+    const script = `echo "first $FAKE_KEY"; [ "$1" = quick ] || sleep 1; case $FAKE_KEY in k1) echo "Error: quota" >&2; exit 1 ;; esac\n`;
+    const rules = 'inject = ["FAKE_KEY"]\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^Error: quota"\n';
+    const { box, calls } = await setUp(t, script, { a: 'k1', b: 'k2' }, rules);
+    const slow = await run(box, ['slow']);
+    assert.equal(slow.exit, 1);
+    assert.match(slow.screen, /not repeated, because part of its output has been passed on/);
+    fs.rmSync(path.join(box.state, 'accounts/fake.json'));
+    const quick = await run(box, ['quick']);
+    assert.equal(quick.exit, 0);
+    assert.match(quick.screen, /first k2/);
+    assert.doesNotMatch(quick.screen, /first k1/);
+    assert.deepEqual(calls(), ['k1 slow', 'k1 quick', 'k2 quick']);
+  });
+
   test(`in a ${place}, the last account's limit is remembered as well`, async t => {
     const { box } = await setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
     assert.match((await run(box, ['x'])).screen, /account "b" has no quota left .*no account is left/);

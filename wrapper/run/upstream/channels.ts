@@ -79,14 +79,15 @@ export function openChannels(wishes: Wishes): Channels {
 
 function stdoutMode({ last, read }: Wishes): Mode {
   if (closedByCaller(1)) return 'inherit';
-  if (isTerminal(1)) return read.stdout ? 'terminal' : 'inherit';
-  return last && !read.stdout ? 'inherit' : 'pipe';
+  // Even where no rule looks at it: whether another account may take over depends on what has been shown.
+  if (last && !read.stdout) return 'inherit';
+  return isTerminal(1) ? 'terminal' : 'pipe';
 }
 
 function stderrMode({ last, read }: Wishes): Mode {
   if (closedByCaller(2)) return 'inherit';
-  if (isTerminal(2)) return read.stderr ? 'terminal' : 'inherit';
-  return last && !read.stderr ? 'inherit' : 'pipe';
+  if (last && !read.stderr) return 'inherit';
+  return isTerminal(2) ? 'terminal' : 'pipe';
 }
 
 function terminalsFor(modes: Record<'stdout' | 'stderr', Mode>): Record<string, OutputTerminal> | undefined {
