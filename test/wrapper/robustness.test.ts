@@ -60,6 +60,22 @@ test('M3: CULVERT_WRAP_ACCOUNT counts for the CLI that is run, or for those that
   assert.match(unknown.stderr, /the account "none" of CULVERT_WRAP_ACCOUNT does not exist/);
 });
 
+test('M3: a pin is never overridden silently: not by blanks, disabled accounts, or the last one that was removed', async t => {
+  const { box, calls } = await setUp(t, 'exit 0\n', { a: 'k1', b: 'k2' });
+  const pinned = (value: string) => box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
+  for (const value of ['npm=ci, fake=b', ' b ', 'fake = b']) assert.equal((await pinned(value)).exit, 0, value);
+  assert.deepEqual(calls(), ['k2 x', 'k2 x', 'k2 x']);
+  for (const name of ['a', 'b']) await box.run('fake', ['auth', 'disable', name]);
+  for (const value of ['fake=b', 'b', 'fake=c']) assert.equal((await pinned(value)).exit, 2, value);
+  assert.equal((await pinned('c')).exit, 0, 'it may be meant for another CLI');
+  for (const name of ['a', 'b']) await box.run('fake', ['auth', 'remove', name]);
+  const gone = await pinned('npm=ci, fake=b');
+  assert.equal(gone.exit, 2);
+  assert.match(gone.stderr, /"b" of CULVERT_WRAP_ACCOUNT does not exist\n.*fake has no accounts/);
+  assert.equal((await pinned('npm=fake')).exit, 0);
+  assert.deepEqual(calls().slice(3), [' x', ' x']);
+});
+
 test('M9: a flood on the stderr of a failing attempt is held in bounded memory', async t => {
   const script = `case $FAKE_KEY in bad*) head -c 200M /dev/zero | tr '\\0' x >&2; echo >&2; echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n`;
   const rules = `commit = { stderr_after = "10m" }\n${RULES}`; // however slow the machine is, the flood is held

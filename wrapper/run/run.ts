@@ -3,6 +3,7 @@ import type { Context, End } from '../context.ts';
 import { reason, say } from '../errors.ts';
 import type { Plan } from '../store/plan.ts';
 import { isNested } from './accounts/environment.ts';
+import { demandsAccount } from './accounts/select-account.ts';
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import { loadPlan } from './load-plan.ts';
@@ -23,7 +24,8 @@ export async function run(cli: string, original: string, args: readonly string[]
     say(`${reason(error)}; running ${cli} without an account`);
     return asIs();
   }
-  if (!plan.accounts.some(account => account.enabled)) return asIs();
+  const usable = plan.accounts.some(account => account.enabled);
+  if (!usable && !demandsAccount(plan, context.env.CULVERT_WRAP_ACCOUNT)) return asIs();
   const invocation = readInvocation(args, plan.provider);
   const repl = plan.provider.line_repl;
   if (repl && args.length === repl.args.length && args.every((arg, i) => arg === repl.args[i])) {

@@ -47,6 +47,7 @@ __cw_o=${quote(entry.original)}${fallback}
 __cw_p=${quote(planFile(paths, cli))}
 __cw_m=
 if [ -s "$__cw_p" ] || ${isStale(sourceStamps(cli, paths)[0])}; then __cw_m=shim; fi
+case ,$CULVERT_WRAP_ACCOUNT in *[,' ']${cli}[=' ']*) __cw_m=shim ;; esac
 if [ "$1" = ${quote(authCommand)} ]; then
   case "$2" in ${AUTH_WORDS.join('|')}) __cw_m=auth ;; esac
 fi

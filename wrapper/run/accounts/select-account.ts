@@ -28,7 +28,12 @@ export async function chooseAccount(
       'unknown-account',
       EXIT.usage,
       `${plan.cli}: the account "${named}" of CULVERT_WRAP_ACCOUNT ${what}`,
-      { hint: `accounts: ${plan.accounts.map(account => account.name).join(', ')}` },
+      {
+        hint:
+          plan.accounts.length > 0
+            ? `accounts: ${plan.accounts.map(account => account.name).join(', ')}`
+            : `${plan.cli} has no accounts; add one, or unset the variable`,
+      },
     );
   }
   const job = args
@@ -59,19 +64,45 @@ export async function chooseAccount(
 }
 
 /**
+ * Whether `CULVERT_WRAP_ACCOUNT` names an account without which a CLI must not run. A name alone counts only for the CLIs
+ * that have such an account: it may be meant for another one.
+ */
+export function demandsAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>, value: string | undefined): boolean {
+  const named = pinnedAccount(cli, value);
+  return named !== undefined && (namesCli(cli, value) || accounts.some(({ name }) => name === named));
+}
+
+/**
  * The account that `CULVERT_WRAP_ACCOUNT` names for a CLI. `team-b` counts for whatever is run; `firecrawl=team-b,npm=ci`
  * for these alone.
  */
-function pinnedAccount(cli: string, value: string | undefined): string | undefined {
-  const entries = (value ?? '').split(',').filter(entry => entry !== '');
-  const own = entries.find(entry => entry.startsWith(`${cli}=`));
-  return own ? own.slice(cli.length + 1) : entries.find(entry => !entry.includes('='));
+export function pinnedAccount(cli: string, value: string | undefined): string | undefined {
+  const entries = entriesOf(value);
+  const own = entries.find(entry => entry.cli === cli);
+  return (own ?? entries.find(entry => entry.cli === undefined))?.account || undefined;
+}
+
+function namesCli(cli: string, value: string | undefined): boolean {
+  return entriesOf(value).some(entry => entry.cli === cli);
+}
+
+/** People write blanks around commas and equals signs. */
+function entriesOf(value: string | undefined): { cli: string | undefined; account: string }[] {
+  return (value ?? '')
+    .split(',')
+    .map(entry => entry.trim())
+    .filter(entry => entry !== '')
+    .map(entry => {
+      const equals = entry.indexOf('=');
+      return equals < 0
+        ? { cli: undefined, account: entry }
+        : { cli: entry.slice(0, equals).trim(), account: entry.slice(equals + 1).trim() };
+    });
 }
 
 /** The value for the environment of an upstream: what counted for `cli` alone must not reach the CLIs that it starts. */
 export function pinForChildren(cli: string, value: string): string {
-  return value
-    .split(',')
-    .map(entry => (entry === '' || entry.includes('=') ? entry : `${cli}=${entry}`))
+  return entriesOf(value)
+    .map(entry => `${entry.cli ?? cli}=${entry.account}`)
     .join(',');
 }
