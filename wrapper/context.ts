@@ -69,9 +69,9 @@ interface LazyModules {
     state: CliState,
     context: Context,
     accounts?: readonly Account[],
-  ): Promise<Record<string, string>>;
+  ): Promise<Record<string, { problem: string; unusable: boolean }>>;
   /** Waits, with the time left on stderr when that is a terminal. */
-  sleepUntil(at: number, context: Context): Promise<void>;
+  sleepUntil(at: number, context: Context, isReady?: () => boolean): Promise<void>;
   /** Shows a desktop notification when an account passes a threshold of `notify_at`. */
   reportCapacity(plan: Plan, state: CliState, context: Context): void;
   runWarning(plan: Plan, remaining: number, context: Context): void;

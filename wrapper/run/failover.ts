@@ -4,7 +4,7 @@ import type { Context, End, Invocation, PooledRun } from '../context.ts';
 import { EXIT, say, WrapError } from '../errors.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
-import { type CliState, isCoolingDown, readState, updateState } from '../store/state.ts';
+import { readState, updateState } from '../store/state.ts';
 import { type Candidate, type Choice, earliestAvailable, orderCandidates } from './accounts/candidates.ts';
 import { costOf, decide, isLow, totalRemaining } from './accounts/capacity.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
@@ -48,6 +48,7 @@ export async function failover(command: Command): Promise<End> {
   const several = plan.accounts.filter(account => account.enabled).length > 1;
   const run: Run = {
     ...command,
+    pinned: pinned !== undefined,
     state,
     journal,
     pool,
@@ -76,23 +77,34 @@ async function runUntilDecided(run: Run, choice: Choice, cost: number): Promise<
   const { plan, context } = run;
   const { capacity } = plan;
   const deadline = context.now() + (capacity.wait ? parseDuration(capacity.wait) : 0);
+  let mayWait = true;
   for (;;) {
     const candidates = candidatesFor(run, choice, cost);
     const decision = decide(candidates, capacity);
-    const available = candidates.some(candidate => !candidate.coolingDown && !candidate.spent);
-    if (!available && (await waitForAccount(candidates, run, deadline))) continue;
+    if (!isAvailable(candidates) && (await waitForAccount({ run, choice, cost }, deadline))) continue;
     if (decision !== 'execute') return postponed(decision, run);
-    const outcome = await tryAccounts(markProbe(candidates, run), run);
+    run.patient = capacity.policy !== 'execute' || (mayWait && context.now() < deadline);
+    const outcome = await tryAccounts(candidates, run);
     if (!outcome.exhausted) return finish(outcome, run);
-    if (await waitForAccount(candidatesFor(run, choice, cost), run, deadline)) {
+    if (await waitForAccount({ run, choice, cost }, deadline)) {
       outcome.attempt?.output.dispose();
+      continue;
+    }
+    if (!outcome.attempt) {
+      // Other runs try every account just now, and there is no time to wait for them.
+      if (capacity.policy !== 'execute') return postponed(capacity.policy, run);
+      mayWait = false;
       continue;
     }
     if (capacity.policy !== 'queue' || !run.holdLast) return finish(outcome, run);
     if (outcome.failure) say(outcome.failure);
-    outcome.attempt?.output.dispose();
+    outcome.attempt.output.dispose();
     return postponed('queue', run);
   }
+}
+
+function isAvailable(candidates: readonly Candidate[]): boolean {
+  return candidates.some(({ coolingDown, spent }) => !coolingDown && !spent);
 }
 
 /** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */
@@ -155,28 +167,6 @@ function finish({ attempt, failure, skipped, kept }: Outcome, { plan, context }:
   return { exit: attempt.exit, signal: attempt.signal };
 }
 
-/** After a cooldown one run tries the account, while others use the next one. */
-function markProbe(candidates: readonly Candidate[], { plan, state, context }: Run): readonly Candidate[] {
-  const first = candidates[0];
-  const cooldown = first && state.resting[first.account.name];
-  if (!cooldown || isCoolingDown(cooldown, context.now()) || candidates.length === 1) return candidates;
-  const { name } = first.account;
-  try {
-    const now = context.now();
-    let mine = true;
-    updateState(context.paths, plan.cli, stored => {
-      const current = stored.resting[name];
-      if (!current || isCoolingDown(current, now)) return;
-      mine = current.probedAt === undefined || now - current.probedAt > 60_000;
-      if (mine) current.probedAt = now;
-    });
-    return mine ? candidates : [...candidates.slice(1), first];
-  } catch {
-    // The state can't be written: several runs may try the account at once.
-    return candidates;
-  }
-}
-
 /** Whether a command may be kept or repeated later, so that even the last attempt's output must be held. */
 function postpones({ capacity }: Plan): boolean {
   return capacity.policy === 'queue' || capacity.wait !== undefined;
@@ -193,21 +183,28 @@ function needsUsage({ capacity }: Plan): boolean {
   );
 }
 
-/** Waits until a candidate is available. Returns whether one is. */
-async function waitForAccount(candidates: readonly Candidate[], run: Run, deadline: number): Promise<boolean> {
-  const { context, plan, journal } = run;
-  const at = earliestAvailable(candidates, context.now());
-  if (at === undefined || at > deadline || context.signals.received) return false;
+/** Waits until a candidate may be available. Returns whether it is worth another look. */
+async function waitForAccount(
+  { run, choice, cost }: { run: Run; choice: Choice; cost: number },
+  deadline: number,
+): Promise<boolean> {
+  const { context, plan, journal, state } = run;
+  const now = context.now();
+  const candidates = candidatesFor(run, choice, cost);
+  const at = earliestAvailable(candidates, now);
+  const probed = candidates.some(({ beingProbed }) => beingProbed);
+  if (at === undefined || now >= deadline || (at > deadline && !probed) || context.signals.received) return false;
   journal.store();
-  say(`${plan.cli}: no account is available; waiting ${formatDuration(at - context.now())} for the first one`);
-  await (await context.load()).sleepUntil(at, context);
-  if (context.signals.received) return false;
-  run.state = readStateAgain(run);
-  return true;
-}
-
-function readStateAgain({ context, plan }: Run): CliState {
-  return readState(context.paths, plan.cli);
+  const what = probed ? 'for another run that tries one' : `${formatDuration(at - now)} for the first one`;
+  say(`${plan.cli}: no account is available; waiting ${what}`);
+  // Somebody may end a cooldown meanwhile, and another run's try may succeed.
+  const isReady = () => {
+    Object.assign(state, readState(context.paths, plan.cli));
+    return isAvailable(candidatesFor(run, choice, cost));
+  };
+  await (await context.load()).sleepUntil(Math.min(at, deadline), context, isReady);
+  isReady();
+  return !context.signals.received;
 }
 
 async function warnWhenLow(plan: Plan, context: Context): Promise<void> {

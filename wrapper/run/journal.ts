@@ -8,6 +8,7 @@ import {
   type CliState,
   type Cooldown,
   coolDown,
+  coolDownFurther,
   effectiveDefault,
   fingerprint,
   setDefault,
@@ -57,6 +58,7 @@ export function startJournal({ plan, invocation, known, context, cost, choice, p
       remember(current);
       changes.push(remember);
     },
+    /** @param credentials those of the account; the others that rest as well are not known by theirs */
     coolDown: (account: string, cooldown: Cooldown, credentials: Record<string, string>, entry: Ended) => {
       add({ ...entry, outcome: 'left' });
       known.resting[account] = cooldown;
@@ -65,6 +67,15 @@ export function startJournal({ plan, invocation, known, context, cost, choice, p
       changes.push(state =>
         coolDown(state, account, { ...cooldown, credential: fingerprint(state.salt, credentials) }),
       );
+    },
+    /** The other accounts rest as well: the limit is one of this network address. */
+    coolDownOthers: (account: string, cooldown: Cooldown) => {
+      const others = plan.accounts.filter(({ name }) => name !== account).map(({ name }) => name);
+      const rest = (state: CliState) => {
+        for (const name of others) coolDownFurther(state, name, cooldown);
+      };
+      rest(known);
+      changes.push(rest);
     },
     /**
      * @param tookOver another account had failed before, so this one becomes the default

@@ -1,10 +1,12 @@
 // Tries one account after another until an attempt counts.
 import type { Context, Invocation, PooledEnd, PooledRun } from '../context.ts';
 import { say } from '../errors.ts';
+import type { Account } from '../store/config.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
 import type { CliState, Cooldown } from '../store/state.ts';
 import { type Candidate, shareQuota } from './accounts/candidates.ts';
+import { claimProbe } from './accounts/probe.ts';
 import { makeReady } from './accounts/ready.ts';
 import type { Journal } from './journal.ts';
 import { cannotStart } from './pass-through.ts';
@@ -33,13 +35,17 @@ export interface Run {
   holdLast: boolean;
   /** What the command is expected to use. */
   cost: number;
+  /** An account was named, or created the job: it is tried whatever its state. */
+  pinned: boolean;
+  /** The command can wait, or be kept, while other runs try accounts after their cooldown. */
+  patient?: boolean;
 }
 
 /** How the attempts ended. */
 export interface Outcome {
   /** The attempt that counts, with its output not yet shown; `undefined` when no account could be used. */
   attempt: Attempt | undefined;
-  /** Every account answered with a limit, and nothing has been shown or created. */
+  /** Every account answered with a limit, or is to be waited for, and nothing has been shown or created. */
   exhausted: boolean;
   /** What to tell after the output: which account failed and why it ended there. */
   failure?: string;
@@ -59,7 +65,14 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
   const { plan, journal, pool } = run;
   const outcome: Outcome = { attempt: undefined, exhausted: false, skipped: [] };
   const failed: { name: string; class: Retry['class'] }[] = [];
-  let left = candidates.map(({ account }) => account);
+  const first = candidates[0]?.account;
+  const isNamed = (account: Account) => run.pinned && account === first;
+  // Who can wait does not shorten a cooldown.
+  let left = candidates
+    .filter(({ account, coolingDown }) => !run.patient || !coolingDown || isNamed(account))
+    .map(({ account }) => account);
+  let awaited = left.length < candidates.length;
+  const probedByOthers = new Set<Account>();
   for (;;) {
     const account = pool ? await pool.next(left) : left[0];
     if (!account) break;
@@ -69,6 +82,12 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
     if (shared && plan.provider.scope !== 'key') {
       say(`${plan.cli}: account "${name}" has the same quota as "${shared.name}" and is not tried`);
       pool?.settle({ spent: 0 });
+      continue;
+    }
+    if (!pool && !isNamed(account) && !probedByOthers.has(account) && !claimProbe(name, run)) {
+      probedByOthers.add(account);
+      if (run.patient) awaited = true;
+      else left = [...left, account];
       continue;
     }
     const ready = await makeReady(account, run);
@@ -112,6 +131,7 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
     if (verdict.kind !== 'retry') return outcome;
     const cooldown = cooldownFor(verdict, run.state, name, run.context.now());
     journal.coolDown(name, cooldown, ready.credentials, { ...ended, class: verdict.class });
+    if (isLimitOfAddress(verdict, run)) journal.coolDownOthers(name, cooldown);
     failed.push({ name, class: verdict.class });
     outcome.failure = describeFailure(run, name, verdict, cooldown);
     const obstacle = whyNotRepeated(result, verdict, run);
@@ -123,7 +143,7 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
   }
   outcome.kept = 'limit';
   if (outcome.failure) outcome.failure += `; no account is left${unusedAccounts(plan)}`;
-  outcome.exhausted = failed.length > 0 && failed.some(({ class: failure }) => failure !== 'auth');
+  outcome.exhausted = awaited || failed.some(({ class: failure }) => failure !== 'auth');
   return outcome;
 }
 
@@ -165,8 +185,13 @@ function pooledEnd(verdict: Verdict, { plan, cost }: Run): PooledEnd {
   if (verdict.kind === 'success') return { spent: cost };
   // whether a failed command was charged is not known
   if (verdict.kind === 'final') return { spent: verdict.class === 'usage' ? 0 : cost };
-  if (verdict.class !== 'auth' && (verdict.scope ?? plan.provider.scope) === 'ip') return { spent: 0 };
+  if (isLimitOfAddress(verdict, { plan })) return { spent: 0 };
   return { spent: 0, cooldown: { class: verdict.class, rest: verdict.rest } };
+}
+
+/** Another account would meet the same limit. */
+function isLimitOfAddress(verdict: Retry, { plan }: Pick<Run, 'plan'>): boolean {
+  return verdict.class !== 'auth' && (verdict.scope ?? plan.provider.scope) === 'ip';
 }
 
 function cooldownFor(verdict: Retry, state: CliState, account: string, now: number): Cooldown {
@@ -196,10 +221,13 @@ function describeFailure({ plan, context }: Run, account: string, verdict: Retry
   return `${plan.cli}: account "${account}" ${CLASS_TEXT[verdict.class]} (${verdict.class}, ${rest})`;
 }
 
-/** Whether a command that must run once may have done its work although it failed. */
+/**
+ * Whether a command that must run once may have done its work although it failed. Without a known reason it may: the
+ * answer to the request that created the job can be lost.
+ */
 function mayHaveRun({ output }: Attempt, { invocation, repeatable }: Run, failure?: Retry['class']): boolean {
   if (output.jobs.length > 0 || !repeatable) return true;
-  return failure === undefined ? invocation.silentJob.length > 0 : invocation.silentJob.includes(failure);
+  return failure === undefined ? invocation.once : invocation.silentJob.includes(failure);
 }
 
 function whyNotRepeated({ output }: Attempt, verdict: Retry, run: Run): string | undefined {
@@ -212,7 +240,7 @@ function whyNotRepeated({ output }: Attempt, verdict: Retry, run: Run): string |
     const options = plan.provider.silent_jobs.flatMap(job => job.unless);
     return `it may have created a job without printing its id${options.length > 0 ? ` (${options.join(' or ')} shows it)` : ''}`;
   }
-  if ((verdict.scope ?? plan.provider.scope) === 'ip' && verdict.class !== 'auth') {
+  if (isLimitOfAddress(verdict, run)) {
     return 'the limit is one of this network address, not of the account';
   }
   return stdin.canRepeat() ? undefined : 'its standard input could not be kept';

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { errno } from '../errors.ts';
 import { readText } from './files.ts';
 import type { Paths } from './paths.ts';
+import { isTime } from './shape.ts';
 
 export const OUTCOMES = ['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved'] as const;
 
@@ -76,7 +77,7 @@ export function parseEntry(line: string): AuditEntry | null {
   try {
     const value = JSON.parse(line) as { [K in keyof AuditEntry]?: unknown };
     const { at, cli, command, account, outcome, exit } = value;
-    const named = typeof at === 'number' && typeof cli === 'string' && typeof command === 'string';
+    const named = isTime(at) && typeof cli === 'string' && typeof command === 'string';
     const known = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
     const texts = [value.class, value.signal].every(text => text === undefined || typeof text === 'string');
     const figures = [exit ?? undefined, value.ms, value.cost].every(n => n === undefined || typeof n === 'number');

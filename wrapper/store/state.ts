@@ -151,6 +151,13 @@ export function coolDown(state: CliState, name: string, cooldown: Cooldown): voi
   state.resting[name] = { ...cooldown, until };
 }
 
+/** Cools an account down for another one's limit. What it rests for itself is neither shortened nor replaced. */
+export function coolDownFurther(state: CliState, name: string, cooldown: Cooldown): void {
+  const known = state.resting[name];
+  if (known && (known.until === null || (cooldown.until !== null && known.until >= cooldown.until))) return;
+  state.resting[name] = { ...cooldown, ...(known?.credential && { credential: known.credential }) };
+}
+
 /** Whether an account is cooling down now. */
 export function isCoolingDown(cooldown: Cooldown | undefined, now: number): boolean {
   return cooldown !== undefined && (cooldown.until === null || cooldown.until > now);
@@ -198,7 +205,8 @@ function isCooldown(value: unknown): value is Cooldown {
     isRecord(value) &&
     (value.class === 'quota' || value.class === 'rate' || value.class === 'auth') &&
     (value.until === null || isTime(value.until)) &&
-    isTime(value.since)
+    isTime(value.since) &&
+    (value.probedAt === undefined || isTime(value.probedAt))
   );
 }
 

@@ -1,6 +1,7 @@
 // Orders the accounts that a command may use. Pure, so that `explain` and a run can't disagree.
 import type { Account, Capacity } from '../../store/config.ts';
 import { type CliState, isCoolingDown } from '../../store/state.ts';
+import { isBeingProbed, PROBE_MS } from './probe.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
 
@@ -9,6 +10,8 @@ export interface Candidate {
   /** Why it is at its place, in words. */
   why: string;
   coolingDown: boolean;
+  /** Another run tries it after its cooldown, and its result is awaited. */
+  beingProbed: boolean;
   /** Its known remaining capacity is below cost and reserve. */
   spent: boolean;
   /** It fell below `switch_below`. */
@@ -29,13 +32,11 @@ export interface OrderOptions {
   onlyChosen?: boolean;
 }
 
-/** A run that tries an account after its cooldown gets this long before another run may. */
-const PROBE_MS = 60_000;
-
 /**
  * Enabled accounts in the order in which they are tried: as the strategy says, those that are low after the others,
  * then spent ones and those that cool down, the first to be available before the others. An account that the user named
- * comes first in any case. One whose credential was refused is left out while there is any other.
+ * comes first in any case. One whose credential was refused is left out while there is any other; of several such
+ * only the first is tried, because somebody has to see what the provider says.
  */
 export function orderCandidates(
   accounts: readonly Account[],
@@ -74,7 +75,7 @@ export function orderCandidates(
     ...others.filter(isLate).sort((a, b) => lateness(a) - lateness(b)),
   ];
   const usable = order.filter(candidate => candidate.availableAt !== null || pinned.includes(candidate));
-  return usable.length > 0 ? usable : order;
+  return usable.length > 0 ? usable : order.slice(0, 1);
 }
 
 /** The earliest time at which one of the candidates is available again, or `undefined` when none will be by itself. */
@@ -105,12 +106,13 @@ function describe(
       )
     : [];
   const cooldowns = [own, ...shared.map(other => state.resting[other])].filter(each => isCoolingDown(each, now));
-  const beingProbed = own?.probedAt !== undefined && now - own.probedAt < PROBE_MS && now >= own.probedAt;
+  const beingProbed = own !== undefined && isBeingProbed(own, now);
   const coolingDown = cooldowns.length > 0 || beingProbed;
   const known = state.remaining[name];
-  const remaining = known?.remaining;
-  const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));
   const resets = known?.resets ? Date.parse(known.resets) : Number.NaN;
+  // A figure from before the reset says nothing about what there is after it.
+  const remaining = known && known.at < resets && resets <= now ? undefined : known?.remaining;
+  const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));
   const times = cooldowns.map(each => (each!.until === null ? Number.POSITIVE_INFINITY : each!.until));
   const latest = Math.max(
     now,
@@ -122,6 +124,7 @@ function describe(
     account,
     why,
     coolingDown,
+    beingProbed,
     spent,
     low: isLow(name, state, capacity),
     availableAt: Number.isFinite(latest) ? latest : null,

@@ -4,7 +4,7 @@ import type { Provider } from '../../catalog/catalog.ts';
 import type { Capacity } from '../../store/config.ts';
 import type { CliState } from '../../store/state.ts';
 import { isCommandIn } from '../rules/classify.ts';
-import type { Candidate } from './candidates.ts';
+import { type Candidate, shareQuota } from './candidates.ts';
 
 /** The expected cost of a command: the user's figure, else the catalog's, else 1. The longest matching name counts. */
 export function costOf(command: string, provider: Pick<Provider, 'costs'>, capacity: Pick<Capacity, 'costs'>): number {
@@ -20,13 +20,16 @@ export function decide(candidates: readonly Candidate[], capacity: Pick<Capacity
   return candidates.some(candidate => !candidate.coolingDown && !candidate.spent) ? 'execute' : capacity.policy;
 }
 
-/** The known remaining capacity of all accounts, or `undefined` when nothing is known of some. */
+/**
+ * The known remaining capacity of all accounts, or `undefined` when nothing is known of some. A quota that several of
+ * them share counts once.
+ */
 export function totalRemaining(names: readonly string[], state: Pick<CliState, 'remaining'>): number | undefined {
   let total = 0;
-  for (const name of names) {
+  for (const [index, name] of names.entries()) {
     const remaining = state.remaining[name]?.remaining;
     if (typeof remaining !== 'number') return undefined;
-    total += remaining;
+    if (!names.slice(0, index).some(other => shareQuota(other, name, state))) total += remaining;
   }
   return total;
 }

@@ -98,7 +98,7 @@ function cooldownOf(rule: Rule, failure: 'quota' | 'rate' | 'auth', { groups }: 
   const reset = parseTime(groups?.reset);
   if (reset !== undefined) return { until: 'time', at: reset };
   if (rule.rest === 'period' || rule.rest === 'credential') return { until: rule.rest };
-  if (rule.rest) return { until: 'elapsed', ms: parseDuration(rule.rest) };
+  if (rule.rest) return { until: 'elapsed', ms: Math.min(parseDuration(rule.rest), LONGEST_MS) };
   return DEFAULT_COOLDOWN[failure];
 }
 

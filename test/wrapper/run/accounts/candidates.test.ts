@@ -77,7 +77,7 @@ test('a refused credential is not tried while another account can be', () => {
   const refused = { class: 'auth', until: null, since: 0 };
   assert.equal(order({ resting: { a: refused } }), 'bcd');
   assert.equal(order({ resting: { a: refused, b: { class: 'quota', until: 9, since: 0 } } }), 'cdb');
-  assert.equal(order({ resting: { a: refused, b: refused, c: refused, d: refused } }), 'abcd');
+  assert.equal(order({ resting: { a: refused, b: refused, c: refused, d: refused } }), 'a');
 });
 
 test('accounts with one quota cool down together, unless the quota is one of the key', () => {
@@ -169,6 +169,13 @@ test('accounts of which as much is known keep their order', () => {
   const same = { a: left(5), b: left(5), c: left(null), d: left(null) };
   for (const strategy of ['most-remaining', 'drain-first', 'soonest-reset'] as const)
     assert.equal(order({ remaining: same }, { strategy }), 'abcd', strategy);
+});
+
+test('a figure from before the reset does not keep an account from being used after it', () => {
+  const before = { remaining: { a: { ...left(0, new Date(HOUR).toISOString()), at: HOUR - 1 } } };
+  assert.equal(order(before, {}, HOUR - 1), 'bcda');
+  assert.equal(order(before, {}, HOUR), 'abcd');
+  assert.equal(order({ remaining: { a: { ...before.remaining.a, at: HOUR } } }, {}, HOUR), 'bcda');
 });
 
 test('the earliest account to be available is known, also by its reset', () => {

@@ -81,6 +81,7 @@ test('an account cools down as its rule says, or as its class does', () => {
   const wait = (value: string) => rest({ retry_after: 'wait' }, { stdout: `{"wait":${value}}` });
   assert.deepEqual(wait('1'), { until: 'elapsed', ms: 1000 });
   assert.deepEqual(wait('0.5'), { until: 'elapsed', ms: 500 });
+  assert.deepEqual(wait('1e30'), { until: 'elapsed', ms: 366 * 86_400_000 });
   for (const none of ['0', '-1', '"soon"', '1e999'])
     assert.deepEqual(wait(none), { until: 'elapsed', ms: 60_000 }, none);
 });

@@ -1,0 +1,41 @@
+// Lets one run at a time try an account after its cooldown, while others use the next account or wait.
+import type { Context } from '../../context.ts';
+import type { Plan } from '../../store/plan.ts';
+import { type CliState, isCoolingDown, updateState } from '../../store/state.ts';
+
+/**
+ * A run that tries an account after its cooldown gets this long, in milliseconds, before another run may.
+ */
+export const PROBE_MS = 60_000;
+
+/**
+ * Claims the first try after a cooldown. What another run has learned since goes into `state`.
+ * @returns whether this run may try the account; true for one that never cooled down
+ */
+export function claimProbe(
+  name: string,
+  { plan, state, context }: { plan: Pick<Plan, 'cli'>; state: CliState; context: Pick<Context, 'paths' | 'now'> },
+): boolean {
+  const now = context.now();
+  const known = state.resting[name];
+  if (!known || isCoolingDown(known, now)) return true;
+  try {
+    let mine = true;
+    updateState(context.paths, plan.cli, stored => {
+      const current = stored.resting[name];
+      if (!current) return;
+      mine = !isCoolingDown(current, now) && !isBeingProbed(current, now);
+      if (mine) current.probedAt = now;
+      else state.resting[name] = current;
+    });
+    return mine;
+  } catch {
+    // The state can't be written: several runs may try the account at once.
+    return true;
+  }
+}
+
+/** Whether a run claimed the account within the last minute. */
+export function isBeingProbed({ probedAt }: { probedAt?: number | undefined }, now: number): boolean {
+  return probedAt !== undefined && now >= probedAt && now - probedAt < PROBE_MS;
+}
