@@ -1,11 +1,11 @@
 // Implements `queue list|run|drop`.
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as path from 'node:path';
 import type { Context } from '../context.ts';
 import { EXIT, say, WrapError } from '../errors.ts';
-import { claim, drop, Failure, type Queued, readQueue, reclaim } from '../manage/queue.ts';
+import { claim, drop, Failure, type Queued, readQueue, reclaim, reportFile } from '../manage/queue.ts';
 import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
+import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
 import { readText } from '../store/files.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
@@ -17,23 +17,29 @@ interface Options {
 
 /** `queue list` */
 export function showQueue(options: Options, { paths }: Context): void {
-  const { entries, damaged } = readQueue(paths);
-  const queue = entries.map(({ stdin, ...entry }) => ({ ...entry, hasStdin: stdin !== undefined }));
-  const rows = queue.map(entry => [
+  const { entries, running, damaged } = readQueue(paths);
+  const withoutStdin = ({ stdin, ...entry }: Queued) => ({ ...entry, hasStdin: stdin !== undefined });
+  const queue = entries.map(withoutStdin);
+  const row = (entry: Omit<Queued, 'stdin'>, state: string) => [
     entry.id,
     time(entry.at),
-    entry.failed ? `${WHY[entry.failed.why]} (exit ${entry.failed.exit ?? '-'}, tried ${entry.tries} ×)` : 'waiting',
+    state,
     `${entry.cli} ${entry.args.join(' ')}`.slice(0, 60),
     entry.cwd,
-  ]);
+  ];
+  const rows = [...queue.map(entry => row(entry, stateOf(entry))), ...running.map(entry => row(entry, 'running'))];
   const broken = damaged.map(({ id, file, why }) => [id, '-', `damaged: ${why}`.slice(0, 60), '-', file]);
   emit(
     options.json,
-    { queue, damaged },
+    { queue, running: running.map(withoutStdin), damaged },
     rows.length + broken.length > 0
       ? table([['ID', 'SINCE', 'STATE', 'COMMAND', 'DIRECTORY'], ...rows, ...broken])
       : 'the queue is empty',
   );
+}
+
+function stateOf({ failed, tries }: Pick<Queued, 'failed' | 'tries'>): string {
+  return failed ? `${WHY[failed.why]} (exit ${failed.exit ?? '-'}, tried ${tries} ×)` : 'waiting';
 }
 
 const WHY: Record<Failure, string> = {
@@ -45,8 +51,8 @@ const WHY: Record<Failure, string> = {
 
 /** `queue drop <id…>`, or `--all`. */
 export function dropQueued(ids: readonly string[], options: Options & { all?: boolean }, { paths }: Context): void {
-  const { entries, damaged } = readQueue(paths);
-  const wanted = options.all ? [...entries, ...damaged].map(({ id }) => id) : ids;
+  const { entries, running, damaged } = readQueue(paths);
+  const wanted = options.all ? [...entries, ...running, ...damaged].map(({ id }) => id) : ids;
   const dropped = wanted.filter(id => drop(paths, id));
   rejectUnknown(wanted.filter(id => !dropped.includes(id)));
   emit(options.json, { dropped }, dropped.length > 0 ? `dropped ${dropped.join(', ')}` : 'the queue is empty');
@@ -54,7 +60,8 @@ export function dropQueued(ids: readonly string[], options: Options & { all?: bo
 
 /**
  * `queue run [id…]`: in order, in their directories. What succeeds is dropped, everything else stays. After a limit the
- * other entries of that CLI are left for later. Without ids, what can't succeed or may have been done is left alone.
+ * other entries of that CLI are left for later. Without ids, what can't succeed or may have been done is left alone. A
+ * signal is passed on to the command that runs, and ends this one after it.
  */
 export async function runQueue(
   ids: readonly string[],
@@ -71,7 +78,7 @@ export async function runQueue(
   const exhausted = new Set<string>();
   for (const entry of wanted) {
     if (exhausted.has(entry.cli)) continue;
-    const claimed = claim(paths, entry.id);
+    const claimed = claim(paths, entry);
     if (!claimed) continue;
     const { exit, kept } = await runEntry(entry, options, context, programs);
     results.push({ id: entry.id, exit, kept });
@@ -86,6 +93,7 @@ export async function runQueue(
     });
     if (kept === 'limit') exhausted.add(entry.cli);
     if (!options.json) say(`${entry.id} stays in the queue: ${WHY[kept]}`);
+    if (context.signals.received) exitLike(null, context.signals.received);
   }
   for (const { id, why } of damaged) if (!options.json) say(`${id} is damaged (${why}); drop it with \`queue drop\``);
   const left = readQueue(paths);
@@ -110,21 +118,24 @@ async function runEntry(
   context: Context,
   programs: Programs,
 ): Promise<{ exit: number | null; kept: Failure | null }> {
-  const report = path.join(context.paths.queue, `${entry.id}.report`);
+  const report = reportFile(context.paths, entry.id);
   const original =
     readInstalls(context.paths)[entry.cli]?.original ?? findOnPath(entry.cli, context.env.PATH ?? '') ?? entry.cli;
   const shim = [programs.node, programs.bundle, 'shim', entry.cli, original, ...entry.args];
-  const child = spawn('/bin/sh', ['-c', `exec "$@" ${HERE_DOCUMENTS}`, 'sh', ...shim], {
-    cwd: entry.cwd,
-    env: {
-      ...context.env,
-      CULVERT_WRAP_SHIM: WITH_PIPES,
-      CULVERT_WRAP_QUEUE: 'run',
-      CULVERT_WRAP_REPORT: report,
-    },
-    // With --json, stdout is the report's.
-    stdio: [entry.stdin === undefined ? 'ignore' : 'pipe', options.json ? 2 : 'inherit', 'inherit'],
-  });
+  const child = context.signals.forwardTo(() =>
+    spawn('/bin/sh', ['-c', `exec "$@" ${HERE_DOCUMENTS}`, 'sh', ...shim], {
+      cwd: entry.cwd,
+      env: {
+        ...context.env,
+        ...(entry.account !== undefined && { CULVERT_WRAP_ACCOUNT: `${entry.cli}=${entry.account}` }),
+        CULVERT_WRAP_SHIM: WITH_PIPES,
+        CULVERT_WRAP_QUEUE: 'run',
+        CULVERT_WRAP_REPORT: report,
+      },
+      // With --json, stdout is the report's.
+      stdio: [entry.stdin === undefined ? 'ignore' : 'pipe', options.json ? 2 : 'inherit', 'inherit'],
+    }),
+  );
   child.stdin?.on('error', () => {});
   child.stdin?.end(Buffer.from(entry.stdin ?? '', 'base64'));
   const exit = await new Promise<number | null>(resolve => {
@@ -135,5 +146,7 @@ async function runEntry(
   const reported = Failure.safeParse(readText(report));
   fs.rmSync(report, { force: true });
   if (exit === 0) return { exit, kept: null };
-  return { exit, kept: reported.success ? reported.data : exit === EXIT.unavailable ? 'limit' : 'other' };
+  // A wrapper that was killed says nothing.
+  const unsaid = exit === null ? 'uncertain' : exit === EXIT.unavailable ? 'limit' : 'other';
+  return { exit, kept: reported.success ? reported.data : unsaid };
 }

@@ -4,8 +4,9 @@ import * as path from 'node:path';
 import * as z from 'zod/mini';
 import type { Context, End, Invocation } from '../context.ts';
 import { EXIT, errno, say, WrapError } from '../errors.ts';
+import { pinnedAccount } from '../run/accounts/select-account.ts';
 import type { AuditEntry } from '../store/audit.ts';
-import { readText, syncDirectory, writeAtomic } from '../store/files.ts';
+import { isAlive, readText, syncDirectory, thisProcess, writeAtomic } from '../store/files.ts';
 import { randomHex } from '../store/hash.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
@@ -26,14 +27,21 @@ const Queued = z.object({
   at: z.string(),
   /** Base64 of stdin, for a command that reads it. */
   stdin: z.optional(z.string().check(z.regex(/^[A-Za-z0-9+/]*={0,2}$/, 'base64'))),
+  /** The account that `CULVERT_WRAP_ACCOUNT` named. */
+  account: z.optional(z.string()),
   tries: z._default(z.int(), 0),
   failed: z.optional(z.object({ at: z.string(), exit: z.nullable(z.int()), why: Failure })),
 });
 export type Queued = z.infer<typeof Queued>;
 
+/** An entry that is being run, by the process that `thisProcess` named. */
+const Running = z.extend(Queued, { runner: z.optional(z.string()) });
+
 export interface Queue {
-  /** Oldest first. */
+  /** Oldest first. One whose runner was killed is among them, and says that it may have been done. */
   entries: Queued[];
+  /** What another process runs just now. */
+  running: Queued[];
   /** Files that can't be used, by what would be the entry's id. */
   damaged: { id: string; file: string; why: string }[];
 }
@@ -66,12 +74,14 @@ export function postpone(
     });
   }
   const id = `${context.now().toString(36)}-${randomHex(3)}`;
+  const pin = pinnedAccount(plan.cli, context.env.CULVERT_WRAP_ACCOUNT);
   saveEntry(context.paths, {
     id,
     cli: plan.cli,
     args: invocation.args,
     cwd: context.cwd,
     at: new Date(context.now()).toISOString(),
+    ...(pin !== undefined && { account: pin }),
     tries: 0,
     ...(stdin && { stdin: Buffer.from(stdin).toString('base64') }),
   });
@@ -82,49 +92,69 @@ export function postpone(
 
 /** What is queued, and what of it is damaged. */
 export function readQueue(paths: Paths): Queue {
-  const queue: Queue = { entries: [], damaged: [] };
+  const queue: Queue = { entries: [], running: [], damaged: [] };
   const names = fs.existsSync(paths.queue) ? fs.readdirSync(paths.queue) : [];
   for (const name of names) {
     if (!/\.(?:json|running)$/.test(name) || name.startsWith('.')) continue;
     const file = path.join(paths.queue, name);
     const id = name.replace(/\.\w+$/, '');
     const entry = readEntry(file, id);
+    if (entry === undefined) continue;
     if (typeof entry === 'string') queue.damaged.push({ id, file, why: entry });
-    else if (name.endsWith('.json')) queue.entries.push(entry);
+    else if (name.endsWith('.json')) queue.entries.push(entry.queued);
+    else if (isAlive(entry.runner)) queue.running.push(entry.queued);
+    else queue.entries.push(interrupted(entry.queued));
   }
   queue.entries.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.id < b.id ? -1 : 1));
   return queue;
 }
 
-/** The entry, or why it can't be used. */
-function readEntry(file: string, id: string): Queued | string {
+/** The entry, or why it can't be used; `undefined` for one that has just been taken out. */
+function readEntry(file: string, id: string): { queued: Queued; runner: string } | string | undefined {
   try {
-    const parsed = Queued.safeParse(JSON.parse(readText(file) ?? ''));
+    const text = readText(file);
+    if (text === undefined) return undefined;
+    const parsed = Running.safeParse(JSON.parse(text));
     if (!parsed.success) return z.prettifyError(parsed.error).replaceAll('\n', ' ');
-    return parsed.data.id === id ? parsed.data : `it is the entry ${parsed.data.id}`;
+    const { runner = '', ...queued } = parsed.data;
+    return queued.id === id ? { queued, runner } : `it is the entry ${queued.id}`;
   } catch {
     return 'it is not JSON';
   }
 }
 
-/** Takes an entry out for running; `undefined` when another runner was quicker. It stays on disk until it is dropped. */
-export function claim(paths: Paths, id: string): { putBack(entry: Queued): void } | undefined {
-  const file = path.join(paths.queue, `${id}.json`);
-  const running = path.join(paths.queue, `${id}.running`);
-  try {
-    fs.renameSync(file, running);
-    // rename(2) keeps the time, by which `reclaim` tells a run that was killed.
-    fs.utimesSync(running, new Date(), new Date());
-  } catch (error) {
-    if (errno(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+/** What is known of an entry whose runner was killed: its command may go on running, or may have done its work. */
+function interrupted(entry: Queued): Queued {
+  return { ...entry, tries: entry.tries + 1, failed: { at: new Date().toISOString(), exit: null, why: 'uncertain' } };
+}
+
+/**
+ * Takes an entry out for running; `undefined` when another runner was quicker. It stays on disk until it is dropped, with
+ * this process as its runner.
+ */
+export function claim(paths: Paths, entry: Queued): { putBack(entry: Queued): void } | undefined {
+  const file = path.join(paths.queue, `${entry.id}.json`);
+  const running = path.join(paths.queue, `${entry.id}.running`);
+  if (!renameIfThere(file, running)) return undefined;
+  writeAtomic(running, `${JSON.stringify({ ...entry, runner: thisProcess() })}\n`);
   return {
-    putBack: entry => {
-      writeAtomic(running, `${JSON.stringify(entry)}\n`);
-      fs.renameSync(running, file);
+    putBack: after => {
+      // It may have been dropped meanwhile.
+      if (!fs.existsSync(running)) return;
+      writeAtomic(running, `${JSON.stringify(after)}\n`);
+      renameIfThere(running, file);
     },
   };
+}
+
+function renameIfThere(from: string, to: string): boolean {
+  try {
+    fs.renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /** Removes an entry, claimed or not, damaged or not. Returns whether there was one. */
@@ -133,18 +163,25 @@ export function drop(paths: Paths, id: string): boolean {
   const files = [`${id}.json`, `${id}.running`]
     .map(name => path.join(paths.queue, name))
     .filter(file => fs.existsSync(file));
-  for (const file of files) fs.rmSync(file, { force: true });
+  for (const file of [...files, reportFile(paths, id)]) fs.rmSync(file, { force: true });
   if (files.length > 0) syncDirectory(paths.queue);
   return files.length > 0;
 }
 
-/** Puts back what a killed runner had claimed more than an hour ago. */
+/** Where the wrapper that runs an entry says what its failure is worth. */
+export function reportFile(paths: Paths, id: string): string {
+  return path.join(paths.queue, `${id}.report`);
+}
+
+/** Puts back what a killed runner had claimed. It may have been done, so it is run again on request only. */
 export function reclaim(paths: Paths): void {
   if (!fs.existsSync(paths.queue)) return;
   for (const name of fs.readdirSync(paths.queue).filter(entry => entry.endsWith('.running'))) {
     const file = path.join(paths.queue, name);
-    const stat = fs.statSync(file, { throwIfNoEntry: false });
-    if (stat && Date.now() - stat.mtimeMs > 3_600_000) fs.renameSync(file, file.replace(/running$/, 'json'));
+    const entry = readEntry(file, name.replace(/\.\w+$/, ''));
+    if (entry === undefined || typeof entry === 'string' || isAlive(entry.runner)) continue;
+    writeAtomic(file, `${JSON.stringify(interrupted(entry.queued))}\n`);
+    renameIfThere(file, file.replace(/running$/, 'json'));
   }
 }
 

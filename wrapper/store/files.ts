@@ -119,7 +119,7 @@ export function syncDirectory(dir: string): void {
 export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T {
   createDirectory(dirname(file));
   const lock = `${file}.lock`;
-  const owner = `${process.pid} ${startTime(process.pid)}`;
+  const owner = thisProcess();
   const deadline = Date.now() + timeoutMs;
   while (!tryLock(lock, owner)) {
     if (breakStale(lock)) continue;
@@ -161,8 +161,7 @@ function ownerOf(lock: string): string | undefined {
 function breakStale(lock: string): boolean {
   const held = ownerOf(lock);
   if (held === undefined) return true;
-  const [pid, started] = held.split(' ');
-  if (startTime(Number(pid)) === started) return false;
+  if (isAlive(held)) return false;
   // Breakers take turns and look again, or the second would remove the lock of the first one's successor.
   const turn = `${lock}.break`;
   try {
@@ -185,6 +184,17 @@ function removeIfOlderThan(dir: string, ms: number): void {
   } catch {
     // Its owner was quicker.
   }
+}
+
+/** Names this process by pid and start time, because pids are used again. */
+export function thisProcess(): string {
+  return `${process.pid} ${startTime(process.pid)}`;
+}
+
+/** Whether the process that `thisProcess` named still runs. */
+export function isAlive(named: string): boolean {
+  const [pid, started] = named.split(' ');
+  return started !== undefined && startTime(Number(pid)) === started;
 }
 
 /** Field 22 of proc_pid_stat(5). A zombie keeps its start time but holds nothing, so it counts as gone. */
