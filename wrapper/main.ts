@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Context } from './context.ts';
-import { EXIT, say, WrapError } from './errors.ts';
+import { EXIT, errno, say, WrapError } from './errors.ts';
 import { run } from './run/run.ts';
 import { isTerminal } from './run/upstream/descriptors.ts';
 import { exitLike, signalForwarding } from './run/upstream/signals.ts';
@@ -43,9 +43,16 @@ async function main(argv: string[]): Promise<void> {
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
   // A credential may be typed at once, before the command that asks for it is loaded.
   if (fromShim && mode === 'auth' && argv[4] === 'add' && isTerminal(0)) process.stdin.setRawMode(true);
+  process.stdout.on('error', stopWithReader);
   const { runCommands, runAuth } = await import('./commands/main.ts');
   if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
+}
+
+/** Nobody reads the output any more: what SIGPIPE is for, which Node ignores. */
+function stopWithReader(error: Error): void {
+  if (errno(error) !== 'EPIPE') throw error;
+  exitLike(null, 'SIGPIPE');
 }
 
 /** A user installation has a tree for each version, and a link to the one in use, which shims have to name. */

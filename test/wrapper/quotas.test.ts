@@ -47,6 +47,14 @@ test('a limit of the network address does not lead to another account', async t 
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /not repeated, because the limit is one of this network address/);
   assert.deepEqual(calls(box), ['bad x']);
+  // The next command neither: every account rests.
+  assert.equal((await box.run('fake', ['y'])).exit, 1);
+  assert.deepEqual(calls(box), ['bad x', 'bad y']);
+  const { accounts } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
+  assert.deepEqual(
+    accounts.map((account: { usable: boolean }) => account.usable),
+    [false, false],
+  );
 });
 
 test('accounts that share a quota are not tried one after the other', async t => {
@@ -92,6 +100,75 @@ test('`status --check` fails while too few accounts can be used, and its JSON st
   const low = await box.wrap(['status', '--check', '--json']);
   assert.equal(low.exit, 3);
   assert.deepEqual(JSON.parse(low.stdout).problems, ['fake: 1 of 2 accounts can be used']);
+});
+
+test('`status --check` counts no account whose credential cannot be read, and none that is overdrawn', async t => {
+  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
+  remember(box, { a: { remaining: -3 } });
+  const overdrawn = await box.wrap(['status', '--check', '--json']);
+  assert.deepEqual([overdrawn.exit, JSON.parse(overdrawn.stdout).problems], [3, ['fake: 1 of 2 accounts can be used']]);
+  remember(box, {});
+  assert.equal((await box.wrap(['status', '--check'])).exit, 0);
+  fs.writeFileSync(path.join(box.config, 'keys.env'), 'fake_a=good\n');
+  const unreadable = await box.wrap(['status', '--check']);
+  assert.equal(unreadable.exit, 3);
+  assert.match(unreadable.stdout, /b .*has no line fake_b=/);
+});
+
+test('`status --watch` takes a CLI or an interval, refuses what is neither, and ends with its reader', async t => {
+  const box = await setUp(t, { a: 'good' });
+  const program = `${process.execPath} ${buildWrapper()}`;
+  const watch = (args: string) =>
+    box.run('/bin/bash', ['-c', `${program} status ${args} | head -n 1; exit \${PIPESTATUS[0]}`]);
+  for (const args of ['--watch=1s', '--watch=1s fake']) {
+    const { exit, stderr, stdout } = await watch(args);
+    assert.deepEqual([exit, stderr], [141, ''], args);
+    assert.match(stdout, /REMAINING/);
+  }
+  const child = box.start(process.execPath, [buildWrapper(), 'status', '--json', '--watch', 'fake']);
+  const first = await new Promise<string>(resolve => child.stdout?.once('data', chunk => resolve(String(chunk))));
+  child.kill();
+  assert.equal(JSON.parse(first).cli, 'fake');
+  const wrong = await box.wrap(['status', 'fake', '--watch=soon']);
+  assert.deepEqual([wrong.exit, wrong.stderr.split('\n')[0]], [2, 'culvert-wrap: "soon" is no interval']);
+  const { exit, stderr } = await box.run('/bin/bash', [
+    '-c',
+    `${program} catalog show firecrawl | true; exit \${PIPESTATUS[0]}`,
+  ]);
+  assert.deepEqual([exit, stderr], [141, '']);
+});
+
+test('a quota that several accounts share counts once before a warning', async t => {
+  const box = await setUp(
+    t,
+    { a: 'good', b: 'good2' },
+    { rules: `scope = "team"\n${RULES}`, config: '[capacity.fake]\nwarn_below = 8\n' },
+  );
+  remember(box, { a: { identity: 't1' }, b: { identity: 't1' } });
+  assert.match((await box.run('fake', ['x'])).stderr, /4 left over all accounts, below 8/);
+});
+
+test('whatever a provider names as the end of a limit, every command goes on', async t => {
+  const box = await setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('2s', '99999999999999999999s') });
+  assert.equal((await box.run('fake', ['x'])).stdout, 'ok good\n');
+  for (const args of [['status'], ['accounts'], ['explain', 'fake', 'x'], ['doctor'], ['metrics']]) {
+    const { exit, stderr } = await box.wrap(args);
+    assert.deepEqual([exit, stderr], [0, ''], args.join(' '));
+  }
+  const [{ resting }] = JSON.parse((await box.wrap(['accounts', '--json'])).stdout).clis[0].accounts;
+  assert.ok(Date.parse(resting.until) > Date.now() + 365 * 86_400_000, resting.until);
+  const state = path.join(box.state, 'accounts/fake.json');
+  const beyond = {
+    resting: { b: { class: 'quota', until: 1e22, since: 0 } },
+    remaining: { b: { remaining: 1, limit: 1, used: 0, resets: null, at: 1e22 } },
+  };
+  fs.writeFileSync(state, JSON.stringify(beyond));
+  fs.appendFileSync(
+    path.join(box.state, 'audit.jsonl'),
+    '{"at":1e22,"cli":"fake","command":"x","account":"a","outcome":"ok"}\n',
+  );
+  for (const args of [['status'], ['accounts'], ['audit']])
+    assert.equal((await box.wrap(args)).exit, 0, args.join(' '));
 });
 
 test('a threshold that an account passes shows one desktop notification', async t => {

@@ -7,7 +7,6 @@ const POLL_MS = 250;
 
 /** Prints every entry that is added to the audit log, until the reader leaves or the process is interrupted. */
 export async function followEvents({ paths }: Pick<Context, 'paths'>): Promise<void> {
-  process.stdout.on('error', () => process.exit(0));
   const start = statSync(paths.audit, { throwIfNoEntry: false });
   let inode = start?.ino;
   let position = start?.size ?? 0;

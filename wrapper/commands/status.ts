@@ -6,7 +6,7 @@ import { refreshUsage } from '../manage/refresh.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { readConfig } from '../store/config.ts';
 import { type AccountReport, describeAccounts, isUsable, sharedWith, type Total, totalOf } from '../store/describe.ts';
-import { formatDuration, parseDuration } from '../store/duration.ts';
+import { DURATION, formatDuration, parseDuration } from '../store/duration.ts';
 import { readInstalls, shimOf } from '../store/installs.ts';
 import { readLocal } from '../store/pool-file.ts';
 import { readState } from '../store/state.ts';
@@ -36,18 +36,33 @@ interface Report {
   problems: string[];
 }
 
+const WATCH_MS = 30_000;
+
 /** Exit status of `--check` when something is low. */
 const LOW = 3;
 
 /** Asks the providers (within their limits) and prints a table per CLI. */
 export async function status(cli: string | undefined, options: StatusOptions, context: Context): Promise<void> {
   if (options.watch === undefined) return printStatus(cli, options, context);
-  const every = parseDuration(options.watch === true ? '30s' : options.watch);
+  // In `--watch firecrawl` the word is no interval.
+  if (options.watch !== true && cli === undefined && !DURATION.test(options.watch)) {
+    return status(options.watch, { ...options, watch: true }, context);
+  }
+  const every = intervalOf(options.watch);
   for (;;) {
     if (process.stdout.isTTY && !options.json) process.stdout.write('\x1b[H\x1b[2J');
     await printStatus(cli, options, context, true);
     await new Promise(resolve => setTimeout(resolve, Math.max(1_000, every)));
   }
+}
+
+/** @throws WrapError `bad-interval` */
+function intervalOf(watch: string | true): number {
+  if (watch === true) return WATCH_MS;
+  if (DURATION.test(watch)) return parseDuration(watch);
+  throw new WrapError('bad-interval', EXIT.usage, `${JSON.stringify(watch)} is no interval`, {
+    hint: 'write for example --watch=30s or --watch=5m',
+  });
 }
 
 async function printStatus(
@@ -109,9 +124,9 @@ async function reportOf(cli: string, context: Context): Promise<Report> {
   const accounts = described.map(
     ({ sources: _, ...account }): Row => ({
       ...account,
-      usable: isUsable(account),
+      usable: isUsable(account) && !problems[account.name]?.unusable,
       shared: sharedWith(account, described),
-      problem: problems[account.name] ?? null,
+      problem: problems[account.name]?.problem ?? null,
     }),
   );
   const total = totalOf(accounts);
@@ -155,7 +170,7 @@ function stateText(row: Row): string {
   if (row.resting) return `resting ${restingText(row.resting)}${shared}`;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
   const forecast = left > 0 ? `, at this rate empty in ${formatDuration(left)}` : '';
-  return (row.remaining === 0 ? 'nothing left' : 'ready') + forecast + shared;
+  return (row.remaining !== null && row.remaining <= 0 ? 'nothing left' : 'ready') + forecast + shared;
 }
 
 function resetText(resets: string | null): string {

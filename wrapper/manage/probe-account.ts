@@ -3,11 +3,10 @@ import type { Provider } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { accountEnvironment, callerEnvironment } from '../run/accounts/environment.ts';
 import type { Account } from '../store/config.ts';
-import type { Remaining } from '../store/state.ts';
-import { queryUsage } from './usage.ts';
+import { queryUsage, type UsageAnswer } from './usage.ts';
 
 /** `ok: undefined`: the catalog knows no way to ask. */
-export type ProbeAnswer = { ok: true; remaining: Remaining } | { ok: false; problem: string } | { ok: undefined };
+export type ProbeAnswer = UsageAnswer | { ok: undefined };
 
 /** @param credentials the account's, resolved */
 export async function probeAccount(

@@ -6,28 +6,28 @@ import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import { resolveAccount } from '../store/secrets.ts';
 import { type CliState, fingerprint, recordRemaining, updateState } from '../store/state.ts';
-import { isFresh, queryUsage } from './usage.ts';
+import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
 
 /**
  * Asks for every enabled account whose numbers are older than the provider allows, all at once, and puts the answers
  * into `state` and the state file.
- * @returns by account, why it could not be asked
+ * @returns by account, why it could not be asked. Where the catalog knows no way to ask, only those appear whose
+ *   credential can't be read
  */
 export async function refreshUsage(
   plan: Plan,
   state: CliState,
   context: Context,
   accounts: readonly Account[] = plan.accounts.filter(account => account.enabled),
-): Promise<Record<string, string>> {
+): Promise<Record<string, UsageProblem>> {
   const { provider } = plan;
-  if (!provider.usage && !provider.status_command) return {};
   const caller = callerEnvironment(context.env);
-  const problems: Record<string, string> = {};
+  const problems: Record<string, UsageProblem> = Object.create(null);
   const answers = await Promise.all(
     accounts.map(async account => {
       const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
       if (!resolved.ok) {
-        problems[account.name] = resolved.problem;
+        problems[account.name] = { problem: resolved.problem, unusable: true };
         return undefined;
       }
       const now = context.now();
@@ -36,7 +36,7 @@ export async function refreshUsage(
       const env = accountEnvironment(plan, account, resolved.env, { caller, paths: context.paths });
       const answer = await queryUsage(provider, env, now);
       if (!answer?.ok) {
-        if (answer) problems[account.name] = answer.problem;
+        if (answer) problems[account.name] = answer;
         return undefined;
       }
       return { name: account.name, remaining: answer.remaining, credentials: resolved.env };

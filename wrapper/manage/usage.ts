@@ -10,7 +10,16 @@ import { readText } from '../store/files.ts';
 import { runHelper } from '../store/run-helper.ts';
 import type { Remaining } from '../store/state.ts';
 
-export type UsageAnswer = { ok: true; remaining: Remaining } | { ok: false; problem: string };
+export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
+
+/** Why an account could not be asked. */
+export interface UsageProblem {
+  problem: string;
+  /** Its credential can't be read or was refused, so that no command can use it. */
+  unusable: boolean;
+}
+
+class Refused extends Error {}
 
 const TIMEOUT_MS = 5_000;
 const MAX_BODY = 1024 * 1024;
@@ -32,7 +41,7 @@ export async function queryUsage(
     if (provider.status_command) return { ok: true, remaining: await fromCommand(provider.status_command, env, now) };
     return undefined;
   } catch (error) {
-    return { ok: false, problem: reason(error) };
+    return { ok: false, problem: reason(error), unusable: error instanceof Refused };
   }
 }
 
@@ -103,7 +112,9 @@ async function fromEndpoint(
   const url = expand(usage.url, env);
   const authorization = expand(usage.authorization ?? `Bearer {${provider.inject[0]}}`, env);
   const { status, body } = await get(url, { Authorization: authorization, Accept: 'application/json' });
-  if (status !== 200) throw new Error(`${new URL(url).host} answered with HTTP status ${status}`);
+  const said = `${new URL(url).host} answered with HTTP status ${status}`;
+  if (status === 401) throw new Refused(`${said}: the credential is refused`);
+  if (status !== 200) throw new Error(said);
   let document: unknown;
   try {
     document = JSON.parse(body);

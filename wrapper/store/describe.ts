@@ -71,7 +71,7 @@ export function describeCooldown(cooldown: Cooldown | undefined, now: number): A
 
 /** Whether a command would use it: enabled, not cooling down, and not known to be used up. */
 export function isUsable({ enabled, resting, remaining }: Pick<AccountReport, 'enabled' | 'resting' | 'remaining'>) {
-  return enabled && resting === null && remaining !== 0;
+  return enabled && resting === null && (remaining === null || remaining > 0);
 }
 
 /** Names of the other accounts that turned out to have the same quota. */
