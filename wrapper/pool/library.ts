@@ -38,6 +38,8 @@ export function connectByLibrary(address: Address, options: ConnectOptions): Con
       } catch (error) {
         if (error instanceof StoreUnreachable) throw error;
         const why = causeOf(reason(error), last);
+        // While a slot moves, each node may name another one.
+        if (/^(?:MOVED|ASK) /.test(why)) throw new StoreUnreachable(`it answers ${why}`, { cause: error });
         // A server's own errors begin with a code in capitals; all others are of the connection.
         if (/^[A-Z]{3,} /.test(why)) throw serverError(why, describeAddress(options.url));
         throw new StoreUnreachable(`no node answers: ${why}`, { cause: error });
