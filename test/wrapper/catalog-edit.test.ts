@@ -27,6 +27,18 @@ for (const [expected, what, output] of FAILURES) {
   });
 }
 
+test('a proposed rule recognizes the failure with other numbers and ids, and no other failure', () => {
+  const propose = (stderr: string) => Rule.parse(proposeRule({ exit: 1, stdout: '', stderr }));
+  const kind = (rule: Rule, stderr: string) =>
+    classify({ exit: 1, signal: null, stdout: '', stderr, command: '' }, [rule]).kind;
+  const quota = propose('Error: quota of 500 used up (req_8f3a-11) at 2026-11-22T10:00:00Z for 550e8400-e29b-41d4\n');
+  assert.equal(kind(quota, 'Error: quota of 20 used up (zz_91c2-7) at 2027-01-02T03:04:05Z for a1b2c3-d4\n'), 'retry');
+  assert.equal(kind(quota, 'Error: quota of 20 changed\n'), 'final');
+  const code = propose('Error: quota, code E401\n');
+  assert.equal(kind(code, 'Error: quota, code E402\n'), 'retry');
+  assert.equal(kind(code, 'Error: quota, code ENOENT\n'), 'final');
+});
+
 test('another CLI is wrapped with two commands, and its failure is learned from a run', async t => {
   const box = sandbox(t);
   box.script(

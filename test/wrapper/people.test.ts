@@ -323,6 +323,7 @@ test('L6: what is wrong with a file is named by line, key and what is allowed', 
   const text = fs.readFileSync(config, 'utf8');
   const cases: [string, RegExp][] = [
     ['[capacity.fake]\npolicy = "queu"\n', /line \d+: capacity\.fake\.policy: .*"execute".*"queue".*"shed"/],
+    ['[capacity.fake\nreserve = 3\n', /config\.toml can't be used: line \d+: Invalid TOML/],
     ['[capacity.fake]\nreserv = 3\n', /line \d+: capacity\.fake\.reserv: there is no such key/],
     ['[[accounts]]\ncli = "fake"\nname = "b"\nenabled = "yes"\n', /line \d+: accounts\[1\]\.enabled: .*boolean/],
     [
@@ -401,6 +402,19 @@ test('L12: installing without names leaves system directories alone and asks at 
   assert.equal(fs.readFileSync(path.join(box.bin, 'tvly'), 'utf8'), '#!/bin/sh\necho tvly\n');
 });
 
+test('L14: what can not be read is said with its reason, and a key that is there already stays where it is', async t => {
+  const box = await setUp(t);
+  const directory = await box.wrap(['accounts', 'import', box.home]);
+  assert.deepEqual([directory.exit, directory.stderr.includes('it is a directory')], [66, true]);
+  const file = path.join(box.home, 'a.toml');
+  fs.writeFileSync(file, 'x = 1\n[[accounts\n');
+  assert.match((await box.wrap(['accounts', 'import', file])).stderr, /neither TOML nor JSON \(line 2\)/);
+  const document = { accounts: [{ cli: 'fake', name: 's', secrets: { FAKE_KEY: 'key-1' } }] };
+  fs.writeFileSync(file, `\uFEFF${JSON.stringify(document)}`, { mode: 0o600 });
+  assert.equal((await box.wrap(['accounts', 'import', file, '--file'])).stdout, 'imported "s" of fake\n');
+  assert.equal((await box.wrap(['accounts', 'import', file])).stdout, 'has already "s" of fake\n');
+});
+
 test('L14: an import reports what it did, and can be repeated', async t => {
   const box = await setUp(t);
   const file = path.join(box.home, 'import.toml');
@@ -445,6 +459,88 @@ test('accounts are imported from a .env file by reference, and exported without 
   const copy = path.join(box.home, 'copy.toml');
   fs.writeFileSync(copy, exported);
   assert.match((await box.wrap(['accounts', 'import', copy])).stdout, /^has already "team-a"/);
+});
+
+test('an import takes what CLIs have stored themselves, under the name that has the key already', async t => {
+  const box = sandbox(t);
+  const files = {
+    '.config/firecrawl-cli/credentials.json': '{\n  "apiKey": "fc-stored",\n  "apiUrl": "https://api.firecrawl.dev"\n}',
+    '.tavily/config.json': '{"api_key": "tvly-stored"}',
+    '.npmrc': '//npm.example.com/:_authToken=other\n//registry.npmjs.org/:_authToken=npm-stored\n',
+    '.sentryclirc': '[defaults]\norg=x\n\n[auth]\ntoken = sentry-stored\n',
+    '.config/gh/hosts.yml':
+      'ghe.example.com:\n    oauth_token: other\ngithub.com:\n    user: me\n    oauth_token: gh-stored\n',
+    '.config/netlify/config.json': '{"users":{"5f":{"id":"5f","auth":{"token":"netlify-stored","github":{}}}}}',
+    '.supabase/access-token': 'sbp_stored',
+    '.codex/auth.json': '{"OPENAI_API_KEY":"sk-stored","tokens":{}}',
+    '.cache/huggingface/token': 'hf_stored\n',
+  };
+  const nothing = await box.wrap(['accounts', 'import', '--stored']);
+  assert.equal(nothing.exit, 66);
+  assert.match(nothing.stderr, /there is no key in .*credentials\.json.*\.npmrc/);
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(path.dirname(path.join(box.home, name)), { recursive: true });
+    fs.writeFileSync(path.join(box.home, name), text);
+  }
+  const importing = async (...args: string[]) => {
+    const { stdout, stderr } = await box.wrap(['accounts', 'import', '--stored', '--json', ...args]);
+    assert.doesNotMatch(stdout + stderr, /stored"|-stored/);
+    return JSON.parse(stdout).checked.map(
+      ({ cli, name, change }: Record<string, string>) => `${cli} ${name} ${change}`,
+    );
+  };
+  const clis = ['firecrawl', 'tvly', 'netlify', 'sentry-cli', 'npm', 'supabase', 'gh', 'codex', 'hf'];
+  const all = (change: string) => clis.map(cli => `${cli} main ${change}`).sort();
+  assert.deepEqual((await importing('--check')).sort(), all('add'));
+  assert.deepEqual(fs.existsSync(box.config), false);
+  assert.deepEqual((await importing('--file')).sort(), all('add'));
+  assert.deepEqual((await importing()).sort(), all('keep'));
+  const secrets = path.join(box.config, 'secrets');
+  const values = fs
+    .readdirSync(secrets)
+    .map(name => fs.readFileSync(path.join(secrets, name), 'utf8').split('=').at(-1));
+  assert.deepEqual(values.map(value => value?.replace(/[-_]stored\n/, '')).sort(), [
+    'fc',
+    'gh',
+    'hf',
+    'netlify',
+    'npm',
+    'sbp',
+    'sentry',
+    'sk',
+    'tvly',
+  ]);
+  await box.wrap(['accounts', 'rename', 'firecrawl', 'main', 'team-a']);
+  assert.deepEqual(await importing('--cli', 'firecrawl'), ['firecrawl team-a keep']);
+  fs.writeFileSync(path.join(box.home, '.tavily/config.json'), '{"api_key": "tvly-new"}');
+  assert.deepEqual(await importing('--cli', 'tvly', '--file'), ['tvly main change']);
+  assert.match(
+    (await box.wrap(['accounts', 'import', '--stored', '--cli', 'wrangler'])).stderr,
+    /names no file of wrangler/,
+  );
+  for (const args of [[], ['x.env', '--stored']])
+    assert.equal((await box.wrap(['accounts', 'import', ...args])).exit, 2);
+});
+
+test('a .env file is read as shells read it, and a stored key comes back as it was', async t => {
+  const box = await setUp(t);
+  const file = path.join(box.home, 'keys.env');
+  fs.writeFileSync(file, 'FAKE_KEY=k1 # mine\nexport FAKE_KEY_B="k 2" # quoted\nFAKE_KEY_C=\'k#3\'\nFAKE_KEY_D=k#4\n');
+  assert.equal((await box.wrap(['accounts', 'import', file])).exit, 0);
+  for (const [name, key] of Object.entries({ odd: 'a #b', quoted: '"q"', single: "'s'", both: `"it's` }))
+    assert.equal((await box.wrap(['accounts', 'add', 'fake', name, '--file'], { input: `${key}\n` })).exit, 0);
+  for (const name of ['main', 'b', 'c', 'd', 'odd', 'quoted', 'single', 'both'])
+    await box.run('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name } });
+  assert.deepEqual(calls(box), [
+    'k1 main',
+    'k 2 b',
+    'k#3 c',
+    'k#4 d',
+    'a #b odd',
+    '"q" quoted',
+    "'s' single",
+    `"it's both`,
+  ]);
 });
 
 test('L15: a shim that an upgrade has replaced is noticed by the next run through any wrapped command', async t => {

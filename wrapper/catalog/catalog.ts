@@ -1,10 +1,10 @@
 // Defines the form of a catalog entry: everything the wrapper knows about an upstream CLI is data of this form.
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
-import { EXIT, reason, WrapError } from '../errors.ts';
+import { EXIT, WrapError } from '../errors.ts';
 import { DURATION } from '../store/duration.ts';
 import { readText } from '../store/files.ts';
-import { explainIssues } from './explain-issues.ts';
+import { explainIssues, explainToml } from './explain-issues.ts';
 
 const duration = z.string().check(z.regex(DURATION, 'a duration such as 500ms, 60s, 15m, 1h or 30d'));
 const pattern = z.string().check(z.refine(compiles, 'a regular expression that JavaScript compiles'));
@@ -77,6 +77,11 @@ export const Provider = z.strictObject({
   inject: z._default(z.array(variable), []),
   /** Further variables that carry a credential; they are unset unless the account sets them. */
   credentials: z._default(z.array(variable), []),
+  /**
+   * Where the CLI itself keeps a credential that every account may provide: a file, in which `{NAME:default}` stands for an
+   * environment variable and `~/` for the home directory, and a pattern whose group 1 is the credential.
+   */
+  stored: z._default(z.array(z.strictObject({ file: z.string(), pattern })), []),
   /** Variables that point the CLI at a directory of the account's own. */
   home: z._default(z.array(variable), []),
   /** Arguments put first, for a CLI that is switched by one; `{account}` stands for the name, no credential does. */
@@ -204,7 +209,7 @@ function readCatalog(file: string): Record<string, Record<string, unknown>> | un
   try {
     raw = parse(text);
   } catch (error) {
-    throw broken(reason(error).split('\n')[0] ?? '', error);
+    throw broken(explainToml(error), error);
   }
   const parsed = CatalogFile.safeParse(raw);
   if (!parsed.success) throw broken(explainIssues(parsed.error, text));

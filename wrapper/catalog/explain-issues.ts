@@ -1,4 +1,5 @@
 // Says in one sentence each what is wrong with a file: its line, the key, and what is allowed there.
+import { TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import en from 'zod/v4/locales/en.js';
 
@@ -18,6 +19,12 @@ export function explainIssues(error: z.core.$ZodError, text?: string, within: re
       return `${line === undefined ? '' : `line ${line}: `}${place}: ${messageOf(issue)}`;
     })
     .join('; ');
+}
+
+/** Why a text is no TOML, with its line; never the text itself, which may hold a key. */
+export function explainToml(error: unknown): string {
+  const why = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+  return error instanceof TomlError ? `line ${error.line}: ${why}` : why;
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {

@@ -176,7 +176,7 @@ function anchored(text: string): string {
   return `^${start
     .trimEnd()
     .replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
-    .replace(/\d+/g, '\\d+')}`;
+    .replace(/[\w-]*\d[\w-]*/g, word => (/\d[A-Za-z_-]+\d/.test(word) ? '[\\w-]+' : word.replace(/\d+/g, '\\d+')))}`;
 }
 
 function jsonError(stdout: string): { path: string; value: string } | undefined {

@@ -1,12 +1,12 @@
-// Implements `accounts import`: adds or changes accounts from a file, or from what an upstream has stored.
+// Implements `accounts import`: adds or changes accounts from a file, or from what upstream CLIs have stored.
 import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { parse } from 'smol-toml';
+import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import { explainIssues } from '../catalog/explain-issues.ts';
 import type { Context } from '../context.ts';
-import { EXIT, reason, say, WrapError } from '../errors.ts';
+import { EXIT, errno, reason, say, WrapError } from '../errors.ts';
 import { refreshPlans } from '../manage/compile.ts';
 import { probeAccount } from '../manage/probe-account.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
@@ -20,6 +20,7 @@ import {
   sourceOf,
   storeSecret,
 } from '../store/secrets.ts';
+import { findStored } from './import-stored.ts';
 import { emit } from './print.ts';
 
 /** The accounts of a configuration, where `secrets` may hold credentials themselves; they are stored, not copied. */
@@ -38,7 +39,9 @@ export interface ImportOptions {
   check?: boolean;
   /** Ask each credential's provider before anything is stored. */
   probe?: boolean;
-  /** For a `.env` file: the CLI whose variables it holds, and the account's name. */
+  /** Instead of a file: the credentials that upstream CLIs keep for themselves. */
+  stored?: boolean;
+  /** For a `.env` file or `stored`: the CLI whose credentials are wanted, and the account's name. */
   cli?: string;
   name?: string;
 }
@@ -53,13 +56,18 @@ const SOURCE_TIMEOUT_MS = 15_000;
 
 /**
  * `accounts import FILE`: all or nothing, and again as often as one likes. The file is checked as a whole before anything
- * is stored, and no message repeats a value from it.
- * @throws WrapError `import-unreadable`, `import-invalid`
+ * is stored, and no message repeats a value from it. `--stored` takes what upstream CLIs have stored instead of a file.
+ * @throws WrapError `import-unreadable`, `import-invalid`, `nothing-stored`
  */
-export async function importAccounts(file: string, options: ImportOptions, context: Context): Promise<void> {
+export async function importAccounts(
+  given: string | undefined,
+  options: ImportOptions,
+  context: Context,
+): Promise<void> {
   const { paths } = context;
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
-  const wanted = readImport(file, options, catalog);
+  const file = given ?? 'what the CLIs have stored';
+  const wanted = await accountsWanted(given, options, catalog, context);
   const problems = wanted.flatMap(account => problemsOf(account, wanted, catalog));
   if (options.probe && problems.length === 0) {
     for (const account of wanted) problems.push(...(await probeProblems(account, catalog, context)));
@@ -76,9 +84,9 @@ export async function importAccounts(file: string, options: ImportOptions, conte
   for (const account of wanted) silent.push(...(await sourceProblems(account, context)));
   const place: SecretPlace = options.file ? 'file' : 'keyring';
   const plan: Planned[] = [];
-  for (const account of wanted) plan.push(await planFor(account, place, context));
+  for (const account of wanted) plan.push(await planFor(account, place, options, context));
   if (!options.check) await apply(plan, place, context);
-  if (wanted.some(account => Object.keys(account.secrets).length > 0) && isReadableByOthers(file)) {
+  if (given && wanted.some(account => Object.keys(account.secrets).length > 0) && isReadableByOthers(given)) {
     say(`others can read ${file}, which holds credentials; remove it`);
   }
   const names = plan.map(({ account: { cli, name }, change }) => ({ cli, name, change }));
@@ -95,8 +103,30 @@ export async function importAccounts(file: string, options: ImportOptions, conte
   if (options.check && silent.length > 0) process.exitCode = EXIT.data;
 }
 
+async function accountsWanted(
+  file: string | undefined,
+  options: ImportOptions,
+  catalog: Catalog,
+  context: Context,
+): Promise<Wanted[]> {
+  if ((file === undefined) !== (options.stored === true)) {
+    throw new WrapError('usage', EXIT.usage, 'give either a file to import, or --stored', {
+      hint: 'culvert-wrap accounts import keys.env, or culvert-wrap accounts import --stored --cli firecrawl',
+    });
+  }
+  if (options.cli !== undefined) providerOf(catalog, options.cli);
+  return file === undefined
+    ? findStored({ only: options.cli, name: options.name ?? 'main' }, catalog, context)
+    : readImport(file, options, catalog);
+}
+
 /** What importing an account comes to. An account that exists keeps whether it is enabled. */
-async function planFor(account: Wanted, place: SecretPlace, { paths, env }: Context): Promise<Planned> {
+async function planFor(
+  account: Wanted,
+  place: SecretPlace,
+  options: ImportOptions,
+  { paths, env }: Context,
+): Promise<Planned> {
   const sources = { ...account.env };
   for (const variable of Object.keys(account.secrets)) {
     sources[variable] = sourceOf({ cli: account.cli, account: account.name, variable }, place, paths);
@@ -104,8 +134,10 @@ async function planFor(account: Wanted, place: SecretPlace, { paths, env }: Cont
   const existing = readConfig(paths.config).accounts.find(same(account));
   if (!existing) return { account, sources, change: 'add' };
   const stored = await resolveAccount(existing, callerEnvironment(env), SOURCE_TIMEOUT_MS);
+  // A key that an account has already stays where it is; what else a CLI's account provides says nothing about the login.
   const isSame =
-    sortedJson(existing.env) === sortedJson(sources) &&
+    (options.stored === true || Object.keys(existing.env).length === Object.keys(sources).length) &&
+    Object.entries(account.env).every(([variable, source]) => existing.env[variable] === source) &&
     Object.entries(account.secrets).every(([variable, value]) => stored.ok && stored.env[variable] === value);
   return { account, sources, change: isSame ? 'keep' : 'change' };
 }
@@ -162,19 +194,31 @@ async function probeProblems(account: Wanted, catalog: Catalog, context: Context
 }
 
 function readImport(file: string, options: ImportOptions, catalog: Catalog): Wanted[] {
-  const text = readText(file);
-  if (text === undefined) throw unreadable(file, 'there is no such file');
+  const text = readFile(file);
   if (isEnvFile(file, text)) return fromEnvFile(file, text, options, catalog);
   let raw: unknown;
   try {
     raw = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text);
-  } catch {
+  } catch (error) {
     // A parser's message quotes the place, which may be a key.
-    throw unreadable(file, 'it is neither TOML nor JSON');
+    const line = error instanceof TomlError ? ` (line ${error.line})` : '';
+    throw unreadable(file, `it is neither TOML nor JSON${line}`);
   }
   const parsed = ImportFile.safeParse(raw);
   if (!parsed.success) throw unreadable(file, explainIssues(parsed.error, text));
   return parsed.data.accounts;
+}
+
+/** The text of a file without the byte order mark of some editors. */
+function readFile(file: string): string {
+  let text: string | undefined;
+  try {
+    text = readText(file);
+  } catch (error) {
+    throw unreadable(file, errno(error) === 'EISDIR' ? 'it is a directory' : reason(error));
+  }
+  if (text === undefined) throw unreadable(file, 'there is no such file');
+  return text.replace(/^\uFEFF/, '');
 }
 
 /** Nothing but `KEY=value` lines and comments, under a name such as `.env` or `keys.env`. */
@@ -221,8 +265,4 @@ function unreadable(file: string, why: string): WrapError {
 
 function isReadableByOthers(file: string): boolean {
   return (statSync(file).mode & 0o077) !== 0;
-}
-
-function sortedJson(record: Record<string, string>): string {
-  return JSON.stringify(Object.entries(record).sort());
 }

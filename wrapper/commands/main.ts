@@ -175,13 +175,14 @@ function addAccounts(program: Command, context: Context): void {
   const accounts = program.command('accounts').description('manage the accounts of all CLIs');
   add(accounts, 'list', 'show the accounts of all CLIs', true).action(options => listAll(options, context));
   addEditing(accounts, '<cli> ', (cli, ...rest) => [cli!, ...rest], context);
-  add(accounts, 'import <file>', 'add or change accounts from a TOML, JSON or .env file')
+  add(accounts, 'import [file]', 'add or change accounts from a TOML, JSON or .env file, or from what CLIs have stored')
+    .option('--stored', 'instead of a file: the keys that CLIs keep for themselves after a login')
     .option('--file', 'store credentials in a 0600 file instead of the keyring')
     .option('--check', 'only say what would be done')
     .option('--probe', 'ask the provider whether each credential works first')
-    .option('--cli <cli>', 'of a .env file: only the variables of this CLI')
-    .option('--name <name>', 'of a .env file: the account of a variable without a suffix', 'main')
-    .action((file: string, options) => importAccounts(file, options, context));
+    .option('--cli <cli>', 'of a .env file or --stored: only this CLI')
+    .option('--name <name>', 'of --stored, or of a variable without a suffix in a .env file: the account', 'main')
+    .action((file: string | undefined, options) => importAccounts(file, options, context));
   add(accounts, 'export [cli]', 'print accounts for `accounts import`, with references and without secrets').action(
     (cli: string | undefined, options) => exportAccounts(cli, options, context),
   );

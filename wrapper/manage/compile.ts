@@ -20,8 +20,8 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
   return {
     cli,
     stamp,
-    // A run needs no probes, and reads less without them.
-    provider: { ...providerOf(entries, cli), probes: [], probe_env: {}, probe_files: {} },
+    // A run needs neither probes nor the places of stored keys, and reads less without them.
+    provider: { ...providerOf(entries, cli), stored: [], probes: [], probe_env: {}, probe_files: {} },
     ownPatterns: entries.overridden.includes(cli) && mayBacktrack(providerOf(entries, cli)),
     accounts: config.accounts.filter(account => account.cli === cli),
     capacity: config.capacity[cli] ?? Capacity.parse({}),

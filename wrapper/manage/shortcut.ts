@@ -51,7 +51,7 @@ ${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}
     if [ -e "$__cw_d/${DIRECTORY_FILE}" ]; then return; fi
     case $__cw_d in */*) __cw_d=\${__cw_d%/*} ;; *) break ;; esac
   done
-${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
+${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*'#'*|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
 ${plan.audit ? auditLine(plan, account.name, paths) : ''}
   unset ${[...new Set(unset)].join(' ')}
   export CULVERT_WRAP_ACTIVE=${quote(cli)}${provider.home.map(name => ` ${name}=${home}`).join('')}

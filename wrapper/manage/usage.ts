@@ -140,7 +140,7 @@ async function fromCommand(command: string, env: NodeJS.ProcessEnv, now: number)
 }
 
 /** `{NAME}` and `{NAME:default}` from the environment. */
-function expand(template: string, env: NodeJS.ProcessEnv): string {
+export function expand(template: string, env: NodeJS.ProcessEnv): string {
   return template.replace(
     /\{(\w+)(?::([^}]*))?\}/g,
     (_, name: string, fallback?: string) => env[name] || fallback || '',

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
-import { explainIssues } from '../catalog/explain-issues.ts';
-import { EXIT, reason, WrapError } from '../errors.ts';
+import { explainIssues, explainToml } from '../catalog/explain-issues.ts';
+import { EXIT, WrapError } from '../errors.ts';
 import { DURATION } from './duration.ts';
 import { readText, withLock, writeAtomic } from './files.ts';
 import { appendSection, appendTable, removeSection, removeTable, setInTable } from './toml-edit.ts';
@@ -115,7 +115,7 @@ function parseConfig(text: string, file: string): Config {
   try {
     raw = parse(text);
   } catch (error) {
-    throw broken(file, reason(error).split('\n')[0]!, error);
+    throw broken(file, explainToml(error), error);
   }
   const parsed = Config.safeParse(raw);
   if (!parsed.success) throw broken(file, explainIssues(parsed.error, text), parsed.error);

@@ -172,12 +172,17 @@ function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
   return value;
 }
 
-/** `KEY=value` lines as shells and dotenv read them: optional `export`, optional quotes around the whole value. */
+/**
+ * `KEY=value` lines as shells and dotenv read them: optional `export`, optional quotes around the whole value, and after a
+ * blank a comment.
+ */
 export function envLines(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
     const match = /^\s*(?:export\s+)?([^\s=#]+)\s*=\s*(.*?)\s*$/.exec(line);
-    if (match) values.set(match[1]!, match[2]!.replace(/^(["'])(.*)\1$/, '$2'));
+    if (!match) continue;
+    const quoted = /^(["'])(.*?)\1(?:\s+#.*)?$/.exec(match[2]!);
+    values.set(match[1]!, quoted ? quoted[2]! : match[2]!.replace(/(?:^|\s+)#.*$/, ''));
   }
   return values;
 }
@@ -240,9 +245,15 @@ async function storeInKeyring(slot: Slot, value: string): Promise<void> {
 function editEnvFile(file: string, key: string, value: string | undefined): void {
   withLock(file, () => {
     const lines = (readText(file) ?? '').split('\n').filter(line => line !== '' && !line.startsWith(`${key}=`));
-    if (value !== undefined) lines.push(`${key}=${value}`);
+    if (value !== undefined) lines.push(`${key}=${asEnvValue(value)}`);
     writeAtomic(file, lines.map(line => `${line}\n`).join(''));
   });
+}
+
+/** A value as `envLines` reads it: quoted where it would be taken for quotes or a comment. */
+function asEnvValue(value: string): string {
+  if (!/^["']|^\s|\s$|#/.test(value)) return value;
+  return value.includes("'") ? `"${value}"` : `'${value}'`;
 }
 
 function secretFile(paths: Paths, cli: string): string {

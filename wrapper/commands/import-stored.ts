@@ -1,0 +1,76 @@
+// Finds the credentials that upstream CLIs keep for themselves, for `accounts import --stored`.
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Context } from '../context.ts';
+import { EXIT, WrapError } from '../errors.ts';
+import { expand } from '../manage/usage.ts';
+import { callerEnvironment } from '../run/accounts/environment.ts';
+import { readConfig } from '../store/config.ts';
+import { readText } from '../store/files.ts';
+import { resolveAccount } from '../store/secrets.ts';
+
+/** An account with the credential that its CLI has stored. */
+export interface StoredAccount {
+  cli: string;
+  name: string;
+  enabled: true;
+  env: Record<string, string>;
+  secrets: Record<string, string>;
+}
+
+const SOURCE_TIMEOUT_MS = 15_000;
+
+/**
+ * What upstream CLIs have stored, under the name of the account that has the same credential already, or under `name`.
+ * @param only this CLI; all of the catalog without it
+ * @throws WrapError `nothing-stored` naming the files that were looked for
+ */
+export async function findStored(
+  { only, name }: { only: string | undefined; name: string },
+  catalog: Catalog,
+  context: Context,
+): Promise<StoredAccount[]> {
+  const looked: string[] = [];
+  const found: StoredAccount[] = [];
+  for (const [cli, { stored, inject }] of Object.entries(catalog.providers)) {
+    const variable = inject[0];
+    if ((only !== undefined && only !== cli) || variable === undefined) continue;
+    for (const { file, pattern } of stored) {
+      const path = expand(file, context.env).replace(/^~(?=\/)/, context.env.HOME ?? '~');
+      looked.push(path);
+      const value = new RegExp(pattern).exec(read(path))?.[1];
+      if (value === undefined) continue;
+      const secrets = { [variable]: value };
+      found.push({ cli, name: (await nameOf(cli, secrets, context)) ?? name, enabled: true, env: {}, secrets });
+      break;
+    }
+  }
+  if (found.length > 0) return found;
+  const where = looked.length > 0 ? `there is no key in ${looked.join(', ')}` : `the catalog names no file of ${only}`;
+  throw new WrapError('nothing-stored', EXIT.noInput, `nothing can be imported: ${where}`, {
+    hint: 'log in with the CLI itself first, or add the key with `culvert-wrap accounts add`; sessions of a browser are no keys',
+  });
+}
+
+/** The account that has these credentials already. */
+async function nameOf(
+  cli: string,
+  credentials: Record<string, string>,
+  { paths, env }: Pick<Context, 'paths' | 'env'>,
+): Promise<string | undefined> {
+  for (const account of readConfig(paths.config).accounts.filter(each => each.cli === cli)) {
+    const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
+    if (resolved.ok && Object.entries(credentials).every(([variable, value]) => resolved.env[variable] === value)) {
+      return account.name;
+    }
+  }
+  return undefined;
+}
+
+/** A file that can't be read holds nothing for us. */
+function read(file: string): string {
+  try {
+    return readText(file) ?? '';
+  } catch {
+    return '';
+  }
+}
