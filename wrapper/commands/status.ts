@@ -5,7 +5,15 @@ import { readQueue } from '../manage/queue.ts';
 import { refreshUsage } from '../manage/refresh.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { readConfig } from '../store/config.ts';
-import { type AccountReport, describeAccounts, isUsable, sharedWith, type Total, totalOf } from '../store/describe.ts';
+import {
+  type AccountReport,
+  describeAccounts,
+  isUsable,
+  reserveOf,
+  sharedWith,
+  type Total,
+  totalOf,
+} from '../store/describe.ts';
 import { DURATION, formatDuration, parseDuration } from '../store/duration.ts';
 import { readInstalls, shimOf } from '../store/installs.ts';
 import { readLocal } from '../store/pool-file.ts';
@@ -120,11 +128,12 @@ async function reportOf(cli: string, context: Context): Promise<Report> {
   const plan = await loadPlan(cli, context);
   const state = readState(paths, cli);
   const problems = await refreshUsage(plan, state, context);
+  const reserve = reserveOf(plan.pool, plan.capacity);
   const described = describeAccounts(plan.accounts, state, now());
   const accounts = described.map(
     ({ sources: _, ...account }): Row => ({
       ...account,
-      usable: isUsable(account) && !problems[account.name]?.unusable,
+      usable: isUsable(account, reserve) && !problems[account.name]?.unusable,
       shared: sharedWith(account, described),
       problem: problems[account.name]?.problem ?? null,
     }),

@@ -50,9 +50,11 @@ const PASSING =
 
 /**
  * What an error of the server means.
- * @param message its text, which begins with a code
+ * @param text its text, which begins with a code
  */
-export function serverError(message: string, where: string): Error {
+export function serverError(text: string, where: string): Error {
+  // Redis before 7 puts an error of a command into one of the script.
+  const message = text.replace(/^ERR Error running script .*?: -(?=[A-Z]+ )/, '');
   if (PASSING.test(message) || /max number of clients/.test(message)) {
     return new StoreUnreachable(`it answers ${message.slice(0, 120)}`);
   }

@@ -1,5 +1,5 @@
 // Describes accounts without asking anybody and without secrets. The daemon reads this, too.
-import { type Account, readConfig } from './config.ts';
+import { type Account, type Capacity, type Pool, readConfig } from './config.ts';
 import { forecast } from './forecast.ts';
 import type { Paths } from './paths.ts';
 import { describeSource } from './secrets.ts';
@@ -69,9 +69,20 @@ export function describeCooldown(cooldown: Cooldown | undefined, now: number): A
   return { class: cooldown.class, until: cooldown.until === null ? null : new Date(cooldown.until).toISOString() };
 }
 
-/** Whether a command would use it: enabled, not cooling down, and not known to be used up. */
-export function isUsable({ enabled, resting, remaining }: Pick<AccountReport, 'enabled' | 'resting' | 'remaining'>) {
-  return enabled && resting === null && (remaining === null || remaining > 0);
+/**
+ * Whether a command would use it: enabled, not cooling down, and not known to be used up.
+ * @param reserve what commands never use; see `reserveOf`
+ */
+export function isUsable(
+  { enabled, resting, remaining }: Pick<AccountReport, 'enabled' | 'resting' | 'remaining'>,
+  reserve: number,
+): boolean {
+  return enabled && resting === null && (remaining === null || remaining > reserve);
+}
+
+/** What commands never use of an account. Where they run anyway, the reserve only says which account comes first. */
+export function reserveOf(pool: Pool | undefined, capacity: Capacity | undefined): number {
+  return capacity && (pool || capacity.policy !== 'execute') ? capacity.reserve : 0;
 }
 
 /** Names of the other accounts that turned out to have the same quota. */

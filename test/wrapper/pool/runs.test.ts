@@ -165,6 +165,21 @@ test('a machine knows from the pool that nothing is left, until the pool leases 
   assert.equal(await metric(second, 'account_usable', { cli: 'tool', account: 'a' }), 1);
 });
 
+test('an account that has only its reserve left is not usable', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 20 });
+  const box = await poolBox(
+    t,
+    { url: server.url, api },
+    { keys: { a: 'ka' }, capacity: 'reserve = 20\nmin_usable = 1' },
+  );
+  assert.equal((await box.tool()).exit, 69);
+  assert.equal(await metric(box, 'account_remaining', { cli: 'tool', account: 'a' }), 20);
+  assert.equal(await metric(box, 'account_usable', { cli: 'tool', account: 'a' }), 0);
+  const status = await box.wrap(['status', '--check']);
+  assert.deepEqual([status.exit, /0 of 1 accounts can be used/.test(status.stdout)], [3, true]);
+});
+
 test('a store that is away is named, and the command refused', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 10, kb: 10 });

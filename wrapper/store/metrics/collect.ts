@@ -2,7 +2,7 @@
 
 import { OUTCOMES } from '../audit.ts';
 import { readConfig } from '../config.ts';
-import { type AccountReport, describeAllAccounts, isUsable } from '../describe.ts';
+import { type AccountReport, describeAllAccounts, isUsable, reserveOf } from '../describe.ts';
 import { hmac } from '../hash.ts';
 import type { Paths } from '../paths.ts';
 import { readLocal } from '../pool-file.ts';
@@ -28,13 +28,14 @@ interface Options {
  * @throws WrapError `config-broken`
  */
 export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): WrapSamples {
+  const { pool, capacity } = readConfig(paths.config);
   const all = describeAllAccounts(paths, now).flatMap(({ cli, accounts }) =>
     accounts.map(account => ({
-      account,
+      account: { ...account, usable: isUsable(account, reserveOf(pool, capacity[cli])) },
       labels: { cli, account: key === undefined ? account.name : hashName(key, cli, account.name) },
     })),
   );
-  const each = (value: (account: AccountReport) => number | null): Sample[] =>
+  const each = (value: (account: AccountReport & { usable: boolean }) => number | null): Sample[] =>
     all.flatMap(({ account, labels }) => {
       const found = value(account);
       return found === null ? [] : [{ labels, value: found }];
@@ -43,7 +44,7 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
   return {
     culvert_wrap_store_readable: [{ labels: {}, value: 1 }],
     culvert_wrap_account_enabled: each(({ enabled }) => Number(enabled)),
-    culvert_wrap_account_usable: each(account => Number(isUsable(account))),
+    culvert_wrap_account_usable: each(({ usable }) => Number(usable)),
     culvert_wrap_account_resting: each(({ resting }) => Number(resting !== null)),
     culvert_wrap_account_resting_until_timestamp_seconds: each(({ resting }) => seconds(resting?.until)),
     culvert_wrap_account_remaining: each(({ remaining }) => remaining),
@@ -51,13 +52,12 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
     culvert_wrap_account_known_timestamp_seconds: each(({ at }) => seconds(at)),
     culvert_wrap_switches_total: counted(tally.switches, clis, 'class', CLASSES),
     culvert_wrap_runs_total: counted(tally.runs, clis, 'outcome', OUTCOMES),
-    ...poolSamples(paths),
+    ...(pool && poolSamples(paths)),
   };
 }
 
-/** What this machine knows of its pool without asking the store; nothing where it is in none. */
+/** What this machine knows of its pool without asking the store. */
 function poolSamples(paths: Paths): WrapSamples {
-  if (!readConfig(paths.config).pool) return {};
   const { degradedSince, degradedRuns, waits, unsent } = readLocal(paths);
   const one = (value: number): Sample[] => [{ labels: {}, value }];
   return {
