@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
+import * as http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../support/until.ts';
@@ -65,6 +67,77 @@ test('accounts that share a quota are not tried one after the other', async t =>
   assert.deepEqual(calls(box), ['bad-a x', 'good x']);
   const { accounts, total } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
   assert.deepEqual([accounts[0].shared, accounts[2].shared, total.limit], [['b'], [], 20]);
+});
+
+test('keys of one Firecrawl team are recognized when one meets its limit, and shown as one quota', async t => {
+  const box = sandbox(t);
+  box.script(
+    'firecrawl',
+    '#!/bin/sh\necho "$FIRECRAWL_API_KEY" >> "$HOME/calls"\n[ "$FIRECRAWL_API_KEY" = fc-c ] || { echo "Error: Insufficient credits to perform this request." >&2; exit 1; }\necho ok\n',
+  );
+  await box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b', c: 'fc-c' }, 'FIRECRAWL_API_KEY');
+  const asked: string[] = [];
+  const teams: Record<string, { last: string | null; left: number }> = {
+    'fc-a': { last: '2026-11-20T10:00:00.123Z', left: 0 },
+    'fc-b': { last: '2026-11-20T10:00:00.123Z', left: 0 },
+    'fc-c': { last: '2026-11-20T10:00:00.124Z', left: 0 },
+  };
+  const ends = new Date(Date.now() + 20 * 86_400_000).toISOString();
+  const server = http.createServer((request, response) => {
+    const key = (request.headers.authorization ?? '').replace('Bearer ', '');
+    asked.push(`${key} ${request.url}`);
+    const { last, left } = teams[key]!;
+    const body = request.url?.endsWith('queue-status')
+      ? { success: true, jobsInQueue: 0, mostRecentSuccess: last }
+      : { success: true, data: { remainingCredits: left, planCredits: 500, billingPeriodEnd: ends } };
+    response.end(JSON.stringify(body));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const env = { FIRECRAWL_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const result = await box.run('firecrawl', ['scrape', 'u'], { env });
+  assert.equal(result.stdout, 'ok\n', result.stderr);
+  assert.match(result.stderr, /account "b" has the same quota as "a" and is not tried/);
+  assert.deepEqual([calls(box), asked.length], [['fc-a', 'fc-c'], 6]);
+  // The same answer says when the quota starts anew.
+  const { clis } = JSON.parse((await box.wrap(['accounts', '--json'])).stdout);
+  assert.equal(clis[0].accounts[0].resting.until, ends);
+  const { accounts, total } = JSON.parse((await box.wrap(['status', 'firecrawl', '--json'], { env })).stdout);
+  assert.deepEqual([accounts[0].shared, accounts[2].shared, total.limit], [['b'], [], 1000]);
+  // Known within the hour, so nobody is asked again.
+  asked.length = 0;
+  fs.rmSync(path.join(box.home, 'calls'));
+  await box.run('firecrawl', ['scrape', 'u'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'a' } });
+  assert.deepEqual([calls(box), asked], [['fc-a', 'fc-c'], []]);
+});
+
+test('without the time of a last success, and while the provider is silent, keys of Firecrawl are tried in turn', async t => {
+  const box = sandbox(t);
+  box.script(
+    'firecrawl',
+    '#!/bin/sh\necho "$FIRECRAWL_API_KEY" >> "$HOME/calls"\necho "Error: Insufficient credits to" >&2\nexit 1\n',
+  );
+  await box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b' }, 'FIRECRAWL_API_KEY');
+  let silent = false;
+  const server = http.createServer((request, response) => {
+    if (silent) return;
+    const body = request.url?.endsWith('queue-status')
+      ? { success: true, mostRecentSuccess: null }
+      : { success: true, data: { remainingCredits: 0, planCredits: 500, billingPeriodEnd: null } };
+    response.end(JSON.stringify(body));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const env = { FIRECRAWL_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  for (silent of [false, true]) {
+    fs.rmSync(path.join(box.state, 'accounts/firecrawl.json'), { force: true });
+    fs.rmSync(path.join(box.home, 'calls'), { force: true });
+    assert.equal((await box.run('firecrawl', ['scrape', 'u'], { env })).exit, 1);
+    assert.deepEqual(calls(box), ['fc-a', 'fc-b']);
+  }
 });
 
 test('where terms allow one account for a person, another is only ever selected', async t => {

@@ -47,6 +47,11 @@ const Usage = z.strictObject({
   resets: z.optional(z.string()),
   /** Path of what tells quotas apart: accounts with the same value share one. */
   identity: z.optional(z.string()),
+  /**
+   * For answers that name no quota: another address, and paths into both answers, whose values are never the same for two
+   * quotas at one moment. The first must be there, such as the time of the last success. Accounts are asked all at once.
+   */
+  moment: z.optional(z.strictObject({ url: z.string(), paths: z.array(z.string()).check(z.minLength(1)) })),
   /** An answer is reused for this long, to stay within the provider's own limit. */
   cache: z._default(duration, '60s'),
 });

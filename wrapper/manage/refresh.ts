@@ -23,16 +23,23 @@ export async function refreshUsage(
   const { provider } = plan;
   const caller = callerEnvironment(context.env);
   const problems: Record<string, UsageProblem> = Object.create(null);
-  const answers = await Promise.all(
+  const ready = await Promise.all(
     accounts.map(async account => {
       const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
-      if (!resolved.ok) {
-        problems[account.name] = { problem: resolved.problem, unusable: true };
-        return undefined;
-      }
-      const now = context.now();
-      if (isFresh(state.remaining[account.name], provider, fingerprint(state.salt, resolved.env), now))
-        return undefined;
+      if (resolved.ok) return { account, resolved };
+      problems[account.name] = { problem: resolved.problem, unusable: true };
+      return undefined;
+    }),
+  );
+  const readable = ready.filter(each => each !== undefined);
+  const now = context.now();
+  const stale = readable.filter(
+    ({ account, resolved }) =>
+      !isFresh(state.remaining[account.name], provider, fingerprint(state.salt, resolved.env), now),
+  );
+  const asked = stale.length > 0 && provider.usage?.moment ? readable : stale;
+  const answers = await Promise.all(
+    asked.map(async ({ account, resolved }) => {
       const env = accountEnvironment(plan, account, resolved.env, { caller, paths: context.paths });
       const answer = await queryUsage(provider, env, now);
       if (!answer?.ok) {

@@ -7,6 +7,7 @@ import { reason } from '../errors.ts';
 import { at } from '../run/rules/classify.ts';
 import { parseDuration } from '../store/duration.ts';
 import { readText } from '../store/files.ts';
+import { sha256 } from '../store/hash.ts';
 import { runHelper } from '../store/run-helper.ts';
 import type { Remaining } from '../store/state.ts';
 
@@ -111,17 +112,35 @@ async function fromEndpoint(
 ): Promise<Remaining> {
   const url = expand(usage.url, env);
   const authorization = expand(usage.authorization ?? `Bearer {${provider.inject[0]}}`, env);
-  const { status, body } = await get(url, { Authorization: authorization, Accept: 'application/json' });
+  const ask = (address: string) => getJson(address, { Authorization: authorization, Accept: 'application/json' });
+  if (!usage.moment) return readUsage(await ask(url), usage, now);
+  // Both at once: what they say must belong to one moment.
+  const second = ask(expand(usage.moment.url, env)).catch(() => undefined);
+  const document = await ask(url);
+  const moment = momentOf({ ...record(document), ...record(await second) }, usage.moment.paths);
+  return { ...readUsage(document, usage, now), ...(moment !== undefined && { moment }) };
+}
+
+/** The values at these paths as one text; `undefined` without the first. */
+function momentOf(body: object, paths: readonly string[]): string | undefined {
+  const values = paths.map(path => at(body, path) ?? null);
+  return values[0] === null || values[0] === '' ? undefined : sha256(JSON.stringify(values)).slice(0, 16);
+}
+
+function record(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+async function getJson(url: string, headers: Record<string, string>): Promise<unknown> {
+  const { status, body } = await get(url, headers);
   const said = `${new URL(url).host} answered with HTTP status ${status}`;
   if (status === 401) throw new Refused(`${said}: the credential is refused`);
   if (status !== 200) throw new Error(said);
-  let document: unknown;
   try {
-    document = JSON.parse(body);
+    return JSON.parse(body);
   } catch {
     throw new Error(`${new URL(url).host} answered with something that is no JSON`);
   }
-  return readUsage(document, usage, now);
 }
 
 async function fromCommand(command: string, env: NodeJS.ProcessEnv, now: number): Promise<Remaining> {

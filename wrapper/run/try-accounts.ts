@@ -16,6 +16,8 @@ import { type Attempt, attempt } from './upstream/attempt.ts';
 import type { Stdin } from './upstream/stdin.ts';
 
 const QUOTA_COOLDOWN_MS = 3_600_000;
+const QUOTAS_KNOWN_MS = 3_600_000;
+const ASK_MS = 2_000;
 
 /** One wrapped command on its way. */
 export interface Run {
@@ -72,6 +74,7 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
     .filter(({ account, coolingDown }) => !run.patient || !coolingDown || isNamed(account))
     .map(({ account }) => account);
   let awaited = left.length < candidates.length;
+  let asked = false;
   const probedByOthers = new Set<Account>();
   for (;;) {
     const account = pool ? await pool.next(left) : left[0];
@@ -129,6 +132,10 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
     }
     pool?.settle(pooledEnd(verdict, run));
     if (verdict.kind !== 'retry') return outcome;
+    if (verdict.class !== 'auth' && left.length > 0 && !pool && !asked) {
+      asked = true;
+      await learnQuotas([account, ...left], run);
+    }
     const cooldown = cooldownFor(verdict, run.state, name, run.context.now());
     journal.coolDown(name, cooldown, ready.credentials, { ...ended, class: verdict.class });
     if (isLimitOfAddress(verdict, run)) journal.coolDownOthers(name, cooldown);
@@ -145,6 +152,22 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
   if (outcome.failure) outcome.failure += `; no account is left${unusedAccounts(plan)}`;
   outcome.exhausted = awaited || failed.some(({ class: failure }) => failure !== 'auth');
   return outcome;
+}
+
+/**
+ * Several keys may draw on one quota: that is asked before the next one is tried, unless it was within the hour. The answer
+ * also says when a used-up quota starts anew. Nobody waits long for it.
+ */
+async function learnQuotas(accounts: readonly Account[], { plan, state, context }: Run): Promise<void> {
+  const { scope, usage } = plan.provider;
+  if (scope === 'key' || scope === 'ip' || !(usage?.identity ?? usage?.moment)) return;
+  const oldest = context.now() - QUOTAS_KNOWN_MS;
+  if (accounts.every(({ name }) => (state.remaining[name]?.at ?? 0) > oldest)) return;
+  const { refreshUsage } = await context.load();
+  await Promise.race([
+    refreshUsage(plan, state, context).catch(() => {}),
+    new Promise(resolve => setTimeout(resolve, ASK_MS).unref()),
+  ]);
 }
 
 function optionsFor(

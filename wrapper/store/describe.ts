@@ -58,7 +58,7 @@ export function describeAccounts(accounts: readonly Account[], state: CliState, 
       resets: known?.resets ?? null,
       at: known ? new Date(known.at).toISOString() : null,
       emptyAt: emptyAt === undefined ? null : new Date(emptyAt).toISOString(),
-      identity: known?.identity ?? null,
+      identity: known?.identity ?? known?.moment ?? null,
     };
   });
 }

@@ -29,6 +29,8 @@ export interface Remaining {
   credential?: string;
   /** Accounts with the same value share one quota. */
   identity?: string;
+  /** The same, from values of the moment: only accounts that were asked together have the same. */
+  moment?: string;
 }
 
 /** What an account had left at a time, for the forecast. */

@@ -88,8 +88,9 @@ export function earliestAvailable(candidates: readonly Candidate[], now: number)
 
 /** Whether two accounts are known to draw on one quota. */
 export function shareQuota(a: string, b: string, state: Pick<CliState, 'remaining'>): boolean {
-  const identity = state.remaining[a]?.identity;
-  return a !== b && identity !== undefined && identity === state.remaining[b]?.identity;
+  const [one, other] = [state.remaining[a], state.remaining[b]];
+  const isSame = (key: 'identity' | 'moment') => one?.[key] !== undefined && one[key] === other?.[key];
+  return a !== b && (isSame('identity') || isSame('moment'));
 }
 
 function describe(
