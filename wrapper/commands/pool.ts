@@ -12,6 +12,7 @@ import { formatDuration } from '../store/duration.ts';
 import { randomHex } from '../store/hash.ts';
 import { updateLocal } from '../store/pool-file.ts';
 import { forgetSecret, storeSecret } from '../store/secrets.ts';
+import { updateState } from '../store/state.ts';
 import { emit, number, table, time } from './print.ts';
 import { askSecrets } from './prompt.ts';
 
@@ -114,7 +115,8 @@ export async function showLeases(options: Json, context: Context): Promise<void>
 }
 
 /**
- * `pool reset <account>`, for every CLI of this machine that has an account of that name.
+ * `pool reset <account>`, for every CLI of this machine that has an account of that name. Other machines learn it with
+ * their next command.
  * @throws WrapError `unknown-account`, `pool-unreachable`
  */
 export async function resetAccount(name: string, options: Json & { cli?: string }, context: Context): Promise<void> {
@@ -124,7 +126,14 @@ export async function resetAccount(name: string, options: Json & { cli?: string 
   const store = await openPool(pool, context);
   try {
     const done: string[] = [];
-    for (const cli of clis) if ((await store.reset(cli, name)) > 0) done.push(cli);
+    for (const cli of clis) {
+      if ((await store.reset(cli, name)) === 0) continue;
+      done.push(cli);
+      updateState(context.paths, cli, state => {
+        delete state.resting[name];
+        delete state.remaining[name];
+      });
+    }
     if (done.length === 0) {
       throw new WrapError('unknown-account', EXIT.usage, `the pool has no account "${name}"`, {
         hint: 'see `culvert-wrap pool status`; an account is in the pool once a command has used it',

@@ -4,7 +4,7 @@ import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
 import { explainIssues, explainToml } from '../catalog/explain-issues.ts';
 import { EXIT, WrapError } from '../errors.ts';
-import { DURATION } from './duration.ts';
+import { DURATION, parseDuration } from './duration.ts';
 import { readText, withLock, writeAtomic } from './files.ts';
 import { appendSection, appendTable, removeSection, removeTable, setInTable } from './toml-edit.ts';
 
@@ -57,6 +57,13 @@ export const Capacity = z.strictObject({
 });
 export type Capacity = z.infer<typeof Capacity>;
 
+/** Timers would take a longer one for none at all. */
+function durationIn(least: string, most: string) {
+  const fits = (text: string) =>
+    DURATION.test(text) && parseDuration(text) >= parseDuration(least) && parseDuration(text) <= parseDuration(most);
+  return z.string().check(z.refine(fits, { error: `a duration from ${least} to ${most}` }));
+}
+
 /** The store that this machine shares its accounts with others by; see `pool/`. It holds no secret. */
 export const Pool = z
   .strictObject({
@@ -76,9 +83,9 @@ export const Pool = z
     /** By CLI, the accounts that this machine may use while the store can't be reached. */
     accounts: z._default(z.record(z.string(), z.array(z.string())), {}),
     /** How long a lease holds when nobody renews it. */
-    ttl: z._default(z.string().check(z.regex(DURATION, 'a duration such as 90s')), '90s'),
+    ttl: z._default(durationIn('1s', '1d'), '90s'),
     /** How long the store may take to answer. */
-    timeout: z._default(z.string().check(z.regex(DURATION, 'a duration such as 2s')), '2s'),
+    timeout: z._default(durationIn('10ms', '10m'), '2s'),
   })
   .check(
     z.refine(({ offline, machines }) => offline === 'refuse' || machines !== undefined, {

@@ -92,6 +92,27 @@ test('a [pool] table that is wrong is named with its place', async t => {
   assert.match(status.stderr, /offline = "local" needs machines = N/);
 });
 
+test('times that a timer can not wait are refused', async t => {
+  const file = (line: string) => `${BEFORE}\n[pool]\nurl = "${server.url}"\nmachine = "m"\n${line}\n`;
+  const box = withConfig(t, '');
+  for (const [line, expected] of [
+    ['ttl = "0s"', /ttl.*a duration from 1s to 1d/],
+    ['ttl = "90d"', /ttl.*a duration from 1s to 1d/],
+    ['ttl = "soon"', /ttl.*a duration from 1s to 1d/],
+    ['timeout = "0ms"', /timeout.*a duration from 10ms to 10m/],
+    ['timeout = "30d"', /timeout.*a duration from 10ms to 10m/],
+  ] as const) {
+    writeFileSync(box.file, file(line));
+    const status = await box.wrap(['pool', 'status']);
+    assert.equal(status.exit, 78, line);
+    assert.match(status.stderr, expected);
+  }
+  for (const line of ['ttl = "1s"', 'ttl = "1d"', 'timeout = "10m"']) {
+    writeFileSync(box.file, file(line));
+    assert.equal((await box.wrap(['pool', 'status'])).exit, 0, line);
+  }
+});
+
 test('a schema of another version is refused when joining, and for each command', async t => {
   const box = withConfig(t, BEFORE);
   await server.client.set('culvert:{firecrawl}:schema', '9');

@@ -144,6 +144,7 @@ test('a machine knows from the pool what rests and what is used up, also for who
     [[null, 'refused', undefined]],
   );
   await second.wrap(['pool', 'reset', 'b']);
+  assert.deepEqual([await usable('a'), await usable('b')], [0, 1]);
   assert.equal((await second.tool()).exit, 1, 'what this machine has learned does not keep the pool from trying');
 });
 
@@ -159,7 +160,7 @@ test('a machine knows from the pool that nothing is left, until the pool leases 
   assert.equal((await second.tool()).exit, 69);
   assert.equal(await left(), 0);
   limits.ka = 5;
-  await second.wrap(['pool', 'reset', 'a']);
+  await first.wrap(['pool', 'reset', 'a']);
   for (const box of [first, second]) assert.equal((await box.tool()).exit, 0);
   assert.equal(await left(), undefined);
   assert.equal(await metric(second, 'account_usable', { cli: 'tool', account: 'a' }), 1);
