@@ -29,8 +29,8 @@ interface Row {
 
 export interface AppRows {
   factory: Gtk.SignalListItemFactory;
-  /** Shows an item as it is now, if it is on screen. */
-  update(id: string): void;
+  /** Shows an item as it is now, if it is on screen; without an id all that are. */
+  update(id?: string): void;
 }
 
 export interface AppAsks {
@@ -56,7 +56,8 @@ export function appRows(asks: AppAsks): AppRows {
   return {
     factory,
     update(id) {
-      for (const [listItem, row] of rows) if (listItem.item && idOf(listItem) === id) show(row, listItem);
+      for (const [listItem, row] of rows)
+        if (listItem.item && (id === undefined || idOf(listItem) === id)) show(row, listItem);
     },
   };
 }

@@ -195,7 +195,7 @@ export class AppsPage extends Adw.Bin implements Page {
     } catch (error) {
       this.#loaded = { failed: errorText(error, tr) };
     }
-    this.#showFound();
+    this.#showFound(true);
     this.refresh(this.#shell.view());
   }
 
@@ -203,7 +203,8 @@ export class AppsPage extends Adw.Bin implements Page {
     return this.#shown.get_n_items() ? 'some' : 'none';
   }
 
-  #showFound(): void {
+  /** @param again the same apps as before, as a rule. */
+  #showFound(again = false): void {
     collectWhenQuiet();
     const query = this.#search.text;
     const searched = query.trim() !== '';
@@ -211,7 +212,8 @@ export class AppsPage extends Adw.Bin implements Page {
       // a search covers all apps
       .filter(({ app }) => appMatches(app, query) && (searched || this.#all.active || !isFarFetched(app)))
       .map(({ app }) => app.id);
-    this.#fill?.show(found);
+    if (!again) this.#fill?.show(found);
+    else if (this.#fill?.update(found)) this.#rows.update();
     this.#none.title = this.#apps.size ? _('Nothing found') : _('No apps');
     this.#none.description = this.#apps.size
       ? _('No app matches the search.')

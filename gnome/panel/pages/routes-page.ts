@@ -28,7 +28,7 @@ import { nameMenuButton, setDescription, setName } from '../widgets/accessible.t
 import { nameListItem } from '../widgets/compat.ts';
 import { type Fill, stepwise } from '../widgets/fill.ts';
 import { FormGroups } from '../widgets/form-page.ts';
-import { rowFactory } from '../widgets/row-factory.ts';
+import { type RowFactory, rowFactory } from '../widgets/row-factory.ts';
 import { turnTo } from '../widgets/stack.ts';
 
 interface Row {
@@ -57,6 +57,7 @@ export class RoutesPage extends Adw.Bin implements Page {
   #answer: Why | null = null;
   readonly #shown = new Gtk.StringList();
   #fill: Fill | null = null;
+  #rows: RowFactory<Row>['rows'] = new Map();
   readonly #stack = new Gtk.Stack({ vexpand: true });
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-routes-symbolic', title: _('No routes') });
   #entries = new Map<string, RouteEntry>();
@@ -90,7 +91,8 @@ export class RoutesPage extends Adw.Bin implements Page {
     if (key === this.#key) return;
     this.#key = key;
     this.#entries = new Map(view.entries.map(entry => [entry.value, entry]));
-    this.#showFound();
+    if (this.#fill?.update(this.#found())) for (const [item, row] of this.#rows) this.#showEntry(row, item);
+    this.#changed();
   }
 
   /** What the page is for; the question above it is about what is there. */
@@ -181,11 +183,14 @@ export class RoutesPage extends Adw.Bin implements Page {
       if ('focusable' in item) item.focusable = false;
       return { title, note, badge, remove };
     };
-    return rowFactory(create, (row, item) => this.#showEntry(row, item)).factory;
+    const { factory, rows } = rowFactory(create, (row, item) => this.#showEntry(row, item));
+    this.#rows = rows;
+    return factory;
   }
 
   #showEntry({ title, note, badge, remove }: Row, item: Gtk.ListItem): void {
-    const entry = this.#entries.get(idOf(item));
+    // a row that the list keeps to use again has none
+    const entry = item.item && this.#entries.get(idOf(item));
     if (!entry) return;
     title.label = entry.value;
     note.label = entry.note ?? '';
@@ -200,12 +205,19 @@ export class RoutesPage extends Adw.Bin implements Page {
   }
 
   #showFound(): void {
+    this.#fill?.show(this.#found());
+    this.#changed();
+  }
+
+  #found(): string[] {
     const query = this.#search.text;
-    const found = [...this.#entries.values()].filter(entry => routeMatches(entry, query)).map(({ value }) => value);
-    this.#fill?.show(found);
+    return [...this.#entries.values()].filter(entry => routeMatches(entry, query)).map(({ value }) => value);
+  }
+
+  #changed(): void {
     collectWhenQuiet();
     this.#none.title = this.#entries.size ? _('Nothing found') : _('No routes');
-    turnTo(this.#stack, found.length ? 'some' : 'none', pageTitle('routes', tr));
+    turnTo(this.#stack, this.#shown.get_n_items() ? 'some' : 'none', pageTitle('routes', tr));
   }
 
   #validate(): void {

@@ -8,7 +8,12 @@ const MADE = 200;
 
 export interface Fill {
   /** Replaces what is listed; ends what an earlier call left to do. */
-  show(items: string[]): void;
+  show(items: readonly string[]): void;
+  /**
+   * The same, where a list of which little has changed stays where it is scrolled to, and its focus where it is.
+   * @returns whether it does, and the rows that it has are to be renewed.
+   */
+  update(items: readonly string[]): boolean;
   /** Lists at once what is left to do. */
   finish(): void;
 }
@@ -25,14 +30,33 @@ export function stepwise(view: Gtk.Widget, list: Gtk.StringList, end: 'top' | 'b
     running = left.length > 0;
     return running;
   };
+  const show = (items: readonly string[]) => {
+    left = [...items];
+    list.splice(0, list.get_n_items(), take(STEP));
+    if (!left.length || running) return;
+    running = true;
+    view.add_tick_callback(step);
+  };
+  const finish = () => add(left.length);
   return {
-    show(items) {
-      left = [...items];
-      list.splice(0, list.get_n_items(), take(STEP));
-      if (!left.length || running) return;
-      running = true;
-      view.add_tick_callback(step);
+    show,
+    finish,
+    update(items) {
+      finish();
+      const count = list.get_n_items();
+      const shorter = Math.min(count, items.length);
+      let before = 0;
+      while (before < shorter && list.get_string(before) === items[before]) before++;
+      let after = 0;
+      while (after < shorter - before && list.get_string(count - 1 - after) === items[items.length - 1 - after])
+        after++;
+      const [gone, come] = [count - before - after, items.slice(before, items.length - after)];
+      if (gone + come.length > STEP || before + after === 0) {
+        show(items);
+        return false;
+      }
+      if (gone + come.length > 0) list.splice(before, gone, come);
+      return true;
     },
-    finish: () => add(left.length),
   };
 }
