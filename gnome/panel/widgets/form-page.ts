@@ -1,8 +1,8 @@
-// A page that shows a form: groups of rows, renewed in place while their order stays.
+// A page that shows a form: groups of rows, renewed in place.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group } from '../../../daemon/view/forms/form.ts';
+import type { Form, Group, Row } from '../../../daemon/view/forms/form.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import type { Page, Shell } from '../shell.ts';
 import { setName, within } from './accessible.ts';
@@ -11,12 +11,15 @@ import { createRow, type Radios, type RowHost, type ShownRow } from './rows.ts';
 interface ShownGroup {
   widget: Adw.PreferencesGroup;
   /** The rows' list. */
-  list: Gtk.Widget;
-  rows: { key: string; shown: ShownRow }[];
+  list: Gtk.ListBox;
+  rows: Map<string, ShownRow>;
   radios: Radios;
 }
 
-/** A form inside any container of groups. */
+/**
+ * A form inside any container of groups. Groups and rows that stay are neither made anew nor taken out, whatever comes
+ * or goes beside them: they hold the focus, and what is typed.
+ */
 export class FormGroups {
   readonly #host: RowHost;
   /** What a group without a title is called by assistive technology: the page's title. */
@@ -25,6 +28,7 @@ export class FormGroups {
   readonly #remove: (group: Adw.PreferencesGroup) => void;
   #shown = new Map<string, ShownGroup>();
 
+  /** @param add puts a group at the end of its box. */
   constructor(
     host: RowHost,
     add: (group: Adw.PreferencesGroup) => void,
@@ -35,42 +39,65 @@ export class FormGroups {
 
   show({ groups }: Form): void {
     const filled = groups.filter(({ rows }) => rows.length > 0);
-    if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#rebuild(filled);
+    if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
     for (const group of filled) this.#showGroup(group);
   }
 
-  #rebuild(groups: Group[]): void {
-    for (const { widget } of this.#shown.values()) this.#remove(widget);
+  #arrange(groups: Group[]): void {
     const before = this.#shown;
     this.#shown = new Map(groups.map(({ id }) => [id, before.get(id) ?? createGroup()]));
-    for (const { widget } of this.#shown.values()) this.#add(widget);
+    for (const [id, { widget }] of before) if (!this.#shown.has(id)) this.#remove(widget);
+    const [, first] = [...before].find(([id]) => this.#shown.has(id)) ?? [];
+    // other widgets may stand before the groups
+    let previous = first?.widget.get_prev_sibling();
+    for (const { widget } of this.#shown.values()) {
+      if (!widget.parent) this.#add(widget);
+      if (previous !== undefined && widget.get_prev_sibling() !== previous)
+        (widget.parent as Gtk.Box).reorder_child_after(widget, previous);
+      previous = widget;
+    }
   }
 
   #showGroup({ id, title, description, rows }: Group): void {
-    const shown = this.#shown.get(id)!;
-    shown.widget.title = title ? escapeMarkup(title) : '';
-    setName(shown.list, title || this.name);
-    shown.widget.description = description ? escapeMarkup(description) : '';
-    const keys = rows.map(({ kind, id }) => `${kind} ${id}`);
-    let same = 0;
-    while (same < keys.length && shown.rows[same]?.key === keys[same]) same++;
-    for (const { shown: gone } of shown.rows.splice(same)) shown.widget.remove(gone.widget);
-    rows.forEach((row, i) => {
-      if (i < same) {
-        shown.rows[i]!.shown.show(row);
-        return;
+    const { widget, list, rows: shown, radios } = this.#shown.get(id)!;
+    widget.title = title ? escapeMarkup(title) : '';
+    setName(list, title || this.name);
+    widget.description = description ? escapeMarkup(description) : '';
+    const keyed = byKey(rows);
+    for (const [key, gone] of shown) {
+      if (keyed.has(key)) continue;
+      shown.delete(key);
+      widget.remove(gone.widget);
+    }
+    let place = 0;
+    for (const [key, row] of keyed) {
+      const made = shown.get(key) ?? createRow(row, this.#host, radios);
+      if (shown.has(key)) made.show(row);
+      shown.set(key, made);
+      if (list.get_row_at_index(place) !== made.widget) {
+        if (made.widget.parent) widget.remove(made.widget);
+        list.insert(made.widget, place);
       }
-      const made = createRow(row, this.#host, shown.radios);
-      shown.rows.push({ key: keys[i]!, shown: made });
-      shown.widget.add(made.widget);
-    });
+      place++;
+    }
   }
+}
+
+/** What is listed twice has two rows. */
+function byKey(rows: Row[]): Map<string, Row> {
+  const keyed = new Map<string, Row>();
+  for (const row of rows) {
+    let key = `${row.kind} ${row.id}`;
+    while (keyed.has(key)) key += ' again';
+    keyed.set(key, row);
+  }
+  return keyed;
 }
 
 function createGroup(): ShownGroup {
   const widget = new Adw.PreferencesGroup();
-  const list = [...within(widget)].find(child => child instanceof Gtk.ListBox) ?? widget;
-  return { widget, list, rows: [], radios: { members: [], setting: false } };
+  const list = [...within(widget)].find((child): child is Gtk.ListBox => child instanceof Gtk.ListBox)!;
+  return { widget, list, rows: new Map(), radios: { members: [], setting: false } };
 }
 
 export class FormPage extends Adw.Bin implements Page {
