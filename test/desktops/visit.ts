@@ -139,12 +139,6 @@ async function follows(visit: Visit): Promise<void> {
 const leafEntries = (entries: Entry[]): Entry[] =>
   entries.flatMap(entry => (entry.children.length > 0 ? leafEntries(entry.children) : entry.label ? [entry] : []));
 
-async function entryOf(ask: Ask, id: number): Promise<Entry> {
-  const found = leafEntries((await ask({ do: 'tree' })) as Entry[]).find(entry => entry.id === id);
-  assert.ok(found, `entry ${id}`);
-  return found;
-}
-
 /** Sensitive, and not the choice that is made already. */
 const isUseful = (entry: Entry) =>
   entry.enabled !== false && !(entry['toggle-type'] === 'radio' && entry['toggle-state'] === 1);
@@ -160,7 +154,10 @@ async function everyEntry(visit: Visit): Promise<void> {
     if (label === 'Quit Culvert') continue; // the last step
     daemon.set('status', { state: 'connected', reason: null, blocked: null });
     daemon.set('settings', { Mode: 'warp' });
-    await until(async () => isUseful(await entryOf(ask, id)), `"${label}" to be sensitive`);
+    // those that only make sense while the tunnel is up come back with it
+    const usable = async () =>
+      leafEntries((await ask({ do: 'tree' })) as Entry[]).some(e => e.id === id && isUseful(e));
+    await until(usable, `"${label}" to be there and sensitive`);
     const before = daemon.actions.length + daemon.asked.length;
     const opens = label === 'Open Culvert' || label === 'Preferences';
     await ask({ do: 'click', id });
