@@ -36,6 +36,9 @@ export interface ClientState {
   proxyProblem: Problem | null;
 }
 
+/** One request at a time: another one is not finished yet. */
+export class Busy extends Error {}
+
 /** The snapshot while it is current. */
 export function current({ snapshot, offline }: ClientState): Snapshot | null {
   return offline ? null : snapshot;

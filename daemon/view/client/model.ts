@@ -12,7 +12,7 @@ import type {
   UpdateCheck,
 } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
-import type { ClientState } from './client-state.ts';
+import { Busy, type ClientState } from './client-state.ts';
 import { follow } from './follow.ts';
 import { withIdleTimeout } from './idle-timeout.ts';
 
@@ -129,7 +129,7 @@ export function createModel(
   }
 
   async function perform(request: ActionRequest & ChangeOptions): Promise<void> {
-    if (state.pending) throw new Error(`${state.pending} is not finished yet`);
+    if (state.pending) throw new Busy(`${state.pending} is not finished yet`);
     const { action } = request;
     const effect = arrivals.expect(SHOWN_BY[action] ?? STATE_EVENTS);
     update({ pending: action, proxyProblem: null });
@@ -151,7 +151,7 @@ export function createModel(
   }
 
   async function changeKillSwitch(change: KillSwitchChange): Promise<void> {
-    if (state.killSwitchPending) throw new Error('The kill switch is being changed already');
+    if (state.killSwitchPending) throw new Busy('The kill switch is being changed already');
     const effect = arrivals.expect(['killSwitch']);
     update({ killSwitchPending: true });
     try {

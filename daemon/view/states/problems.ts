@@ -1,6 +1,7 @@
 // What a refusal or failure of the daemon means, by its code: the daemon itself speaks English.
 import { ApiError } from '../../api/client.ts';
 import type { Problem } from '../../api/schema.ts';
+import { Busy } from '../client/client-state.ts';
 import { wordMessages } from '../message.ts';
 import { english, type Translator } from '../translator.ts';
 import { setupText } from './labels.ts';
@@ -92,6 +93,7 @@ export function problemTitle({ code, detail, wording }: Problem, tr: Translator)
 
 /** What failed, in the user's language where the daemon gave a code; else its sentence with its hint. */
 export function errorText(error: unknown, tr: Translator): string {
+  if (error instanceof Busy) return tr._('WARP is busy. Try again soon.');
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   const text = problemText(error.problem, tr);
   return text === error.problem.detail ? error.message : text;
