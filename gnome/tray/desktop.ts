@@ -1,7 +1,7 @@
 // Asks the rest of the desktop for the tray: opens the panel, shows notifications, ends the daemon.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { APP_ID, APP_PATH, BRAND, culvertProgram, gjsProgram, pkgdatadir } from '../install-paths.ts';
+import { APP_ID, APP_PATH, BRAND, gjsProgram, pkgdatadir } from '../install-paths.ts';
 import { passOnMalloc } from '../malloc.ts';
 import type { PanelAction } from './menu.ts';
 
@@ -49,12 +49,6 @@ export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
   await callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', ['quit', [], {}]));
 }
 
-/** Asks the daemon to end, through its command line. */
-export function stopDaemon(): void {
-  const program = culvertProgram();
-  if (program) Gio.Subprocess.new([program, 'stop'], Gio.SubprocessFlags.STDOUT_SILENCE);
-}
-
 /** A notification with at most one button. */
 export interface Shown {
   summary: string;
@@ -71,7 +65,13 @@ const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
  */
 export function createNotifier(bus: Gio.DBusConnection) {
   const shown = new Map<string, { id: number; activate: (() => void) | null }>();
-  const call = (method: string, args: GLib.Variant) =>
+  /** One after another: what replaces a notification has to know its number. */
+  let last = Promise.resolve();
+  const next = (work: () => Promise<void>) => {
+    last = last.then(work);
+    return last;
+  };
+  const call = (method: string, args: GLib.Variant | null) =>
     bus.call(NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, method, args, null, 0, -1, null);
   bus.signal_subscribe(
     ...([NOTIFICATIONS, NOTIFICATIONS, 'ActionInvoked', NOTIFICATIONS_PATH, null, Gio.DBusSignalFlags.NONE] as const),
@@ -82,26 +82,32 @@ export function createNotifier(bus: Gio.DBusConnection) {
     },
   );
   return {
-    async show(kind: string, { summary, body, action }: Shown): Promise<void> {
-      const hints = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
-      const buttons = action ? ['act', action.label, 'default', action.label] : [];
-      const replaced = shown.get(kind)?.id ?? 0;
-      const args = new GLib.Variant('(susssasa{sv}i)', ['Culvert', replaced, BRAND, summary, body, buttons, hints, -1]);
-      try {
-        const reply = await call('Notify', args);
-        shown.set(kind, { id: reply.recursiveUnpack<[number]>()[0], activate: action?.activate ?? null });
-      } catch {
-        printerr(`culvert tray: ${summary}: ${body}`);
-      }
-    },
-    withdraw(kind: string): void {
-      const known = shown.get(kind);
-      if (!known) return;
-      shown.delete(kind);
-      call('CloseNotification', new GLib.Variant('(u)', [known.id])).catch(() => {
-        // it is gone already
-      });
-    },
+    show: (kind: string, { summary, body, action }: Shown): Promise<void> =>
+      next(async () => {
+        const hints = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
+        const buttons = action ? ['act', action.label, 'default', action.label] : [];
+        const replaced = shown.get(kind)?.id ?? 0;
+        try {
+          const [can] = (await call('GetCapabilities', null)).recursiveUnpack<[string[]]>();
+          const text = can.includes('body-markup') ? GLib.markup_escape_text(body, -1) : body;
+          const args = ['Culvert', replaced, BRAND, summary, text, can.includes('actions') ? buttons : [], hints, -1];
+          const reply = await call('Notify', new GLib.Variant('(susssasa{sv}i)', args as never));
+          shown.set(kind, { id: reply.recursiveUnpack<[number]>()[0], activate: action?.activate ?? null });
+        } catch {
+          printerr(`culvert tray: ${summary}: ${body}`);
+        }
+      }),
+    withdraw: (kind: string): Promise<void> =>
+      next(async () => {
+        const known = shown.get(kind);
+        if (!known) return;
+        shown.delete(kind);
+        try {
+          await call('CloseNotification', new GLib.Variant('(u)', [known.id]));
+        } catch {
+          // it is gone already
+        }
+      }),
   };
 }
 

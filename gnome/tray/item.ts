@@ -1,6 +1,8 @@
 // A StatusNotifierItem with its com.canonical.dbusmenu over D-Bus; no library does both without GTK 3.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import { isRightToLeft } from '../../daemon/view/format.ts';
+import { tr } from '../i18n.ts';
 import type { Pixmaps } from './icons.ts';
 import { ITEM_XML, MENU_XML } from './interfaces.ts';
 import type { Entry } from './menu.ts';
@@ -144,7 +146,9 @@ function menuObject({ entries, revision, handlers }: MenuSource) {
   const propertiesOf = (id: number) => (id === 0 ? { 'children-display': text('submenu') } : properties(find(id)!));
   return Gio.DBusExportedObject.wrapJSObject(MENU_XML, {
     Version: 3,
-    TextDirection: 'ltr',
+    get TextDirection() {
+      return isRightToLeft(tr) ? 'rtl' : 'ltr';
+    },
     Status: 'normal',
     IconThemePath: [],
     GetLayout(parent: number, depth: number) {

@@ -3,7 +3,9 @@
 
 Requests: {"do": "appear"} {"do": "vanish"} {"do": "items"} {"do": "signals"} {"do": "item"} {"do": "menu"}
 {"do": "tree"} {"do": "click", "id": N} {"do": "activate"} {"do": "secondary"}; {"do": "adopt"} takes the items
-that are registered with another watcher, a real one, and tells whether there are any. Answers: {"ok": …} or {"error": S}.
+that are registered with another watcher, a real one, and tells whether there are any. {"do": "direction"} of the menu.
+{"do": "notify", "capabilities": […]} takes the part of the notification service, {"do": "notes"} tells what it was given,
+{"do": "invoke", "id": N, "key": S} presses a button of one. Answers: {"ok": …} or {"error": S}.
 """
 import hashlib
 import json
@@ -23,8 +25,20 @@ XML = """<node><interface name="org.kde.StatusNotifierWatcher">
 <property name="ProtocolVersion" type="i" access="read"/>
 </interface></node>"""
 
+NOTIFICATIONS = "org.freedesktop.Notifications"
+NOTIFICATIONS_XML = """<node><interface name="org.freedesktop.Notifications">
+<method name="GetCapabilities"><arg type="as" direction="out"/></method>
+<method name="Notify"><arg type="s" direction="in"/><arg type="u" direction="in"/><arg type="s" direction="in"/>
+<arg type="s" direction="in"/><arg type="s" direction="in"/><arg type="as" direction="in"/><arg type="a{sv}" direction="in"/>
+<arg type="i" direction="in"/><arg type="u" direction="out"/></method>
+<method name="CloseNotification"><arg type="u" direction="in"/></method>
+<signal name="ActionInvoked"><arg type="u"/><arg type="s"/></signal>
+</interface></node>"""
+
 bus = Gio.bus_get_sync(Gio.BusType.SESSION)
 items = []
+notes = {}
+capabilities = []
 signals = []
 owner = 0
 
@@ -45,6 +59,22 @@ def read(_bus, _sender, _path, _iface, name):
 
 bus.register_object(
     "/StatusNotifierWatcher", Gio.DBusNodeInfo.new_for_xml(XML).interfaces[0], called, read, None
+)
+def notified(_bus, _sender, _path, _iface, method, args, invocation):
+    if method == "GetCapabilities":
+        invocation.return_value(GLib.Variant("(as)", (capabilities,)))
+    elif method == "Notify":
+        _app, replaced, _icon, summary, body, actions, _hints, _limit = args.unpack()
+        number = replaced or max(notes, default=0) + 1
+        notes[number] = {"id": number, "summary": summary, "body": body, "actions": actions, "closed": False}
+        invocation.return_value(GLib.Variant("(u)", (number,)))
+    else:
+        notes[args.unpack()[0]]["closed"] = True
+        invocation.return_value(None)
+
+
+bus.register_object(
+    "/org/freedesktop/Notifications", Gio.DBusNodeInfo.new_for_xml(NOTIFICATIONS_XML).interfaces[0], notified, None, None
 )
 bus.signal_subscribe(
     None, None, None, None, None, Gio.DBusSignalFlags.NONE,
@@ -112,6 +142,18 @@ def perform(request):
         items.clear()
     elif what == "items":
         return items
+    elif what == "notify":
+        capabilities[:] = request["capabilities"]
+        bus.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+                      GLib.Variant("(su)", (NOTIFICATIONS, 0)), None, Gio.DBusCallFlags.NONE, -1, None)
+    elif what == "notes":
+        return list(notes.values())
+    elif what == "invoke":
+        bus.emit_signal(None, "/org/freedesktop/Notifications", NOTIFICATIONS, "ActionInvoked",
+                        GLib.Variant("(us)", (request["id"], request["key"])))
+    elif what == "direction":
+        return call("/MenuBar", "org.freedesktop.DBus.Properties", "Get",
+                    GLib.Variant("(ss)", ("com.canonical.dbusmenu", "TextDirection")))[0]
     elif what == "signals":
         # those that have arrived and wait for their turn count too
         while GLib.MainContext.default().iteration(False):
