@@ -16,6 +16,7 @@ export const DEVELOPMENT = APP_ID !== BRAND;
 /** The object path that GApplication derives from its id. */
 export const APP_PATH = `/${APP_ID.replaceAll('.', '/')}`;
 export const TRAY_NAME = `${APP_ID}.Tray`;
+export const TRAY_PATH = `${APP_PATH}/Tray`;
 
 /** `<prefix>/share/culvert`, which holds the running file. */
 export const pkgdatadir = GLib.path_get_dirname(GLib.filename_from_uri(import.meta.url)[0]);
@@ -27,8 +28,7 @@ export const icondir = GLib.build_filenamev([datadir, 'icons']);
 export function socketPath(): string {
   const session = absolute('XDG_RUNTIME_DIR');
   if (session) return GLib.build_filenamev([session, NAME, 'api.sock']);
-  const state = absolute('XDG_STATE_HOME') ?? GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
-  return GLib.build_filenamev([state, NAME, 'run', 'api.sock']);
+  return statePath(GLib.build_filenamev(['run', 'api.sock']));
 }
 
 /** Of an AppImage its file, which stays when the mount goes; else `culvert` of this prefix, or in PATH, or null. */
@@ -44,6 +44,12 @@ export function gjsProgram(): string {
   const own = GLib.build_filenamev([GLib.path_get_dirname(datadir), 'lib', 'culvert', 'gjs']);
   if (GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE)) return own;
   return GLib.find_program_in_path('gjs') ?? '/usr/bin/gjs';
+}
+
+/** `name` in the directory for what is kept from one start to the next; the directory may not be there yet. */
+export function statePath(name: string): string {
+  const state = absolute('XDG_STATE_HOME') ?? GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
+  return GLib.build_filenamev([state, NAME, name]);
 }
 
 function absolute(variable: string): string | null {

@@ -1,5 +1,6 @@
 // The apps that were started through the tunnel lately; the panel and the tray both write and read the list.
 import GLib from 'gi://GLib?version=2.0';
+import { statePath } from './install-paths.ts';
 
 export interface RecentApp {
   id: string;
@@ -7,11 +8,7 @@ export interface RecentApp {
 }
 const KEPT = 5;
 
-function path(): string {
-  const state = GLib.getenv('XDG_STATE_HOME');
-  const home = state?.startsWith('/') ? state : GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
-  return GLib.build_filenamev([home, 'culvert', 'recent-apps.json']);
-}
+const path = () => statePath('recent-apps.json');
 
 /** Newest first. Anything that is not a list of apps counts as an empty list. */
 export function recentApps(): RecentApp[] {

@@ -1,4 +1,4 @@
-// Starts the daemon of this prefix, for the panel and the tray when none is running.
+// Starts the daemon of this prefix, for the panel and the tray when none is running, and ends it.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { fill } from '../daemon/view/translator.ts';
@@ -31,4 +31,10 @@ export function startDaemon(failed: (error: Error) => void): void {
   } catch (error) {
     failed(new Error(fill(_('The daemon could not be started: %s'), (error as Error).message)));
   }
+}
+
+/** Asks the daemon to end, through its command line. */
+export function stopDaemon(): void {
+  const program = culvertProgram();
+  if (program) Gio.Subprocess.new([program, 'stop'], Gio.SubprocessFlags.STDOUT_SILENCE);
 }

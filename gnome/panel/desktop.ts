@@ -95,6 +95,28 @@ export async function currentNetwork(): Promise<CurrentNetwork | null> {
   }
 }
 
+/**
+ * Calls `changed` when another network has become that of the default route.
+ * @returns what ends it.
+ */
+export function watchNetwork(changed: () => void): () => void {
+  try {
+    const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
+    const signal = ['org.freedesktop.DBus.Properties', 'PropertiesChanged', '/org/freedesktop/NetworkManager'] as const;
+    const watch = bus.signal_subscribe(
+      ...([MANAGER, ...signal, MANAGER, Gio.DBusSignalFlags.NONE] as const),
+      (_bus, _sender, _path, _iface, _signal, parameters) => {
+        const [, properties] = parameters.recursiveUnpack() as [string, Record<string, unknown>];
+        if ('PrimaryConnection' in properties) changed();
+      },
+    );
+    return () => bus.signal_unsubscribe(watch);
+  } catch {
+    // without a system bus nothing reports the network either
+    return () => {};
+  }
+}
+
 /** Whether the desktop shows tray icons now; null without a session bus. */
 export async function hasTrayHost(): Promise<boolean | null> {
   const watcher = 'org.kde.StatusNotifierWatcher';

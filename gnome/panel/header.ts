@@ -148,7 +148,7 @@ function menuButton(): Gtk.Widget {
       [_('Report a Problem…'), 'win.report'],
       [_('About Culvert'), 'app.about'],
       [_('Close Window'), 'window.close'],
-      [_('Quit Culvert'), 'app.quit'],
+      [_('Quit Culvert'), 'app.quit-everything'],
     ),
   );
   const button = new Gtk.MenuButton({

@@ -11,13 +11,13 @@ import { isRightToLeft } from '../../daemon/view/format.ts';
 import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
 import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
-import { APP_ID, BRAND, icondir, RESOURCES, socketPath } from '../install-paths.ts';
+import { APP_ID, BRAND, icondir, RESOURCES, socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
 import { readLastLook } from '../last-look.ts';
 import '../malloc.ts';
+import { stopDaemon } from '../start-daemon.ts';
 import { createTransport } from '../transport.ts';
 import { PRIMARY } from './shell.ts';
 import { showAbout, showShortcuts } from './widgets/compat.ts';
-import { copyText } from './widgets/copy.ts';
 import { Window } from './window.ts';
 import { savedSize, saveSize } from './window-size.ts';
 
@@ -30,7 +30,8 @@ const ACCELERATORS: Record<string, string[]> = {
   'win.toggle': ['<primary>t'],
   'win.refresh': ['<primary>r', 'F5'],
   'win.search': ['<primary>f'],
-  'win.back': ['<alt>Left', 'Escape'],
+  'win.back': ['<alt>Left'],
+  'win.escape': ['Escape'],
   'win.page::preferences': ['<primary>comma'],
   'win.page::log': ['<primary>l'],
 };
@@ -54,20 +55,17 @@ class Application extends Adw.Application {
     });
     Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).add_search_path(icondir);
     Gtk.Window.set_default_icon_name(BRAND);
-    // of the tray, which ends everything
+    // of the tray, which ends the rest
     this.#action('quit', () => this.quit());
+    this.#action('quit-everything', () => void this.#quitEverything());
     this.#action('about', () => this.#about());
     this.#action('shortcuts', () => this.#shortcuts());
-    this.#action('copy-proxy', () => {
-      this.activate();
-      const window = this.#window();
-      const port = this.model.state().snapshot?.tunnel.proxyPort;
-      if (window && port) copyText(window, `127.0.0.1:${port}`);
-    });
-    this.#action('report', () => {
-      this.activate();
-      this.#window()?.activate_action('report', null);
-    });
+    // these need the state, which a panel that was started for them does not have yet
+    for (const name of ['copy-proxy', 'report'])
+      this.#action(name, () => {
+        this.activate();
+        this.#whenKnown(() => this.#window()?.activate_action(name, null));
+      });
     // for the tray and the desktop entry
     for (const page of PAGE_NAMES)
       this.#action(page, () => {
@@ -119,7 +117,40 @@ class Application extends Adw.Application {
     const window = this.#open(old.page);
     if (size[0] > 0) window.set_default_size(...size);
     window.present();
+    // a question of the old window, in its language
+    for (const dialog of Gtk.Window.list_toplevels() as Gtk.Window[]) if (dialog.transient_for === old) dialog.close();
     old.destroy();
+  }
+
+  /** Calls `work` once the daemon's state and language are there, or it is known not to answer. */
+  #whenKnown(work: () => void): void {
+    const isKnown = () => {
+      const { offline, config } = this.model.state();
+      return offline ? offline.code !== 'starting' : config !== null;
+    };
+    if (isKnown()) {
+      work();
+      return;
+    }
+    const unsubscribe = this.model.subscribe(() => {
+      if (!isKnown()) return;
+      unsubscribe();
+      work();
+    });
+  }
+
+  /** As the tray's entry of the same name does; the tray does it where there is one. */
+  async #quitEverything(): Promise<void> {
+    const args = new GLib.Variant('(sava{sv})', ['quit', [], {}]);
+    const { NO_AUTO_START } = Gio.DBusCallFlags;
+    try {
+      await this.get_dbus_connection()!.call(
+        ...([TRAY_NAME, TRAY_PATH, 'org.gtk.Actions', 'Activate', args, null, NO_AUTO_START, -1, null] as const),
+      );
+    } catch {
+      stopDaemon();
+      this.quit();
+    }
   }
 
   #action(name: string, activate: () => void): void {

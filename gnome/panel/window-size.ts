@@ -1,15 +1,12 @@
 // The size of the window, kept from one start to the next.
 import GLib from 'gi://GLib?version=2.0';
 import type Gtk from 'gi://Gtk?version=4.0';
+import { statePath } from '../install-paths.ts';
 
 const DEFAULT = [440, 760] as const;
 const GROUP = 'window';
 
-function path(): string {
-  const state = GLib.getenv('XDG_STATE_HOME');
-  const home = state?.startsWith('/') ? state : GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
-  return GLib.build_filenamev([home, 'culvert', 'window.ini']);
-}
+const path = () => statePath('window.ini');
 
 /** As the window was left, or its first size. */
 export function savedSize(): readonly [width: number, height: number] {

@@ -10,7 +10,7 @@ import { applySettings, exportSettings, type SettingsHands, undoSettings } from 
 import { BANNERS } from '../../daemon/view/states/banners.ts';
 import type { Look } from '../../daemon/view/states/labels.ts';
 import { describe, type View } from '../../daemon/view/view.ts';
-import { tr } from '../i18n.ts';
+import { _, tr } from '../i18n.ts';
 import { DEVELOPMENT } from '../install-paths.ts';
 import { startDaemon } from '../start-daemon.ts';
 import { answered, createRunner } from './commands.ts';
@@ -154,6 +154,7 @@ export class Window extends Adw.ApplicationWindow {
     } else page.reload?.();
     turnTo(this.#stack, name, this.#pages.title(name));
     this.#header.show(name, this.#pages.title(name));
+    this.#showBanners();
     if (name === 'checks' && fresh) void this.#pages.checks().run();
     if (name === 'updates' && fresh && !this.#view.client.update && !this.#view.client.offline)
       void this.#pages.updates().check().catch(this.#shell.showError);
@@ -207,6 +208,17 @@ export class Window extends Adw.ApplicationWindow {
     action('back', () => {
       if (this.#before.length) this.#back();
     });
+    action('escape', () => {
+      const search = this.get_focus()?.get_ancestor(Gtk.SearchEntry.$gtype) as Gtk.SearchEntry | null | undefined;
+      if (search?.text) search.text = '';
+      else if (this.#before.length) this.#back();
+    });
+    action('copy-proxy', () => {
+      const { address } = this.#view.proxy;
+      if (!address) return;
+      copyText(this, address);
+      this.#shell.toast(_('Copied'));
+    });
     action('report', () => void showReport(this.#shell).catch(this.#shell.showError));
     const turn = new Gio.SimpleAction({ name: 'page', parameter_type: GLib.VariantType.new('s') });
     turn.connect('activate', (_action, name) => {
@@ -219,15 +231,8 @@ export class Window extends Adw.ApplicationWindow {
 
   #show(): void {
     this.#view = describe(this.#model.state(), __VERSION__, tr);
-    const { tunnel, banners, client } = this.#view;
-    for (const { name, show } of this.#banners) {
-      const banner = banners[name];
-      show(
-        banner?.title ?? null,
-        banner?.button && { label: banner.button.label, activate: () => void this.#shell.run(banner.button!.command) },
-        banner?.caution ?? false,
-      );
-    }
+    const { tunnel, client } = this.#view;
+    this.#showBanners();
     this.#confirmBar.show(this.#view.unconfirmed);
     this.#toggleAction.enabled = tunnel.toggle.sensitive;
     // a page that is not shown is renewed when it is turned to
@@ -235,6 +240,17 @@ export class Window extends Adw.ApplicationWindow {
     Adw.StyleManager.get_default().color_scheme =
       SCHEMES[client.config?.config.ui.theme ?? 'system'] ?? Adw.ColorScheme.DEFAULT;
     this.#pace();
+  }
+
+  #showBanners(): void {
+    const { banners, tunnel } = this.#view;
+    for (const { name, show } of this.#banners) {
+      const banner = banners[name];
+      // with its button, the page of the connection says the same below its state
+      const once = this.#page === 'connection' && banner?.title === tunnel.sentence;
+      const { title = null, button = null, caution = false } = (once ? null : banner) ?? {};
+      show(title, button && { label: button.label, activate: () => void this.#shell.run(button.command) }, caution);
+    }
   }
 
   /** Timers run only while someone can see what they change. */

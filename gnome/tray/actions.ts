@@ -8,8 +8,8 @@ import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { tr } from '../i18n.ts';
 import { recentApps, rememberApp } from '../recent-apps.ts';
-import { startDaemon } from '../start-daemon.ts';
-import { openPanel, quitPanel, stopDaemon } from './desktop.ts';
+import { startDaemon, stopDaemon } from '../start-daemon.ts';
+import { openPanel, quitPanel } from './desktop.ts';
 import type { Command } from './menu.ts';
 
 /** How long after the reply a change may still be published. */
@@ -40,7 +40,8 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
 
   const open = (page?: Parameters<typeof openPanel>[2]) => void openPanel(bus, null, page).catch(showError);
 
-  function perform({ ask, confirm }: ViewCommand): void {
+  /** @throws GLib.Error where no browser is found */
+  function carryOut({ ask, confirm }: ViewCommand): void {
     // a question needs the window, whose first page offers the same
     if (confirm) open('connection');
     else if (ask.kind === 'action') model.perform(ask.request).catch(showError);
@@ -50,6 +51,14 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     else if (ask.kind === 'page') open(ask.page);
     // what only the window can do is offered there
     else open();
+  }
+
+  function perform(command: ViewCommand): void {
+    try {
+      carryOut(command);
+    } catch (error) {
+      showError(error);
+    }
   }
 
   async function launch(appId: string): Promise<void> {

@@ -13,7 +13,7 @@ import { describeRemoteAccess } from '../../daemon/view/states/remote-access.ts'
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
 import { collectWhenQuiet } from '../gc.ts';
 import { _, followLocale, tr } from '../i18n.ts';
-import { socketPath, TRAY_NAME } from '../install-paths.ts';
+import { socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
 import { recentApps } from '../recent-apps.ts';
 import { createTransport } from '../transport.ts';
 import { createActions } from './actions.ts';
@@ -85,6 +85,13 @@ function run(bus: Gio.DBusConnection): void {
   const askToKeep = (change: Unconfirmed) => notify('keep', keepNotification(change, tr));
   const actions = createActions({ bus, model, showError, askToKeep, quit: () => loop.quit() });
 
+  // for the window, whose "Quit Culvert" does the same
+  const offered = new Gio.SimpleActionGroup();
+  const quit = new Gio.SimpleAction({ name: 'quit' });
+  quit.connect('activate', () => actions.act('quit'));
+  offered.add_action(quit);
+  bus.export_action_group(TRAY_PATH, offered);
+
   const item = createItem(bus, appearance(), {
     activate: token => void openPanel(bus, token).catch(showError),
     secondary() {
@@ -117,11 +124,11 @@ function run(bus: Gio.DBusConnection): void {
     followLocale(after.config);
     const news = notificationOf(before, after, actions.wanted(), tr);
     if (news) notify(news.kind, news);
-    if (!describeUnconfirmed(after, tr)) notifier.withdraw('keep');
+    if (!describeUnconfirmed(after, tr)) void notifier.withdraw('keep');
     if (after.snapshot?.status.state === 'connected') {
       actions.forgetWanted();
-      notifier.withdraw('connection');
-      notifier.withdraw('signIn');
+      void notifier.withdraw('connection');
+      void notifier.withdraw('signIn');
     }
     if (after.snapshot && !after.offline) before = after;
     show();

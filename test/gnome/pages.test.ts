@@ -113,6 +113,10 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     test('that blocks while the tunnel is down says so across the window, and offers to connect', async () => {
       daemon.set('killSwitch', { enabled: true, active: true });
       await find(BLOCKED);
+      const said = async () => (await stage.names()).filter(name => name === BLOCKED).length;
+      assert.equal(await said(), 1, 'the page of the connection says it once');
+      await stage.turn('mode');
+      await find(BLOCKED);
       await press('Connect');
       await stage.acted(1);
       assert.deepEqual(daemon.actions[0], { action: 'connect' });
@@ -668,6 +672,36 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     });
   });
 
+  describe('a form', () => {
+    test('keeps what is typed, and the keyboard, while rows come and go above', async () => {
+      daemon.set('options', { gatewayId: null });
+      await stage.turn('dns');
+      await stage.enter('Location ID', 'abc');
+      await stage.ask({ do: 'focus', name: 'Location ID' });
+      const typed = async () => (await stage.names()).includes('abc');
+      for (const gatewayId of ['first', null]) {
+        daemon.set('options', { gatewayId });
+        await (gatewayId ? find('In use') : gone('In use'));
+        assert.equal(await typed(), true);
+        assert.equal(await stage.ask({ do: 'focused' }), 'abc');
+      }
+      await stage.enter('Location ID', '');
+    });
+
+    test('keeps the keyboard while a group comes and goes above, in the order of the groups', async () => {
+      await stage.turn('connection');
+      await stage.ask({ do: 'focus', name: 'Mode' });
+      const top = async (name: string) => ((await stage.ask({ do: 'place', name })) as number[])[1]!;
+      daemon.setChanges([change('connection', { value: 'off', endsAt: new Date(Date.now() + 900_000).toISOString() })]);
+      await find('Extend');
+      assert.ok((await top('Extend')) < (await top('Mode')));
+      assert.equal(await stage.ask({ do: 'focused' }), 'Mode');
+      daemon.setChanges([]);
+      await gone('Extend');
+      assert.equal(await stage.ask({ do: 'focused' }), 'Mode');
+    });
+  });
+
   describe('the settings', () => {
     test('show the mode as confirmed, and ask before most traffic goes outside the tunnel', async () => {
       daemon.set('status', { state: 'connected' });
@@ -699,6 +733,18 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.actions, [{ action: 'addFallbackDomain', value: 'corp.example' }]);
       await press('Back');
       await stage.enter('Search settings', '');
+    });
+
+    test('are searched until Escape, which empties the search first and then goes back', async () => {
+      await stage.turn('settings');
+      stage.key('ctrl+f');
+      type('theme');
+      await find('Preferences · Appearance');
+      stage.x('key', 'Escape');
+      await find('Search settings');
+      await gone('theme');
+      stage.x('key', 'Escape');
+      await gone('Search settings');
     });
 
     test('of Culvert itself are written to the user’s file, and move when the event arrives', async () => {

@@ -1,12 +1,14 @@
 // The panel's window as a person uses it, against a scripted daemon: one window through all of its states.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { connect, createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
-import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
-import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
+import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { type Desktop, missing, openDesktop, type Running, talk } from '../support/gnome/desktop.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
@@ -40,7 +42,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.settled();
     await find(state === 'connected' ? 'Connected' : 'Disconnected');
   };
-  after(() => closeStage({ desktop, daemon, panel }));
+  after(() => closeStage({ desktop, daemon, panel }, /did not receive a focus-out event/));
 
   test('it opens without a daemon, says so, and starts one on request', async () => {
     await find(NOT_RUNNING);
@@ -302,6 +304,52 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await gone('Report a problem');
   });
 
+  test('a name that is too long for a line wraps in its toast', async () => {
+    await given('connected');
+    const host = `${'a-long-label-'.repeat(4)}x.${'another-label-'.repeat(4)}x.example.com`;
+    await stage.turn('routes');
+    await stage.enter('Address, range or host to add', host);
+    await press('Add a route');
+    await find(`${host} added`);
+    const texts = (await stage.ask({ do: 'texts' })) as { text: string; cut: boolean }[];
+    assert.deepEqual(
+      texts.filter(({ cut }) => cut),
+      [],
+    );
+    await stage.turn('connection');
+  });
+
+  test('what a panel is started for waits for the state', async () => {
+    await given('disconnected');
+    daemon.set('settings', { Mode: 'proxy' });
+    daemon.set('tunnel', { proxyPort: 40123 });
+    for (const [action, shown] of [
+      ['report', 'Report a problem'],
+      ['copy-proxy', 'Copied'],
+    ] as const) {
+      const another = await openDesktop();
+      const behind = join(another.directory, 'behind.sock');
+      const service = createDaemon(behind);
+      service.snapshot = daemon.snapshot;
+      await service.listen();
+      const slow = await holdBack(another.socket, behind);
+      const fresh = another.start('gjs', ['-m', join(another.prefix, 'share', 'culvert', 'inside.js')]);
+      const look = talk(fresh);
+      try {
+        await look({ do: 'find', name: 'Looking for Culvert’s background service.' });
+        const call = ['call', '--session', '--dest', 'org.culvert.Culvert', '--object-path', '/org/culvert/Culvert'];
+        const method = ['--method', 'org.gtk.Actions.Activate', action, '[]', '{}'];
+        execFileSync('gdbus', [...call, ...method], { env: another.env });
+        slow.pass();
+        await look({ do: 'find', name: shown });
+      } finally {
+        await another.close();
+        slow.close();
+        await service.stop();
+      }
+    }
+  });
+
   const untranslated = spawnSync('sh', ['-c', 'command -v msgfmt']).status !== 0 && 'needs gettext';
   test('it speaks the language that the configuration sets, at once', { skip: untranslated }, async () => {
     await given('disconnected');
@@ -360,3 +408,27 @@ const FIGURES = {
   endpoints: ['162.159.198.2', '::'],
   ...{ latencyMs: 11, loss: 0.0002, bytesSent: 586_300, bytesReceived: 142e6, colo: 'MAD (927f116)' },
 };
+
+/** Listens on `socket`, and passes what connects on to `behind` only once that is said. */
+async function holdBack(socket: string, behind: string) {
+  const held: Socket[] = [];
+  let passing = false;
+  const pass = (client: Socket) => {
+    const server = connect(behind);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const)
+      from.on('error', () => to.destroy()).pipe(to);
+  };
+  mkdirSync(dirname(socket), { recursive: true });
+  const server = createServer(client => (passing ? pass(client) : held.push(client))).listen(socket);
+  await once(server, 'listening');
+  return {
+    pass() {
+      passing = true;
+      held.forEach(pass);
+    },
+    close: () => server.close(),
+  };
+}

@@ -7,7 +7,15 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { ConnectionState } from '../../daemon/api/schema.ts';
 import { FRUGAL } from '../../daemon/launcher.ts';
 import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
-import { type Ask, type Desktop, missing, openDesktop, type Running, startDriver } from '../support/gnome/desktop.ts';
+import {
+  type Ask,
+  type Desktop,
+  missing,
+  openDesktop,
+  type Running,
+  startDriver,
+  talk,
+} from '../support/gnome/desktop.ts';
 import { change } from '../support/gnome/initial.ts';
 import { until } from '../support/until.ts';
 
@@ -221,6 +229,81 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.equal((await menu())[0]!.enabled, true);
   });
 
+  describe('a notification', () => {
+    interface Note {
+      id: number;
+      summary: string;
+      body: string;
+      actions: string[];
+      closed: boolean;
+    }
+    const notes = () => ask({ do: 'notes' }) as Promise<Note[]>;
+    const noted = async (summary: string) => {
+      let found: Note | undefined;
+      await until(async () => {
+        found = (await notes()).find(note => note.summary === summary && !note.closed);
+        return found !== undefined;
+      }, `the notification "${summary}"`);
+      return found!;
+    };
+    const lose = async (code: string, text = '') => {
+      daemon.set('status', { state: 'connected', reason: null });
+      await title('Connected');
+      daemon.set('status', { state: 'unable', reason: { code, text } });
+    };
+
+    test('of the connection replaces the one before, has the one button that helps, and goes with its cause', async () => {
+      await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
+      daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
+      daemon.onAction = ({ action }) => {
+        if (action === 'setProtocol') daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'WireGuard' });
+      };
+      await lose('HappyEyeballsFailed');
+      const first = await noted('No Cloudflare server could be reached');
+      assert.deepEqual(first.actions, ['act', 'Try WireGuard', 'default', 'Try WireGuard']);
+      await ask({ do: 'invoke', id: first.id, key: 'act' });
+      await asked(1);
+      assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
+      daemon.set('status', { state: 'connected', reason: null });
+      await until(async () => (await notes()).every(({ closed }) => closed), 'its end');
+      daemon.set('status', { state: 'disconnected', reason: { code: 'x', text: '' } });
+      const second = await noted('Disconnected');
+      assert.deepEqual(second.actions, ['act', 'Reconnect', 'default', 'Reconnect']);
+      await ask({ do: 'invoke', id: second.id, key: 'default' });
+      await asked(2);
+      assert.deepEqual(daemon.actions[1], { action: 'connect' });
+    });
+
+    test('of the same kind takes the place of the last one', async () => {
+      daemon.onAction = () => {
+        throw problem('tunnel-cli-failed', 502, `It failed ${daemon.actions.length} times.`);
+      };
+      const before = (await notes()).length;
+      for (const times of [1, 2, 3]) {
+        await click('Connect');
+        const body = async () => (await noted('That did not work')).body;
+        await until(async () => (await body()) === `It failed ${times} times.`, 'the failure');
+        await until(async () => (await menu())[0]!.enabled, 'the end of the action');
+      }
+      assert.equal((await notes()).length, before + 1);
+    });
+
+    test('says what WARP says as text, and not as markup', async () => {
+      daemon.onAction = () => {
+        throw problem('tunnel-cli-failed', 502, 'Error: <b>a & b</b>');
+      };
+      await click('Connect');
+      const body = async () => (await noted('That did not work')).body;
+      await until(async () => (await body()).includes('&lt;b&gt;a &amp; b&lt;/b&gt;'), 'the text');
+      // one that shows text as it is, and no buttons
+      await ask({ do: 'notify', capabilities: ['body'] });
+      await click('Connect');
+      await until(async () => (await body()).includes('<b>a & b</b>'), 'the text');
+      await lose('HappyEyeballsFailed');
+      assert.deepEqual((await noted('No Cloudflare server could be reached')).actions, []);
+    });
+  });
+
   test('what helps against a failure is in its menu, and so is that other machines are let in', async () => {
     daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
     daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
@@ -286,6 +369,33 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await click('Quit Culvert');
     assert.equal(await tray.exited, 0);
     await until(() => existsSync(stopped), 'the stop');
+  });
+
+  test('the window’s entry to quit ends the tray as well', { skip: missing('xdotool') }, async () => {
+    const stopped = join(desktop.directory, 'stopped-again');
+    program('culvert', `echo "$@" > '${stopped}'`);
+    const before = (await items()).length;
+    const again = startTray();
+    await until(async () => (await items()).length > before, 'its registration');
+    const panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'inside.js')]);
+    const window = talk(panel);
+    await window({ do: 'press', name: 'Main Menu' });
+    await window({ do: 'press', name: 'Quit Culvert' });
+    assert.deepEqual(await Promise.all([again.exited, panel.exited]), [0, 0]);
+    await until(() => existsSync(stopped) && readFileSync(stopped, 'utf8') === 'stop\n', 'the stop');
+  });
+
+  test('its menu runs from right to left in Arabic', { skip }, async () => {
+    daemon.setConfig({ ui: { locale: 'ar' } });
+    const before = (await items()).length;
+    const translated = startTray();
+    await until(async () => (await items()).length > before, 'its registration');
+    await until(async () => (await ask({ do: 'direction' })) === 'rtl', 'the direction');
+    daemon.setConfig({ ui: { locale: 'en' } });
+    await title('Disconnected');
+    assert.equal(await ask({ do: 'direction' }), 'ltr');
+    await click('Quit Culvert');
+    assert.equal(await translated.exited, 0);
   });
 
   for (const locale of ['C', 'C.UTF-8'])

@@ -10,7 +10,7 @@ import { errorText } from '../../../daemon/view/states/problems.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
-import { currentNetwork, hasTrayHost, run, watchAutostart } from '../desktop.ts';
+import { currentNetwork, hasTrayHost, run, watchAutostart, watchNetwork } from '../desktop.ts';
 import type { Shell } from '../shell.ts';
 import { FormPage } from '../widgets/form-page.ts';
 
@@ -47,8 +47,10 @@ export function networksPage(shell: Shell): FormPage {
     network = await currentNetwork();
     page.refresh(shell.view());
   };
+  // what is trusted must be the network that is used
+  const watch = watchNetwork(() => void load());
   void load();
-  return Object.assign(page, { reload: () => void load() });
+  return Object.assign(page, { reload: () => void load(), close: watch });
 }
 
 /** Its switch for the start at login shows the entry that the desktop reads, which the user may have changed elsewhere. */

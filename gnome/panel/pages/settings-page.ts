@@ -40,9 +40,6 @@ export class SettingsPage extends Adw.Bin implements Page {
       const [first] = this.#hits();
       if (first) this.#shell.goTo(first.page);
     });
-    this.#entry.connect('stop-search', () => {
-      this.#entry.text = '';
-    });
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
     box.append(new Adw.Clamp({ maximum_size: 600, child: this.#entry, css_classes: ['culvert-toolbar'] }));
     box.append(page);

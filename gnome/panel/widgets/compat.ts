@@ -217,7 +217,13 @@ function presentOver(dialog: Gtk.Window): void {
 export function openUri(parent: Gtk.Window, uri: string, failed: (error: unknown) => void): void {
   const { UriLauncher } = Gtk as unknown as Partial<typeof Gtk>;
   if (!UriLauncher) {
-    Gtk.show_uri(parent, uri, Gdk.CURRENT_TIME);
+    Gtk.show_uri_full(parent, uri, Gdk.CURRENT_TIME, null, (_source: unknown, result: Gio.AsyncResult) => {
+      try {
+        Gtk.show_uri_full_finish(parent, result);
+      } catch (error) {
+        failed(error);
+      }
+    });
     return;
   }
   // 4.10

@@ -1,6 +1,7 @@
 // Toasts over a window: what was done, and what failed with its details behind a button.
 import Adw from 'gi://Adw?version=1';
-import type Gtk from 'gi://Gtk?version=4.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import { ApiError } from '../../../daemon/api/client.ts';
 import { errorText, problemText } from '../../../daemon/view/states/problems.ts';
 import { _, tr } from '../../i18n.ts';
@@ -12,8 +13,10 @@ export interface Toasts {
   showError(error: unknown): void;
 }
 
-/** A toast is cut beyond about this many characters in a narrow window; longer texts get a dialog of their own. */
+/** A line of a toast holds about this many characters in a narrow window; longer errors get a dialog of their own. */
 const FITS = 35;
+/** Of a longer text. The longest name of a host has 253 characters. */
+const LINES = 8;
 
 /** @param parent of the dialog with the details. */
 export function createToasts(parent: Gtk.Window): Toasts {
@@ -29,6 +32,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
     overlay,
     toast(text, undo) {
       const toast = new Adw.Toast({ title: markup(text) });
+      if (text.length > FITS) toast.custom_title = wrapped(text);
       if (undo) {
         toast.button_label = _('Undo');
         toast.connect('button-clicked', undo);
@@ -51,6 +55,14 @@ export function createToasts(parent: Gtk.Window): Toasts {
       show(toast);
     },
   };
+}
+
+/** What is too long for one line, such as the name of a host. */
+function wrapped(label: string): Gtk.Widget {
+  return new Gtk.Label({
+    ...{ label, xalign: 0, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR, css_classes: ['heading'] },
+    ...{ lines: LINES, ellipsize: Pango.EllipsizeMode.END },
+  });
 }
 
 /** Toast titles are Pango markup. */
