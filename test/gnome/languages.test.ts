@@ -46,10 +46,10 @@ const PAGES: PageName[] = [
   ] as const),
   ...(['advanced', 'graph', 'history', 'log', 'preferences', 'checks', 'updates'] as const),
 ];
-/** What a page shows once it has read what it reads by itself. */
+/** Part of what a page shows once it has read what it reads by itself. */
 const LOADED: { [page in PageName]?: string } = {
   apps: 'Firefox',
-  log: 'connect',
+  log: 'warp-cli connect',
   updates: '0.2.7',
   editor: '172.17.0.0/16 (docker0)',
 };
@@ -61,7 +61,7 @@ const DIALOGS: [page: PageName, opens: string, closes: string][] = [
 /** What no language changes: names, addresses, versions, commands and figures. */
 const DATA = [
   /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|d|firefox\.desktop|mail\.desktop|Free\.?|· FRA|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
-  /^((\w+ \d+, \d+, [\d: ]+[AP]M\n)?warp-cli connect,[\s,]*|connect|Success|sudo systemctl .*)$/,
+  /^((\w+ \d+, \d+, [\d: ]+[AP]M\n)?warp-cli connect,[\s,]*|[\d:]+(\s[AP]M)?\s+connect|Success|sudo systemctl .*)$/,
   /^[\d.,:/%\s·+-]*$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
   /^\w+ \d+, \d+, [\d:]+\s[AP]M:?$/,
@@ -162,7 +162,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
       await stage.turn(page);
       await stage.ask({ do: 'resize', width: NARROW + FRAME, height: 720 });
       await stage.settled();
-      if (LOADED[page]) await stage.find(LOADED[page]);
+      if (LOADED[page]) await stage.shows(LOADED[page]);
       look(page, await read(), await width());
     }
     await stage.turn('connection');

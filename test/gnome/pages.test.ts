@@ -291,7 +291,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await log(
         logEntry(1, 'warp-cli mode moon', { ok: false, exitCode: 2, stdout: '', stderr: 'invalid value: moon' }),
       );
-      await find('exit 2');
       await press('warp-cli mode moon, exit 2');
       await find('invalid value: moon');
       await press('Copy this command and its output');

@@ -181,7 +181,7 @@ async function take(
     execFileSync('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
   for (const page of PAGE_NAMES) {
     await stage.turn(page);
-    if (READ[page]) await stage.find(READ[page]);
+    if (READ[page]) await stage.shows(READ[page]);
     await stage.settled();
     picture(page);
   }

@@ -1,4 +1,5 @@
 // One command in the console: when, what, how it went; its output unfolds below.
+import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
@@ -21,9 +22,8 @@ interface Row {
   /** How the row looks now; most entries look the same, and a class costs more than a comparison. */
   ok: boolean | null;
   expander: Gtk.Expander;
-  time: Gtk.Label;
-  command: Gtk.Label;
-  outcome: Gtk.Label;
+  /** When, how it went, and what: one label, since GTK makes 200 rows and a widget takes about 5 kB. */
+  head: Gtk.Label;
   /** Made when the row is first unfolded, as few are. */
   output: Gtk.Label | null;
 }
@@ -47,18 +47,11 @@ export function logRows(source: LogSource, copied: () => void): Gtk.SignalListIt
 }
 
 function createRow(): Row {
-  const time = new Gtk.Label({ css_classes: ['dim-label', 'numeric', 'caption'] });
-  const command = new Gtk.Label({
-    xalign: 0,
-    hexpand: true,
-    ellipsize: Pango.EllipsizeMode.END,
+  const head = new Gtk.Label({
+    ...{ xalign: 0, hexpand: true, ellipsize: Pango.EllipsizeMode.END, use_markup: true },
     css_classes: ['monospace'],
   });
-  const result = new Gtk.Label({ css_classes: ['numeric', 'caption'] });
-  const head = new Gtk.Box({ spacing: 9, hexpand: true });
-  for (const label of [time, command, result]) head.append(label);
-  const expander = new Gtk.Expander({ label_widget: head });
-  return { ok: null, expander, time, command, outcome: result, output: null };
+  return { ok: null, expander: new Gtk.Expander({ label_widget: head }), head, output: null };
 }
 
 /** What unfolds. In a function of its own, whose scope does not hold the row: the expander could never be freed. */
@@ -104,18 +97,11 @@ function showEntry(row: Row, listItem: Gtk.ListItem, source: LogSource): void {
   const id = idOf(listItem)!;
   const entry = source.entry(id);
   if (!entry) return;
-  const at = endOf(entry);
-  row.time.label = formatTime(at, tr);
-  // the program is nearly always the same; its full line is in the tooltip and unfolds
   const line = commandLine(entry);
-  const program = commandLine({ argv: entry.argv.slice(0, 1) });
-  row.command.label = entry.argv.length > 1 ? line.slice(program.length + 1) : line;
-  const took = formatLatency(Math.round(entry.durationMs), tr);
-  row.outcome.label = entry.ok ? took : outcome(entry, tr);
+  row.head.label = headOf(entry, line);
   if (row.ok !== entry.ok) {
     row.ok = entry.ok;
-    row.outcome.css_classes = ['numeric', 'caption', entry.ok ? 'dim-label' : 'error'];
-    row.command.css_classes = entry.ok ? ['monospace'] : ['monospace', 'error'];
+    row.head.css_classes = entry.ok ? ['monospace'] : ['monospace', 'error'];
   }
   const name = `${line}, ${outcome(entry, tr)}`;
   setName(row.expander, name);
@@ -123,6 +109,16 @@ function showEntry(row: Row, listItem: Gtk.ListItem, source: LogSource): void {
   const expanded = source.expanded.has(id);
   if (row.expander.expanded !== expanded) row.expander.expanded = expanded;
   else showOutput(row, entry, expanded);
+}
+
+/** As Pango markup: when it ended, how long it took or how it failed, and the command. */
+function headOf(entry: LogEntry, line: string): string {
+  // the program is nearly always the same; its full line is in the tooltip and unfolds
+  const program = commandLine({ argv: entry.argv.slice(0, 1) });
+  const command = entry.argv.length > 1 ? line.slice(program.length + 1) : line;
+  const took = formatLatency(Math.round(entry.durationMs), tr);
+  const about = `${formatTime(endOf(entry), tr)}  ${entry.ok ? took : outcome(entry, tr)}`;
+  return `<span size="small" alpha="${entry.ok ? 70 : 100}%">${GLib.markup_escape_text(about, -1)}</span>  ${GLib.markup_escape_text(command, -1)}`;
 }
 
 /** Only what is unfolded is laid out: an output may be 32 KiB. */

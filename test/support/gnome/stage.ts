@@ -34,6 +34,8 @@ export interface Stage {
   /** Waits until nothing of that name is on screen. */
   gone(name: string): Promise<unknown>;
   names(): Promise<string[]>;
+  /** Waits until a name or text on screen holds this. */
+  shows(part: string): Promise<void>;
   /** Waits until the window shows all that the daemon has sent. */
   settled(): Promise<unknown>;
   x(...args: string[]): string;
@@ -84,6 +86,7 @@ export function stageOf(desktop: Desktop, daemon: FakeDaemon, panel: Running, as
       return window(tries - 1);
     }
   };
+  const names = () => ask({ do: 'names' }) as Promise<string[]>;
   return {
     ...{ desktop, daemon, panel, ask, x, window: () => window() },
     find: name => ask({ do: 'find', name }) as Promise<Control>,
@@ -101,7 +104,8 @@ export function stageOf(desktop: Desktop, daemon: FakeDaemon, panel: Running, as
       return ask({ do: 'turn', name });
     },
     gone: name => ask({ do: 'gone', name }),
-    names: () => ask({ do: 'names' }) as Promise<string[]>,
+    names,
+    shows: async part => void (await until(async () => (await names()).some(name => name.includes(part)), part)),
     settled: () => ask({ do: 'settle', revision: daemon.revision() }),
     key(chord) {
       x('windowfocus', '--sync', window());
