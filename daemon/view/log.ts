@@ -1,5 +1,6 @@
 // The command log as a page shows it: a bounded list, what passes the filter, and its words.
 import type { LogEntry } from '../api/schema.ts';
+import { searchable } from './text-search.ts';
 import { fill, type Translator } from './translator.ts';
 
 export interface Ring {
@@ -57,19 +58,10 @@ export function passes(entry: LogEntry, shows: Shows, query: string): boolean {
   if (shows === 'failures' && entry.ok) return false;
   if (shows === 'notable' && entry.ok && entry.source === 'read') return false;
   const wanted = query.trim().toLowerCase();
-  return !wanted || searchable(entry).includes(wanted);
+  return !wanted || textOf(entry).includes(wanted);
 }
 
-/** Kept, since each key searches all of them again. */
-const texts = new WeakMap<LogEntry, string>();
-
-function searchable(entry: LogEntry): string {
-  const known = texts.get(entry);
-  if (known !== undefined) return known;
-  const text = [entry.argv.join(' '), entry.stdout, entry.stderr].join('\n').toLowerCase();
-  texts.set(entry, text);
-  return text;
-}
+const textOf = searchable<LogEntry>(({ argv, stdout, stderr }) => [argv.join(' '), stdout, stderr].join('\n'));
 
 /** When it ended, in ms since the epoch: the order of the log. */
 export function endOf({ at, durationMs }: LogEntry): number {

@@ -2,6 +2,7 @@
 import type { ActionRequest, SplitTunnel } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { DEFAULT_ROUTES } from '../default-routes.ts';
+import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { Command } from './form.ts';
 import { perform } from './form.ts';
@@ -67,12 +68,11 @@ export function routeKindName(kind: RouteKind, { _ }: Translator): string {
 }
 
 /** Whether an entry holds every word of `query`. */
-export function routeMatches({ value, note, origin }: RouteEntry, query: string): boolean {
-  const wanted = query.trim().toLowerCase();
-  const text = `${value} ${note ?? ''} ${origin}`.toLowerCase();
-  // one word, as nearly always, needs no list of words for each of thousands of entries
-  return /\s/.test(wanted) ? wanted.split(/\s+/).every(word => text.includes(word)) : text.includes(wanted);
+export function routeMatches(entry: RouteEntry, query: string): boolean {
+  return holdsWords(entryText(entry), query);
 }
+
+const entryText = searchable<RouteEntry>(({ value, note, origin }) => `${value} ${note ?? ''} ${origin}`);
 
 /**
  * A single entry is set for good: people add several one after another, its opposite is one press away in the same list,

@@ -4,6 +4,7 @@ import type { App, ProxyMethod } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { Command } from '../forms/form.ts';
 import { wordMessage } from '../message.ts';
+import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
 import { problemTitle } from './problems.ts';
 
@@ -103,13 +104,11 @@ export function launchable({ method }: App): boolean {
 }
 
 /** Whether an app's name, id or kind holds every word of `query`. */
-export function appMatches({ name, id, categories }: App, query: string): boolean {
-  const text = `${name} ${id} ${categories.join(' ')}`.toLowerCase();
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .every(word => text.includes(word));
+export function appMatches(app: App, query: string): boolean {
+  return holdsWords(appText(app), query);
 }
+
+const appText = searchable<App>(({ name, id, categories }) => `${name} ${id} ${categories.join(' ')}`);
 
 /** By name, as this language sorts them; those with a shortcut, the favorites, come first. */
 export function sortApps(apps: App[], locale?: string): App[] {

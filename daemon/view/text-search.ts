@@ -1,0 +1,23 @@
+// What the searches of long lists look for, and where.
+
+/**
+ * @param textOf what a thing is searched in.
+ * @returns that text in lower case; it is kept, since each key searches thousands of things again.
+ */
+export function searchable<T extends object>(textOf: (thing: T) => string): (thing: T) => string {
+  const texts = new WeakMap<T, string>();
+  return thing => {
+    const known = texts.get(thing);
+    if (known !== undefined) return known;
+    const text = textOf(thing).toLowerCase();
+    texts.set(thing, text);
+    return text;
+  };
+}
+
+/** Whether `text`, which is in lower case, holds every word of `query`. */
+export function holdsWords(text: string, query: string): boolean {
+  const wanted = query.trim().toLowerCase();
+  // one word, as nearly always, needs no list of words for each of thousands of things
+  return /\s/.test(wanted) ? wanted.split(/\s+/).every(word => text.includes(word)) : text.includes(wanted);
+}
