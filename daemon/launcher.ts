@@ -66,9 +66,11 @@ export function addressesOf({ server: { bind }, webui }: Config): { addresses: s
 
 /**
  * Tray and panel run all day: malloc uses one arena, and returns freed memory to the system (mallopt(3); in bytes). A fixed
- * threshold keeps what is large apart from widgets, among which it would leave holes.
+ * threshold keeps what is large apart from widgets, among which it would leave holes. The engine makes no machine code
+ * (gjs, doc/Environment.md): that takes 2 to 3 MB, and neither program computes much.
  */
 export const FRUGAL = {
+  GJS_DISABLE_JIT: '1',
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '32768',
   MALLOC_TRIM_THRESHOLD_: '32768',
