@@ -272,6 +272,36 @@ test('`events` prints what runs do as they do it', async t => {
   assert.equal(events[0].cli, 'fake');
 });
 
+test('`events` loses nothing when the log is rotated, and says when there is none', async t => {
+  const box = await setUp(t, { a: 'good', b: 'good2' });
+  await box.run('fake', ['first']);
+  const log = path.join(box.state, 'audit.jsonl');
+  const line = `${JSON.stringify({ at: 1, cli: 'fake', command: 'old', account: 'a', outcome: 'ok' })}\n`;
+  fs.appendFileSync(log, line.repeat(Math.floor((1024 * 1024 - 300) / line.length)));
+  const child = box.start(process.execPath, [buildWrapper(), 'events']);
+  t.after(() => child.kill());
+  let out = '';
+  child.stdout?.on('data', chunk => {
+    out += chunk;
+  });
+  await until(async () => {
+    await box.run('fake', ['begin']);
+    return out.includes('begin');
+  }, 'the first event');
+  const commands = Array.from({ length: 8 }, (_, i) => `run${i}`);
+  for (const command of commands) await box.run('fake', [command]);
+  await until(() => out.includes('run7'), 'the last event');
+  assert.ok(fs.existsSync(`${log}.1`));
+  const seen = out.split('\n').flatMap(each => (each === '' ? [] : [JSON.parse(each).command]));
+  assert.deepEqual(
+    seen.filter(command => command.startsWith('run')),
+    commands,
+  );
+  const config = path.join(box.config, 'config.toml');
+  fs.writeFileSync(config, `audit = false\n${fs.readFileSync(config, 'utf8')}`);
+  assert.match((await box.wrap(['events'])).stderr, /the audit log is turned off/);
+});
+
 test('a CLI with one account in a file or a variable runs without Node, and the audit log says so', async t => {
   const script = '#!/bin/sh\ngrep -l node /proc/$$/stat >/dev/null; echo "$FAKE_KEY|$OTHER|$$|$*"; cat\nexit 7\n';
   const box = await setUp(t, { a: "it's a \\ $key" }, { rules: `credentials = ["OTHER"]\n${RULES}`, script });

@@ -87,6 +87,15 @@ for (const [place, run] of Object.entries(places)) {
     assert.deepEqual(calls(), ['k1 slow', 'k1 quick', 'k2 quick']);
   });
 
+  test(`in a ${place}, a limit is recognized behind a question on standard error that was answered`, async t => {
+    const script = `printf 'name? ' >&2; sleep 0.5; case $FAKE_KEY in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo done\n`;
+    const { box, calls } = await setUp(t, script, { a: 'k1', b: 'k2' });
+    const result = await run(box, ['x']);
+    assert.deepEqual([result.exit, calls()], [0, ['k1 x', 'k2 x']], result.screen);
+    assert.doesNotMatch(result.screen, /Error: quota/);
+    assert.match(result.screen, /name\? /);
+  });
+
   test(`in a ${place}, the last account's limit is remembered as well`, async t => {
     const { box } = await setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
     assert.match((await run(box, ['x'])).screen, /account "b" has no quota left .*no account is left/);
@@ -114,6 +123,21 @@ printf 'Name? '; read name; echo "hello $name"; echo done >&2\n`;
   assert.ok(result.screen.includes('\x1b[32mgreen\x1b[0m\n'), JSON.stringify(result.screen));
   assert.match(result.screen, /hello Ada\n/);
   assert.match(result.screen, /done\n/);
+});
+
+test('at a terminal a question on standard error is shown while the answer is awaited', async t => {
+  const { box, calls } = await setUp(t, `printf 'name? ' >&2; read n; echo "Hello $n"\n`, { a: 'k1', b: 'k2' });
+  let answered = false;
+  const { exit, screen } = await atTerminal(box, 'fake x', {
+    answer: shown => {
+      if (answered || !shown.includes('name? ')) return undefined;
+      answered = true;
+      return 'Ada\n';
+    },
+  });
+  assert.equal(exit, 0);
+  assert.match(screen, /name\? Ada\nHello Ada\n/);
+  assert.deepEqual(calls(), ['k1 x']);
 });
 
 test('at a terminal a change of the window size reaches the upstream', async t => {

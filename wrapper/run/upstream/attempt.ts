@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { SignalForwarding } from '../../context.ts';
 import { openChannels } from './channels.ts';
-import { startable } from './descriptors.ts';
+import { isTerminal, startable } from './descriptors.ts';
 import { HeldOutput, type OutputOptions, type OutputPatterns } from './output.ts';
 import { killTree } from './signals.ts';
 import type { Stdin } from './stdin.ts';
@@ -56,6 +56,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
       ? { ...options.commit, stderrAfterMs: Math.min(options.commit.stderrAfterMs, TERMINAL_STDERR_AFTER_MS) }
       : options.commit,
     patterns: options.patterns,
+    showsPrompts: isTerminal(2),
     onCommit: () => {
       storm.cancel();
       options.stdin.forget();

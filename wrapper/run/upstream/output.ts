@@ -9,6 +9,8 @@ export interface OutputOptions {
   last: boolean;
   /** Bytes of stdout, and milliseconds after its first byte, at which the output is committed. */
   commit: { bytes: number; afterMs: number; stderrAfterMs: number };
+  /** A person may be asked something on stderr: half a line that nothing follows is shown at once. */
+  showsPrompts: boolean;
   patterns: OutputPatterns;
   /** Called once when the output is committed. */
   onCommit(): void;
@@ -25,6 +27,10 @@ export interface OutputPatterns {
   /** Whether a line of stdout is only a banner, which does not start the commit window. */
   isBanner(line: string): boolean;
 }
+
+/** After half a line and a silence of this length, somebody is being asked, or was. */
+const PROMPT_MS = 200;
+const NEWLINE = Buffer.from('\n');
 
 interface Sources {
   stdout?: Source | undefined;
@@ -47,6 +53,9 @@ export class HeldOutput {
   #windowOpen = false;
   #stderrTimed = false;
   #stderrLive: boolean;
+  /** When stderr last wrote half a line, in milliseconds of `performance.now()`. */
+  #halfLineAt: number | undefined;
+  #promptTimer: NodeJS.Timeout | undefined;
   /** A failure was seen on a live stderr: the rest is held back. */
   #failureSeen = false;
   #relayed: Promise<void> | undefined;
@@ -76,7 +85,7 @@ export class HeldOutput {
     // where the event loop was held up, its timers run before its pipes: one more turn reads what was written by then
     const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
     await Promise.race([this.#ended.then(() => this.#relayed), grace]);
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const timer of [...this.#timers, this.#promptTimer]) clearTimeout(timer);
   }
 
   /** Shows what is still held. `beforeWriting` is called when that may block. */
@@ -113,11 +122,27 @@ export class HeldOutput {
       this.#stderrTimed = true;
       this.#after(this.#options.commit.stderrAfterMs, () => this.#showStderr());
     }
+    this.#noteHalfLine(chunk);
     this.#texts.stderr.push(chunk);
     if (this.#stderrLive && !this.#holdsBack(chunk)) writeAll(2, chunk);
     else this.#hold(2, chunk);
     if (this.jobs.length === 0) this.#findJobs(this.#texts.stderr);
     this.#options.onStderr?.(this.#texts.stderr.recent());
+  }
+
+  /**
+   * Recognizes questions. What follows an answered one begins a line for the rules: the line end was the answer's, and is
+   * not in this stream.
+   */
+  #noteHalfLine(chunk: Buffer): void {
+    const now = performance.now();
+    if (this.#halfLineAt !== undefined && now - this.#halfLineAt >= PROMPT_MS) this.#texts.stderr.push(NEWLINE);
+    const isHalf = !/[\r\n]$/.test(chunk.toString('latin1', Math.max(0, chunk.length - 1)));
+    this.#halfLineAt = isHalf ? now : undefined;
+    clearTimeout(this.#promptTimer);
+    if (isHalf && this.#options.showsPrompts && !this.#stderrLive) {
+      this.#promptTimer = setTimeout(() => this.#showStderr(), PROMPT_MS);
+    }
   }
 
   /** Whether a piece of a live stderr belongs to a failure that another account may still make good. */
