@@ -37,6 +37,8 @@ const Usage = z.strictObject({
   /** `{NAME:default}` stands for an environment variable. */
   url: z.string(),
   authorization: z.optional(z.string()),
+  /** In place of an `Authorization` header. */
+  headers: z.optional(z.record(z.string(), z.string())),
   /**
    * Paths into the answer; `a + b` adds two numbers. With several, `limit` and `used` belong together by index, and
    * the pair with the least left counts.
@@ -54,6 +56,16 @@ const Usage = z.strictObject({
   moment: z.optional(z.strictObject({ url: z.string(), paths: z.array(z.string()).check(z.minLength(1)) })),
   /** An answer is reused for this long, to stay within the provider's own limit. */
   cache: z._default(duration, '60s'),
+});
+
+/** An address that says, without costing anything, whether a credential works. */
+const Check = z.strictObject({
+  /** `{NAME:default}` stands for an environment variable. */
+  url: z.string(),
+  /** In place of an `Authorization` header. */
+  headers: z.optional(z.record(z.string(), z.string())),
+  /** The HTTP status that a refused credential is answered with. */
+  refused: z._default(z.array(z.int()), [401]),
 });
 
 const Probe = z.strictObject({
@@ -135,6 +147,8 @@ export const Provider = z.strictObject({
   /** An upstream that goes on retrying: ended `after` the pattern was first seen on its stderr. */
   storm: z.optional(z.strictObject({ class: z.enum(['quota', 'rate']), stderr: pattern, after: duration })),
   usage: z.optional(Usage),
+  /** For `doctor --probe`, where `usage` can't be asked. */
+  check: z.optional(Check),
   /** Prints JSON with `remaining`, `limit`, `used`; run by sh with the account's environment. */
   status_command: z.optional(z.string()),
   /** A login step, run by sh with the account's environment; `{NAME}` stands for the account's variable. */

@@ -202,11 +202,18 @@ async function probed(
 ): Promise<Finding> {
   const answer = await probeAccount(providerOf(catalog, account.cli), account, credentials, context);
   if (answer.ok === undefined) return { level: 'ok', what: `${what}: the catalog knows no way to ask about it` };
+  if (!answer.ok && !answer.unusable)
+    return {
+      level: 'warning',
+      what: `${what}: ${answer.problem}`,
+      fix: 'whether it works is not known; try again later',
+    };
   if (!answer.ok)
     return { level: 'problem', what: `${what}: ${answer.problem}`, fix: 'correct its credential, or disable it' };
+  if (!answer.remaining) return { level: 'ok', what: `${what}: works` };
   const { remaining, limit, resets } = answer.remaining;
   const rest = `${number(remaining)} of ${number(limit)} left${resets ? `, resets ${time(resets)}` : ''}`;
-  return remaining === 0
+  return remaining !== null && remaining <= 0
     ? { level: 'warning', what: `${what}: works, but has nothing left${resets ? `; resets ${time(resets)}` : ''}` }
     : { level: 'ok', what: `${what}: works, ${rest}` };
 }

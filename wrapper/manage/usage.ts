@@ -13,6 +13,9 @@ import type { Remaining } from '../store/state.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 
+/** Whether a credential works. */
+export type CheckAnswer = { ok: true } | ({ ok: false } & UsageProblem);
+
 /** Why an account could not be asked. */
 export interface UsageProblem {
   problem: string;
@@ -111,14 +114,45 @@ async function fromEndpoint(
   now: number,
 ): Promise<Remaining> {
   const url = expand(usage.url, env);
-  const authorization = expand(usage.authorization ?? `Bearer {${provider.inject[0]}}`, env);
-  const ask = (address: string) => getJson(address, { Authorization: authorization, Accept: 'application/json' });
+  const headers = headersFor(provider, usage, env);
+  const ask = (address: string) => getJson(address, headers);
   if (!usage.moment) return readUsage(await ask(url), usage, now);
   // Both at once: what they say must belong to one moment.
   const second = ask(expand(usage.moment.url, env)).catch(() => undefined);
   const document = await ask(url);
   const moment = momentOf({ ...record(document), ...record(await second) }, usage.moment.paths);
   return { ...readUsage(document, usage, now), ...(moment !== undefined && { moment }) };
+}
+
+/**
+ * Whether a credential works, by the catalog's `check`.
+ * @returns `undefined` when the catalog has none
+ */
+export async function checkCredential(provider: Provider, env: NodeJS.ProcessEnv): Promise<CheckAnswer | undefined> {
+  const { check } = provider;
+  if (!check) return undefined;
+  try {
+    // An address from the environment may end with a slash.
+    const url = expand(check.url, env).replace(/(?<!:)\/{2,}/g, '/');
+    const { status } = await get(url, headersFor(provider, check, env));
+    if (status >= 200 && status < 300) return { ok: true };
+    const unusable = check.refused.includes(status);
+    const said = `${new URL(url).host} answered with HTTP status ${status}`;
+    return { ok: false, problem: unusable ? `${said}: the credential is refused` : said, unusable };
+  } catch (error) {
+    return { ok: false, problem: reason(error), unusable: false };
+  }
+}
+
+function headersFor(
+  { inject }: Pick<Provider, 'inject'>,
+  { authorization, headers }: { authorization?: string | undefined; headers?: Record<string, string> | undefined },
+  env: NodeJS.ProcessEnv,
+): Record<string, string> {
+  // A variable may have a name that no template can hold, as npm's has.
+  const bearer = authorization === undefined ? `Bearer ${env[inject[0] ?? ''] ?? ''}` : expand(authorization, env);
+  const own = Object.entries(headers ?? {}).map(([name, value]) => [name, expand(value, env)]);
+  return { Accept: 'application/json', ...(headers ? Object.fromEntries(own) : { Authorization: bearer }) };
 }
 
 /** The values at these paths as one text; `undefined` without the first. */
