@@ -67,6 +67,8 @@ function common(address: Address, { user = address.user, password, ca, timeoutMs
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
     lazyConnect: true,
+    // INFO before the first operation, which says itself that a server is not ready
+    enableReadyCheck: false,
   };
 }
 
@@ -87,6 +89,7 @@ function cluster(address: Address, options: ConnectOptions): Cluster {
     clusterRetryStrategy: () => null,
     slotsRefreshTimeout: options.timeoutMs,
     lazyConnect: true,
+    enableReadyCheck: false,
   });
 }
 

@@ -66,11 +66,15 @@ test('a store behind TLS is used with its authority only', async t => {
   });
 });
 
-test('an ACL user with the rules of the README is enough, and less is refused with what to do', async t => {
-  const rules = /ACL SETUSER culvert on '>PASSWORD' (.*)/.exec(
-    readFileSync(new URL('../../../wrapper/README.md', import.meta.url), 'utf8'),
-  )?.[1];
+function documentedRules(): string {
+  const readme = readFileSync(new URL('../../../wrapper/README.md', import.meta.url), 'utf8');
+  const rules = /ACL SETUSER culvert on '>PASSWORD' (.*)/.exec(readme)?.[1];
   assert.ok(rules, 'the README has the rules');
+  return rules;
+}
+
+test('an ACL user with the rules of the README is enough, and less is refused with what to do', async t => {
+  const rules = documentedRules();
   await plain.client.call('ACL', 'SETUSER', 'culvert', 'on', '>pass word', ...rules.split(' '));
   await plain.client.call('ACL', 'SETUSER', 'less', 'on', '>x', '~culvert:*', '+select');
   const url = `redis://127.0.0.1:${tcp}/2`;
@@ -141,6 +145,9 @@ test('Sentinels name the primary, and its successor after it has failed', async 
   const asked = new Redis({ host: '127.0.0.1', port });
   t.after(() => asked.disconnect());
   const url = `valkey+sentinel://127.0.0.1:${port}/shared`;
+  await primary.client.call('ACL', 'SETUSER', 'culvert', 'on', '>x', ...documentedRules().split(' '));
+  assert.deepEqual(await (await open(t, url, { user: 'culvert', password: 'x' })).status('tool'), []);
+  assert.ok(!String(await primary.client.call('ACL', 'LOG')).includes(',info,'), 'the rules are enough');
   assert.deepEqual(await (await open(t, url)).status('tool'), []);
   assert.equal(await primary.client.get('culvert:{tool}:schema'), '1');
   await until(async () => String(await asked.call('SENTINEL', 'replicas', 'shared')).includes(String(second)));
@@ -205,9 +212,14 @@ test('a cluster is used through any of its nodes, and refused as a single server
   for (const { client } of [to, from]) await client.call('CLUSTER', 'SETSLOT', slot, 'NODE', names[1]!);
   assert.equal((await lease()).kind, 'granted');
   assert.equal((await lease()).kind, 'none', 'the lease from before the move counts');
-  for (const { client } of nodes) await client.config('SET', 'requirepass', 'x');
+  for (const { client } of nodes) {
+    await client.call('ACL', 'SETUSER', 'culvert', 'on', '>x', ...documentedRules().split(' '), '+cluster|slots');
+    await client.config('SET', 'requirepass', 'x');
+  }
   const cluster = `valkey+cluster://127.0.0.1:${ports[0]}`;
   assert.equal((await (await open(t, cluster, { password: 'x' })).leases('firecrawl')).length, 2);
+  const limited = await open(t, cluster, { user: 'culvert', password: 'x' });
+  for (const cli of ['firecrawl', 'npm', 'gh']) await limited.status(cli);
   await assert.rejects((await open(t, cluster)).status('firecrawl'), {
     code: 'pool-refused',
     message: /refuses the login/,
