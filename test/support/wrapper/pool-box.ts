@@ -20,15 +20,16 @@ interface Options {
   keys?: Record<string, string>;
   /** What the tool does before it asks the provider. */
   before?: string;
-  /** Whether the provider has an endpoint that says what is left. */
+  /** Whether the provider has an endpoint that says what is left, and how long its answer is good. */
   usage?: boolean;
+  cache?: string;
 }
 
 /** A sandbox that has joined the pool at `url`. */
 export async function poolBox(
   t: Pick<TestContext, 'after'>,
   { url, api }: { url: string; api: CountingApi },
-  { pool = '', capacity = '', keys = { a: 'ka', b: 'kb' }, before = '', usage = true }: Options = {},
+  { pool = '', capacity = '', keys = { a: 'ka', b: 'kb' }, before = '', usage = true, cache = '60s' }: Options = {},
 ): Promise<PoolBox> {
   const box = sandbox(t);
   box.script(
@@ -40,7 +41,7 @@ code=$(curl -s -o /dev/null -w '%{http_code}' -X POST "${api.url}/use?key=$FAKE_
 echo "used $FAKE_KEY"
 `,
   );
-  const endpoint = `[providers.tool.usage]\nurl = "${api.url}/usage"\nremaining = "remaining"\nlimit = "limit"\n`;
+  const endpoint = `[providers.tool.usage]\nurl = "${api.url}/usage"\nremaining = "remaining"\nlimit = "limit"\ncache = "${cache}"\n`;
   box.provider(
     'tool',
     `inject = ["FAKE_KEY"]\n[[providers.tool.rules]]\nclass = "quota"\nstderr = "^Error: quota"\n${usage ? endpoint : ''}`,

@@ -87,6 +87,24 @@ test('a new credential has no cooldown, while machines with the old one still le
   assert.deepEqual([...api.refused], [['ka', 1]]);
 });
 
+test('what somebody paid for is found by a command that another account serves, and by one that none would serve', async t => {
+  const server = await storeServer(t);
+  const limits = { ka: 0, kb: 1 };
+  const api = await countingApi(t, limits);
+  const box = await poolBox(t, { url: server.url, api }, { cache: '1ms' });
+  assert.equal((await box.tool()).stdout, 'used kb\n');
+  assert.equal((await box.tool()).exit, 69);
+  limits.ka = 1;
+  assert.equal((await box.tool()).stdout, 'used ka\n');
+  assert.equal((await box.tool()).exit, 69);
+  limits.kb = 3;
+  assert.equal((await box.tool()).stdout, 'used kb\n');
+  limits.ka = 2;
+  assert.equal((await box.tool()).stdout, 'used kb\n', 'the figures of the first account come after the command');
+  assert.equal((await box.tool()).stdout, 'used ka\n');
+  assert.equal(api.refused.size, 0);
+});
+
 test('nothing left is refused with the reason, and no request is wasted', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 1, kb: 0 });
