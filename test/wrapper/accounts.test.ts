@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { SECRET_TOOL } from '../support/wrapper/secret-tool.ts';
 
 const FAKE =
   '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac\necho ok\n';
@@ -22,22 +23,6 @@ async function setUp(t: Parameters<typeof sandbox>[0], rules = RULES): Promise<S
   await box.wrap(['install', 'fake']);
   return box;
 }
-
-/** A Secret Service in a file, told apart by its attributes; it breaks as the real one does. */
-const SECRET_TOOL = `#!/bin/sh
-store="$HOME/keyring"
-[ -e "$HOME/locked" ] && exit 1
-[ -e "$HOME/hangs" ] && exec sleep 60
-verb=$1; shift
-case "$1" in --label=*) shift ;; esac
-name=$(printf '%s.' "$@" | tr -c 'a-zA-Z0-9._\\n' _)
-mkdir -p "$store"
-case $verb in
-  store) cat > "$store/$name" ;;
-  lookup) [ -e "$store/$name" ] || exit 1; cat "$store/$name" ;;
-  clear) rm -f "$store/$name" ;;
-esac
-`;
 
 const everything = (dir: string) =>
   fs

@@ -70,6 +70,7 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
   // not before: it replaces the password of the pool that is joined already
   if (asked !== undefined) await storeSecret(PASSWORD_SLOT, asked, 'keyring', paths);
   editConfig(paths.config, [{ pool: wanted }]);
+  if (before?.password === 'keyring:' && password !== 'keyring:') await forgetSecret('keyring:', PASSWORD_SLOT, paths);
   emit(
     options.json,
     { address: describeAddress(url), machine: parsed.data.machine, offline: parsed.data.offline },

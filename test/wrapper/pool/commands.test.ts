@@ -1,9 +1,10 @@
 // `culvert-wrap pool join`, `leave` and `status` as a user meets them.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
+import { SECRET_TOOL } from '../../support/wrapper/secret-tool.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
 const server = await storeServer({ after });
@@ -52,6 +53,26 @@ test('joining and leaving keeps comments and layout, and stores no password', as
   assert.match((await box.wrap(['pool', 'status'])).stdout, /this machine is in no pool/);
   const twice = await box.wrap(['pool', 'leave']);
   assert.deepEqual([twice.exit, /in no pool/.test(twice.stderr)], [2, true]);
+});
+
+test('a password goes into the keyring once it is known to be right, and leaves it with the pool', async t => {
+  const box = withConfig(t, BEFORE);
+  box.script('secret-tool', SECRET_TOOL);
+  const keyring = join(box.home, 'keyring');
+  const stored = () =>
+    existsSync(keyring) ? readdirSync(keyring).map(name => readFileSync(join(keyring, name), 'utf8')) : [];
+  const joined = (input: string, ...args: string[]) =>
+    box.wrap(['pool', 'join', server.url, '--user', 'ci', '--password', ...args], {
+      input,
+      env: { POOL: 'open sesame' },
+    });
+  assert.deepEqual([(await joined('open sesame\n', 'keyring:')).exit, stored()], [0, ['open sesame']]);
+  const wrong = await joined('close sesame\n', 'keyring:');
+  assert.deepEqual([wrong.exit, stored()], [78, ['open sesame']]);
+  assert.equal((await box.wrap(['pool', 'status'])).exit, 0, 'the pool of before is still joined');
+  assert.deepEqual([(await joined('', 'env:POOL')).exit, stored()], [0, []]);
+  assert.deepEqual([(await joined('open sesame\n', 'keyring:')).exit, stored()], [0, ['open sesame']]);
+  assert.deepEqual([(await box.wrap(['pool', 'leave'])).exit, stored()], [0, []]);
 });
 
 test('what can not be joined leaves the configuration as it was', async t => {
