@@ -526,17 +526,21 @@ test('an import takes what CLIs have stored themselves, under the name that has 
 test('a .env file is read as shells read it, and a stored key comes back as it was', async t => {
   const box = await setUp(t);
   const file = path.join(box.home, 'keys.env');
-  fs.writeFileSync(file, 'FAKE_KEY=k1 # mine\nexport FAKE_KEY_B="k 2" # quoted\nFAKE_KEY_C=\'k#3\'\nFAKE_KEY_D=k#4\n');
+  fs.writeFileSync(
+    file,
+    'FAKE_KEY=k1 # mine\nexport FAKE_KEY_B="k 2" # quoted\nFAKE_KEY_C=\'k#3\'\nFAKE_KEY_D=k#4\nFAKE_KEY_E=#5\nFAKE_KEY_F= # none\n',
+  );
   assert.equal((await box.wrap(['accounts', 'import', file])).exit, 0);
   for (const [name, key] of Object.entries({ odd: 'a #b', quoted: '"q"', single: "'s'", both: `"it's` }))
     assert.equal((await box.wrap(['accounts', 'add', 'fake', name, '--file'], { input: `${key}\n` })).exit, 0);
-  for (const name of ['main', 'b', 'c', 'd', 'odd', 'quoted', 'single', 'both'])
+  for (const name of ['main', 'b', 'c', 'd', 'e', 'odd', 'quoted', 'single', 'both'])
     await box.run('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name } });
   assert.deepEqual(calls(box), [
     'k1 main',
     'k 2 b',
     'k#3 c',
     'k#4 d',
+    '#5 e',
     'a #b odd',
     '"q" quoted',
     "'s' single",

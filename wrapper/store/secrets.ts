@@ -179,10 +179,11 @@ function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
 export function envLines(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
-    const match = /^\s*(?:export\s+)?([^\s=#]+)\s*=\s*(.*?)\s*$/.exec(line);
+    const match = /^\s*(?:export\s+)?([^\s=#]+)\s*=(.*)$/.exec(line);
     if (!match) continue;
-    const quoted = /^(["'])(.*?)\1(?:\s+#.*)?$/.exec(match[2]!);
-    values.set(match[1]!, quoted ? quoted[2]! : match[2]!.replace(/(?:^|\s+)#.*$/, ''));
+    // A blank before it makes `#` a comment: `key=a#b` and `key=#b` have it in their values.
+    const quoted = /^\s*(["'])(.*?)\1\s*(?:\s#.*)?$/.exec(match[2]!);
+    values.set(match[1]!, quoted ? quoted[2]! : match[2]!.replace(/\s#.*$/, '').trim());
   }
   return values;
 }
@@ -252,7 +253,7 @@ function editEnvFile(file: string, key: string, value: string | undefined): void
 
 /** A value as `envLines` reads it: quoted where it would be taken for quotes or a comment. */
 function asEnvValue(value: string): string {
-  if (!/^["']|^\s|\s$|#/.test(value)) return value;
+  if (!/^["']|^\s|\s$|\s#/.test(value)) return value;
   return value.includes("'") ? `"${value}"` : `'${value}'`;
 }
 
