@@ -179,6 +179,40 @@ test('what a command opened on one account is used with that account later on', 
   assert.deepEqual(calls(), ['k2 scrape u', 'k2 interact --scrape-id s-9', 'k2 interact --scrape-id=s-9']);
 });
 
+test('a session of Firecrawl is launched once, and follow-ups use its account where the CLI keeps its id in a file', async t => {
+  const box = sandbox(t);
+  const kept = '.config/firecrawl-cli';
+  box.script(
+    'firecrawl',
+    `#!/bin/sh
+echo "$FIRECRAWL_API_KEY $1 $2" >> "$HOME/calls"
+mkdir -p "$HOME/${kept}"
+case $1 in
+  scrape) echo '{"scrapeId": "s-9"}' > "$HOME/${kept}/interact-session.json"; echo "Scrape ID: s-9" >&2 ;;
+  browser) [ "$2" = execute ] || { echo '{"id": "b-1"}' > "$HOME/${kept}/browser-session.json"; echo "Session launched: b-1" >&2; } ;;
+esac
+case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; esac
+`,
+  );
+  await box.accounts('firecrawl', { a: 'k1', b: 'k2' }, 'FIRECRAWL_API_KEY');
+  const onB = { env: { CULVERT_WRAP_ACCOUNT: 'b', FIRECRAWL_API_URL: 'http://127.0.0.1:9' } };
+  await box.run('firecrawl', ['scrape', 'u'], onB);
+  await box.run('firecrawl', ['interact', 'click']);
+  const launched = await box.run('firecrawl', ['browser', 'open fail'], onB);
+  assert.match(launched.stderr, /not repeated, because the job b-1 exists already/);
+  await box.run('firecrawl', ['login', 'wake', 'b']);
+  await box.run('firecrawl', ['browser', 'execute']);
+  await box.run('firecrawl', ['browser', 'launch-session']);
+  const calls = fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
+  assert.deepEqual(calls, [
+    'k2 scrape u',
+    'k2 interact click',
+    'k2 browser open fail',
+    'k2 browser execute',
+    'k1 browser launch-session',
+  ]);
+});
+
 test('a command that must run once, without a way to recognize a job, is never replayed', async t => {
   const { box, calls } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', RULES.replace(/job_id.*\n/, ''));
   await box.accounts('fake', { a: 'k1', b: 'k2' });

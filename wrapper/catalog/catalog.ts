@@ -123,6 +123,18 @@ export const Provider = z.strictObject({
   ),
   /** On stderr of any command: group 1 names what later commands need the same account for. */
   session_id: z.optional(pattern),
+  /** Files (`~/` is the home directory) in which the CLI keeps such an id, group 1, for commands that are given none. */
+  session_files: z._default(
+    z.array(
+      z.strictObject({
+        commands: z.array(z.string()),
+        unless: z._default(z.array(z.string()), []),
+        file: z.string(),
+        pattern,
+      }),
+    ),
+    [],
+  ),
   own_credential: z._default(z.array(z.string()), []),
   /** Options before the subcommand that take a value. */
   value_options: z._default(z.array(z.string()), []),

@@ -34,7 +34,7 @@ export async function explain(
   const invocation = readInvocation(args, provider);
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
-  const { choice, notice } = await chooseAccount(plan, args, state, context);
+  const { choice, notice } = await chooseAccount(plan, invocation, state, context);
   const cost = costOf(invocation.command, provider, capacity);
   const sharedQuota = provider.scope !== 'key';
   const onlyChosen = choice.by === 'job' || provider.accounts === 'one-per-person';

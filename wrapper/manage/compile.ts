@@ -36,10 +36,10 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
  * Only then a run pays for a time limit.
  */
 function mayBacktrack(provider: Provider): boolean {
-  const { rules, job_id, session_id, banner, storm } = provider;
+  const { rules, job_id, session_id, session_files, banner, storm } = provider;
   const patterns = [
     ...rules.flatMap(rule => [rule.stderr, rule.stdout, rule.json?.matches]),
-    ...[job_id, session_id, banner, storm?.stderr],
+    ...[job_id, session_id, banner, storm?.stderr, ...session_files.map(({ pattern }) => pattern)],
   ].filter(pattern => pattern !== undefined);
   return patterns.some(
     pattern => /\)(?:[*+]|\{\d*,)/.test(pattern) || (pattern.match(/[*+]|\{\d*,\}/g) ?? []).length > 2,

@@ -35,7 +35,7 @@ export async function failover(command: Command): Promise<End> {
   const { plan, invocation, context } = command;
   const { provider, capacity, cli } = plan;
   const state = readState(context.paths, cli);
-  const { choice, notice } = await chooseAccount(plan, invocation.args, state, context);
+  const { choice, notice } = await chooseAccount(plan, invocation, state, context);
   if (notice) say(notice);
   await clearChangedCredentials(plan, state, context);
   const cost = costOf(invocation.command, provider, capacity);

@@ -48,7 +48,9 @@ function isPlan(value: unknown): value is Plan {
   return (
     Array.isArray(accounts) &&
     accounts.every(account => typeof account?.name === 'string' && typeof account.env === 'object' && account.env) &&
-    [provider?.rules, provider?.inject, provider?.home, provider?.silent_jobs].every(Array.isArray) &&
+    [provider?.rules, provider?.inject, provider?.home, provider?.silent_jobs, provider?.session_files].every(
+      Array.isArray,
+    ) &&
     typeof provider?.commit === 'object' &&
     typeof capacity?.policy === 'string' &&
     Array.isArray(capacity.notify_at) &&

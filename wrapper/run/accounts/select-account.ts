@@ -1,33 +1,36 @@
 // Selects the account that comes first. Shared by a run and by `explain`, so that they can't disagree.
 
-import type { Context } from '../../context.ts';
+import type { Context, Invocation } from '../../context.ts';
 import { EXIT, WrapError } from '../../errors.ts';
+import { readText } from '../../store/files.ts';
 import type { Plan } from '../../store/plan.ts';
 import type { CliState } from '../../store/state.ts';
 import { directoryFile } from '../find-up.ts';
+import { isCommandIn } from '../rules/classify.ts';
+import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
 import type { Choice } from './candidates.ts';
 
 /**
- * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments, a trusted directory
- * file, the default.
+ * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments or kept by the CLI for this
+ * command, a trusted directory file, the default.
  * @returns the choice, and what the person should know about one that was not followed
  * @throws WrapError `unknown-account` for a name in `CULVERT_WRAP_ACCOUNT` that can't be used
  */
 export async function chooseAccount(
   plan: Plan,
-  args: readonly string[],
+  invocation: Pick<Invocation, 'args' | 'command'>,
   state: Pick<CliState, 'jobs'>,
   context: Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>,
 ): Promise<{ choice: Choice; notice?: string }> {
   const find = (name: string) => plan.accounts.find(account => account.name === name);
-  const named = pinnedAccount(plan.cli, context.env.CULVERT_WRAP_ACCOUNT);
-  if (named) {
-    if (find(named)?.enabled) return { choice: { by: 'environment', name: named } };
-    const what = find(named) ? 'is disabled' : 'does not exist';
+  const pinned = pinnedAccount(plan.cli, context.env.CULVERT_WRAP_ACCOUNT);
+  if (pinned) {
+    if (find(pinned)?.enabled) return { choice: { by: 'environment', name: pinned } };
+    const what = find(pinned) ? 'is disabled' : 'does not exist';
     throw new WrapError(
       'unknown-account',
       EXIT.usage,
-      `${plan.cli}: the account "${named}" of CULVERT_WRAP_ACCOUNT ${what}`,
+      `${plan.cli}: the account "${pinned}" of CULVERT_WRAP_ACCOUNT ${what}`,
       {
         hint:
           plan.accounts.length > 0
@@ -36,9 +39,9 @@ export async function chooseAccount(
       },
     );
   }
-  const job = args
-    .flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)])
-    .map(arg => state.jobs[arg])
+  const named = invocation.args.flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)]);
+  const job = [...named, ...keptSessions(plan, invocation.command, context.env)]
+    .map(id => state.jobs[id])
     .find(found => found && find(found.account)?.enabled);
   if (job) return { choice: { by: 'job', name: job.account } };
   const choice: Choice = { by: 'default' };
@@ -61,6 +64,22 @@ export async function chooseAccount(
         notice: `${directory.file} is ignored: ${plan.cli} has no enabled account "${directory.account}"`,
       };
   }
+}
+
+/** The ids of what the CLI opened last, where the command continues with it. */
+function keptSessions({ provider, ownPatterns }: Plan, command: string, { HOME = '~' }: NodeJS.ProcessEnv): string[] {
+  return provider.session_files
+    .filter(({ commands, unless }) => isCommandIn(command, commands) && !isCommandIn(command, unless))
+    .flatMap(({ file, pattern }) => {
+      try {
+        const text = readText(file.replace(/^~(?=\/)/, HOME)) ?? '';
+        const find = () => new RegExp(pattern).exec(text)?.[1];
+        return (ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, undefined) : find()) ?? [];
+      } catch {
+        // What can't be read says nothing.
+        return [];
+      }
+    });
 }
 
 /**

@@ -6,9 +6,7 @@ import type { Plan } from '../../store/plan.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { OutputPatterns } from '../upstream/output.ts';
 import { classify, findFailures, stripAnsi, type Verdict } from './classify.ts';
-import { withTimeLimit } from './regex-limit.ts';
-
-const USER_PATTERN_MS = 500;
+import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
 /** What is looked for in the output of a command. */
 export interface Patterns extends OutputPatterns {

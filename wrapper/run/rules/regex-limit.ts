@@ -1,5 +1,8 @@
 // Ends regular expressions of the user's catalog entries that would run for ever.
 
+/** How long a pattern of the user's own catalog entries may take. */
+export const USER_PATTERN_MS = 500;
+
 let script: import('node:vm').Script | undefined;
 const WORK = Symbol.for('culvert-wrap.work');
 
