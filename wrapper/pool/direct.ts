@@ -1,5 +1,5 @@
 // Speaks to one server over its socket. A wrapped command waits for this before it starts, and the client library alone
-// takes 25 ms to load: AUTH, SELECT and EVALSHA are four lines of RESP, which go out in one write.
+// takes 25 ms to load: AUTH and EVALSHA are a few lines of RESP, which go out in one write.
 // https://valkey.io/topics/protocol/ (RESP2)
 import { connect, isIP, type Socket } from 'node:net';
 import type { Address } from './address.ts';
@@ -56,10 +56,7 @@ export function connectDirectly(address: Address, options: ConnectOptions): Conn
 }
 
 function loginOf(address: Address, { user = address.user, password }: ConnectOptions): string[][] {
-  const login = [];
-  if (password !== undefined) login.push(['AUTH', ...(user === undefined ? [] : [user]), password]);
-  if (address.database !== 0) login.push(['SELECT', String(address.database)]);
-  return login;
+  return password === undefined ? [] : [['AUTH', ...(user === undefined ? [] : [user]), password]];
 }
 
 interface Link {

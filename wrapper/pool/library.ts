@@ -77,7 +77,6 @@ function behindSentinels(address: Address, options: ConnectOptions): Redis {
     ...common(address, options),
     sentinels: address.hosts,
     name: address.primary!,
-    db: address.database,
     enableTLSForSentinelMode: address.tls,
     sentinelRetryStrategy: () => null,
   });

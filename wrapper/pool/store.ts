@@ -137,14 +137,18 @@ function poolScript(): Script {
 export async function openStore(options: Omit<ConnectOptions, 'script'> & { script?: Script }): Promise<Store> {
   const address = parseAddress(options.url);
   const all = { ...options, script: options.script ?? poolScript() };
-  if (address.kind === 'single') return storeOf(connectDirectly(address, all));
-  return storeOf((await import('./library.ts')).connectByLibrary(address, all));
+  const { database } = address;
+  if (address.kind === 'single') return storeOf(connectDirectly(address, all), database);
+  return storeOf((await import('./library.ts')).connectByLibrary(address, all), database);
 }
 
-function storeOf(connection: Connection) {
+function storeOf(connection: Connection, database: number) {
+  const where = database === 0 ? [] : [String(database)];
   const call = async (cli: string, operation: string, request: object): Promise<Record<string, unknown>> => {
     const base = `culvert:1:{${cli}}`;
-    return parsed(await connection.run([base, `culvert:{${cli}}:schema`], [operation, JSON.stringify(request)]));
+    return parsed(
+      await connection.run([base, `culvert:{${cli}}:schema`], [operation, JSON.stringify(request), ...where]),
+    );
   };
   const isHeld = async (cli: string, operation: string, request: object): Promise<boolean> => {
     const { held } = await call(cli, operation, request);

@@ -168,6 +168,14 @@ test('Sentinels name the primary, and its successor after it has failed', async 
   assert.equal(await replica.client.get('culvert:{after}:schema'), '1');
   const nobody = await open(t, `valkey+sentinel://127.0.0.1:${freePort()}/shared`);
   await assert.rejects(nobody.status('tool'), { name: 'StoreUnreachable', message: /^no node answers/ });
+  const size = await replica.client.dbsize();
+  assert.deepEqual(await (await open(t, `${url}/3`)).status('third'), []);
+  assert.match(await replica.client.info('keyspace'), /^db3:keys=1/m);
+  await assert.rejects((await open(t, `${url}/99`)).status('tool2'), {
+    code: 'pool-refused',
+    hint: /correct the address/,
+  });
+  assert.equal(await replica.client.dbsize(), size, 'nothing was written to another database');
   await assert.rejects((await open(t, `valkey+sentinel://127.0.0.1:${port}/other`)).status('tool'), {
     code: 'pool-refused',
     message: /answers: ERR No such master with that name/,
@@ -245,9 +253,14 @@ test('a store that has no place for another connection says so', async t => {
   for (const _ of [1, 2]) await assert.rejects(store.status('tool'), expected);
 });
 
-test('a database that is not there is named with the address to correct', async t => {
-  const store = await open(t, `redis://127.0.0.1:${tcp}/99`);
-  await assert.rejects(store.status('tool'), { code: 'pool-refused', hint: /correct the address/ });
+test('a database that is not there, or may not be chosen, is named, and nothing is written to another one', async t => {
+  await plain.client.flushall();
+  await plain.client.call('ACL', 'SETUSER', 'stays', 'on', '>x', ...documentedRules().split(' '), '-select');
+  const absent = await open(t, `redis://127.0.0.1:${tcp}/99`);
+  await assert.rejects(absent.status('tool'), { code: 'pool-refused', hint: /correct the address/ });
+  const denied = await open(t, `redis://127.0.0.1:${tcp}/2`, { user: 'stays', password: 'x' });
+  await assert.rejects(denied.status('tool'), { code: 'pool-refused', message: /does not permit this user/ });
+  assert.equal(await plain.client.dbsize(), 0);
 });
 
 test('what is no store, or says nothing, can not be reached', async t => {
