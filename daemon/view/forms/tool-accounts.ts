@@ -127,6 +127,8 @@ function scopeText({ scope }: Tool, { _ }: Translator): string {
 }
 
 function termsText({ terms }: Tool, { _ }: Translator): string {
+  if (terms.read === null && terms.accounts !== 'one-per-person')
+    return _('See in the provider’s terms whether they allow several accounts.');
   const texts: Record<Tool['terms']['accounts'], string> = {
     allowed: _('The provider’s terms allow several accounts.'),
     'per-team': _('The provider’s terms allow one account for each team.'),

@@ -66,9 +66,15 @@ test('each scope and each kind of terms has a sentence of its own', () => {
   assert.equal(new Set(scopes).size, 4);
   assert.match(scopes[3]!, /another account does not help/);
   const terms = (['allowed', 'per-team', 'one-per-person'] as const).map(accounts =>
-    describe({ terms: { accounts, note: null, url: null, read: null } }),
+    describe({ terms: { accounts, note: null, url: null, read: '2026-11-22' } }),
   );
   assert.equal(new Set(terms).size, 3);
+  // What nobody has read is not said to allow anything.
+  const unread = (['allowed', 'per-team', 'one-per-person'] as const).map(accounts =>
+    describe({ terms: { accounts, note: null, url: null, read: null } }),
+  );
+  assert.match(unread[0]!, /See in the provider’s terms whether they allow several accounts\.$/);
+  assert.deepEqual(unread.slice(1), [unread[0], terms[2]]);
 });
 
 test('the controls ask for what they say, and the daemon takes it', () => {
