@@ -5,11 +5,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
-import { checkAccessibility, launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
+import { checkAccessibility, openTab, shareBrowser, startWeb } from '../support/e2e/browser.ts';
 import { culvert, getJson } from '../support/e2e/culvert.ts';
 
 /** Every name of this site leads to this machine, as after a rebinding of its DNS. */
 const EVIL = 'evil.example';
+const openBrowser = shareBrowser([`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
 
 /** Runs in the hostile page. Each attack answers with what it got hold of, or null. */
 const ATTACKS = `async target => {
@@ -97,7 +98,7 @@ for (const site of ['127.0.0.1', EVIL])
   test(`a page of ${site} on another port reads nothing and changes nothing`, async t => {
     const { address, port } = await startWeb(t);
     const hostile = await startHostileSite(t);
-    const browser = await launchBrowser(t, [`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
+    const browser = await openBrowser(t);
     const own = await openTab(browser, address);
     await own.page.locator('main .state').waitFor();
     const { page } = await openTab(browser, `http://${site}:${hostile}/`);
@@ -117,7 +118,7 @@ for (const site of ['127.0.0.1', EVIL])
 
 test('a site whose name leads here after a rebinding gets neither page nor API', async t => {
   const { port } = await startWeb(t);
-  const browser = await launchBrowser(t, [`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
+  const browser = await openBrowser(t);
   const { page } = await openTab(browser, `http://${EVIL}:${port}/`);
   assert.match(await page.content(), /host-not-allowed/);
   const answer = await page.evaluate<string>("fetch('/api/snapshot').then(response => response.text())");
@@ -127,7 +128,7 @@ test('a site whose name leads here after a rebinding gets neither page nor API',
 test('a link on another site opens nothing of the page, and typing its address does', async t => {
   const { address } = await startWeb(t);
   const hostile = await startHostileSite(t);
-  const browser = await launchBrowser(t, [`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
+  const browser = await openBrowser(t);
   const { page } = await openTab(browser, `http://${EVIL}:${hostile}/`);
   await page.evaluate(`location.href = ${JSON.stringify(address)}`);
   await page.waitForURL(address);
@@ -142,7 +143,7 @@ test('a device on another machine sees nothing until it has the code, then reads
     .find(each => each && !each.internal && each.family === 'IPv4')?.address;
   if (!outside) return t.skip('this machine has no address beyond loopback');
   const { home, port } = await startWeb(t, { CULVERT_WEBUI_ALLOW_REMOTE: '1' });
-  const { page } = await openTab(await launchBrowser(t), `http://${outside}:${port}/`);
+  const { page } = await openTab(await openBrowser(t), `http://${outside}:${port}/`);
   await page.getByText('This device is not paired').waitFor();
   await page.getByText('This connection is not encrypted: others on the network between can').waitFor();
   for (const colorScheme of ['light', 'dark'] as const) {

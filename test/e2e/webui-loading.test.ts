@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Snapshot } from '../../daemon/api/schema.ts';
-import { emulate, launchBrowser, openTab, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
+import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
@@ -32,6 +32,8 @@ test('the files of the page are loaded with the first request, and Koa with the 
   await until(() => loaded('server'), 'Koa, with the first request that is routed');
 });
 
+const openBrowser = shareBrowser();
+
 /** Records what is in sight from frame to frame, and what taking over adds, removes and relabels. */
 const WATCH = `globalThis.seen = [];
   const look = () => {
@@ -55,7 +57,7 @@ const WATCH = `globalThis.seen = [];
 
 test('the script takes over the elements that the daemon drew, in each state and language', async t => {
   const { address, home, port } = await startWeb(t);
-  const browser = await launchBrowser(t);
+  const browser = await openBrowser(t);
   const changes = async (locale: string, state: RegExp | string) => {
     const context = await browser.newContext({ locale });
     const page = await context.newPage();
@@ -84,7 +86,7 @@ test('the script takes over the elements that the daemon drew, in each state and
 
 test('an address that names another page never shows the first one', async t => {
   const { address } = await startWeb(t);
-  const { page, complaints } = await openTab(await launchBrowser(t), 'about:blank');
+  const { page, complaints } = await openTab(await openBrowser(t), 'about:blank');
   await page.addInitScript(WATCH);
   await page.goto(`${address}#/log`);
   await page.getByRole('heading', { level: 1, name: 'Log' }).waitFor();

@@ -7,13 +7,14 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
-import { checkAccessibility, emulate, launchBrowser, openTab, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
+import { checkAccessibility, emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../support/e2e/browser.ts';
 import { createHome, culvert, getJson, prefix, start, startDemo } from '../support/e2e/culvert.ts';
 import { FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
 import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
+const openBrowser = shareBrowser();
 const visit = async (page: Page, name: keyof typeof PAGES) => {
   await page.getByRole('link', { name: PAGES[name], exact: true }).first().click();
   await page.getByRole('heading', { level: 1, name: PAGES[name] }).waitFor();
@@ -27,7 +28,7 @@ const stateOf = (page: Page) => page.locator('main .state').innerText();
 
 async function openDemo(t: TestContext, environment: Record<string, string> = {}, options = {}) {
   const web = await startWeb(t, environment);
-  const browser = await launchBrowser(t);
+  const browser = await openBrowser(t);
   const tab = await openTab(browser, web.address, options);
   await tab.page.locator('main .state').waitFor();
   return { ...web, browser, ...tab };
@@ -185,7 +186,7 @@ test('without warp-cli the page says what to install, and goes on once it is the
   Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_WARP_CLI: cli, CULVERT_EMULATOR_CONNECT_MS: '50' });
   mkdirSync(join(home.directory, 'bin'));
   const [, port] = await start(home, '--port', String(freePort())).says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
-  const { page, complaints } = await openTab(await launchBrowser(t), `http://127.0.0.1:${port}/`);
+  const { page, complaints } = await openTab(await openBrowser(t), `http://127.0.0.1:${port}/`);
   await page.locator('main .state', { hasText: 'Cloudflare WARP is not installed' }).waitFor();
   await page.getByText('culvert stop; culvert --demo').waitFor();
   await checkAccessibility(page, 'without warp-cli');
@@ -452,7 +453,7 @@ test('a page whose daemon was updated keeps what is typed, offers the new page, 
   home.env.CULVERT_WEBUI = '1';
   const { child, ended, port } = await startDemo(home);
   const address = `http://127.0.0.1:${port}/`;
-  const browser = await launchBrowser(t);
+  const browser = await openBrowser(t);
   const { page, complaints } = await openTab(browser, `${address}#/advanced`);
   await page.getByLabel('Port', { exact: true }).fill('40123');
   const { page: first } = await openTab(browser, address);

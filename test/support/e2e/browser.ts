@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { createHome, type Home, prefix, startDemo } from './culvert.ts';
@@ -30,6 +31,23 @@ export async function launchBrowser(t: Ends, flags: string[] = []): Promise<Brow
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: [...FLAGS, ...QUIET, ...flags] });
   t.after(() => browser.close());
   return browser;
+}
+
+/**
+ * One browser for all tests of a file, which have contexts of their own: call it at the top of the file.
+ * @returns what gives a test the browser; its contexts are closed with the test
+ */
+export function shareBrowser(flags: string[] = []): (t: Ends) => Promise<Browser> {
+  let launched: Promise<Browser> | undefined;
+  after(async () => (await launched)?.close());
+  return async t => {
+    launched ??= launchBrowser({ after() {} }, flags);
+    const browser = await launched;
+    t.after(async () => {
+      for (const context of browser.contexts()) await context.close();
+    });
+    return browser;
+  };
 }
 
 export interface WebPage {
