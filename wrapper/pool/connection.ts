@@ -18,7 +18,7 @@ export interface ConnectOptions {
   url: string;
   user?: string | undefined;
   password?: string | undefined;
-  /** The text of the authorities that TLS trusts instead of the system's. */
+  /** The text of the authorities that TLS trusts instead of Node's. */
   ca?: string | undefined;
   timeoutMs: number;
   script: Script;
@@ -29,6 +29,11 @@ export interface Script {
   text(): string;
   /** SHA-1 of the text, by which a store knows it. */
   sha: string;
+}
+
+/** For TLS. NODE_TLS_REJECT_UNAUTHORIZED=0 is meant for the wrapped tool, and would give the password to anybody. */
+export function verified(ca: string | undefined): { rejectUnauthorized: true; ca?: string } {
+  return { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
 }
 
 /** There is no store that could answer now; `pool.offline` says what to do. */

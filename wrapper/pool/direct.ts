@@ -4,7 +4,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import type { Address } from './address.ts';
 import { describeAddress } from './address.ts';
-import { type Connection, type ConnectOptions, StoreUnreachable, serverError } from './connection.ts';
+import { type Connection, type ConnectOptions, StoreUnreachable, serverError, verified } from './connection.ts';
 
 type Reply = string | number | null | Error;
 
@@ -70,7 +70,7 @@ async function open(address: Address, { ca, timeoutMs }: ConnectOptions): Promis
   const to = address.socket === undefined ? { host, port } : { path: address.socket };
   const secure = address.tls ? await import('node:tls') : undefined;
   const socket: Socket = secure
-    ? secure.connect({ ...to, ...(isIP(host) === 0 && { servername: host }), ...(ca !== undefined && { ca }) })
+    ? secure.connect({ ...to, ...verified(ca), ...(isIP(host) === 0 && { servername: host }) })
     : connect(to);
   socket.setNoDelay(true);
   return linkOf(socket, timeoutMs);

@@ -3,7 +3,7 @@ import { Cluster, Redis, type RedisOptions } from 'iovalkey';
 import { reason } from '../errors.ts';
 import type { Address } from './address.ts';
 import { describeAddress } from './address.ts';
-import { type Connection, type ConnectOptions, StoreUnreachable, serverError } from './connection.ts';
+import { type Connection, type ConnectOptions, StoreUnreachable, serverError, verified } from './connection.ts';
 
 /** A connection to the primary that the Sentinels name, or to the node of a cluster that has the keys. */
 export function connectByLibrary(address: Address, options: ConnectOptions): Connection {
@@ -62,7 +62,7 @@ function common(address: Address, { user = address.user, password, ca, timeoutMs
   return {
     ...(user !== undefined && { username: user }),
     ...(password !== undefined && { password }),
-    ...(address.tls && { tls: ca === undefined ? {} : { ca } }),
+    ...(address.tls && { tls: verified(ca) }),
     connectTimeout: timeoutMs,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
@@ -78,6 +78,7 @@ function behindSentinels(address: Address, options: ConnectOptions): Redis {
     sentinels: address.hosts,
     name: address.primary!,
     enableTLSForSentinelMode: address.tls,
+    ...(address.tls && { sentinelTLS: verified(options.ca) }),
     sentinelRetryStrategy: () => null,
   });
 }

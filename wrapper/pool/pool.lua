@@ -237,10 +237,10 @@ local function leasing(request)
     local row = call('HMGET', accountKey(fp), 'budget', 'leases', 'last', 'rest')
     local id = row[1] or fp
     local key = budgetKey(id)
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen', 'class')
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
     if fields[3] and tonumber(fields[3]) <= now then
       readBudget(id)
-      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked', 'seen', 'class')
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
     end
     local remaining, leases = tonumber(fields[1] or nil), tonumber(row[2] or 0)
     local left = remaining and remaining - tonumber(fields[2] or 0)
@@ -262,8 +262,8 @@ local function leasing(request)
     end
     return {
       index = index, fp = fp, budget = id, leases = leases, last = tonumber(row[3] or 0), resets = resets, left = left,
-      asking = fields[5], asked = fields[7] or fields[6], low = below and left and isLow(key, left), state = state, at = at,
-      old = old, remaining = remaining, class = state == 'resting' and fields[8] or nil,
+      asking = fields[5], asked = fields[6], low = below and left and isLow(key, left), state = state, at = at,
+      old = old, remaining = remaining,
     }
   end
 
@@ -356,7 +356,8 @@ local function leasing(request)
   local rows = {}
   for _, found in ipairs(late) do
     rows[#rows + 1] = {
-      fp = found.fp, state = found.state, ms = found.at and found.at - now, remaining = found.remaining, class = found.class,
+      fp = found.fp, state = found.state, ms = found.at and found.at - now, remaining = found.remaining,
+      class = found.state == 'resting' and known(call('HGET', budgetKey(found.budget), 'class')) or nil,
     }
   end
   return { none = true, soon = soon, ms = earliest and earliest - now, accounts = rows }

@@ -72,7 +72,7 @@ export const Pool = z
     user: z.optional(z.string()),
     /** Where the password comes from. */
     password: z.optional(z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
-    /** A PEM file with the authorities that TLS trusts instead of the system's. */
+    /** A PEM file with the authorities that TLS trusts instead of Node's. */
     ca: z.optional(z.string()),
     /** Names this machine in `pool leases`. */
     machine: z.string().check(z.regex(ACCOUNT_NAME, 'letters, digits, ".", "_", "-"; at most 64')),

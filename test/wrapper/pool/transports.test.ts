@@ -60,7 +60,29 @@ test('a store behind TLS is used with its authority only', async t => {
   for (const host of ['localhost', '127.0.0.1']) {
     assert.deepEqual(await (await open(t, `valkeys://${host}:${port}`, { ca })).status('tool'), []);
   }
-  await assert.rejects((await open(t, `rediss://localhost:${port}`)).status('tool'), /self.signed certificate/);
+  const rejected = /self.signed certificate/;
+  await assert.rejects((await open(t, `rediss://localhost:${port}`)).status('tool'), rejected);
+  const [sentinel, file] = [freePort(), join(directory, 'sentinel.conf')];
+  writeFileSync(file, `sentinel monitor shared 127.0.0.1 ${port} 1\n`);
+  const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
+  await storeServer(
+    t,
+    [
+      ...['--port', '0', '--tls-port', String(sentinel), '--bind', '127.0.0.1', '--dir', directory],
+      ...['--tls-auth-clients', 'no', '--tls-replication', 'yes', ...files],
+    ],
+    [file, '--sentinel'],
+  );
+  const behind = `valkeys+sentinel://127.0.0.1:${sentinel}/shared`;
+  assert.deepEqual(await (await open(t, behind, { ca })).status('tool'), [], 'with TLS to the Sentinels, too');
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  try {
+    // what the wrapped tool may do is not for the pool
+    await assert.rejects((await open(t, `rediss://localhost:${port}`)).status('tool'), rejected);
+    await assert.rejects((await open(t, behind)).status('tool'), { name: 'StoreUnreachable' });
+  } finally {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  }
   await assert.rejects((await open(t, `valkeys://127.0.0.1:${tcp}`, { ca, timeoutMs: 500 })).status('tool'), {
     name: 'StoreUnreachable',
   });
