@@ -88,7 +88,7 @@ export function createClient(transport: Transport): Client {
         body === undefined ? undefined : JSON.stringify(body),
       );
       if (reply.status >= 400) throw failure(reply.status, reply.body);
-      return JSON.parse(reply.body) as never;
+      return answerOf(reply);
     },
     async text(line) {
       const { method, path } = splitRequestLine(line);
@@ -142,6 +142,18 @@ function queryString(query: Record<string, string> | undefined): string {
   return pairs.length ? `?${pairs.map(([k, v]) => `${k}=${encodeURIComponent(v)}`).join('&')}` : '';
 }
 
+/**
+ * The answer as the contract has it. Its schema is not applied again: it comes from the user's own daemon, whose tests hold
+ * every answer to its schema, and panel, tray and page go without zod.
+ */
+function answerOf<T>({ status, body }: Reply): T {
+  try {
+    return JSON.parse(body) as T;
+  } catch {
+    throw unexpected(status, 'with something other than JSON');
+  }
+}
+
 function failure(status: number, body: string): ApiError {
   try {
     const problem = JSON.parse(body) as Problem;
@@ -149,11 +161,15 @@ function failure(status: number, body: string): ApiError {
   } catch {
     // not one of ours: said below
   }
+  return unexpected(status, 'without a problem document');
+}
+
+function unexpected(status: number, how: string): ApiError {
   return new ApiError({
     type: 'about:blank',
     title: 'Unexpected answer',
     status,
-    detail: `The daemon answered ${status} without a problem document; is something else listening there?`,
+    detail: `The daemon answered ${status} ${how}; is something else listening there?`,
     code: 'internal-error',
   });
 }

@@ -1,10 +1,10 @@
 // One event stream for all tabs of a browser: it opens six connections to a host, and each stream takes one for good.
 // The tab that holds a lock has the stream and passes it on; when it is gone, the next tab takes over where it ended.
-import type { Stream, Transport } from '../api/client.ts';
+import { createClient, type Stream, type Transport } from '../api/client.ts';
+import type { EventData, EventName } from '../api/contract.ts';
 
 /** Name of the lock and of the channel. */
 const NAME = 'culvert-events';
-const JSON_ONLY = { accept: 'application/json' };
 
 /** Whole events as text; null when the stream ended. */
 type Message = string | null;
@@ -28,18 +28,16 @@ export function shareStream(transport: Transport): Transport {
   /** What the leading tab passes on, behind the present state. */
   async function follow(path: string, headers: Record<string, string>): Promise<Stream> {
     const received = receive(channel, tab.leading);
-    const [snapshot, config] = await Promise.all(
-      ['/api/snapshot', '/api/config'].map(each => transport.request('GET', each, JSON_ONLY)),
-    );
-    const refused = [snapshot!, config!].find(({ status }) => status !== 200);
-    if (refused) {
+    const client = createClient(transport);
+    const present = Promise.all([client.call('GET /api/snapshot'), client.call('GET /api/config')]);
+    const [snapshot, config] = await present.catch(error => {
       received.close();
-      return { status: refused.status, chunks: once(refused.body), close() {} };
-    }
+      throw error;
+    });
     let close = received.close;
     async function* chunks(): AsyncGenerator<string> {
-      let { revision } = JSON.parse(snapshot!.body) as { revision: number };
-      yield frame(revision, 'snapshot', snapshot!.body) + frame(revision, 'config', config!.body);
+      let { revision } = snapshot;
+      yield frame(revision, 'snapshot', snapshot) + frame(revision, 'config', config);
       for await (const text of received.messages) {
         const later = laterThan(revision, text);
         revision = later.revision;
@@ -144,10 +142,6 @@ function laterThan(revision: number, text: string): { text: string; revision: nu
   return { text: later.join(''), revision: last };
 }
 
-function frame(id: number, event: string, json: string): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${json}\n\n`;
-}
-
-async function* once(text: string): AsyncGenerator<string> {
-  yield text;
+function frame<N extends EventName>(id: number, event: N, data: EventData<N>): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
