@@ -1,0 +1,98 @@
+// The table of CLI, failure and place: each recorded failure is replayed in a pipe and at a terminal.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
+import { readInvocation } from '../../wrapper/run/invocation.ts';
+import { classify } from '../../wrapper/run/rules/classify.ts';
+import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { atTerminal } from '../support/wrapper/terminal.ts';
+
+interface Recording {
+  argv: string[];
+  exit: number;
+  stdout: string;
+  stderr: string;
+  tty: boolean;
+}
+
+const at = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const { providers } = loadCatalog(at('wrapper/catalog/providers.toml'), '/nonexistent/providers.toml');
+const CLIS = ['firecrawl', 'tvly', 'supabase', 'gh', 'codex', 'gemini'];
+
+/** Says which account ran, and what it printed when it was recorded; the account `good` succeeds. */
+const REPLAY = `#!/bin/sh
+echo "$REPLAY_KEY" >> "$HOME/calls"
+[ "$REPLAY_KEY" = bad ] || { echo replaced-by-good; exit 0; }
+cat "$HOME/stdout"
+cat "$HOME/stderr" >&2
+exit $(cat "$HOME/exit")
+`;
+
+/** One recording for each class of failure, command and kind of output. */
+function failuresOf(cli: string): { name: string; recording: Recording }[] {
+  const provider = providers[cli]!;
+  const found = new Map<string, { name: string; recording: Recording }>();
+  for (const line of fs
+    .readFileSync(at(`test/fixtures/upstreams/${cli}-transcripts.jsonl`), 'utf8')
+    .trim()
+    .split('\n')) {
+    const recording = JSON.parse(line) as Recording;
+    const { tty, argv, stdout, stderr } = recording;
+    const invocation = readInvocation(argv.slice(1), provider);
+    if (tty || invocation.ownCredential || invocation.passthrough) continue;
+    const verdict = classify({ ...recording, signal: null, command: invocation.command }, provider.rules);
+    if (verdict.kind !== 'retry') continue;
+    const name = `${invocation.command.split(' ')[0]} ${verdict.class} in ${stderr.trim() === '' ? 'stdout' : 'stderr'}${stdout.trim() === '' ? '' : ' with stdout'}`;
+    if (!found.has(name)) found.set(name, { name, recording });
+  }
+  return [...found.values()];
+}
+
+async function replay(box: Sandbox, { argv, exit, stdout, stderr }: Recording, place: 'pipe' | 'terminal') {
+  for (const [name, text] of Object.entries({ stdout, stderr, exit: String(exit) }))
+    fs.writeFileSync(path.join(box.home, name), text);
+  fs.rmSync(path.join(box.home, 'calls'), { force: true });
+  fs.rmSync(path.join(box.state, 'accounts'), { recursive: true, force: true });
+  const [cli, ...args] = argv;
+  const quoted = args.map(arg => `'${arg.replaceAll("'", "'\\''")}'`).join(' ');
+  const result =
+    place === 'pipe'
+      ? await box
+          .run(cli!, args)
+          .then(({ exit: status, stdout: out, stderr: err }) => ({ exit: status, screen: out + err }))
+      : await atTerminal(box, `${cli} ${quoted}`);
+  const calls = fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
+  // Why an account was left is said on stderr, in both places.
+  const told = /account "bad" (.*?)(?:;|$)/m.exec(result.screen)?.[1]?.replace(/rests [^)]*/, 'rests');
+  return { exit: result.exit, calls, told, shown: result.screen.includes('replaced-by-good') };
+}
+
+for (const cli of CLIS)
+  test(`${cli}: every kind of recorded failure leads to the same decision in a pipe and at a terminal`, async t => {
+    const provider = providers[cli]!;
+    const box = sandbox(t);
+    box.script(cli, REPLAY);
+    box.env.FIRECRAWL_API_URL = 'http://127.0.0.1:9';
+    // The key under a name of its own, because some names are no variables of a shell.
+    fs.mkdirSync(box.config, { recursive: true, mode: 0o700 });
+    fs.writeFileSync(path.join(box.config, 'providers.toml'), `[providers.${cli}]\ninject = ["REPLAY_KEY"]\n`);
+    await box.accounts(cli, { bad: 'bad', good: 'good' }, 'REPLAY_KEY');
+    const failures = failuresOf(cli);
+    assert.ok(failures.length > 0);
+    for (const { name, recording } of failures) {
+      const pipe = await replay(box, recording, 'pipe');
+      const terminal = await replay(box, recording, 'terminal');
+      assert.deepEqual(terminal, pipe, name);
+      const { once } = readInvocation(recording.argv.slice(1), provider);
+      const moves = provider.accounts !== 'one-per-person';
+      if (!once || !moves) assert.deepEqual(pipe.calls, moves ? ['bad', 'good'] : ['bad'], name);
+      assert.deepEqual([pipe.exit === 0, pipe.shown], Array(2).fill(pipe.calls.length === 2), name);
+      const reason = /^(?:has no quota left \(quota|is rate limited \(rate|was refused \(auth), rests/;
+      // Where another account is never used, nothing is held back to be looked at.
+      if (moves) assert.match(pipe.told ?? '', reason, name);
+      t.diagnostic(`${cli} ${name}: ${pipe.calls.length === 2 ? 'moves on' : 'stays'} in both`);
+    }
+  });
