@@ -188,6 +188,14 @@ test('`status --check` counts no account whose credential cannot be read, and no
   assert.match(unreadable.stdout, /b .*has no line fake_b=/);
 });
 
+test('`status` says which account has only its reserve left', async t => {
+  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nreserve = 5\n' });
+  remember(box, { a: { remaining: 5 }, b: { remaining: 6 } });
+  const { stdout } = await box.wrap(['status', 'fake']);
+  assert.match(stdout, /a .*only the reserve left/);
+  assert.match(stdout, /b .*ready/);
+});
+
 test('`status --watch` takes a CLI or an interval, refuses what is neither, and ends with its reader', async t => {
   const box = await setUp(t, { a: 'good' });
   const program = `${process.execPath} ${buildWrapper()}`;

@@ -179,7 +179,8 @@ function stateText(row: Row): string {
   if (row.resting) return `resting ${restingText(row.resting)}${shared}`;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
   const forecast = left > 0 ? `, at this rate empty in ${formatDuration(left)}` : '';
-  return (row.remaining !== null && row.remaining <= 0 ? 'nothing left' : 'ready') + forecast + shared;
+  if (row.remaining !== null && row.remaining <= 0) return `nothing left${shared}`;
+  return (row.usable ? 'ready' : 'only the reserve left') + forecast + shared;
 }
 
 function resetText(resets: string | null): string {
