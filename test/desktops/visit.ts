@@ -120,16 +120,21 @@ async function appears(visit: Visit): Promise<void> {
   await registered(visit);
 }
 
-async function follows(visit: Visit): Promise<void> {
-  const { ask, daemon } = visit;
+/** Has the daemon say a state, and waits until the tray shows it. */
+async function show({ ask, daemon }: Visit, state: 'disconnected' | 'connected', shown: string): Promise<void> {
+  daemon.set('status', { state, reason: null, blocked: null, raw: state });
   const title = async () => ((await ask({ do: 'item' })) as { title: string }).title;
+  await until(async () => (await title()) === shown, `the tooltip "${shown}"`);
+}
+
+async function follows(visit: Visit): Promise<void> {
+  const { ask } = visit;
   const seen = new Set<string>();
   for (const [state, shown] of [
     ['disconnected', 'Disconnected'],
     ['connected', 'Connected'],
   ] as const) {
-    daemon.set('status', { state, reason: null, blocked: null, raw: state });
-    await until(async () => (await title()) === shown, `the tooltip "${shown}"`);
+    await show(visit, state, shown);
     await visit.picture(`tray-${state}`);
     seen.add(((await ask({ do: 'item' })) as { picture: string }).picture);
   }
@@ -152,8 +157,10 @@ async function everyEntry(visit: Visit): Promise<void> {
   assert.ok(entries.length >= 8, `only ${entries.length} entries`);
   for (const { id, label } of entries) {
     if (label === 'Quit Culvert') continue; // the last step
-    daemon.set('status', { state: 'connected', reason: null, blocked: null });
+    // both, one after the other: the tray may still show what was before the last action
+    await show(visit, 'disconnected', 'Disconnected');
     daemon.set('settings', { Mode: 'warp' });
+    await show(visit, 'connected', 'Connected');
     // those that only make sense while the tunnel is up come back with it
     const usable = async () =>
       leafEntries((await ask({ do: 'tree' })) as Entry[]).some(e => e.id === id && isUseful(e));
