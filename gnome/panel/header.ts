@@ -36,10 +36,10 @@ export function createHeader({ goTo, back }: Asks): Header {
   above.pack_start(backButton);
   above.pack_end(menuButton());
   const switcher = createSwitcher(goTo);
-  // a switcher that needs its width would keep the window from becoming narrow again
+  // a switcher that needs its width would keep the window from becoming narrow again; large letters would make it wider
   const yielding = new Gtk.ScrolledWindow({
     ...{ hscrollbar_policy: Gtk.PolicyType.EXTERNAL, vscrollbar_policy: Gtk.PolicyType.NEVER },
-    ...{ propagate_natural_width: true, focusable: false },
+    ...{ propagate_natural_width: true, focusable: false, child: switcher.widget },
   });
   let wide: boolean | null = null;
   let primary = true;
@@ -47,11 +47,9 @@ export function createHeader({ goTo, back }: Asks): Header {
   const place = () => {
     const here = primary && wide === true;
     if (below.child && (here || !primary)) below.child = null as never;
-    if (yielding.child && !here) yielding.child = null as never;
-    if (here && !yielding.child) yielding.child = switcher.widget;
-    if (primary && !wide && !below.child) below.child = switcher.widget;
     const middle = here ? yielding : title;
     if (above.title_widget !== middle) above.title_widget = middle;
+    if (primary && !wide && !below.child) below.child = yielding;
     below.visible = primary && !wide;
     switcher.spread(here);
   };

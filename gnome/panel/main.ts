@@ -167,6 +167,7 @@ class Application extends Adw.Application {
       comments: _('Unofficial client for Cloudflare WARP. Not made or endorsed by Cloudflare.'),
       developer_name: _('The Culvert contributors'),
       website: '',
+      license: 'MIT',
       license_type: Gtk.License.MIT_X11,
       // Translators: your name, one per line
       translator_credits: _('translator-credits'),

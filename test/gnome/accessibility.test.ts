@@ -261,6 +261,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   for (const [button, entry, shown] of [
     ['Main Menu', null, ['Checks', 'Log', 'Updates', 'Preferences', 'About Culvert', 'Quit Culvert']],
     ['Main Menu', 'Keyboard Shortcuts', ['Connect or disconnect', 'Main menu']],
+    ['Main Menu', 'About Culvert', ['0.0.0-test', 'The Culvert contributors']],
     ['More for routes', null, ['Default Addresses…', 'Remove All Hosts…']],
   ] as const)
     test(`${entry ? `the window behind “${entry}”` : `the menu “${button}”`} has names and the order of the Tab key`, async () => {

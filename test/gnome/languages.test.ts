@@ -16,6 +16,7 @@ import {
   logEntry,
   NO_KILL_SWITCH,
   ROUTE_ANSWERS,
+  tool,
 } from '../support/gnome/initial.ts';
 import { foreign, pseudo, pseudoCatalog } from '../support/gnome/pseudo.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
@@ -31,6 +32,8 @@ interface Text {
 
 /** Pixels: the narrowest window, and the frame that it draws around itself where nothing else does. */
 const [NARROW, FRAME] = [360, 10];
+/** The width of the window when it is first opened. */
+const FIRST = 440;
 const PAGES: PageName[] = [
   ...([
     'connection',
@@ -124,6 +127,8 @@ test('the pseudo-language keeps placeholders and is longer', () => {
   assert.equal(foreign(`${pseudo('Mode')} · WARP, ${pseudo('%s left').replace('%s', pseudo('On'))}`), ' · WARP, ');
 });
 
+type Look = (where: string, texts: Text[], width: number) => void;
+
 describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: false }, () => {
   let stage: Stage;
   let daemon: FakeDaemon;
@@ -157,10 +162,10 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     return found;
   };
   /** Turns to each page and shows each state, and looks. */
-  const survey = async (look: (where: string, texts: Text[], width: number) => void, read = texts) => {
+  const survey = async (look: Look, read = texts, size = NARROW) => {
     for (const page of PAGES) {
       await stage.turn(page);
-      await stage.ask({ do: 'resize', width: NARROW + FRAME, height: 720 });
+      await stage.ask({ do: 'resize', width: size + FRAME, height: 720 });
       await stage.settled();
       if (LOADED[page]) await stage.shows(LOADED[page]);
       look(page, await read(), await width());
@@ -168,7 +173,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     await stage.turn('connection');
     for (const [name, change] of Object.entries(STATES)) {
       change(daemon);
-      await stage.ask({ do: 'resize', width: NARROW + FRAME, height: 720 });
+      await stage.ask({ do: 'resize', width: size + FRAME, height: 720 });
       await stage.settled();
       look(name, await read(), await width());
     }
@@ -224,6 +229,35 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
       }, settledTexts);
       assert.deepEqual(wrong, []);
     });
+
+  test('names of any length leave a narrow window as it is, and so do large letters the first one', async () => {
+    // without a place to break, beside the longest words
+    const long = 'n'.repeat(63);
+    const host = Array.from({ length: 3 }, () => long).join('.');
+    daemon.apps = [app('firefox', 'Firefox'), app('long', long)];
+    daemon.tools = [tool(long)];
+    daemon.setRoutes({ mode: 'exclude', ips: [], hosts: [{ value: host, description: long }] });
+    daemon.set('options', {
+      ...{ fallbackDomains: [{ domain: host, note: long }], trustedSsids: [long], gatewayId: long, organization: long },
+    });
+    daemon.set('account', { registered: true, organization: long, type: long });
+    daemon.set('status', initialSnapshot(0).status);
+    const wrong: string[] = [];
+    for (const [locale, size, text] of [
+      ['de', NARROW, 1],
+      ['en', FIRST, 1.6],
+      ['de', FIRST, 1.6],
+    ] as const) {
+      daemon.setConfig({ ui: { locale } });
+      await stage.ask({ do: 'scale', text: String(text) });
+      await stage.settled();
+      const look: Look = (where, _texts, width) => {
+        if (width > size) wrong.push(`${where}, ${locale}: needs ${width} pixels of ${size}`);
+      };
+      await survey(look, texts, size);
+    }
+    assert.deepEqual(wrong, []);
+  });
 
   const width = async () => ((await stage.ask({ do: 'place', name: 'Culvert' })) as number[])[2]!;
 });

@@ -298,6 +298,8 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     });
 
     test('leaves out routine reads until they are asked for', async () => {
+      await stage.turn('log');
+      await find('Hide status checks');
       await log(logEntry(1, 'warp-cli tunnel stats', { source: 'read' }));
       await find('Only status checks so far');
       daemon.log(logEntry(2, 'warp-cli settings', { source: 'read', ok: false, exitCode: 1 }));

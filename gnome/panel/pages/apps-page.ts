@@ -21,6 +21,7 @@ import { _, tr } from '../../i18n.ts';
 import { rememberApp } from '../../recent-apps.ts';
 import type { Page, Shell } from '../shell.ts';
 import { setName } from '../widgets/accessible.ts';
+import { labelButton } from '../widgets/button-label.ts';
 import { copyButton } from '../widgets/copy.ts';
 import { type Fill, stepwise } from '../widgets/fill.ts';
 import { turnTo } from '../widgets/stack.ts';
@@ -35,10 +36,7 @@ export class AppsPage extends Adw.Bin implements Page {
   readonly #search = new Gtk.SearchEntry({ placeholder_text: _('Search apps'), hexpand: true });
   readonly #reload = new Gtk.Button({ icon_name: 'view-refresh-symbolic', css_classes: ['flat'] });
   readonly #sentence = new Gtk.Label({ xalign: 0, wrap: true, hexpand: true });
-  readonly #enable = new Gtk.Button({
-    child: new Gtk.Label({ label: _('Tunnel Only Chosen Apps'), wrap: true, justify: Gtk.Justification.CENTER }),
-    halign: Gtk.Align.START,
-  });
+  readonly #enable = new Gtk.Button({ halign: Gtk.Align.START });
   readonly #copy: Gtk.Button;
   readonly #warning = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['warning'] });
   readonly #remedy = new Gtk.Button({ halign: Gtk.Align.START });
@@ -76,7 +74,7 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#search.connect('changed', () => this.#showFound());
     this.#reload.connect('clicked', () => this.reload());
     this.#all.connect('toggled', () => this.#showFound());
-    setName(this.#enable, _('Tunnel Only Chosen Apps'));
+    labelButton(this.#enable, _('Tunnel Only Chosen Apps'));
     this.#remedy.connect('clicked', () => {
       const remedy = this.#proxy?.failure?.remedy;
       if (remedy) void shell.run(remedy.command);
@@ -105,7 +103,7 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#warning.visible = warning !== null;
     this.#warning.label = warning ?? '';
     this.#remedy.visible = Boolean(proxy.failure?.remedy);
-    this.#remedy.label = proxy.failure?.remedy?.label ?? '';
+    labelButton(this.#remedy, proxy.failure?.remedy?.label ?? '');
     if (!client.offline && this.#loaded === 'no') void this.#load();
     const failed = typeof this.#loaded === 'object' ? this.#loaded.failed : client.offline ? tunnel.sentence : null;
     this.#failed.description = GLib.markup_escape_text(failed ?? '', -1);

@@ -16,6 +16,7 @@ import { _, tr } from '../../i18n.ts';
 import type { History } from '../history.ts';
 import type { Page, Shell } from '../shell.ts';
 import { setDescription, setName } from '../widgets/accessible.ts';
+import { labelButton } from '../widgets/button-label.ts';
 import { Columns } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
 import { copyButton } from '../widgets/copy.ts';
@@ -237,7 +238,7 @@ function createHero() {
       setName(toggle, view.toggle.label);
       setDescription(toggle, `${view.label}. ${view.sentence}`);
       remedy.visible = view.remedy !== null;
-      remedy.label = view.remedy?.label ?? '';
+      labelButton(remedy, view.remedy?.label ?? '');
       remedy.css_classes = ['pill', 'suggested-action'];
       waiting.visible = view.waiting !== null;
       waitingText.label = view.waiting ?? '';

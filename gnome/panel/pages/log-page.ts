@@ -3,6 +3,7 @@ import '../resource.ts';
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
 import { asText, createRing, emptyText, passes, SHOWS, type Shows, showsName } from '../../../daemon/view/log.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
@@ -14,6 +15,7 @@ import { setName } from '../widgets/accessible.ts';
 import { copyText } from '../widgets/copy.ts';
 import { saveText } from '../widgets/files.ts';
 import { type Fill, stepwise } from '../widgets/fill.ts';
+import { rowFactory } from '../widgets/row-factory.ts';
 import { turnTo } from '../widgets/stack.ts';
 import { type Follow, followEnd } from '../widgets/stick-to-end.ts';
 import { type LogSource, logRows } from './log-row.ts';
@@ -76,6 +78,7 @@ export class LogPage extends Adw.Bin implements Page {
     setName(this._search, _('Search commands and output'));
     // the focus is on the toggle inside, which has no name of its own
     for (const widget of [this._shows, this._shows.get_first_child()!]) setName(widget, _('Which commands are listed'));
+    this.#shorten();
     for (const button of [this._copy, this._save, this._newest]) setName(button, button.tooltip_text!);
     setName(this._list, _('Log'));
     this.#follow = followEnd(this._scrolled, this._list, away => {
@@ -91,6 +94,20 @@ export class LogPage extends Adw.Bin implements Page {
       this.#add([data as LogEntry]);
     });
     this.#changed();
+  }
+
+  /** In large letters, the words of the choice would make the window wider; the list of choices has all of them. */
+  #shorten(): void {
+    const create = (item: Gtk.ListItem) => {
+      const label = new Gtk.Label({ xalign: 0, ellipsize: Pango.EllipsizeMode.END });
+      item.child = label;
+      return label;
+    };
+    const show = (label: Gtk.Label, item: Gtk.ListItem) => {
+      label.label = (item.item as Gtk.StringObject).string;
+    };
+    this._shows.list_factory = this._shows.factory;
+    this._shows.factory = rowFactory(create, show).factory;
   }
 
   refresh({ client }: View): void {

@@ -4,6 +4,7 @@ import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import type { Why } from '../../../daemon/api/schema.ts';
 import { perform } from '../../../daemon/view/forms/form.ts';
 import {
@@ -167,8 +168,10 @@ export class RoutesPage extends Adw.Bin implements Page {
 
   #factory(): Gtk.SignalListItemFactory {
     const create = (item: Gtk.ListItem): Row => {
-      const title = new Gtk.Label({ xalign: 0, wrap: true, selectable: false });
-      const note = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
+      // a name may have no place to break
+      const wraps = { xalign: 0, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR };
+      const title = new Gtk.Label(wraps);
+      const note = new Gtk.Label({ ...wraps, css_classes: ['caption', 'dim-label'] });
       const text = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true, valign: Gtk.Align.CENTER });
       text.append(title);
       text.append(note);

@@ -8,6 +8,7 @@ import { type SetupView, setupView } from '../../../daemon/view/forms/setup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
+import { labelButton } from '../widgets/button-label.ts';
 import { commandBox } from '../widgets/command-box.ts';
 import { linkBox } from '../widgets/links.ts';
 
@@ -45,7 +46,8 @@ export class SetupPage extends Adw.Bin implements Page {
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 12 });
     if (links.length) box.append(linkBox(links, this.#shell.open));
     this.#buttons = buttons.map(({ label, command }, i) => {
-      const button = new Gtk.Button({ label, halign: Gtk.Align.CENTER });
+      const button = new Gtk.Button({ halign: Gtk.Align.CENTER });
+      labelButton(button, label);
       button.css_classes = i === 0 ? ['pill', 'suggested-action'] : ['pill'];
       button.connect('clicked', () => void this.#shell.run(command));
       box.append(button);

@@ -149,14 +149,31 @@ export interface About {
   comments: string;
   developer_name: string;
   website: string;
+  /** Its short name. */
+  license: string;
   license_type: Gtk.License;
   translator_credits: string;
 }
 
 export function showAbout(parent: Gtk.Window, about: About): void {
   // 1.5
-  if (A.AboutDialog) new A.AboutDialog(about).present(parent);
-  else presentOver(new Adw.AboutWindow({ ...about, transient_for: parent, modal: true }));
+  if (A.AboutDialog) {
+    const { license: _name, ...properties } = about;
+    new A.AboutDialog(properties).present(parent);
+  } else void plainAbout(parent, about);
+}
+
+/** AdwAboutWindow of 1.2 keeps pages that nobody sees, and buttons without names, in the tree of a screen reader. */
+async function plainAbout(parent: Gtk.Window, about: About): Promise<void> {
+  const extra = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });
+  const { PRESENTATION: accessible_role } = Gtk.AccessibleRole;
+  extra.append(new Gtk.Image({ icon_name: about.application_icon, pixel_size: 96, accessible_role }));
+  const lines = [about.version, about.developer_name, about.license, about.translator_credits];
+  // the last is only a placeholder in English
+  for (const label of lines.filter(line => line !== 'translator-credits'))
+    extra.append(new Gtk.Label({ label, wrap: true, justify: Gtk.Justification.CENTER }));
+  const responses: Question['responses'] = [['close', _('Close')]];
+  await ask(parent, { heading: about.application_name, body: about.comments, extra, responses });
 }
 
 /** Names what GTK leaves in its window of shortcuts without a name. */

@@ -286,6 +286,8 @@ function entryRow(first: Of<'entry'>, host: RowHost): Shown<'entry'> {
   const title = new Gtk.Label({ xalign: 0, css_classes: ['caption', 'dim-label'] });
   const entry = first.secret ? new Gtk.PasswordEntry({ show_peek_icon: true }) : new Gtk.Entry();
   entry.hexpand = true;
+  // it gives way to its button in large letters, where GTK keeps 150 pixels
+  entry.width_chars = 6;
   const button = new Gtk.Button({ sensitive: false });
   const wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'error'] });
   const line = new Gtk.Box({ spacing: 6 });

@@ -1,0 +1,11 @@
+// Labels of buttons that wrap rather than make a narrow window wider.
+import Gtk from 'gi://Gtk?version=4.0';
+import { setName } from './accessible.ts';
+
+export function labelButton(button: Gtk.Button, label: string): void {
+  // else GTK names the button by it again, in place of its name
+  if (button.label === label) return;
+  button.label = label;
+  if (button.child instanceof Gtk.Label) Object.assign(button.child, { wrap: true, justify: Gtk.Justification.CENTER });
+  setName(button, label);
+}
