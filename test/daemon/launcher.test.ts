@@ -1,10 +1,11 @@
 // The launcher before the daemon proper: the choice of a port, and which daemons count as another Culvert.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { DEFAULTS } from '../../daemon/config/keys.ts';
-import { addressesOf, parseFlags, searchPort } from '../../daemon/launcher.ts';
+import { addressesOf, FRUGAL, parseFlags, searchPort } from '../../daemon/launcher.ts';
 import { freePort } from '../support/ports.ts';
 
 async function busyPort(t: { after(end: () => void): unknown }): Promise<number> {
@@ -84,4 +85,10 @@ test('a port on the command line is a decimal number from 1 to 65535', () => {
   assert.equal(parseFlags(['--port', '4173']).port, 4173);
   for (const port of ['0', '65536', '0x1051', '1e3', '', '-1'])
     assert.throws(() => parseFlags([`--port=${port}`]), TypeError, port);
+});
+
+test('a panel that the session bus starts is as frugal as one that the launcher starts', () => {
+  const service = readFileSync('data/org.culvert.Culvert.service.in', 'utf8');
+  const [, settings] = /^Exec=\/usr\/bin\/env (.*) @GJS@ /m.exec(service)!;
+  assert.deepEqual(Object.fromEntries(settings!.split(' ').map(setting => setting.split('='))), FRUGAL);
 });
