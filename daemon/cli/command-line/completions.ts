@@ -110,6 +110,14 @@ export function fish(): string {
   });
   return [
     '# fish completion for culvert, generated from its command table',
+    // fish 4.0 has its own __fish_seen_subcommand_from find parts of words
+    'function __culvert_seen',
+    '    set -l words (commandline -opc)[2..]',
+    '    for word in $argv',
+    '        contains -- $word $words; and return 0',
+    '    end',
+    '    return 1',
+    'end',
     'complete -c culvert -f',
     ...lines,
     '',
@@ -118,13 +126,13 @@ export function fish(): string {
   function seen(path: string): string {
     return path
       .split(' ')
-      .map(word => `__fish_seen_subcommand_from ${word}`)
+      .map(word => `__culvert_seen ${word}`)
       .join('; and ');
   }
 
   /** Words are offered until one of them is there. */
   function notYet({ words, repeats }: Place): string[] {
-    return words.length === 0 || repeats ? [] : [`not __fish_seen_subcommand_from ${words.map(([w]) => w).join(' ')}`];
+    return words.length === 0 || repeats ? [] : [`not __culvert_seen ${words.map(([w]) => w).join(' ')}`];
   }
 }
 
