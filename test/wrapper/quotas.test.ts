@@ -189,7 +189,7 @@ test('`status --check` counts no account whose credential cannot be read, and no
 });
 
 test('`status` says which account has only its reserve left', async t => {
-  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nreserve = 5\n' });
+  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nreserve = 5\npolicy = "queue"\n' });
   remember(box, { a: { remaining: 5 }, b: { remaining: 6 } });
   const { stdout } = await box.wrap(['status', 'fake']);
   assert.match(stdout, /a .*only the reserve left/);
