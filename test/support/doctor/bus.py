@@ -1,6 +1,7 @@
 """Fake services on a private bus: python3 bus.py FILE. FILE is JSON: {service: {path: {interface: {property: [signature, value]}}}}.
 
-Prints "ready" when all names are owned. A property whose signature is "hang" is never answered.
+Prints "ready" when all names are owned. A line [path, interface, property, [signature, value]] on standard input changes a
+property, and tells it as services do. A property whose signature is "hang" is never answered.
 """
 
 import json
@@ -41,5 +42,21 @@ for service, paths in services.items():
     bus.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
                   GLib.Variant("(su)", (service, 0)), None, Gio.DBusCallFlags.NONE, -1, None)
 
+
+
+def change(stdin, _condition):
+    line = stdin.readline()
+    if not line:
+        return False
+    path, interface, name, (signature, value) = json.loads(line)
+    for paths in services.values():
+        if path in paths:
+            paths[path][interface][name] = [signature, value]
+    changed = (interface, {name: variant(signature, value)}, [])
+    bus.emit_signal(None, path, "org.freedesktop.DBus.Properties", "PropertiesChanged", GLib.Variant("(sa{sv}as)", changed))
+    return True
+
+
+GLib.io_add_watch(sys.stdin, GLib.PRIORITY_DEFAULT, GLib.IO_IN | GLib.IO_HUP, change)
 print("ready", flush=True)
 GLib.MainLoop().run()

@@ -1,0 +1,68 @@
+// The page of networks beside a NetworkManager that reports another network.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
+import { type Desktop, missing, openDesktop, type Running, talk } from '../support/gnome/desktop.ts';
+import { closeStage, type Stage, stageOf } from '../support/gnome/stage.ts';
+import { until } from '../support/until.ts';
+
+const NM = 'org.freedesktop.NetworkManager';
+const ROOT = '/org/freedesktop/NetworkManager';
+const bytes = (text: string) => `[${[...Buffer.from(text)].map(byte => `byte ${byte}`).join(', ')}]`;
+const wifi = (id: number) => ({
+  [`${NM}.Connection.Active`]: {
+    Type: ['s', "'802-11-wireless'"],
+    SpecificObject: ['o', `'${ROOT}/AccessPoint/${id}'`],
+  },
+});
+const point = (ssid: string) => ({ [`${NM}.AccessPoint`]: { Ssid: ['ay', bytes(ssid)] } });
+const active = (id: number) => ['o', `'${ROOT}/ActiveConnection/${id}'`];
+
+describe('the page of networks', { skip: missing(), concurrency: false }, () => {
+  let desktop: Desktop;
+  let daemon: FakeDaemon;
+  let stage: Stage;
+  let manager: Running;
+
+  before(async () => {
+    desktop = await openDesktop();
+    const bus = desktop.start('dbus-daemon', ['--session', '--nofork', '--print-address=1']);
+    await until(() => bus.stdout().includes('\n'), 'the system bus');
+    const address = bus.stdout().trim();
+    const services = join(desktop.directory, 'services.json');
+    const paths = {
+      [ROOT]: { [NM]: { PrimaryConnection: active(1) } },
+      [`${ROOT}/ActiveConnection/1`]: wifi(1),
+      [`${ROOT}/ActiveConnection/2`]: wifi(2),
+      [`${ROOT}/AccessPoint/1`]: point('Home'),
+      [`${ROOT}/AccessPoint/2`]: point('Café <b>'),
+    };
+    writeFileSync(services, JSON.stringify({ [NM]: paths }));
+    const script = join(import.meta.dirname, '../support/doctor/bus.py');
+    const own = { DBUS_SESSION_BUS_ADDRESS: address };
+    manager = desktop.start('/usr/bin/python3', ['-W', 'ignore', script, services], own);
+    await until(
+      () => manager.stdout().includes('ready'),
+      () => `NetworkManager: ${manager.output()}`,
+    );
+    daemon = createDaemon(desktop.socket);
+    daemon.snapshot.options = { ...daemon.snapshot.options, trustedSsids: ['Home'] };
+    await daemon.listen();
+    const program = join(desktop.prefix, 'share', 'culvert', 'inside.js');
+    const panel = desktop.start('gjs', ['-m', program], { DBUS_SYSTEM_BUS_ADDRESS: address });
+    stage = stageOf(desktop, daemon, panel, talk(panel));
+  });
+  after(() => closeStage(stage));
+
+  test('shows the present one with its switch, and another one as soon as that is used', async () => {
+    await stage.turn('networks');
+    await stage.find('Trusted: WARP is off here');
+    manager.child.stdin!.write(`${JSON.stringify([ROOT, NM, 'PrimaryConnection', active(2)])}\n`);
+    await stage.find('Not trusted: WARP stays on here');
+    await stage.press('Café <b>');
+    await stage.acted(1);
+    assert.deepEqual(daemon.actions, [{ action: 'addTrustedSsid', value: 'Café <b>' }]);
+  });
+});
