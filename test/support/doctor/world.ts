@@ -154,11 +154,14 @@ export interface Namespace {
  */
 export async function namespace(t: Ends, setUp: string): Promise<Namespace> {
   const script = `set -e; ip link set lo up; ${setUp}\necho ready; exec sleep 600`;
-  const options = ['-rnpf', '--kill-child', '--mount-proc'];
+  // root needs no user namespace, which a changed root directory would not allow
+  const isRoot = process.getuid?.() === 0;
+  const options = [isRoot ? '-npf' : '-rnpf', '--kill-child', '--mount-proc'];
   const holder = spawn('unshare', [...options, 'sh', '-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => holder.kill('SIGKILL'));
   await firstLine(holder.stdout);
   const { pid } = holder;
-  const prefix = ['/usr/bin/nsenter', '-t', String(pid), '-U', '-n', '--preserve-credentials'];
+  const user = isRoot ? [] : ['-U', '--preserve-credentials'];
+  const prefix = ['/usr/bin/nsenter', '-t', String(pid), '-n', ...user];
   return { pid: Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()), prefix };
 }
