@@ -44,10 +44,18 @@ export function shareBrowser(flags: string[] = []): (t: Ends) => Promise<Browser
     launched ??= launchBrowser({ after() {} }, flags);
     const browser = await launched;
     t.after(async () => {
-      for (const context of browser.contexts()) await context.close();
+      for (const context of browser.contexts()) {
+        // the runner prints it where a test of the file failed
+        for (const page of context.pages()) console.log(`${page.url()} showed in the end: ${await textOf(page)}`);
+        await context.close();
+      }
     });
     return browser;
   };
+}
+
+function textOf(page: Page): Promise<string> {
+  return page.locator('body').innerText().catch(String);
 }
 
 export interface WebPage {
