@@ -59,7 +59,12 @@ export interface Sandbox {
 /** A sandbox that is removed after the test. */
 export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const base = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-test-'));
-  t.after(() => removeTree(base));
+  const started: ChildProcess[] = [];
+  t.after(() => {
+    // a test that failed may have left some that wait
+    for (const child of started) child.kill('SIGKILL');
+    removeTree(base);
+  });
   const home = path.join(base, 'home');
   const bin = path.join(base, 'bin');
   for (const dir of [home, bin]) fs.mkdirSync(dir);
@@ -72,6 +77,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     const file = program.includes('/') ? program : path.join(bin, program);
     const child = spawn(file, args, { env: own as Record<string, string>, cwd: options.cwd ?? home, stdio: 'pipe' });
     child.stdin.on('error', () => {});
+    started.push(child);
     return child;
   };
   const run: Sandbox['run'] = (program, args, options) => {

@@ -16,14 +16,15 @@ export function claimProbe(
   name: string,
   { plan, state, context }: { plan: Pick<Plan, 'cli'>; state: CliState; context: Pick<Context, 'paths' | 'now'> },
 ): boolean {
-  const now = context.now();
   const known = state.resting[name];
-  if (!known || isCoolingDown(known, now)) return true;
+  if (!known || isCoolingDown(known, context.now())) return true;
   try {
     let mine = true;
     updateState(context.paths, plan.cli, stored => {
       const current = stored.resting[name];
       if (!current) return;
+      // within the lock, or a claim made while this run waited for it would seem to be of the future
+      const now = context.now();
       mine = !isCoolingDown(current, now) && !isBeingProbed(current, now);
       if (mine) current.probedAt = now;
       else state.resting[name] = current;

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { claimProbe, isBeingProbed, PROBE_MS } from '../../../../wrapper/run/accounts/probe.ts';
+import { pathsFor } from '../../../../wrapper/store/paths.ts';
+import { readState, updateState } from '../../../../wrapper/store/state.ts';
+import { temporary } from '../../../support/temporary.ts';
+
+/** An account that rested until 1,000, and that another run may have claimed. */
+function rested(t: TestContext, probedAt?: number) {
+  const paths = pathsFor({ HOME: temporary(t, 'probe') });
+  updateState(paths, 'x', state => {
+    state.resting.a = { class: 'rate', until: 1_000, since: 0, ...(probedAt !== undefined && { probedAt }) };
+  });
+  /** @param times of the clock, one for each look at it; the last one stays */
+  const claim = (...times: number[]) => {
+    const now = () => (times.length > 1 ? times.shift()! : times[0]!);
+    return claimProbe('a', { plan: { cli: 'x' }, state: readState(paths, 'x'), context: { paths, now } });
+  };
+  return { paths, claim };
+}
+
+test('the first run after a cooldown may try the account, the next one only a minute later', t => {
+  const { paths, claim } = rested(t);
+  assert.equal(claim(2_000), true);
+  assert.equal(readState(paths, 'x').resting.a?.probedAt, 2_000);
+  assert.equal(claim(2_001), false);
+  assert.equal(claim(2_000 + PROBE_MS - 1), false);
+  assert.equal(claim(2_000 + PROBE_MS), true);
+});
+
+test('a claim that was made while a run waited for the lock counts', t => {
+  const { claim } = rested(t, 2_000);
+  assert.equal(claim(1_999, 2_001), false);
+});
+
+test('a claim of the future, before the clock was set back, does not count', () => {
+  assert.equal(isBeingProbed({ probedAt: 2_000 }, 1_999), false);
+  assert.equal(isBeingProbed({ probedAt: 2_000 }, 2_000), true);
+  assert.equal(isBeingProbed({}, 2_000), false);
+});
