@@ -168,10 +168,8 @@ export class RoutesPage extends Adw.Bin implements Page {
 
   #factory(): Gtk.SignalListItemFactory {
     const create = (item: Gtk.ListItem): Row => {
-      // a name may have no place to break
-      const wraps = { xalign: 0, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR };
-      const title = new Gtk.Label(wraps);
-      const note = new Gtk.Label({ ...wraps, css_classes: ['caption', 'dim-label'] });
+      const title = new Gtk.Label({ xalign: 0, wrap: true });
+      const note = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
       const text = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true, valign: Gtk.Align.CENTER });
       text.append(title);
       text.append(note);
@@ -195,8 +193,8 @@ export class RoutesPage extends Adw.Bin implements Page {
     // a row that the list keeps to use again has none
     const entry = item.item && this.#entries.get(idOf(item));
     if (!entry) return;
-    title.label = entry.value;
-    note.label = entry.note ?? '';
+    showWrapped(title, entry.value);
+    showWrapped(note, entry.note ?? '');
     note.visible = entry.note !== null;
     badge.label = `${routeKindName(entry.kind, tr)} · ${entry.origin}`;
     // Translators: %s is an address or a host name
@@ -239,6 +237,16 @@ export class RoutesPage extends Adw.Bin implements Page {
     const done = fill(_('%s added'), text);
     if (await this.#shell.run(perform(addRoute(text), { done }))) this.#add.text = '';
   }
+}
+
+/** Anything up to this length fits a narrow window, in characters. */
+const SHORT = 24;
+
+/** A long name may have no place to break; to break anywhere takes GTK much longer to measure, in each of 200 rows. */
+function showWrapped(label: Gtk.Label, text: string): void {
+  const { WORD, WORD_CHAR } = Pango.WrapMode;
+  label.wrap_mode = text.length > SHORT ? WORD_CHAR : WORD;
+  label.label = text;
 }
 
 function line(...children: Gtk.Widget[]): Gtk.Box {
