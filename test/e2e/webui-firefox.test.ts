@@ -7,7 +7,7 @@ import { ACTION_NAMES } from '../../daemon/api/actions.ts';
 import { emulate, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
 import { getJson, start } from '../support/e2e/culvert.ts';
 import { launchFirefox } from '../support/e2e/firefox.ts';
-import { FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
+import { CAN_SEND, FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
 import { until } from '../support/until.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -51,7 +51,10 @@ test('the page in Firefox', async t => {
       await until(() => run<boolean>(`${field} field?.focus(); field?.select(); return field !== null;`), name);
       await type(text);
     },
-    enter: () => type(ENTER),
+    async enter() {
+      await until(() => run<boolean>(`return ${CAN_SEND}`), 'the form can be sent', { pollMs: 20 });
+      await type(ENTER);
+    },
   };
   const press = (name: string) => hands.click('button', name);
 

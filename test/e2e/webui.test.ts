@@ -9,7 +9,7 @@ import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
 import { checkAccessibility, emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../support/e2e/browser.ts';
 import { createHome, culvert, getJson, prefix, start, startDemo } from '../support/e2e/culvert.ts';
-import { FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
+import { CAN_SEND, FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
 import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
@@ -133,7 +133,10 @@ function handsOf(page: Page): Hands {
         .click(),
     accept: name => page.getByRole('dialog').getByRole('button', { name, exact: true }).click(),
     write: (name, text) => page.getByLabel(name, { exact: true }).fill(text),
-    enter: () => page.keyboard.press('Enter'),
+    async enter() {
+      await page.waitForFunction(CAN_SEND);
+      await page.keyboard.press('Enter');
+    },
   };
 }
 

@@ -20,8 +20,12 @@ export interface Hands {
   accept(button: string): Promise<unknown>;
   /** Types into a field in the place of what is in it. */
   write(name: string, text: string): Promise<unknown>;
+  /** Presses Enter once the form of the field in focus can be sent. */
   enter(): Promise<unknown>;
 }
+
+/** Whether the form of the field in focus can be sent; a row is not sensitive while its value is being read. */
+export const CAN_SEND = `document.activeElement.form?.querySelector('[type=submit]:not([aria-disabled])') != null`;
 
 export type Step = readonly [page: keyof typeof PAGES, what: (hands: Hands) => Promise<unknown>];
 
