@@ -13,7 +13,7 @@ import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { APP_ID, BRAND, icondir, RESOURCES, socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
 import { readLastLook } from '../last-look.ts';
-import '../malloc.ts';
+import '../memory-settings.ts';
 import { stopDaemon } from '../start-daemon.ts';
 import { createTransport } from '../transport.ts';
 import { PRIMARY } from './shell.ts';

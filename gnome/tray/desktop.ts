@@ -2,7 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { APP_ID, APP_PATH, BRAND, gjsProgram, pkgdatadir } from '../install-paths.ts';
-import { passOnMalloc } from '../malloc.ts';
+import { passOnMemorySettings } from '../memory-settings.ts';
 import type { PanelAction } from './menu.ts';
 
 /** As long as a panel may take to start. */
@@ -23,7 +23,7 @@ export async function openPanel(bus: Gio.DBusConnection, token: string | null, a
       : callPanel(bus, 'org.freedesktop.Application', 'Activate', new GLib.Variant('(a{sv})', [platform]));
   if (await open()) return;
   const launcher = new Gio.SubprocessLauncher({ flags: Gio.SubprocessFlags.NONE });
-  passOnMalloc(launcher);
+  passOnMemorySettings(launcher);
   if (token) launcher.setenv('XDG_ACTIVATION_TOKEN', token, true);
   launcher.spawnv([gjsProgram(), '-m', GLib.build_filenamev([pkgdatadir, 'panel.js'])]);
   if (!action) return;

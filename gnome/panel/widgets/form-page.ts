@@ -1,5 +1,6 @@
 // A page that shows a form: groups of rows, renewed in place.
 import Adw from 'gi://Adw?version=1';
+import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Form, Group, Row } from '../../../daemon/view/forms/form.ts';
@@ -60,9 +61,10 @@ export class FormGroups {
 
   #showGroup({ id, title, description, rows }: Group): void {
     const { widget, list, rows: shown, radios } = this.#shown.get(id)!;
-    widget.title = title ? escapeMarkup(title) : '';
+    // both are Pango markup
+    widget.title = title ? GLib.markup_escape_text(title, -1) : '';
     setName(list, title || this.name);
-    widget.description = description ? escapeMarkup(description) : '';
+    widget.description = description ? GLib.markup_escape_text(description, -1) : '';
     const keyed = byKey(rows);
     for (const [key, gone] of shown) {
       if (keyed.has(key)) continue;
@@ -138,9 +140,4 @@ export class FormPage extends Adw.Bin implements Page {
   tick(): void {
     if (this.#ticks && this.#view) this.refresh(this.#view);
   }
-}
-
-/** Titles of groups are Pango markup. */
-function escapeMarkup(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -1,5 +1,6 @@
 // Toasts over a window: what was done, and what failed with its details behind a button.
 import Adw from 'gi://Adw?version=1';
+import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import { ApiError } from '../../../daemon/api/client.ts';
@@ -67,5 +68,5 @@ function wrapped(label: string): Gtk.Widget {
 
 /** Toast titles are Pango markup. */
 function markup(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\n', ' ');
+  return GLib.markup_escape_text(text.replaceAll('\n', ' '), -1);
 }

@@ -3,9 +3,7 @@ import type { Context } from '../../context.ts';
 import type { Plan } from '../../store/plan.ts';
 import { type CliState, isCoolingDown, updateState } from '../../store/state.ts';
 
-/**
- * A run that tries an account after its cooldown gets this long, in milliseconds, before another run may.
- */
+/** A run that tries an account after its cooldown gets this long, in milliseconds, before another run may. */
 export const PROBE_MS = 60_000;
 
 /**
@@ -23,7 +21,7 @@ export function claimProbe(
     updateState(context.paths, plan.cli, stored => {
       const current = stored.resting[name];
       if (!current) return;
-      // within the lock, or a claim made while this run waited for it would seem to be of the future
+      // The clock is read while the lock is held: a claim made while this run waited for it must not look like a future one.
       const now = context.now();
       mine = !isCoolingDown(current, now) && !isBeingProbed(current, now);
       if (mine) current.probedAt = now;

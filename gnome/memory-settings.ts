@@ -1,5 +1,5 @@
-// How the launcher has malloc and the engine work in tray and panel (daemon/launcher.ts). Other programs that they start do
-// not inherit it.
+// Takes the launcher's settings of malloc and of the JavaScript engine (daemon/launcher.ts) out of the environment, so that
+// other programs that tray and panel start do not inherit them.
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 
@@ -9,7 +9,7 @@ const settings = GLib.listenv().flatMap(name => {
 });
 for (const [name] of settings) GLib.unsetenv(name);
 
-/** Has the panel that the tray starts inherit it. */
-export function passOnMalloc(launcher: Gio.SubprocessLauncher): void {
+/** Lets the panel that the tray starts inherit them. */
+export function passOnMemorySettings(launcher: Gio.SubprocessLauncher): void {
   for (const [name, value] of settings) launcher.setenv(name, value, true);
 }
