@@ -52,6 +52,7 @@ export function createAssets(directory: string): Assets {
   const names = new Set(listFiles(directory));
   if (!names.has('index.html')) throw new Problem('not-found', 'This installation has no browser page.');
   const page = createPage(directory, names);
+  const compressed = rememberLast();
 
   return async (request, response, reader) => {
     const path = request.url!.replace(/\?.*/s, '');
@@ -78,7 +79,7 @@ export function createAssets(directory: string): Assets {
     if (name === 'index.html') {
       const html = await page.htmlFor(reader());
       // it holds the state of this moment
-      send(found ? await found.compress(html) : html, { 'cache-control': 'no-store', link: page.link });
+      send(found ? await compressed(html, found) : html, { 'cache-control': 'no-store', link: page.link });
     } else {
       // its name changes with its content; at this size, a read in another thread takes longer to come back than to do
       send(readFileSync(join(directory, name + (found?.suffix ?? ''))), {
@@ -86,6 +87,15 @@ export function createAssets(directory: string): Assets {
         vary: 'accept-encoding',
       });
     }
+  };
+}
+
+/** Compresses a text; as long as the same one is asked for in the same coding, the result is kept. */
+function rememberLast() {
+  let last: { html: string; coding: string; body: Buffer } | null = null;
+  return async (html: string, { coding, compress }: (typeof CODINGS)[number]) => {
+    if (last?.html !== html || last.coding !== coding) last = { html, coding, body: await compress(html) };
+    return last.body;
   };
 }
 

@@ -29,8 +29,8 @@ export function createPage(directory: string, names: ReadonlySet<string>): Page 
   const template = readFileSync(join(directory, 'index.html'), 'utf8');
   const { draw } = createRequire(join(directory, 'index.html'))('./draw.cjs') as { draw: Draw };
   const available = [...names].flatMap(name => /^index\.(.+)\.json$/.exec(name)?.[1] ?? []);
-  const scripts = [...template.matchAll(/<script type="module" src="([^"]+)"/g)];
-  const link = scripts.map(([, path]) => `<${path}>; rel=modulepreload`).join(', ');
+  const scripts = [...template.matchAll(/<script src="([^"]+)"/g)];
+  const link = scripts.map(([, path]) => `<${path}>; rel=preload; as=script`).join(', ');
   const htmlFor = async ({ languages, state }: Reader) => {
     const language = chooseLanguage(languages, available);
     const catalog = available.includes(language)

@@ -1,6 +1,4 @@
 // Starts the browser page: shows the state that the daemon drew, and then makes it live.
-import { followAddress } from './navigation.ts';
-import { start } from './start.tsx';
 import style from './style.css';
 
 const sheet = new CSSStyleSheet();
@@ -8,11 +6,11 @@ sheet.replaceSync(style);
 document.adoptedStyleSheets = [sheet];
 
 const root = document.getElementById('app')!;
-const page = followAddress();
 // the daemon does not learn which page the address names: it draws the first one
-root.hidden = page.value !== 'connection';
-const begin = () => start(root, page);
+root.hidden = !['', '#/connection'].includes(location.hash);
+// part of this file, but what it consists of is not set up before
+const begin = async () => (await import('./start.tsx')).start(root);
 // making the page live takes longer than a frame, so it waits for the one that paints, and the one that shows that it painted
 if (root.firstChild && !root.hidden && !document.hidden)
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(begin)));
-else begin();
+else void begin();

@@ -1,6 +1,6 @@
 // What surrounds every page: navigation, banners, toasts, dialog; and the page's title and theme.
 import { useSignal, useSignalEffect } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { formatTime } from '../view/format.ts';
 import { pageTitle } from '../view/page-titles.ts';
 import { BANNERS } from '../view/states/banners.ts';
@@ -35,10 +35,13 @@ export function Shell() {
   const first = useRef(true);
   useEffect(() => {
     if (unpaired || (wanted !== 'connection' && !first.current)) void openFurtherPages(app);
-  }, [wanted, unpaired]);
-  useEffect(() => {
-    if (!first.current) heading.current!.focus(); // a screen reader reads where it is now
     first.current = false;
+  }, [wanted, unpaired]);
+  const before = useRef(page);
+  // together with the page: later it would take the focus from what is used there
+  useLayoutEffect(() => {
+    if (page !== before.current) heading.current!.focus(); // a screen reader reads where it is now
+    before.current = page;
   }, [page]);
   return (
     <>

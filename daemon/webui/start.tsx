@@ -7,15 +7,14 @@ import { createApp } from './create-app.ts';
 import { startWithPage } from './first-events.ts';
 import { loadFurtherPages } from './further-pages.ts';
 import { firstTranslator, loadTranslator, wantedLanguage } from './locale.ts';
+import { followAddress } from './navigation.ts';
 import { shareStream } from './shared-stream.ts';
 import { Shell } from './shell.tsx';
 import { createTransport } from './transport.ts';
 
-/**
- * @param root may hold the first page as the daemon drew it; inert until it is live
- * @param page the one in the address
- */
-export function start(root: HTMLElement, page: App['page']): void {
+/** @param root may hold the first page as the daemon drew it; inert until it is live */
+export function start(root: HTMLElement): void {
+  const page = followAddress();
   const model = createModel(startWithPage(shareStream(createTransport())));
   const app = createApp(model, firstTranslator(), page);
   followLocale(app);

@@ -13,7 +13,7 @@ const root = resolve(import.meta.dirname, '../..');
 const target = ['chrome125', 'firefox128'];
 /** What every bundle of the page has in common, and what the scripts have. */
 const common = { bundle: true, write: false, minify: true, charset: 'utf8', legalComments: 'none' };
-const forBrowser = { ...common, format: 'esm', target };
+const forBrowser = { ...common, target };
 const ICON = 'data/icons/hicolor/scalable/apps/org.culvert.Culvert.svg';
 
 /**
@@ -60,34 +60,45 @@ export async function bundleWebui(directory, define = {}) {
 
 /**
  * Bundles the scripts: `app`, which shows the first page, and `pages`, which it loads for the others. What both need is part of
- * `app`: esbuild makes a third file of it, which would cost a request before the first state is shown. The two name each other, so
+ * `app`: esbuild makes a third file of it, which would cost a request before the first state is shown. `app` is no module,
+ * because a module takes longer until it runs; `pages` finds what both need in a global variable. The two belong together, so
  * both names carry the hash of both.
  * @returns the scripts by name, `app` first; every source file, absolute; those that went into `app`, relative to the root
  */
 async function bundleScripts(define) {
   const { outputFiles, metafile } = await build({
-    ...{ ...forBrowser, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.ts' }, outdir: root },
+    ...{
+      ...forBrowser,
+      format: 'esm',
+      absWorkingDir: root,
+      entryPoints: { app: 'daemon/webui/main.ts' },
+      outdir: root,
+    },
     ...{ splitting: true, chunkNames: '[name]', metafile: true, logLevel: 'warning', platform: 'browser', define },
     plugins: [symbolicIcons, styleAsText(target)],
   });
   const texts = Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
-  if (Object.keys(texts).sort().join() !== 'app.js,chunk.js,pages.js')
+  if (Object.keys(texts).sort().join() !== 'app.js,chunk.js,pages.js,start.js')
     throw new Error(`Not the expected scripts: ${Object.keys(texts).join()}`);
-  const joined = await build({
-    ...{ ...forBrowser, stdin: { contents: "export * from './chunk.js'; import './app.js';", resolveDir: root } },
-    plugins: [inMemory(texts, './pages.js')],
-  });
-  const hash = createHash('sha256').update(Object.values(texts).join()).digest('hex').slice(0, 8);
-  const names = { app: `app-${hash}.js`, pages: `pages-${hash}.js` };
+  const assemble = async (format, contents, modules) => {
+    const plugins = [inMemory(modules, './pages.js')];
+    const assembled = await build({ ...forBrowser, format, stdin: { contents, resolveDir: root }, plugins });
+    return assembled.outputFiles[0].text;
+  };
+  const share = "import * as shared from './chunk.js'; globalThis.culvertShared = shared;";
+  const app = await assemble('iife', texts['app.js'], { ...texts, 'start.js': share + texts['start.js'] });
+  const pages = await assemble('esm', texts['pages.js'], { 'chunk.js': 'module.exports = globalThis.culvertShared;' });
+  const hash = createHash('sha256').update(app).update(pages).digest('hex').slice(0, 8);
+  const nameOfPages = `pages-${hash}.js`;
   const files = new Map([
-    [names.app, Buffer.from(joined.outputFiles[0].text.replace('./pages.js', `./${names.pages}`))],
-    [names.pages, Buffer.from(texts['pages.js'].replaceAll('./chunk.js', `./${names.app}`))],
+    [`app-${hash}.js`, Buffer.from(app.replace('./pages.js', `./${nameOfPages}`))],
+    [nameOfPages, Buffer.from(pages)],
   ]);
   const inputs = name => Object.keys(metafile.outputs[name].inputs).map(file => file.replace(/^symbolic:/, ''));
   return {
     files,
     sources: sourcesOf(metafile),
-    first: new Set([...inputs('app.js'), ...inputs('chunk.js')]),
+    first: new Set(['app.js', 'start.js', 'chunk.js'].flatMap(inputs)),
   };
 }
 

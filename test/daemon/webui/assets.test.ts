@@ -9,7 +9,7 @@ import { raw, request, startListeners } from '../../support/daemon/listeners.ts'
 const SCRIPT = 'app-0123abcd.js';
 const HTML =
   '<!doctype html><html lang="en" dir="ltr"><title>page</title>' +
-  '<script type="module" src="/app-0123abcd.js"></script><div id="app">{{drawn}}</div>{{data}}</html>';
+  '<script src="/app-0123abcd.js" defer></script><div id="app">{{drawn}}</div>{{data}}</html>';
 const DRAW =
   "exports.draw = given => ['<p>', given.snapshot.status.state, given.language, '{{data}} $&</p>'].join(' ');";
 const CATALOG = '{"plurals":{},"texts":{"Done":"<Fertig>"}}';
@@ -86,7 +86,7 @@ test('hashed files are cached for a year, and the page itself, which holds the s
   assert.equal((await get(`/${SCRIPT}`)).headers['cache-control'], 'max-age=31536000, immutable');
   const { headers } = await get('/');
   assert.equal(headers['cache-control'], 'no-store');
-  assert.equal(headers.link, `</${SCRIPT}>; rel=modulepreload`);
+  assert.equal(headers.link, `</${SCRIPT}>; rel=preload; as=script`);
 });
 
 const eventsIn = (html: string) => /<script type="text\/event-stream" id="events">(.*?)<\/script>/s.exec(html)?.[1];
