@@ -326,6 +326,12 @@ test('L6: what is wrong with a file is named by line, key and what is allowed', 
     ['[capacity.fake]\npolicy = "queu"\n', /line \d+: capacity\.fake\.policy: .*"execute".*"queue".*"shed"/],
     ['[capacity.fake\nreserve = 3\n', /config\.toml can't be used: line \d+: Invalid TOML/],
     ['[capacity.fake]\nreserv = 3\n', /line \d+: capacity\.fake\.reserv: there is no such key/],
+    [
+      '[capacity.fake]\nswitch_below = 100\nreturn_above = 50\n',
+      /line \d+: capacity\.fake\.return_above: needs switch_below, and must not be less/,
+    ],
+    ['[capacity.fake]\nreturn_above = 50\n', /line \d+: capacity\.fake\.return_above: needs switch_below/],
+    ['[capacity.fake]\nwarn_command = "true"\n', /line \d+: capacity\.fake\.warn_command: needs warn_below/],
     ['[[accounts]]\ncli = "fake"\nname = "b"\nenabled = "yes"\n', /line \d+: accounts\[1\]\.enabled: .*boolean/],
     [
       '[[accounts]]\ncli = "fake"\nname = "b"\nkey = "canary-1"\n',
@@ -339,10 +345,27 @@ test('L6: what is wrong with a file is named by line, key and what is allowed', 
     assert.doesNotMatch(stderr, /canary/);
     const line = Number(/line (\d+)/.exec(stderr)![1]);
     assert.ok(line > text.split('\n').length - 1, stderr);
+    for (const command of [['config'], ['status', '--check'], ['explain', 'fake', 'x'], ['accounts', 'list']]) {
+      const refused = await box.wrap(command);
+      assert.match(refused.stderr, message);
+      assert.equal(refused.exit, 78, command.join(' '));
+    }
+    assert.match((await box.wrap(['doctor'])).stdout, message);
   }
   fs.writeFileSync(config, text);
   fs.appendFileSync(path.join(box.config, 'providers.toml'), '[[providers.fake.rules]]\nclass = "quotta"\n');
   assert.match((await box.run('fake', ['x'])).stderr, /line 14: rules\[2\]\.class: .*"quota"\|"rate"\|"auth"\|"usage"/);
+});
+
+test('a CLI that the configuration names and the catalog does not have is reported', async t => {
+  const box = await setUp(t, { a: 'k1' });
+  const tables =
+    '[capacity.fack]\nreserve = 3\n[[accounts]]\ncli = "faek"\nname = "b"\n[pool]\nurl = "valkey://127.0.0.1:9/0"\nmachine = "m"\naccounts = { feka = ["b"] }\n';
+  fs.appendFileSync(path.join(box.config, 'config.toml'), tables);
+  const { stdout } = await box.wrap(['doctor']);
+  for (const name of ['fack', 'faek', 'feka'])
+    assert.match(stdout, new RegExp(`warning .*config\\.toml names "${name}", .*catalog`));
+  assert.doesNotMatch(stdout, /names "fake"/);
 });
 
 test('L9: the prompt has editing and history, takes the account commands, and survives Ctrl-C', async t => {

@@ -228,14 +228,25 @@ function checkQueue(paths: Context['paths']): Finding[] {
 
 /** Accounts that can't do what they are for, and stored secrets without an account. */
 function checkConfiguration(context: Context): Finding[] {
-  const { accounts } = readConfig(context.paths.config);
+  const { accounts, capacity, pool } = readConfig(context.paths.config);
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const named = [...accounts.map(({ cli }) => cli), ...Object.keys(capacity), ...Object.keys(pool?.accounts ?? {})];
+  const unknown = [...new Set(named)].filter(
+    cli => !Object.hasOwn(catalog.providers, cli) && !Object.hasOwn(catalog.problems, cli),
+  );
   const withoutRules = [...new Set(accounts.map(account => account.cli))].filter(
     cli => Object.hasOwn(catalog.providers, cli) && catalog.providers[cli]!.rules.every(rule => rule.class === 'usage'),
   );
   const installs = readInstalls(context.paths);
-  const withoutShim = [...new Set(accounts.map(account => account.cli))].filter(cli => !Object.hasOwn(installs, cli));
+  const withoutShim = [...new Set(accounts.map(account => account.cli))].filter(
+    cli => !Object.hasOwn(installs, cli) && !unknown.includes(cli),
+  );
   return [
+    ...unknown.map(cli => ({
+      level: 'warning' as const,
+      what: `${context.paths.config} names "${cli}", which is not in the catalog`,
+      fix: `correct the name (\`culvert-wrap catalog list\` has them), or run \`culvert-wrap catalog new ${cli}\``,
+    })),
     ...withoutRules.map(cli => ({
       level: 'warning' as const,
       what: `${cli}: the catalog has no rules, so no failure leads to another account`,

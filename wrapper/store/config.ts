@@ -29,32 +29,43 @@ export const Account = z.strictObject({
 });
 export type Account = z.infer<typeof Account>;
 
-export const Capacity = z.strictObject({
-  /** What to do when nothing is left: run anyway, keep for later (exit 75), or refuse (exit 69). */
-  policy: z._default(z.enum(['execute', 'queue', 'shed']), 'execute'),
-  /** This much of every account is left alone. */
-  reserve: z._default(z.number().check(z.minimum(0)), 0),
-  warn_below: z.optional(z.number()),
-  /** Run by sh with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
-  warn_command: z.optional(z.string()),
-  costs: z._default(z.record(z.string(), z.number().check(z.minimum(0))), {}),
-  /** Which account comes first. All but `in-order` and `round-robin` go by what is known to be left. */
-  strategy: z._default(
-    z.enum(['in-order', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
-    'in-order',
-  ),
-  /** Accounts with less than this come after the others, until they have `return_above` again (default: twice as much). */
-  switch_below: z.optional(z.number().check(z.minimum(0))),
-  return_above: z.optional(z.number().check(z.minimum(0))),
-  /** With a pool: how many commands may use an account at a time. */
-  max_leases: z.optional(z.int().check(z.minimum(1))),
-  /** How long a command waits for an account to become available before it is queued, refused or run anyway. */
-  wait: z.optional(z.string().check(z.regex(DURATION, 'a duration such as 30s, 10m or 2h'))),
-  /** Percentages of an account's limit at which a desktop notification is shown. */
-  notify_at: z._default(z.array(z.number().check(z.minimum(1), z.maximum(100))), []),
-  /** `status --check` and `doctor` report when fewer accounts than this can be used. */
-  min_usable: z._default(z.int().check(z.minimum(0)), 1),
-});
+export const Capacity = z
+  .strictObject({
+    /** What to do when nothing is left: run anyway, keep for later (exit 75), or refuse (exit 69). */
+    policy: z._default(z.enum(['execute', 'queue', 'shed']), 'execute'),
+    /** This much of every account is left alone. */
+    reserve: z._default(z.number().check(z.minimum(0)), 0),
+    warn_below: z.optional(z.number()),
+    /** Run by sh with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
+    warn_command: z.optional(z.string()),
+    costs: z._default(z.record(z.string(), z.number().check(z.minimum(0))), {}),
+    /** Which account comes first. All but `in-order` and `round-robin` go by what is known to be left. */
+    strategy: z._default(
+      z.enum(['in-order', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
+      'in-order',
+    ),
+    /** Accounts with less than this come after the others, until they have `return_above` again (default: twice as much). */
+    switch_below: z.optional(z.number().check(z.minimum(0))),
+    return_above: z.optional(z.number().check(z.minimum(0))),
+    /** With a pool: how many commands may use an account at a time. */
+    max_leases: z.optional(z.int().check(z.minimum(1))),
+    /** How long a command waits for an account to become available before it is queued, refused or run anyway. */
+    wait: z.optional(z.string().check(z.regex(DURATION, 'a duration such as 30s, 10m or 2h'))),
+    /** Percentages of an account's limit at which a desktop notification is shown. */
+    notify_at: z._default(z.array(z.number().check(z.minimum(1), z.maximum(100))), []),
+    /** `status --check` and `doctor` report when fewer accounts than this can be used. */
+    min_usable: z._default(z.int().check(z.minimum(0)), 1),
+  })
+  .check(
+    z.refine(({ switch_below: below, return_above: above }) => above === undefined || above >= (below ?? Infinity), {
+      error: 'needs switch_below, and must not be less',
+      path: ['return_above'],
+    }),
+    z.refine(({ warn_below, warn_command }) => warn_command === undefined || warn_below !== undefined, {
+      error: 'needs warn_below, the number below which it is run',
+      path: ['warn_command'],
+    }),
+  );
 export type Capacity = z.infer<typeof Capacity>;
 
 /** Timers would take a longer one for none at all. */
@@ -89,7 +100,8 @@ export const Pool = z
   })
   .check(
     z.refine(({ offline, machines }) => offline === 'refuse' || machines !== undefined, {
-      error: 'offline = "local" needs machines = N, the number of machines that share the reserve',
+      error: '"local" needs machines = N, the number of machines that share the reserve',
+      path: ['offline'],
     }),
   );
 export type Pool = z.infer<typeof Pool>;

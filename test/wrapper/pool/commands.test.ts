@@ -110,7 +110,7 @@ test('a [pool] table that is wrong is named with its place', async t => {
   const box = withConfig(t, `${BEFORE}\n[pool]\nurl = "valkey://h"\nmachine = "m"\noffline = "local"\n`);
   const status = await box.wrap(['pool', 'status']);
   assert.equal(status.exit, 78);
-  assert.match(status.stderr, /offline = "local" needs machines = N/);
+  assert.match(status.stderr, /line \d+: pool\.offline: "local" needs machines = N/);
 });
 
 test('times that a timer can not wait are refused', async t => {
