@@ -150,6 +150,73 @@ test('at a terminal a change of the window size reaches the upstream', async t =
   assert.match(result.screen, /44 99/);
 });
 
+const LINES = 'i=0; while [ $((i += 1)) -le 200 ]; do echo "line $i"; done';
+/** After the command: how it ended, and what the next program reads. */
+const AFTER =
+  'stty rows 24 cols 80; fake x; echo "exit $?"; stty -a | tr " ;" "\\n\\n" | grep -E "^-?(icanon|echo|isig)$"; read l; echo "next: $l"';
+
+/** Types each text when what comes after the one before matches. */
+function typing(...steps: [RegExp, string][]): (screen: string) => string | undefined {
+  let at = 0;
+  return screen => {
+    const [step] = steps;
+    if (!step?.[0].test(screen.slice(at))) return undefined;
+    at = screen.length;
+    steps.shift();
+    return step[1];
+  };
+}
+
+for (const [what, script] of Object.entries({
+  'less, which opens the terminal behind standard error': `${LINES} | less`,
+  'more, which reads standard error': `${LINES} | more`,
+  'a screen program, which sets standard output and reads standard input': `stty -icanon -echo <&1
+for page in 23 46; do printf "line $page\\n--"; until [ "$(dd bs=1 count=1 2>/dev/null)" != x ]; do :; done; done
+stty icanon echo <&1`,
+})) {
+  test(`at a terminal the keyboard reaches ${what}`, async t => {
+    const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+    const { screen } = await atTerminal(box, AFTER, {
+      answer: typing([/line 23\s/, ' '], [/line 46\s/, 'qfor the next program\n']),
+    });
+    assert.match(screen, /exit 0\nisig\nicanon\necho\n(?:for the next program\n)?next: for the next program\n/);
+  });
+}
+
+test('at a terminal no key is taken from a program that does not ask for single keys', async t => {
+  const script = `printf 'working '; sleep 1; exec < /dev/tty
+stty -echo; printf 'Password: '; read p; stty echo; echo "secret of \${#p}"; printf 'half a line'; sleep 1\n`;
+  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { screen } = await atTerminal(box, AFTER, {
+    answer: typing([/working /, ''], [/Password: /, 'hunter2\n'], [/half a line/, 'for the next program\n']),
+  });
+  assert.match(screen, /secret of 7\n/);
+  assert.doesNotMatch(screen, /hunter2/);
+  assert.match(screen, /exit 0\nisig\nicanon\necho\n.*next: for the next program\n/s);
+});
+
+test('at a terminal Ctrl-C reaches a program that asks for keys, and the terminal is restored', async t => {
+  const script = `stty -icanon -echo <&2; trap 'stty icanon echo <&2; echo interrupted; exit 3' INT
+printf '? '; while read -r line <&2; do echo "got $line"; done\n`;
+  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { screen } = await atTerminal(box, `trap : INT; ${AFTER}`, {
+    answer: typing([/\? /, 'k\n'], [/got k/, '\x03'], [/echo\s/, 'more\n']),
+  });
+  assert.match(screen, /interrupted\nexit 3\nisig\nicanon\necho\n/);
+});
+
+test('at a terminal the keyboard is given back when the wrapper is killed', async t => {
+  const script = `stty -icanon -echo <&2; echo "$PPID" > parent; printf '? '; dd bs=1 count=1 <&2 >&2 2>/dev/null
+kill -9 "$PPID"; exec sleep 0.5\n`;
+  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { screen } = await atTerminal(
+    box,
+    'fake x; until stty -a | grep -q " icanon"; do sleep 0.05; done; read l; echo "next: $l"',
+    { answer: typing([/\? /, 'k'], [/Killed/, 'for the next program\n']) },
+  );
+  assert.match(screen, /next: for the next program\n/);
+});
+
 test('at a terminal without pseudo-terminals, decisions on output for programs stay the same', async t => {
   const script = `case $FAKE_KEY in k1) echo '{"error":"quota"}'; exit 4 ;; esac; [ -t 1 ] || echo '{"ok":true}'\n`;
   const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });

@@ -38,7 +38,7 @@ export function atTerminal(
   });
   child.stdin.on('error', () => {});
   // A session that waits for an answer that never comes must show what it was waiting at.
-  const limit = setTimeout(() => child.kill('SIGHUP'), SESSION_LIMIT_MS);
+  const limit = setTimeout(() => child.kill('SIGTERM'), SESSION_LIMIT_MS);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', exit => {

@@ -66,7 +66,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   const end = await ended(child);
   await output.drained(GRACE_MS);
   storm.cancel();
-  channels.stop();
+  await channels.stop();
   stopFeeding();
   return { ...end, storm: storm.ended, output };
 }

@@ -4,6 +4,7 @@ import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { closedByCaller, furtherDescriptors, isTerminal } from './descriptors.ts';
 import { PIECE } from './kept-bytes.ts';
+import { passKeys } from './keyboard.ts';
 import { type AnonymousPipe, shimPipe } from './pipes.ts';
 import type { Source } from './relay.ts';
 import { followWindowSize, type OutputTerminal, openTerminals } from './terminal.ts';
@@ -18,7 +19,7 @@ export interface Channels {
   stdinOf(child: ChildProcess): Writable | undefined;
   /** The outputs that this process reads. */
   outputOf(child: ChildProcess): { stdout?: Source; stderr?: Source };
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** `inherit`: the caller's own. `terminal`: a pseudo-terminal in place of the caller's. */
@@ -48,7 +49,8 @@ export function openChannels(wishes: Wishes): Channels {
   // Before the upstream starts: without a writer it would read end of file.
   const feed = pipes.stdin && new Socket({ fd: pipes.stdin.writer(false), writable: true, readable: false });
   const handed = [pipes.stdin?.childReader(), handedOut('stdout'), handedOut('stderr')];
-  const stopFollowing = terminals ? followWindowSize(Object.values(terminals), isTerminal(1) ? 1 : 2) : () => {};
+  const stopFollowing = terminals ? followWindowSize(Object.values(terminals), real()) : () => {};
+  const stopKeys = terminals ? passKeys(terminals, real()) : async () => {};
 
   function handedOut(name: 'stdout' | 'stderr'): number | undefined {
     return modes[name] === 'terminal' ? terminals?.[name]?.slave : pipes[name]?.writer(true);
@@ -73,7 +75,10 @@ export function openChannels(wishes: Wishes): Channels {
       const [stdout, stderr] = [sourceOf('stdout', child), sourceOf('stderr', child)];
       return { ...(stdout && { stdout }), ...(stderr && { stderr }) };
     },
-    stop: stopFollowing,
+    stop: () => {
+      stopFollowing();
+      return stopKeys();
+    },
   };
 }
 
@@ -90,10 +95,17 @@ function stderrMode({ last, read }: Wishes): Mode {
   return isTerminal(2) ? 'terminal' : 'pipe';
 }
 
-function terminalsFor(modes: Record<'stdout' | 'stderr', Mode>): Record<string, OutputTerminal> | undefined {
+/** A descriptor of the caller's terminal. */
+function real(): 1 | 2 {
+  return isTerminal(1) ? 1 : 2;
+}
+
+type Terminals = { stdout?: OutputTerminal; stderr?: OutputTerminal };
+
+function terminalsFor(modes: Record<'stdout' | 'stderr', Mode>): Terminals | undefined {
   const names = (['stdout', 'stderr'] as const).filter(name => modes[name] === 'terminal');
   if (names.length === 0) return undefined;
-  const opened = openTerminals(names.length, isTerminal(1) ? 1 : 2);
+  const opened = openTerminals(names.length, real());
   return opened && Object.fromEntries(names.map((name, i) => [name, opened[i]!]));
 }
 
