@@ -194,6 +194,8 @@ function addPool(program: Command, context: Context): void {
   add(pool, 'join <url>', 'use the store at valkey://HOST:PORT/DATABASE; also valkeys:// (TLS), valkey+unix:///PATH')
     .option('--user <name>', 'the ACL user')
     .option('--password <source>', 'where the password is: env:NAME, file:PATH#KEY, pass:, command:, keyring: (asks)')
+    .option('--sentinel-user <name>', 'the ACL user of the Sentinels, where they ask for a login')
+    .option('--sentinel-password <source>', 'where their password is, like --password')
     .option('--ca <file>', 'the authorities that TLS trusts, in PEM')
     .option('--machine <name>', 'how `pool leases` names this machine')
     .option('--offline <policy>', 'without the store: refuse (exit 69), or local (the share of the reserve)')

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { EXIT, WrapError } from '../errors.ts';
 import { describeAddress, parseAddress } from '../pool/address.ts';
 import { StoreUnreachable } from '../pool/connection.ts';
-import { openPool, PASSWORD_SLOT } from '../pool/open.ts';
+import { openPool, PASSWORD_SLOTS, type Passwords } from '../pool/open.ts';
 import { type PoolStatus, poolStatus } from '../pool/status.ts';
 import type { AccountRow } from '../pool/store.ts';
 import { ACCOUNT_NAME, editConfig, Pool, readConfig, SOURCE } from '../store/config.ts';
@@ -23,6 +23,8 @@ interface Json {
 interface JoinOptions extends Json {
   user?: string;
   password?: string;
+  sentinelUser?: string;
+  sentinelPassword?: string;
   ca?: string;
   machine?: string;
   offline?: string;
@@ -38,22 +40,16 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
   parseAddress(url);
   const before = readConfig(paths.config).pool;
   const kept = before ? chosen(before) : { machine: `machine-${randomHex(4)}` };
-  const { user, password, ca } = options;
-  if (password !== undefined && !SOURCE.test(password)) {
-    throw new WrapError(
-      'pool-option',
-      EXIT.usage,
-      '--password is the source of the password, not the password itself',
-      {
-        hint: 'give file:PATH#KEY, env:VARIABLE, pass:ENTRY, command:…, or keyring: to be asked for it',
-      },
-    );
-  }
-  const [asked] = password === 'keyring:' ? await askSecrets(['Password of the pool']) : [];
+  const { user, password, sentinelUser, sentinelPassword, ca } = options;
+  assertSource('--password', password);
+  assertSource('--sentinel-password', sentinelPassword);
+  const asked = await askPasswords({ password, sentinel_password: sentinelPassword });
   const wanted = {
     url,
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
+    ...(sentinelUser !== undefined && { sentinel_user: sentinelUser }),
+    ...(sentinelPassword !== undefined && { sentinel_password: sentinelPassword }),
     ...(ca !== undefined && { ca: absolute(ca, context.cwd) }),
     ...kept,
     ...(options.machine !== undefined && { machine: nameOf(options.machine) }),
@@ -62,15 +58,19 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
   };
   const parsed = Pool.safeParse(wanted);
   if (!parsed.success) {
-    throw new WrapError('pool-option', EXIT.usage, `the pool can't be joined: ${parsed.error.issues[0]?.message}`, {
-      hint: '--offline is refuse or local; local needs --machines N',
+    const [issue] = parsed.error.issues;
+    const why = `${issue?.path.join('.')} ${issue?.message}`;
+    throw new WrapError('pool-option', EXIT.usage, `the pool can't be joined: ${why}`, {
+      hint: '--offline is refuse or local, which needs --machines N; --sentinel-password is for valkey+sentinel:// addresses',
     });
   }
   await assertUsable(parsed.data, context, asked);
   // not before: it replaces the password of the pool that is joined already
-  if (asked !== undefined) await storeSecret(PASSWORD_SLOT, asked, 'keyring', paths);
+  for (const key of PASSWORDS) {
+    if (asked[key] !== undefined) await storeSecret(PASSWORD_SLOTS[key], asked[key], 'keyring', paths);
+  }
   editConfig(paths.config, [{ pool: wanted }]);
-  if (before?.password === 'keyring:' && password !== 'keyring:') await forgetSecret('keyring:', PASSWORD_SLOT, paths);
+  await forgetPasswords(before, parsed.data, context);
   emit(
     options.json,
     { address: describeAddress(url), machine: parsed.data.machine, offline: parsed.data.offline },
@@ -83,7 +83,7 @@ export async function leavePool(options: Json, context: Context): Promise<void> 
   const { paths } = context;
   const pool = required(context);
   editConfig(paths.config, [{ pool: undefined }]);
-  if (pool.password === 'keyring:') await forgetSecret('keyring:', PASSWORD_SLOT, paths);
+  await forgetPasswords(pool, undefined, context);
   updateLocal(paths, local => {
     delete local.degradedSince;
     Object.assign(local, { unsent: [], away: {}, fingerprints: {} });
@@ -153,7 +153,9 @@ function chosen({
   url,
   user: _,
   password: __,
-  ca: ___,
+  sentinel_user: ___,
+  sentinel_password: ____,
+  ca: _____,
   machine,
   ...others
 }: Pool): Partial<Pool> & { machine: string } {
@@ -162,8 +164,34 @@ function chosen({
   return { machine, ...Object.fromEntries(own) };
 }
 
-async function assertUsable(pool: Pool, context: Context, password: string | undefined): Promise<void> {
-  const store = await openPool(pool, context, password);
+const PASSWORDS = ['password', 'sentinel_password'] as const satisfies (keyof Passwords)[];
+
+function assertSource(option: string, source: string | undefined): void {
+  if (source === undefined || SOURCE.test(source)) return;
+  throw new WrapError('pool-option', EXIT.usage, `${option} is the source of the password, not the password itself`, {
+    hint: 'give file:PATH#KEY, env:VARIABLE, pass:ENTRY, command:…, or keyring: to be asked for it',
+  });
+}
+
+/** Asks for the passwords whose place is to be the keyring. */
+async function askPasswords(sources: Passwords): Promise<Passwords> {
+  const labels = { password: 'Password of the pool', sentinel_password: 'Password of its Sentinels' };
+  const wanted = PASSWORDS.filter(key => sources[key] === 'keyring:');
+  const answers = await askSecrets(wanted.map(key => labels[key]));
+  return Object.fromEntries(wanted.map((key, i) => [key, answers[i]]));
+}
+
+/** Removes from the keyring what `after` does not need any more. */
+async function forgetPasswords(before: Pool | undefined, after: Pool | undefined, { paths }: Context): Promise<void> {
+  for (const key of PASSWORDS) {
+    if (before?.[key] === 'keyring:' && after?.[key] !== 'keyring:') {
+      await forgetSecret('keyring:', PASSWORD_SLOTS[key], paths);
+    }
+  }
+}
+
+async function assertUsable(pool: Pool, context: Context, passwords: Passwords): Promise<void> {
+  const store = await openPool(pool, context, passwords);
   try {
     const clis = readConfig(context.paths.config).accounts.map(account => account.cli);
     for (const cli of new Set(clis.length > 0 ? clis : ['culvert-wrap'])) await store.status(cli);

@@ -18,6 +18,8 @@ export interface ConnectOptions {
   url: string;
   user?: string | undefined;
   password?: string | undefined;
+  /** The login of the Sentinels. */
+  sentinel?: { user?: string | undefined; password: string } | undefined;
   /** The text of the authorities that TLS trusts instead of Node's. */
   ca?: string | undefined;
   timeoutMs: number;
@@ -54,10 +56,11 @@ const PASSING =
   /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|UNKILLABLE|MAXCLIENTS)\b/;
 
 /**
- * What an error of the server means.
+ * What an error of a server means.
  * @param text its text, which begins with a code
+ * @param by which server it was
  */
-export function serverError(text: string, where: string): Error {
+export function serverError(text: string, where: string, by: 'store' | 'Sentinels' = 'store'): Error {
   // Redis before 7 puts an error of a command into one of the script.
   const message = text.replace(/^ERR Error running script .*?: -(?=[A-Z]+ )/, '');
   if (PASSING.test(message) || /max number of clients/.test(message)) {
@@ -68,6 +71,15 @@ export function serverError(text: string, where: string): Error {
     return new StoreRefused(
       `the pool at ${where} has the schema ${schema[1]}, and this version of culvert-wrap knows the schema 1`,
       'use one version of culvert-wrap on all machines, or give one of them another database of the store',
+    );
+  }
+  if (
+    by === 'Sentinels' &&
+    /^(NOAUTH|WRONGPASS|NOPERM|ERR invalid password|ERR AUTH|ERR Client sent AUTH)/.test(message)
+  ) {
+    return new StoreRefused(
+      `the Sentinels of the pool at ${where} refuse the login`,
+      'correct their user and password: `culvert-wrap pool join` again, with --sentinel-user and --sentinel-password SOURCE',
     );
   }
   if (/^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|ERR Client sent AUTH)/.test(message)) {

@@ -41,7 +41,8 @@ export function connectByLibrary(address: Address, options: ConnectOptions): Con
         // While a slot moves, each node may name another one.
         if (/^(?:MOVED|ASK) /.test(why)) throw new StoreUnreachable(`it answers ${why}`, { cause: error });
         // A server's own errors begin with a code in capitals; all others are of the connection.
-        if (/^[A-Z]{3,} /.test(why)) throw serverError(why, describeAddress(options.url));
+        const by = reason(error).startsWith('All sentinels') ? 'Sentinels' : 'store';
+        if (/^[A-Z]{3,} /.test(why)) throw serverError(why, describeAddress(options.url), by);
         throw new StoreUnreachable(`no node answers: ${why}`, { cause: error });
       }
     },
@@ -79,6 +80,8 @@ function behindSentinels(address: Address, options: ConnectOptions): Redis {
     name: address.primary!,
     enableTLSForSentinelMode: address.tls,
     ...(address.tls && { sentinelTLS: verified(options.ca) }),
+    ...(options.sentinel?.user !== undefined && { sentinelUsername: options.sentinel.user }),
+    ...(options.sentinel && { sentinelPassword: options.sentinel.password }),
     sentinelRetryStrategy: () => null,
   });
 }

@@ -8,21 +8,28 @@ import { readText } from '../store/files.ts';
 import { resolveAccount, type Slot } from '../store/secrets.ts';
 import { openStore, type Store } from './store.ts';
 
-/** Where the keyring has the password of the pool. */
-export const PASSWORD_SLOT: Slot = { cli: 'culvert-wrap', account: 'pool', variable: 'PASSWORD' };
+/** Where the keyring has the passwords of the pool. */
+export const PASSWORD_SLOTS = {
+  password: { cli: 'culvert-wrap', account: 'pool', variable: 'PASSWORD' },
+  sentinel_password: { cli: 'culvert-wrap', account: 'pool', variable: 'SENTINEL_PASSWORD' },
+} satisfies Record<string, Slot>;
+/** The passwords of a pool, by their keys in the configuration. */
+export type Passwords = { [key in keyof typeof PASSWORD_SLOTS]?: string | undefined };
 
 const SECRET_TIMEOUT_MS = 15_000;
 
 /**
  * The store of a pool; connected to with the first operation.
- * @param asked the password, where it is not stored yet
+ * @param asked the passwords that are not stored yet
  * @throws WrapError `pool-address`, `pool-password`, `pool-authorities`
  */
-export async function openPool(pool: Pool, context: Pick<Context, 'env'>, asked?: string): Promise<Store> {
+export async function openPool(pool: Pool, context: Pick<Context, 'env'>, asked: Passwords = {}): Promise<Store> {
   const { url, user } = pool;
-  const password = asked ?? (pool.password === undefined ? undefined : await passwordOf(pool.password, context));
+  const password = asked.password ?? (await passwordOf('password', pool, context));
+  const ofSentinels = asked.sentinel_password ?? (await passwordOf('sentinel_password', pool, context));
+  const sentinel = ofSentinels === undefined ? undefined : { user: pool.sentinel_user, password: ofSentinels };
   const ca = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
-  return openStore({ url, user, password, ca, timeoutMs: parseDuration(pool.timeout) });
+  return openStore({ url, user, password, sentinel, ca, timeoutMs: parseDuration(pool.timeout) });
 }
 
 /** @throws WrapError `pool-authorities` */
@@ -40,12 +47,24 @@ function authoritiesIn(file: string): string {
   });
 }
 
-async function passwordOf(source: string, { env }: Pick<Context, 'env'>): Promise<string> {
-  const { cli, account: name, variable } = PASSWORD_SLOT;
+async function passwordOf(
+  key: keyof Passwords,
+  pool: Pool,
+  { env }: Pick<Context, 'env'>,
+): Promise<string | undefined> {
+  const source = pool[key];
+  if (source === undefined) return undefined;
+  const { cli, account: name, variable } = PASSWORD_SLOTS[key];
   const account = { cli, name, enabled: true, env: { [variable]: source } };
   const resolved = await resolveAccount(account, callerEnvironment(env), SECRET_TIMEOUT_MS);
   if (resolved.ok) return resolved.env[variable]!;
-  throw new WrapError('pool-password', EXIT.config, `the password of the pool can't be read: ${resolved.problem}`, {
-    hint: 'correct its source, or join again: `culvert-wrap pool join URL --password SOURCE`',
-  });
+  const [whose, option] = key === 'password' ? ['', '--password'] : [' of the Sentinels', '--sentinel-password'];
+  throw new WrapError(
+    'pool-password',
+    EXIT.config,
+    `the password${whose} of the pool can't be read: ${resolved.problem}`,
+    {
+      hint: `correct its source, or join again: \`culvert-wrap pool join URL ${option} SOURCE\``,
+    },
+  );
 }

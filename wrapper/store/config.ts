@@ -75,6 +75,8 @@ function durationIn(least: string, most: string) {
   return z.string().check(z.refine(fits, { error: `a duration from ${least} to ${most}` }));
 }
 
+const PasswordSource = z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'));
+
 /** The store that this machine shares its accounts with others by; see `pool/`. It holds no secret. */
 export const Pool = z
   .strictObject({
@@ -82,7 +84,10 @@ export const Pool = z
     url: z.string(),
     user: z.optional(z.string()),
     /** Where the password comes from. */
-    password: z.optional(z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
+    password: z.optional(PasswordSource),
+    /** The login of the Sentinels, which is not that of the store. */
+    sentinel_user: z.optional(z.string()),
+    sentinel_password: z.optional(PasswordSource),
     /** A PEM file with the authorities that TLS trusts instead of Node's. */
     ca: z.optional(z.string()),
     /** Names this machine in `pool leases`. */
@@ -102,6 +107,14 @@ export const Pool = z
     z.refine(({ offline, machines }) => offline === 'refuse' || machines !== undefined, {
       error: '"local" needs machines = N, the number of machines that share the reserve',
       path: ['offline'],
+    }),
+    z.refine(({ url, sentinel_password: password }) => password === undefined || /^\w+\+sentinel:/.test(url), {
+      error: 'is for addresses with +sentinel, such as valkey+sentinel://HOST/PRIMARY',
+      path: ['sentinel_password'],
+    }),
+    z.refine(({ sentinel_user: user, sentinel_password: password }) => user === undefined || password !== undefined, {
+      error: 'needs sentinel_password',
+      path: ['sentinel_user'],
     }),
   );
 export type Pool = z.infer<typeof Pool>;

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { freePort } from '../../support/ports.ts';
+import { temporary } from '../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { SECRET_TOOL } from '../../support/wrapper/secret-tool.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
@@ -75,12 +77,60 @@ test('a password goes into the keyring once it is known to be right, and leaves 
   assert.deepEqual([(await box.wrap(['pool', 'leave'])).exit, stored()], [0, []]);
 });
 
+test('the password of Sentinels comes from a source of its own, and is kept apart from that of the store', async t => {
+  const [tcp, port] = [freePort(), freePort()];
+  const store = await storeServer(t, ['--port', String(tcp), '--bind', '127.0.0.1']);
+  await store.client.call('ACL', 'SETUSER', 'ci', 'on', '>of store', '~culvert:*', '+@all');
+  const directory = temporary(t, 'sentinel');
+  const file = join(directory, 'sentinel.conf');
+  writeFileSync(file, `sentinel monitor shared 127.0.0.1 ${tcp} 1\n`);
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--requirepass', 'of sentinel'];
+  await storeServer(t, options, [file, '--sentinel']);
+  const url = `valkey+sentinel://127.0.0.1:${port}/shared`;
+  const box = withConfig(t, BEFORE);
+  box.script('secret-tool', SECRET_TOOL);
+  const keyring = join(box.home, 'keyring');
+  const stored = () =>
+    existsSync(keyring)
+      ? readdirSync(keyring)
+          .map(name => readFileSync(join(keyring, name), 'utf8'))
+          .sort()
+      : [];
+  const joinAt = (input: string, ...args: string[]) =>
+    box.wrap(['pool', 'join', url, '--user', 'ci', ...args], { input });
+  const both = ['--password', 'keyring:', '--sentinel-password', 'keyring:'];
+  const joined = await joinAt('of store\nof sentinel\n', ...both);
+  assert.deepEqual([joined.exit, stored()], [0, ['of sentinel', 'of store']], joined.stderr);
+  assert.equal((await box.wrap(['pool', 'status'])).exit, 0);
+  assert.match(readFileSync(box.file, 'utf8'), /sentinel_password = "keyring:"/);
+  const swapped = await joinAt('of sentinel\nof store\n', ...both);
+  assert.deepEqual([swapped.exit, stored()], [78, ['of sentinel', 'of store']]);
+  assert.match(swapped.stderr, /the Sentinels of the pool at \S+ refuse the login\n.*--sentinel-password/);
+
+  writeFileSync(join(box.home, 'keys.env'), 'SENTINEL=of sentinel\n', { mode: 0o600 });
+  const fromFile = await joinAt(
+    'of store\n',
+    '--password',
+    'keyring:',
+    '--sentinel-password',
+    'file:~/keys.env#SENTINEL',
+  );
+  assert.deepEqual([fromFile.exit, stored()], [0, ['of store']], fromFile.stderr);
+  writeFileSync(join(box.home, 'keys.env'), '', { mode: 0o600 });
+  const gone = await box.wrap(['pool', 'status']);
+  assert.match(gone.stdout + gone.stderr, /the password of the Sentinels .*can't be read/);
+  assert.deepEqual([(await box.wrap(['pool', 'leave'])).exit, stored()], [0, []]);
+});
+
 test('what can not be joined leaves the configuration as it was', async t => {
   const box = withConfig(t, BEFORE);
   const cases: [string[], number, RegExp][] = [
     [['redis://ci:open-sesame@h'], 2, /contains a password.*\n.*--password/],
     [[server.url, '--password', 'open-sesame'], 2, /source of the password, not the password itself/],
     [[server.url, '--password', 'env:UNSET_VARIABLE'], 78, /UNSET_VARIABLE is not set/],
+    [[server.url, '--sentinel-password', 'open-sesame'], 2, /--sentinel-password is the source/],
+    [[server.url, '--sentinel-password', 'env:X'], 2, /sentinel_password is for addresses with \+sentinel/],
+    [['valkey+sentinel://h/m', '--sentinel-user', 'x'], 2, /sentinel_user needs sentinel_password/],
     [[server.url, '--offline', 'local'], 2, /needs machines = N/],
     [[server.url, '--offline', 'sometimes'], 2, /can't be joined/],
     [[server.url, '--machines', 'many'], 2, /can't be joined/],

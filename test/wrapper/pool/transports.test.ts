@@ -88,9 +88,9 @@ test('a store behind TLS is used with its authority only', async t => {
   });
 });
 
-function documentedRules(): string {
+function documentedRules(user = 'culvert'): string {
   const readme = readFileSync(new URL('../../../wrapper/README.md', import.meta.url), 'utf8');
-  const rules = /ACL SETUSER culvert on '>PASSWORD' (.*)/.exec(readme)?.[1];
+  const rules = new RegExp(`ACL SETUSER ${user} on '>PASSWORD' (.*)`).exec(readme)?.[1];
   assert.ok(rules, 'the README has the rules');
   return rules;
 }
@@ -202,6 +202,42 @@ test('Sentinels name the primary, and its successor after it has failed', async 
     code: 'pool-refused',
     message: /answers: ERR No such master with that name/,
     hint: /correct the address/,
+  });
+});
+
+test('Sentinels are logged in to with a password of their own, and with a user that may do little', async t => {
+  const directory = temporary(t, 'sentinel');
+  const [tcp, port] = [freePort(), freePort()];
+  const primary = await storeServer(t, ['--port', String(tcp), '--bind', '127.0.0.1']);
+  await primary.client.call('ACL', 'SETUSER', 'culvert', 'on', '>of the store', ...documentedRules().split(' '));
+  const file = join(directory, 'sentinel.conf');
+  await primary.client.config('SET', 'requirepass', 'of-nobody');
+  writeFileSync(file, `sentinel monitor shared 127.0.0.1 ${tcp} 1\nsentinel auth-pass shared of-nobody\n`);
+  await storeServer(
+    t,
+    ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--requirepass', 'of the sentinel'],
+    [file, '--sentinel'],
+  );
+  const admin = new Redis({ host: '127.0.0.1', port, password: 'of the sentinel' });
+  t.after(() => admin.disconnect());
+  await admin.call('ACL', 'SETUSER', 'finder', 'on', '>of the finder', ...documentedRules('finder').split(' '));
+  const url = `valkey+sentinel://127.0.0.1:${port}/shared`;
+  const login = { user: 'culvert', password: 'of the store' };
+  for (const sentinel of [{ password: 'of the sentinel' }, { user: 'finder', password: 'of the finder' }]) {
+    assert.deepEqual(await (await open(t, url, { ...login, sentinel })).status('tool'), []);
+  }
+  assert.equal(String(await admin.call('ACL', 'LOG')), '', 'the rules are enough');
+  for (const sentinel of [undefined, { password: 'wrong' }, { user: 'finder', password: 'wrong' }]) {
+    await assert.rejects((await open(t, url, { ...login, sentinel })).status('tool'), {
+      code: 'pool-refused',
+      message: `the Sentinels of the pool at ${url} refuse the login`,
+      hint: /--sentinel-user and --sentinel-password SOURCE/,
+    });
+  }
+  const sentinel = { password: 'of the sentinel' };
+  await assert.rejects((await open(t, url, { user: 'culvert', password: 'wrong', sentinel })).status('tool'), {
+    code: 'pool-refused',
+    message: `the pool at ${url} refuses the login`,
   });
 });
 
