@@ -179,6 +179,7 @@ for (const cli of [
   'elevenlabs',
   'supabase',
   'gh',
+  'hf',
   'claude',
   'codex',
   'gemini',
@@ -195,7 +196,7 @@ for (const cli of [
   });
 }
 
-for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel']) {
+for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) {
   test(`${cli} moves on when its credential is refused, and shows only the last attempt`, {
     timeout: 120_000,
   }, async t => {
@@ -207,7 +208,7 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel']) {
     const server = http.createServer((request, response) => {
       if (request.headers.authorization) keys.add(request.headers.authorization);
       request.resume();
-      response.writeHead(probe.status, { 'Content-Type': 'application/json' });
+      response.writeHead(probe.status, { 'Content-Type': 'application/json', ...probe.headers });
       response.end(probe.body);
     });
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
