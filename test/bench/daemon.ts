@@ -305,7 +305,9 @@ async function streams() {
     format: 'esm',
     platform: 'node',
     logLevel: 'error',
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
     mainFields: ['module', 'main'],
   });
   const socket = join(home, 'streams.sock');
