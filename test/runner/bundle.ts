@@ -54,7 +54,14 @@ export async function bundleFiles(
   return file => join(directory, relative(root, resolve(root, file)).replace(/\.ts$/, '.mjs'));
 }
 
-/** Removes what this process bundled. */
+/** Makes the directory for what `test/support/built.ts` builds once in a run; removed with the bundles. */
+export function makeBuilds(): string {
+  const directory = join(bundles, String(process.pid), 'builds');
+  mkdirSync(directory, { recursive: true });
+  return directory;
+}
+
+/** Removes what was bundled and built in this run. */
 export function removeBundles(): void {
   rmSync(join(bundles, String(process.pid)), { recursive: true, force: true });
 }

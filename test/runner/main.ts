@@ -1,7 +1,7 @@
 // Runs the tests: node --import tsx test/runner/main.ts [OPTION…] [FILE | FOLDER | PART OF A PATH…]
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { bundleFiles, removeBundles } from './bundle.ts';
+import { bundleFiles, makeBuilds, removeBundles } from './bundle.ts';
 import { endAll, type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { schedule } from './schedule.ts';
@@ -49,6 +49,7 @@ async function main(argv: string[]): Promise<number> {
   const began = performance.now();
   const results: FileResult[] = [];
   const options = { name: values.name, stallMs };
+  process.env.CULVERT_TEST_BUILDS = makeBuilds();
   const bundleOf = await bundleFiles(files.map(({ file }) => file));
   const run = async ({ file }: { file: string }) => {
     if (interrupted) return;

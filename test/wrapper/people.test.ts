@@ -418,7 +418,7 @@ test('L12: installing without names leaves system directories alone and asks at 
     bins.join(' '),
   );
   assert.match((await box.wrap(['uninstall'])).stdout, /restored/);
-  const program = `${process.execPath} ${buildWrapper()}`;
+  const program = `'${process.execPath}' '${buildWrapper()}'`;
   const declined = await atTerminal(box, `${program} install`, {
     answer: screen => (/\[y\/N\] (?:\x1b\[\d*G)?$/.test(screen) ? 'n\n' : undefined),
   });

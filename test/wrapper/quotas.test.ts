@@ -198,7 +198,7 @@ test('`status` says which account has only its reserve left', async t => {
 
 test('`status --watch` takes a CLI or an interval, refuses what is neither, and ends with its reader', async t => {
   const box = await setUp(t, { a: 'good' });
-  const program = `${process.execPath} ${buildWrapper()}`;
+  const program = `'${process.execPath}' '${buildWrapper()}'`;
   const watch = (args: string) =>
     box.run('/bin/bash', ['-c', `${program} status ${args} | head -n 1; exit \${PIPESTATUS[0]}`]);
   for (const args of ['--watch=1s', '--watch=1s fake']) {

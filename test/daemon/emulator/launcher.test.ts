@@ -18,7 +18,7 @@ describe('bin/culvert-emulator', () => {
     const prefix = join(home, 'a prefix');
     await mkdir(join(prefix, 'bin'), { recursive: true });
     await mkdir(join(prefix, 'share/culvert/emulator'), { recursive: true });
-    await copyFile(await bundled(), join(prefix, 'share/culvert/emulator/main.cjs'));
+    await copyFile(bundled(), join(prefix, 'share/culvert/emulator/main.cjs'));
     const launcher = join(prefix, 'bin/culvert-emulator');
     const template = await readFile(resolve(import.meta.dirname, '../../../data/bin/node.in'), 'utf8');
     const text = template.replaceAll('@PROGRAM@', 'emulator').replaceAll('@NODE@', 'node');

@@ -2,24 +2,23 @@
 // daemon whose tunnel is a script.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { after } from 'node:test';
 import type { ActionName, CommandOutput, ConnectionState, Status } from '../../../daemon/api/schema.ts';
 import type { Limits } from '../../../daemon/http/guard.ts';
 import type { State } from '../../../daemon/state/store.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
+import { builtOnce } from '../built.ts';
 import { temporary } from '../temporary.ts';
 import { OUTPUT, type Running, startListeners } from './listeners.ts';
 
 /** Stands for `<prefix>/share/culvert`. */
-const built = mkdtempSync(join(tmpdir(), 'culvert-cli-'));
-after(() => rmSync(built, { recursive: true, force: true }));
+const built = builtOnce('command-line', directory => {
+  bundleProgram('cli', join(directory, 'cli'), { __VERSION__: '"9.9.9"' });
+  symlinkSync(resolve('data/knowledge'), join(directory, 'knowledge'));
+});
 export const program = join(built, 'cli', 'main.cjs');
-bundleProgram('cli', join(built, 'cli'), { __VERSION__: '"9.9.9"' });
-symlinkSync(resolve('data/knowledge'), join(built, 'knowledge'));
 
 interface Ends {
   after(end: () => unknown): unknown;

@@ -1,14 +1,10 @@
-// A fixture: the emulator as an executable with a state of its own, bundled once for all test files.
+// A fixture: the emulator as an executable with a state of its own.
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { bundledOnce } from '../built.ts';
 import { removeTree } from '../temporary.ts';
-
-const ROOT = resolve(import.meta.dirname, '../../..');
-/** All that the bundle is made from. */
-const SOURCES = ['daemon/emulator', 'daemon/system', 'data/build'].map(directory => join(ROOT, directory));
 
 export interface Result {
   stdout: string;
@@ -43,7 +39,7 @@ export interface Emulator {
 export async function emulator(
   options: { version?: string; faults?: string; connectMs?: number; proxy?: boolean } = {},
 ): Promise<Emulator> {
-  const bundle = await bundled();
+  const bundle = bundled();
   const home = await mkdtemp(join(tmpdir(), 'culvert-emulator-'));
   const bin = join(home, 'bin/warp-cli');
   const stateFile = join(home, 'state/emulator.json');
@@ -85,20 +81,7 @@ function run(bin: string, argv: string[], env: NodeJS.ProcessEnv): Promise<Resul
   });
 }
 
-/** The bundle under build/test, named by what it was made from: test files in parallel find it or make the same. */
-export async function bundled(): Promise<string> {
-  const hash = createHash('sha256');
-  for (const directory of SOURCES) {
-    const names = (await readdir(directory, { recursive: true })).filter(name => /\.m?ts$|\.mjs$/.test(name)).sort();
-    for (const name of names) hash.update(`${name}\0`).update(await readFile(join(directory, name)));
-  }
-  const directory = join(ROOT, 'build/test', `emulator-${hash.digest('hex').slice(0, 16)}`);
-  const bundle = join(directory, 'main.cjs');
-  if (await stat(bundle).catch(() => null)) return bundle;
-  const { bundleProgram } = await import('../../../data/build/bundle.mjs');
-  const part = `${directory}.${process.pid}.part`;
-  bundleProgram('emulator', part);
-  // of test files that made it at once, the first one's stays
-  await rename(part, directory).catch(() => rm(part, { recursive: true, force: true }));
-  return bundle;
+/** The program, bundled. */
+export function bundled(): string {
+  return join(bundledOnce('emulator'), 'main.cjs');
 }

@@ -1,15 +1,12 @@
 // Trees of a user installation as a release has them: the real programs and templates, of any version, with the tests' key.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { bundleProgram } from '../../../data/build/bundle.mjs';
+import { bundledOnce } from '../built.ts';
 import { key, pem } from '../manifest/release.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const data = join(root, 'data');
-/** The programs that no update looks into are made once. */
-const shared = new Map<string, string>();
 
 /** What a build trusts: the key that the tests sign with. */
 const RELEASE_KEYS = JSON.stringify([
@@ -30,8 +27,11 @@ export function makeTree(directory: string, version: string, format: 'user' | 'a
     __FORMAT__: JSON.stringify(format),
     __RELEASE_KEYS__: RELEASE_KEYS,
   };
-  for (const name of ['daemon', 'cli'] as const) bundleProgram(name, join(program, name), define);
-  for (const name of ['wrap', 'emulator'] as const) cpSync(once(name), join(program, name), { recursive: true });
+  for (const name of ['daemon', 'cli'] as const)
+    cpSync(bundledOnce(name, define), join(program, name), { recursive: true });
+  // no update looks into these
+  for (const name of ['wrap', 'emulator'] as const)
+    cpSync(bundledOnce(name, { __VERSION__: '"0.0.0-test"' }), join(program, name), { recursive: true });
   cpSync(join(root, 'wrapper/catalog/providers.toml'), join(program, 'wrap/providers.toml'));
   for (const part of ['panel', 'tray']) put(join(program, `${part}.js`), `// the ${part} of ${version}\n`);
 
@@ -90,18 +90,6 @@ export function fakeGjs(directory: string): string {
   const bin = join(directory, 'fake-bin');
   put(join(bin, 'gjs'), `#!${process.execPath}\nsetInterval(() => {}, 1e6);\n`, 0o755);
   return bin;
-}
-
-function once(name: 'wrap' | 'emulator'): string {
-  let directory = shared.get(name);
-  if (!directory) {
-    directory = mkdtempSync(join(tmpdir(), `culvert-tree-${name}-`));
-    const made = directory;
-    process.on('exit', () => rmSync(made, { recursive: true, force: true }));
-    bundleProgram(name, directory, { __VERSION__: '"0.0.0-test"' });
-    shared.set(name, directory);
-  }
-  return directory;
 }
 
 function put(file: string, text: string, mode = 0o644): void {

@@ -4,7 +4,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { buildSync } from 'esbuild';
+import { builtOnce } from '../built.ts';
 import { until } from '../until.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -84,22 +85,21 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
   process.once('exit', () => {
     for (const { child } of running) child.kill('SIGKILL');
   });
-  const built = buildPrefix(desktop.prefix);
+  cpSync(builtOnce('desktop', buildPrefix), desktop.prefix, { recursive: true });
   // -noreset: else the server resets when its last client leaves, and the next one may find no display
   const x = start('Xvfb', ['-displayfd', '1', '-screen', '0', `${screen}x24`, '-nolisten', 'tcp', '-noreset']);
   const bus = start('dbus-daemon', ['--session', '--nofork', '--print-address=1']);
   desktop.env.DISPLAY = `:${await firstLine(x)}`;
   desktop.env.DBUS_SESSION_BUS_ADDRESS = await firstLine(bus);
-  await built;
   return desktop;
 }
 
 /** Bundles panel and tray and lays them out as an installation does. */
-export async function buildPrefix(prefix: string): Promise<void> {
+function buildPrefix(prefix: string): void {
   const share = join(prefix, 'share', 'culvert');
   mkdirSync(share, { recursive: true });
   cpSync(join(ROOT, 'data', 'icons', 'hicolor'), join(prefix, 'share', 'icons', 'hicolor'), { recursive: true });
-  await build({
+  buildSync({
     absWorkingDir: ROOT,
     entryPoints: {
       panel: 'gnome/panel/main.ts',

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
+import { builtOnce } from '../built.ts';
 import { removeTree } from '../temporary.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -23,17 +24,13 @@ export interface RunOptions {
   cwd?: string;
 }
 
-let bundle: string | undefined;
-
-/** The program, built once per test process as the project's build makes it: an entry and its chunks. */
+/** The program as the project's build makes it: an entry and its chunks. */
 export function buildWrapper(): string {
-  if (bundle) return bundle;
-  const share = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-build-'));
-  bundle = path.join(share, 'main.cjs');
-  bundleProgram('wrap', share, { __VERSION__: '"0.0.0-test"' });
-  fs.copyFileSync(path.join(root, 'wrapper/catalog/providers.toml'), path.join(share, 'providers.toml'));
-  process.on('exit', () => fs.rmSync(share, { recursive: true, force: true }));
-  return bundle;
+  const share = builtOnce('wrap', directory => {
+    bundleProgram('wrap', directory, { __VERSION__: '"0.0.0-test"' });
+    fs.copyFileSync(path.join(root, 'wrapper/catalog/providers.toml'), path.join(directory, 'providers.toml'));
+  });
+  return path.join(share, 'main.cjs');
 }
 
 export interface Sandbox {
