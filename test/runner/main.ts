@@ -5,14 +5,14 @@ import { bundleFiles, makeBuilds, removeBundles } from './bundle.ts';
 import { endAll, type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { schedule } from './schedule.ts';
-import { type Group, groupOf, select } from './select.ts';
+import { type Group, groupOf, largestFirst, select } from './select.ts';
 
 const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A PATH…]
 
   -t, --name REGEX   only tests whose name matches
       --unit         only tests that need nothing but Node and the npm packages
       --full         kill programs at every operation where a short run tries some, as in CULVERT_FULL=1
-      --jobs N       how many files run at once (default: one per core and two more)
+      --jobs N       how many files run at once (default: three per core)
       --stall S      end a file that reports nothing for S seconds (default: 300)
       --list         print the files and their groups instead of running them`;
 
@@ -25,7 +25,7 @@ async function main(argv: string[]): Promise<number> {
       unit: { type: 'boolean', default: false },
       full: { type: 'boolean', default: false },
       // half of a file's time is waiting, for children and for timers
-      jobs: { type: 'string', default: String(availableParallelism() + 2) },
+      jobs: { type: 'string', default: String(3 * availableParallelism()) },
       stall: { type: 'string', default: '300' },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -58,8 +58,9 @@ async function main(argv: string[]): Promise<number> {
     if (!values.name || result.tests.length > 0 || result.problem)
       console.log(fileReport(result, results.length, files.length));
   };
-  const of = (...groups: Group[]) => groups.flatMap(wanted => files.filter(({ group }) => group === wanted));
-  await schedule([of('browser'), of('kernel', 'display'), of('built')], of('programs', 'unit'), jobs, run);
+  const of = (wanted: Group) => largestFirst(files.filter(({ group }) => group === wanted));
+  // a mixture of files that work and files that wait; small ones last, so that the workers end at about the same time
+  await schedule([of('browser'), of('display'), of('kernel'), of('built'), of('programs')], of('unit'), jobs, run);
   const tests = results.reduce((count, result) => count + result.tests.length, 0);
   if (tests === 0) throw new Error('No test matches.');
   console.log(summary(results, performance.now() - began));

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 import { type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
 import { schedule } from './schedule.ts';
-import { allTestFiles, groupOf, select } from './select.ts';
+import { allTestFiles, groupOf, largestFirst, select } from './select.ts';
 
 const HEAD = `import { describe, test } from 'node:test';\nimport assert from 'node:assert/strict';\n`;
 const PATIENT = { stallMs: 120_000 };
@@ -103,24 +103,42 @@ test('runs only the tests whose name matches', async t => {
   assert.equal(passed(result), true);
 });
 
-for (const jobs of [1, 3])
-  test(`runs the items of a lane one after another, ${jobs} at once in all, and loses none`, async () => {
-    const running = new Set<string>();
-    const done: string[] = [];
+for (const jobs of [1, 3, 4])
+  test(`begins with each lane, takes the rest last, runs ${jobs} items at once in all, and loses none`, async () => {
+    const started: string[] = [];
+    let running = 0;
     const run = async (item: string) => {
-      const lane = item[0]!;
-      assert.ok(lane === '-' || ![...running].some(other => other.startsWith(lane)), item);
-      running.add(item);
-      assert.ok(running.size <= jobs);
+      started.push(item);
+      assert.ok(++running <= jobs);
       await new Promise(resolve => setImmediate(resolve));
-      running.delete(item);
-      done.push(item);
+      running--;
     };
     const lane = (name: string, length: number) => Array.from({ length }, (_, i) => `${name} ${i}`);
-    const [lanes, rest] = [[lane('a', 9), lane('b', 5)], lane('-', 20)];
+    const [lanes, rest] = [[lane('a', 9), lane('b', 5), lane('c', 0)], lane('-', 20)];
     await schedule(lanes, rest, jobs, run);
-    assert.deepEqual(done.sort(), [...lanes.flat(), ...rest].sort());
+    assert.deepEqual(started.slice(0, 2), jobs === 1 ? ['a 0', 'a 1'] : ['a 0', 'b 0']);
+    assert.deepEqual(started.slice(-20), rest);
+    assert.deepEqual(started.sort(), [...lanes.flat(), ...rest].sort());
   });
+
+test('a lane goes on one item after another while it is shorter than another', async () => {
+  const running: string[] = [];
+  const run = async (item: string) => {
+    running.push(item);
+    assert.ok(running.filter(other => other.startsWith('a')).length <= 1, running.join());
+    await new Promise(resolve => setImmediate(resolve));
+    running.splice(running.indexOf(item), 1);
+  };
+  await schedule([['a 0', 'a 1', 'a 2'], Array.from({ length: 30 }, (_, i) => `b ${i}`)], [], 4, run);
+});
+
+test('sorts by the size of the files, the largest first', () => {
+  const files = ['test/runner/schedule.ts', 'test/runner/runner.test.ts', 'test/runner/select.ts'];
+  assert.deepEqual(
+    largestFirst(files.map(file => ({ file }))).map(({ file }) => file),
+    ['test/runner/runner.test.ts', 'test/runner/select.ts', 'test/runner/schedule.ts'],
+  );
+});
 
 test('selects by file, folder and part of a path, and refuses what names nothing', () => {
   const files = ['test/a/one.test.ts', 'test/a/two.test.ts', 'test/b/one.test.ts'];

@@ -1,8 +1,9 @@
-// Runs files side by side, except that only one at a time of those that would disturb each other.
+// Runs files side by side in a good mixture: those of one lane one after another, as long as there are others.
 
 /**
  * Runs every item.
- * @param lanes items of one lane run one after another, in a worker that helps with the rest when its lane is done
+ * @param lanes one worker begins with each; whoever has finished its lane helps with the longest that is left
+ * @param rest taken when all lanes are empty
  * @param jobs how many items run at once; at least 1
  */
 export async function schedule<T>(
@@ -11,14 +12,15 @@ export async function schedule<T>(
   jobs: number,
   run: (item: T) => Promise<void>,
 ): Promise<void> {
-  const free = [...rest];
+  const left = lanes.map(lane => [...lane]);
+  const last = [...rest];
+  const longest = () => left.reduce((a, b) => (b.length > a.length ? b : a), []);
   const worker = async (own: T[]) => {
     for (;;) {
-      const item = own.shift() ?? free.shift();
+      const item = own.shift() ?? longest().shift() ?? last.shift();
       if (item === undefined) return;
       await run(item);
     }
   };
-  const owned = (index: number) => lanes.filter((_, lane) => lane % jobs === index).flat();
-  await Promise.all(Array.from({ length: jobs }, (_, index) => worker(owned(index))));
+  await Promise.all(Array.from({ length: jobs }, (_, index) => worker(left[index] ?? [])));
 }
