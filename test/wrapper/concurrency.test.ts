@@ -75,7 +75,7 @@ for (const kind of ['file', 'link'] as const) {
       traced([verb, 'tool'], box.env, { log });
       const points = fileOperations(log, base, 'changes');
       assert.ok(points.length > 8, `only ${points.length} file operations seen`);
-      for (const { call, ordinal } of sample(points, 8)) {
+      for (const { call, ordinal } of sample(points, 5)) {
         fresh();
         if (verb === 'uninstall') spawnSync(process.execPath, [buildWrapper(), 'install', 'tool'], { env: box.env });
         traced([verb, 'tool'], box.env, { inject: `${call}:signal=SIGKILL:when=${ordinal}` });
@@ -120,7 +120,7 @@ test('kill -9 at any file operation of adding an account and of a failover leave
     traced(args, env, { log });
     const points = fileOperations(log, base, 'changes');
     assert.ok(points.length > 8, `only ${points.length} file operations of ${what} seen`);
-    for (const { call, ordinal } of sample(points, 10)) {
+    for (const { call, ordinal } of sample(points, 6)) {
       reset();
       traced(args, env, { inject: `${call}:signal=SIGKILL:when=${ordinal}` });
       const where = `${what} killed at ${call} ${ordinal}`;
