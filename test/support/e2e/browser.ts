@@ -1,6 +1,7 @@
 // A browser on the page of a demo daemon: opened, watched for what may never happen, closed with the test.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -12,7 +13,9 @@ import { createHome, type Home, prefix, startDemo } from './culvert.ts';
 const PATIENCE_MS = 120_000;
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
 const QUIET = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+/** The rules of axe-core that look at colors: what the others look at is the same in each color scheme. */
+export const COLOR_RULES: readonly string[] = ['color-contrast', 'link-in-text-block'];
 
 interface Ends {
   after(end: () => Promise<void>): unknown;
@@ -66,7 +69,7 @@ export interface WebPage {
   complaints: string[];
 }
 
-/** A tab on `address` with the checker of accessibility at hand. */
+/** A tab on `address`. */
 export async function openTab(
   browser: Browser,
   address: string,
@@ -74,7 +77,6 @@ export async function openTab(
 ): Promise<WebPage> {
   const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, locale: 'en-US', ...options });
   context.setDefaultTimeout(PATIENCE_MS);
-  await context.addInitScript({ path: axe });
   const page = await context.newPage();
   const actions: WebPage['actions'] = [];
   const complaints: string[] = [];
@@ -115,14 +117,24 @@ export async function emulate({ env }: Pick<Home, 'env'>, ...words: string[]): P
 /**
  * Fails when axe-core finds a violation of WCAG or of its best practices.
  * @param without rules that don't apply, such as contrast where the system chooses the colors
+ * @param only the only rules, where the others have been looked at
  */
-export async function checkAccessibility(page: Page, what: string, without: string[] = []): Promise<void> {
-  const violations = await page.evaluate(async without => {
+export async function checkAccessibility(
+  page: Page,
+  what: string,
+  { without = [], only }: { without?: readonly string[]; only?: readonly string[] } = {},
+): Promise<void> {
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(readFileSync(axePath, 'utf8'));
+  const options = {
+    rules: Object.fromEntries(without.map(rule => [rule, { enabled: false }])),
+    ...(only && { runOnly: { type: 'rule', values: only } }),
+  };
+  const violations = await page.evaluate(async options => {
     const { axe } = globalThis as unknown as {
       axe: { run(options: object): Promise<{ violations: { id: string; help: string; nodes: { html: string }[] }[] }> };
     };
-    const found = await axe.run({ rules: Object.fromEntries(without.map(rule => [rule, { enabled: false }])) });
+    const found = await axe.run(options);
     return found.violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(n => n.html).join(' | ')}`);
-  }, without);
+  }, options);
   assert.deepEqual(violations, [], what);
 }
