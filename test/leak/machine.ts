@@ -103,9 +103,8 @@ ip link set lo up
 trap '' INT TERM HUP
 echo ready
 cat >/dev/null
-own=$(readlink /proc/$$/ns/net)
 for process in /proc/[0-9]*; do
-  if [ "$(readlink $process/ns/net)" = "$own" ] && [ $process != /proc/$$ ]; then kill -KILL \${process#/proc/} || :; fi
+  if [ $process/ns/net -ef /proc/$$/ns/net ] && [ $process != /proc/$$ ]; then kill -KILL \${process#/proc/} || :; fi
 done 2>/dev/null
 `;
 const FIXTURES = resolve(import.meta.dirname, 'fixtures');

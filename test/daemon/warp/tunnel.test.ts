@@ -34,11 +34,11 @@ async function setup(t: test.TestContext, options: Setup = {}) {
     connectMs: options.connectMs ?? 30,
     proxy: options.proxyPort !== undefined,
   });
-  await cli.control(
-    'reset',
+  const words = [
     ...(options.faults ? [`fault=${options.faults}`] : []),
     ...(options.proxyPort ? [`settings.proxyPort=${options.proxyPort}`] : []),
-  );
+  ];
+  if (words.length > 0) await cli.control('reset', ...words);
   const counted = (bin: string) => `echo "$*" >> ${place.path}/runs\n${options.fake ?? `exec ${bin} "$@"`}`;
   if (!options.missing) place.script('warp-cli', counted(cli.bin));
   const acceptedTerms = join(place.path, 'state/accepted-terms');
