@@ -14,6 +14,7 @@ if (depfile) {
     'wrap',
     'manifest',
     'panel.js',
+    'panel-further-pages.js',
     'tray.js',
     'killswitch.js',
     'webui',
@@ -24,7 +25,7 @@ if (depfile) {
 }
 
 async function bundle() {
-  const { bundleGjs, bundleProgram, gjsPrograms, programs } = await import('./bundle.mjs');
+  const { bundleGjs, bundlePanel, bundleProgram, programs } = await import('./bundle.mjs');
   const { bundleWebui } = await import('./webui.mjs');
   const { profiles } = await import('./profiles.mjs');
   const { npmLicences } = await import('./licenses.mjs');
@@ -37,7 +38,8 @@ async function bundle() {
   };
   const debuggable = profile === 'development';
   const sources = Object.keys(programs).flatMap(name => bundleProgram(name, resolve(out, name), define, debuggable));
-  sources.push(...bundleGjs(Object.keys(gjsPrograms), resolve(out), define, debuggable));
+  sources.push(...bundleGjs(['tray', 'killswitch'], resolve(out), define, debuggable));
+  sources.push(...(await bundlePanel(resolve(out), define, debuggable)));
   sources.push(...(await bundleWebui(resolve(out, 'webui'), define)));
   writeFileSync(resolve(out, 'licences.txt'), npmLicences(sources));
   return sources;

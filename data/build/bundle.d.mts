@@ -19,8 +19,19 @@ export function bundleProgram(
 export const gjsPrograms: Record<'panel' | 'tray' | 'killswitch', string>;
 /** Bundles programs for GJS as `NAME.js` in a directory. @returns absolute paths of the sources that went in. */
 export function bundleGjs(
-  names: readonly (keyof typeof gjsPrograms)[],
+  names: readonly Exclude<keyof typeof gjsPrograms, 'panel'>[],
   directory: string,
   define?: Record<string, string>,
   debuggable?: boolean,
 ): string[];
+/**
+ * Bundles the panel, which loads a second file after its first frame, or a program that contains it.
+ * @param program its name and its file, relative
+ * @returns as above
+ */
+export function bundlePanel(
+  directory: string,
+  define?: Record<string, string>,
+  debuggable?: boolean,
+  program?: Record<string, string>,
+): Promise<string[]>;

@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { buildSync, transformSync } from 'esbuild';
+import { bundleInTwo } from './split.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -16,7 +17,7 @@ export const programs = {
   manifest: 'manifest/main.ts',
 };
 
-/** Each becomes one file, `panel.js`. */
+/** Each becomes one file, `tray.js`; the panel becomes two. */
 export const gjsPrograms = {
   panel: 'gnome/panel/main.ts',
   tray: 'gnome/tray/main.ts',
@@ -199,29 +200,43 @@ function ownersOf(name, outputs) {
   return owners;
 }
 
-/** Bundles programs for GJS into `directory`. */
-export function bundleGjs(names, directory, define = {}, debuggable = false) {
+/** What the bundle of a program for GJS is made with. */
+const forGjs = (name, file, define, debuggable) => {
   // what runs as root stays readable: its installer is a script that an administrator reads before running it
-  const groups = [names.filter(name => name === 'killswitch'), names.filter(name => name !== 'killswitch')];
-  const inputs = groups
-    .filter(group => group.length)
-    .flatMap(group => {
-      const minify = group[0] !== 'killswitch' && !debuggable;
-      const { metafile } = buildSync({
-        ...common,
-        minifySyntax: minify,
-        minifyWhitespace: minify,
-        sourcemap: debuggable ? 'linked' : false,
-        entryPoints: Object.fromEntries(group.map(name => [name, gjsPrograms[name]])),
-        outdir: directory,
-        format: 'esm',
-        platform: 'neutral',
-        mainFields: ['module', 'main'],
-        target: 'firefox102', // GJS 1.74, the oldest supported
-        external: ['gi://*', 'resource://*', 'system', 'gettext', 'cairo'],
-        define,
-      });
-      return Object.keys(metafile.inputs);
+  const minify = name !== 'killswitch' && !debuggable;
+  return {
+    ...common,
+    minifySyntax: minify,
+    minifyWhitespace: minify,
+    sourcemap: debuggable ? 'linked' : false,
+    entryPoints: { [name]: file },
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    target: 'firefox102', // GJS 1.74, the oldest supported
+    external: ['gi://*', 'resource://*', 'system', 'gettext', 'cairo'],
+    define,
+  };
+};
+
+/** Bundles programs for GJS, each as one file in `directory`. */
+export function bundleGjs(names, directory, define = {}, debuggable = false) {
+  const inputs = names.flatMap(name => {
+    const { metafile } = buildSync({
+      ...forGjs(name, gjsPrograms[name], define, debuggable),
+      outdir: directory,
+      format: 'esm',
     });
+    return Object.keys(metafile.inputs);
+  });
   return [...new Set(inputs)].map(file => resolve(root, file));
+}
+
+/** Bundles the panel as `panel.js`, and `panel-further-pages.js`, which it loads later; or a program that contains it. */
+export async function bundlePanel(directory, define = {}, debuggable = false, program = { panel: gjsPrograms.panel }) {
+  const [[name, file]] = Object.entries(program);
+  const settings = forGjs(name, file, define, debuggable);
+  const { first, later, sources } = await bundleInTwo(settings, { first: name, later: 'further-pages' });
+  mkdirSync(directory, { recursive: true });
+  for (const { path, contents } of [...first, ...later]) writeFileSync(join(directory, basename(path)), contents);
+  return sources.all.map(file => resolve(root, file));
 }

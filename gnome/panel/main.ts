@@ -16,6 +16,7 @@ import { readLastLook } from '../last-look.ts';
 import '../memory-settings.ts';
 import { stopDaemon } from '../start-daemon.ts';
 import { createTransport } from '../transport.ts';
+import './resource.ts'; // the application takes its style from there when it starts
 import { PRIMARY } from './shell.ts';
 import { showAbout, showShortcuts } from './widgets/compat.ts';
 import { Window } from './window.ts';

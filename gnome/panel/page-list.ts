@@ -1,121 +1,56 @@
-// Every page of the window: its title, and how it is made.
-
-import { accountForm } from '../../daemon/view/forms/account.ts';
-import { advancedForm } from '../../daemon/view/forms/advanced.ts';
-import { dnsForm } from '../../daemon/view/forms/dns.ts';
+// The pages of the window, made when they are first asked for. The first frame shows the first one; the code of the others is
+// loaded after it, which takes as long as a frame.
 import type { PageName } from '../../daemon/view/forms/form.ts';
-import { killSwitchForm } from '../../daemon/view/forms/killswitch.ts';
-import { modeForm } from '../../daemon/view/forms/modes.ts';
-import { networksForm } from '../../daemon/view/forms/networks.ts';
-import { preferencesForm, UNKNOWN_DESKTOP } from '../../daemon/view/forms/preferences.ts';
 import { pageTitle } from '../../daemon/view/page-titles.ts';
-import type { View } from '../../daemon/view/view.ts';
 import { tr } from '../i18n.ts';
+import type { FurtherPages } from './further-pages.ts';
 import type { History } from './history.ts';
-import { AppsPage } from './pages/apps-page.ts';
 import { ConnectionPage } from './pages/connection-page.ts';
-import { EditorPage } from './pages/editor-page.ts';
-import { GraphPage } from './pages/graph-page.ts';
-import { HistoryPage } from './pages/history-page.ts';
-import {
-  accountPage,
-  type ChecksPage,
-  checksPage,
-  networksPage,
-  preferencesPage,
-  type UpdatesPage,
-  updatesPage,
-} from './pages/loaded-pages.ts';
-import { LogPage } from './pages/log-page.ts';
-import { RoutesPage } from './pages/routes-page.ts';
-import { type Searched, SettingsPage } from './pages/settings-page.ts';
-import { toolAccountsPage } from './pages/tool-accounts-page.ts';
 import type { Page, Shell } from './shell.ts';
-import { FormPage } from './widgets/form-page.ts';
+
+/** Null until it is loaded. */
+let code: typeof import('./further-pages.ts') | null = null;
+let loading: Promise<void> | null = null;
+
+/** Loads the code of the pages beside the first, once. @throws Error when its file is gone or another version's */
+export function loadFurtherPages(): Promise<void> {
+  loading ??= import('./further-pages.ts').then(loaded => {
+    code = loaded;
+  });
+  return loading;
+}
 
 export interface Pages {
   title(page: PageName): string;
-  /** The page, made when it is first asked for. */
-  get(page: PageName): Page;
+  /** The page; null while its code is not loaded. */
+  get(page: PageName): Page | null;
   /** The pages that exist already. */
   made(): Page[];
-  checks(): ChecksPage;
-  updates(): UpdatesPage;
+  /** The pages beside the first, once their code is loaded. @throws as `loadFurtherPages` */
+  further(): Promise<FurtherPages>;
 }
 
 export function createPages(shell: Shell, history: History): Pages {
   const made = new Map<PageName, Page>();
-  let checks: ChecksPage | null = null;
-  let updates: UpdatesPage | null = null;
   const title = (page: PageName) => pageTitle(page, tr);
-  const searched = ({ client, tunnel, killSwitch }: View): Searched => [
-    ['mode', title('mode'), modeForm(client, tunnel.settable, tr)],
-    ['killswitch', title('killswitch'), killSwitchForm(killSwitch, Date.now(), tr)],
-    ['dns', title('dns'), dnsForm(client, tunnel.settable, tr)],
-    ['networks', title('networks'), networksForm(client, { settable: tunnel.settable, network: null }, tr)],
-    ['account', title('account'), accountForm(client, null, tr)],
-    ['advanced', title('advanced'), advancedForm(client, tunnel.settable, tr)],
-    ['preferences', title('preferences'), preferencesForm(client, UNKNOWN_DESKTOP, tr)],
-  ];
-  const pages: Pages = {
+  let further: FurtherPages | null = null;
+  const loaded = () => {
+    if (code) further ??= code.createFurtherPages(shell, history, title);
+    return further;
+  };
+  return {
     title,
     get(name) {
       const known = made.get(name);
       if (known) return known;
-      const page = make(name);
-      if (page instanceof FormPage) page.setTitle(title(name));
-      made.set(name, page);
-      return page;
+      const page = name === 'connection' ? new ConnectionPage(shell, history) : loaded()?.make(name);
+      if (page) made.set(name, page);
+      return page ?? null;
     },
     made: () => [...made.values()],
-    checks() {
-      checks ??= checksPage(shell);
-      return checks;
-    },
-    updates() {
-      updates ??= updatesPage(shell);
-      return updates;
+    async further() {
+      await loadFurtherPages();
+      return loaded()!;
     },
   };
-  const make = (name: PageName): Page => {
-    switch (name) {
-      case 'connection':
-        return new ConnectionPage(shell, history);
-      case 'apps':
-        return new AppsPage(shell);
-      case 'settings':
-        return new SettingsPage(shell, searched);
-      case 'mode':
-        return new FormPage(shell, ({ client, tunnel }) => modeForm(client, tunnel.settable, tr));
-      case 'killswitch':
-        return new FormPage(shell, ({ killSwitch }) => killSwitchForm(killSwitch, Date.now(), tr), true);
-      case 'routes':
-        return new RoutesPage(shell);
-      case 'editor':
-        return new EditorPage(shell);
-      case 'dns':
-        return new FormPage(shell, ({ client, tunnel }) => dnsForm(client, tunnel.settable, tr));
-      case 'networks':
-        return networksPage(shell);
-      case 'account':
-        return accountPage(shell);
-      case 'advanced':
-        return new FormPage(shell, ({ client, tunnel }) => advancedForm(client, tunnel.settable, tr));
-      case 'tools':
-        return toolAccountsPage(shell);
-      case 'graph':
-        return new GraphPage(history);
-      case 'history':
-        return new HistoryPage(shell);
-      case 'checks':
-        return pages.checks().page;
-      case 'log':
-        return new LogPage(shell);
-      case 'preferences':
-        return preferencesPage(shell);
-      case 'updates':
-        return pages.updates().page;
-    }
-  };
-  return pages;
 }

@@ -39,7 +39,9 @@ export interface Page extends Gtk.Widget {
   readonly first?: Gtk.Widget;
   /** Puts the keyboard into its search, where it has one. */
   focusSearch?(): void;
-  /** Reads again what no event reports. */
+  /** The page is turned to for the first time. */
+  opened?(): void;
+  /** Reads again what no event reports, when it is turned to again. */
   reload?(): void;
   /** Another page is turned to. */
   leave?(): void;

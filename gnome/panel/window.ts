@@ -17,9 +17,9 @@ import { answered, createRunner } from './commands.ts';
 import { installKillSwitch, manageWarp, openNetworkSettings } from './desktop.ts';
 import { createHeader, type Header } from './header.ts';
 import { gatherHistory, type History } from './history.ts';
-import { createPages, type Pages } from './page-list.ts';
+import { createPages, loadFurtherPages, type Pages } from './page-list.ts';
 import { showReport } from './report.ts';
-import type { Shell } from './shell.ts';
+import type { Page, Shell } from './shell.ts';
 import { mendTree } from './widgets/accessible.ts';
 import { showUpdateCommand } from './widgets/command-box.ts';
 import { ask, createBanner, isSeen, onSeenChanged, openUri, toolbarView } from './widgets/compat.ts';
@@ -57,6 +57,9 @@ export class Window extends Adw.ApplicationWindow {
   readonly #toggleAction = new Gio.SimpleAction({ name: 'toggle' });
   #view: View;
   #page: PageName = 'connection';
+  #current: Page;
+  /** What is turned to once its code is loaded. */
+  #wanted: PageName = 'connection';
   /** The way back from a page that is not a primary one. */
   #before: PageName[] = [];
   #paced: Look | null = null;
@@ -104,14 +107,20 @@ export class Window extends Adw.ApplicationWindow {
       if (this.#poll) clearInterval(this.#poll);
     });
     onSeenChanged(this, () => this.#pace());
-    this.goTo(page);
+    this.#page = this.#pages.get(page) ? page : 'connection';
+    this.#current = this.#turn(this.#page)!;
     this.#show();
-    const { first } = this.#pages.get(page);
+    const { first } = this.#current;
     this.set_focus(first ?? null);
     const focusLater = keepFocus(this);
     // GTK gives the focus to a tab when the window is shown and the first control can't take it yet
     const mapped = this.connect('map', () => {
       this.disconnect(mapped);
+      const clock = this.get_frame_clock()!;
+      const painted = clock.connect('after-paint', () => {
+        clock.disconnect(painted);
+        void loadFurtherPages().catch(() => {}); // a page that is turned to says so
+      });
       void Promise.resolve().then(() => {
         if (!first || first === this.get_focus()) return;
         this.set_focus(null);
@@ -129,22 +138,37 @@ export class Window extends Adw.ApplicationWindow {
     this.#confirmBar.resized(width);
   }
 
-  /** Turns to a page, and puts the keyboard onto it. */
-  goTo(name: PageName): void {
-    if (name !== this.#page) this.#before = [...this.#before.filter(page => page !== name), this.#page];
-    this.#turn(name);
+  /**
+   * Turns to a page, and puts the keyboard onto it; at once, unless its code is still being loaded.
+   * @param then is given the page once it is turned to
+   */
+  goTo(name: PageName, then: (page: Page) => void = () => {}): void {
+    this.#wanted = name;
+    const before = this.#page;
+    const page = this.#turn(name);
+    if (page) {
+      if (name !== before) this.#before = [...this.#before.filter(page => page !== name), before];
+      then(page);
+    } else {
+      const again = () => this.#wanted === name && this.goTo(name, then);
+      const missing = _('A part of Culvert is missing. Close and open this window, or install Culvert again.');
+      void loadFurtherPages().then(again, () => this.#shell.showError(new Error(missing)));
+    }
   }
 
   #back(): void {
     this.#turn(this.#before.pop() ?? 'connection');
   }
 
-  #turn(name: PageName): void {
-    if (name !== this.#page) this.#pages.get(this.#page).leave?.();
+  /** @returns the page; null while its code is not loaded. */
+  #turn(name: PageName): Page | null {
+    const page = this.#pages.get(name);
+    if (!page) return null;
+    if (name !== this.#page) this.#current.leave?.();
     // else a page that was left begins where the keyboard was in it
     this.set_focus(null);
     this.#page = name;
-    const page = this.#pages.get(name);
+    this.#current = page;
     const fresh = page.parent === null;
     page.refresh(this.#view);
     if (fresh) {
@@ -155,11 +179,10 @@ export class Window extends Adw.ApplicationWindow {
     turnTo(this.#stack, name, this.#pages.title(name));
     this.#header.show(name, this.#pages.title(name));
     this.#showBanners();
-    if (name === 'checks' && fresh) void this.#pages.checks().run();
-    if (name === 'updates' && fresh && !this.#view.client.update && !this.#view.client.offline)
-      void this.#pages.updates().check().catch(this.#shell.showError);
+    if (fresh) page.opened?.();
     if (this.get_mapped() && !page.first?.grab_focus()) page.child_focus(Gtk.DirectionType.TAB_FORWARD);
     this.#pace();
+    return page;
   }
 
   #createShell(toasts: ReturnType<typeof createToasts>): Shell {
@@ -195,15 +218,11 @@ export class Window extends Adw.ApplicationWindow {
     action('refresh', () => {
       this.#model.retry();
       void this.#model.refresh('all');
-      this.#pages.get(this.#page).reload?.();
+      this.#current.reload?.();
     });
     action('search', () => {
-      const page = this.#pages.get(this.#page);
-      if (page.focusSearch) page.focusSearch();
-      else {
-        this.goTo('settings');
-        this.#pages.get('settings').focusSearch?.();
-      }
+      if (this.#current.focusSearch) this.#current.focusSearch();
+      else this.goTo('settings', page => page.focusSearch?.());
     });
     action('back', () => {
       if (this.#before.length) this.#back();
@@ -236,7 +255,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#confirmBar.show(this.#view.unconfirmed);
     this.#toggleAction.enabled = tunnel.toggle.sensitive;
     // a page that is not shown is renewed when it is turned to
-    this.#pages.get(this.#page).refresh(this.#view);
+    this.#current.refresh(this.#view);
     Adw.StyleManager.get_default().color_scheme =
       SCHEMES[client.config?.config.ui.theme ?? 'system'] ?? Adw.ColorScheme.DEFAULT;
     this.#pace();
@@ -256,13 +275,12 @@ export class Window extends Adw.ApplicationWindow {
   /** Timers run only while someone can see what they change. */
   #pace(): void {
     const { look } = this.#view.tunnel;
-    const page = this.#pages.get(this.#page);
     const visible = isSeen(this);
     const live = visible && LIVE.includes(this.#page);
     // what a state shows first should not wait for the next turn of the clock
     if (live && look !== this.#paced) void this.#model.refresh('stale');
     this.#paced = look;
-    const moves = (page.tick && look !== 'unavailable') || this.#view.unconfirmed;
+    const moves = (this.#current.tick && look !== 'unavailable') || this.#view.unconfirmed;
     if (visible && moves) this.#tick ??= setInterval(() => this.#beat(), 1000);
     else if (this.#tick) this.#tick = stop(this.#tick);
     if (live) this.#poll ??= setInterval(() => void this.#model.refresh('stale'), REFRESH_MS);
@@ -271,7 +289,7 @@ export class Window extends Adw.ApplicationWindow {
 
   #beat(): void {
     this.#confirmBar.tick();
-    this.#pages.get(this.#page).tick?.();
+    this.#current.tick?.();
   }
 
   #settingsHands(): SettingsHands {
@@ -302,21 +320,21 @@ export class Window extends Adw.ApplicationWindow {
         openNetworkSettings();
         return true;
       case 'check-update':
-        await this.#pages.updates().check();
+        await (await this.#pages.further()).updates().check();
         return true;
       case 'apply-update':
         // its progress is shown where it can be followed
         this.goTo('updates');
-        await this.#pages.updates().apply();
+        await (await this.#pages.further()).updates().apply();
         return true;
       case 'roll-back':
-        await this.#pages.updates().rollBack();
+        await (await this.#pages.further()).updates().rollBack();
         return true;
       case 'update-command':
         await showUpdateCommand(this.#shell);
         return true;
       case 'run-checks':
-        await this.#pages.checks().run();
+        await (await this.#pages.further()).checks().run();
         return true;
       case 'report':
         await showReport(this.#shell);

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { bundleGjs, bundleProgram } from '../../data/build/bundle.mjs';
+import { bundleGjs, bundlePanel, bundleProgram } from '../../data/build/bundle.mjs';
 import { profiles } from '../../data/build/profiles.mjs';
 import { createHome, getJson, type Home, prefix, startDemo } from '../support/e2e/culvert.ts';
 import { temporary } from '../support/temporary.ts';
@@ -62,14 +62,25 @@ test('a development build and an installed one run side by side, each with its o
   assert.equal((await getJson(installed.port, '/api/health')).pid, installed.child.pid);
 });
 
-test('a development build has source maps that name the files of the tree, and its own names for the desktop', t => {
+test('a development build has source maps that name the files of the tree, and its own names for the desktop', async t => {
   const tree = temporary(t, 'development');
   bundleProgram('cli', join(tree, 'cli'), define, true);
   const map = JSON.parse(readFileSync(join(tree, 'cli/main.cjs.map'), 'utf8')) as { sources: string[] };
   assert.ok(map.sources.some(source => source.endsWith('daemon/cli/main.ts')));
-  bundleGjs(['panel', 'tray'], tree, define, true);
+  bundleGjs(['tray'], tree, define, true);
+  await bundlePanel(tree, define, true);
+  for (const [program, source] of [
+    ['panel', 'gnome/panel/window.ts'],
+    ['panel-further-pages', 'gnome/panel/pages/log-page.ts'],
+    ['tray', 'gnome/tray/main.ts'],
+  ] as const) {
+    const map = JSON.parse(readFileSync(join(tree, `${program}.js.map`), 'utf8')) as { sources: string[] };
+    assert.ok(
+      map.sources.some(each => each.endsWith(source)),
+      map.sources.join(' '),
+    );
+  }
   for (const program of ['panel', 'tray']) {
     assert.match(readFileSync(join(tree, `${program}.js`), 'utf8'), /org\.culvert\.Culvert\.Devel/);
-    assert.ok(existsSync(join(tree, `${program}.js.map`)));
   }
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -345,6 +345,34 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
       } finally {
         await another.close();
         slow.close();
+        await service.stop();
+      }
+    }
+  });
+
+  test('a page that a panel is started for is turned to, and one whose code is gone is named', async () => {
+    for (const [gone, shown] of [
+      [false, 'Reset all settings of WARP'],
+      [true, 'A part of Culvert is missing. Close and open this window, or install Culvert again.'],
+    ] as const) {
+      const another = await openDesktop();
+      const service = createDaemon(another.socket);
+      service.snapshot = daemon.snapshot;
+      await service.listen();
+      const share = join(another.prefix, 'share', 'culvert');
+      if (gone) rmSync(join(share, 'inside-further-pages.js'));
+      const flags = ['--gapplication-service'];
+      const look = talk(another.start('gjs', ['-m', join(share, 'inside.js'), ...flags]));
+      try {
+        await look({ do: 'names' });
+        const call = ['call', '--session', '--dest', 'org.culvert.Culvert', '--object-path', '/org/culvert/Culvert'];
+        const method = ['--method', 'org.gtk.Actions.Activate', 'advanced', '[]', '{}'];
+        execFileSync('gdbus', ['wait', '--session', 'org.culvert.Culvert'], { env: another.env });
+        execFileSync('gdbus', [...call, ...method], { env: another.env });
+        if (gone) await look({ do: 'press', name: 'Details' });
+        await look({ do: 'find', name: shown });
+      } finally {
+        await another.close();
         await service.stop();
       }
     }

@@ -91,17 +91,15 @@ export function checksPage(shell: Shell): ChecksPage {
     if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
     return receiveReport(parseReport(await run([program, 'doctor', '--json'], null, true)));
   };
-  return {
-    page: Object.assign(page, { close: unsubscribe }),
-    async run() {
-      if (state.running) return;
-      try {
-        show(await read());
-      } catch (error) {
-        show({ ...state, running: null, failed: errorText(error, tr) });
-      }
-    },
+  const runChecks = async () => {
+    if (state.running) return;
+    try {
+      show(await read());
+    } catch (error) {
+      show({ ...state, running: null, failed: errorText(error, tr) });
+    }
   };
+  return { page: Object.assign(page, { opened: () => void runChecks(), close: unsubscribe }), run: runChecks };
 }
 
 export interface UpdatesPage {
@@ -129,9 +127,14 @@ export function updatesPage(shell: Shell): UpdatesPage {
     }
   };
   const restart = () => shell.toast(_('Close and open this window to use it'));
+  const check = () => during('check', async () => void (await shell.model.checkUpdate()));
+  const opened = () => {
+    const { client } = shell.view();
+    if (!client.update && !client.offline) void check().catch(shell.showError);
+  };
   return {
-    page,
-    check: () => during('check', async () => void (await shell.model.checkUpdate())),
+    page: Object.assign(page, { opened }),
+    check,
     apply: () =>
       during('change', async () => {
         await shell.model.call('POST /api/update/apply', { body: {} });
