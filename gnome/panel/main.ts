@@ -16,6 +16,7 @@ import { readLastLook } from '../last-look.ts';
 import '../memory-settings.ts';
 import { stopDaemon } from '../start-daemon.ts';
 import { createTransport } from '../transport.ts';
+import { finishLoading } from './page-list.ts';
 import './resource.ts'; // the application takes its style from there when it starts
 import { PRIMARY } from './shell.ts';
 import { showAbout, showShortcuts } from './widgets/compat.ts';
@@ -216,4 +217,6 @@ const application = new Application({
   flags: Gio.ApplicationFlags.DEFAULT_FLAGS,
 });
 // not runAsync, which GJS 1.74 lacks; so nothing before this line may await
-exit(application.run([System.programInvocationName, ...ARGV]));
+const status = application.run([System.programInvocationName, ...ARGV]);
+finishLoading();
+exit(status);

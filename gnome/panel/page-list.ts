@@ -1,5 +1,6 @@
 // The pages of the window, made when they are first asked for. The first frame shows the first one; the code of the others is
 // loaded after it, which takes as long as a frame.
+import GLib from 'gi://GLib?version=2.0';
 import type { PageName } from '../../daemon/view/forms/form.ts';
 import { pageTitle } from '../../daemon/view/page-titles.ts';
 import { tr } from '../i18n.ts';
@@ -11,13 +12,26 @@ import type { Page, Shell } from './shell.ts';
 /** Null until it is loaded. */
 let code: typeof import('./further-pages.ts') | null = null;
 let loading: Promise<void> | null = null;
+let isLoading = false;
 
-/** Loads the code of the pages beside the first, once. @throws Error when its file is gone or another version's */
+/** Loads the code of the pages beside the first, once. @throws Error when its file is gone or damaged */
 export function loadFurtherPages(): Promise<void> {
-  loading ??= import('./further-pages.ts').then(loaded => {
-    code = loaded;
-  });
+  loading ??= load();
   return loading;
+}
+
+async function load(): Promise<void> {
+  isLoading = true;
+  try {
+    code = await import('./further-pages.ts');
+  } finally {
+    isLoading = false;
+  }
+}
+
+/** Runs the main loop until no code is being loaded: GJS aborts when it exits during an import. */
+export function finishLoading(): void {
+  while (isLoading) GLib.MainContext.default().iteration(true);
 }
 
 export interface Pages {

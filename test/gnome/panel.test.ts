@@ -2,15 +2,36 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
+import { errno } from '../../daemon/system/errno.ts';
 import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, openDesktop, type Running, talk } from '../support/gnome/desktop.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
+
+/** A pipe, once somebody reads it. */
+function openToWrite(pipe: string): number | null {
+  try {
+    return openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (errno(error) === 'ENXIO') return null;
+    throw error;
+  }
+}
 
 const NOT_RUNNING = 'Culvert’s background service isn’t running.';
 
@@ -375,6 +396,25 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
         await another.close();
         await service.stop();
       }
+    }
+  });
+
+  test('a panel that is ended while it still loads pages ends in order', async () => {
+    const another = await openDesktop();
+    try {
+      const share = join(another.prefix, 'share', 'culvert');
+      const code = join(share, 'inside-further-pages.js');
+      rmSync(code);
+      execFileSync('mkfifo', [code]);
+      const fresh = another.start('gjs', ['-m', join(share, 'inside.js')]);
+      const look = talk(fresh);
+      const source = await until(() => openToWrite(code), 'the panel reads the code');
+      await look({ do: 'press', name: 'Main Menu' });
+      await look({ do: 'press', name: 'Quit Culvert' });
+      closeSync(source);
+      assert.equal(await fresh.exited, 0, fresh.output());
+    } finally {
+      await another.close();
     }
   });
 
