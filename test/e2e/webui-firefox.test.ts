@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
+import { createLog } from '../../daemon/state/command-log.ts';
+import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
 import { COLOR_RULES, emulate, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
-import { getJson, start } from '../support/e2e/culvert.ts';
+import { getJson, prefix, start } from '../support/e2e/culvert.ts';
 import { launchFirefox } from '../support/e2e/firefox.ts';
 import { CAN_SEND, FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
 import { until } from '../support/until.ts';
@@ -164,6 +167,64 @@ test('the page in Firefox', async t => {
       all.filter(({ status }) => [400, 415, 422].includes(status)),
       [],
     );
+  });
+
+  await t.test('long lists, a machine that wakes, and a daemon that was updated', async () => {
+    const { daemon, listeners, port } = await startListeners(t);
+    const { state, settings } = daemon;
+    daemon.webui = join(prefix, 'share/culvert/webui');
+    settings.setSession({ webui: { enabled: true } });
+    state.set('status', { ...state.snapshot().status, state: 'disconnected' });
+    const ips = Array.from({ length: 5000 }, (_, i) => ({ value: `10.${i >> 8}.${i & 255}.0/24`, description: null }));
+    state.set('splitTunnel', { mode: 'exclude', ips, hosts: [] });
+    await open(`http://127.0.0.1:${port}/`);
+    const turn = async (name: keyof typeof PAGES) => {
+      await run(`location.hash = '#/${name}'`);
+      await until(async () => (await text('h1')) === PAGES[name], `the page ${name}`, { pollMs: 20 });
+    };
+    const rows = () => run<number>(`return document.querySelectorAll('.virtual-list li').length`);
+
+    await turn('routes');
+    await shows('5000 entries');
+    assert.ok((await rows()) < 100, 'only those in sight are in the document');
+    await hands.write('Search', '10.19.135.');
+    await shows('1 entry');
+    await shows('10.19.135.0/24');
+
+    daemon.log = createLog({ capacity: 500, onEntry: added => state.publish('log', added) });
+    await turn('log');
+    for (let id = 1; id <= 10_050; id++) {
+      const argv = ['warp-cli', 'tunnel', 'ip', 'add', `entry-${id}`];
+      daemon.log.append({ ...OUTPUT, source: 'action', at: new Date(id * 1000).toISOString(), argv });
+      if (id % 150 === 0) await shows(`entry-${id}`); // a backlog ends the stream
+    }
+    const all = `return document.querySelector('.virtual-list li')?.getAttribute('aria-setsize') === '10000'`;
+    await until(() => run<boolean>(all), 'the newest 10,000 lines');
+    assert.ok((await rows()) < 100);
+
+    await turn('connection');
+    await run(`window.read = [];
+      const send = window.fetch;
+      window.fetch = (path, init) => { window.read.push(String(path)); return send(path, init); };
+      const { Date } = window; // that of the page
+      const now = Date.now;
+      Date.now = () => now() + 8 * 3600 * 1000;`);
+    await until(
+      () => run<boolean>(`return window.read.includes('/api/snapshot?fresh=1')`),
+      'the page reads everything anew after eight hours',
+    );
+
+    await run(`const send = window.fetch;
+      window.fetch = async (path, init) => {
+        const answer = await send(path, init);
+        if (path !== '/api/health') return answer;
+        return new Response(JSON.stringify({ ...(await answer.json()), version: '99.0.0' }), answer);
+      };`);
+    listeners.streams.close('restarting');
+    await shows('Culvert 99.0.0 runs now');
+    await press('Reload');
+    await until(async () => !(await page()).includes('99.0.0'), 'the page is loaded anew');
+    await is('Disconnected');
   });
 
   await t.test('says when the daemon is gone, and recovers', async () => {
