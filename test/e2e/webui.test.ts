@@ -272,6 +272,8 @@ test('theme, motion and forced colors follow the configuration and the system', 
 test('everything can be reached and used with the keyboard alone', async t => {
   const { page, actions } = await openDemo(t);
   const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()');
+  // while the daemon still reads the state, "Connect" can have the focus, but can't be used
+  await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
   await page.keyboard.press('Tab');
   assert.equal(await focused(), 'Skip to content');
   await page.keyboard.press('Enter');

@@ -90,7 +90,8 @@ export const STEPS: readonly Step[] = [
   ['apps', press('Turn On the Local Proxy')],
   ['account', fill('License key', 'abcd1234-abcd1234-abcd1234')],
   ['account', press('New tunnel keys: Renew')],
-  ['connection', press('Disconnect', 'Cancel')],
+  // where the machine is too slow for the local proxy, its change was taken back, and nothing is connected
+  ['connection', press('Disconnect', 'Cancel', 'Connect')],
   ['account', confirmed('Remove this device: Remove…', 'Remove')],
   ['account', fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc')],
   ['account', fill('Team name', 'example-team')],
