@@ -85,6 +85,7 @@ for (const file of readdirSync(schemas)) if (file.endsWith('.xml')) rmSync(join(
 // every icon that something here names, of the hundreds that there are: each file costs time where the image is unpacked
 const users = [
   'share/culvert/panel.js',
+  'share/culvert/panel-chunk.js',
   'share/culvert/panel-further-pages.js',
   'share/culvert/panel.gresource',
   'lib/culvert/gtk/lib/libgtk-4.so.1',

@@ -14,6 +14,7 @@ if (depfile) {
     'wrap',
     'manifest',
     'panel.js',
+    'panel-chunk.js',
     'panel-further-pages.js',
     'tray.js',
     'killswitch.js',
@@ -39,7 +40,7 @@ async function bundle() {
   const debuggable = profile === 'development';
   const sources = Object.keys(programs).flatMap(name => bundleProgram(name, resolve(out, name), define, debuggable));
   sources.push(...bundleGjs(['tray', 'killswitch'], resolve(out), define, debuggable));
-  sources.push(...(await bundlePanel(resolve(out), define, debuggable)));
+  sources.push(...bundlePanel(resolve(out), define, debuggable));
   sources.push(...(await bundleWebui(resolve(out, 'webui'), define)));
   writeFileSync(resolve(out, 'licences.txt'), npmLicences(sources));
   return sources;

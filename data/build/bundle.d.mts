@@ -25,7 +25,7 @@ export function bundleGjs(
   debuggable?: boolean,
 ): string[];
 /**
- * Bundles the panel, which loads a second file after its first frame, or a program that contains it.
+ * Bundles the panel, which loads a further file after its first frame, or a program that contains it.
  * @param program its name and its file, relative
  * @returns as above
  */
@@ -34,4 +34,4 @@ export function bundlePanel(
   define?: Record<string, string>,
   debuggable?: boolean,
   program?: Record<string, string>,
-): Promise<string[]>;
+): string[];

@@ -4,7 +4,6 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { buildSync, transformSync } from 'esbuild';
-import { bundleInTwo } from './split.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -17,7 +16,7 @@ export const programs = {
   manifest: 'manifest/main.ts',
 };
 
-/** Each becomes one file, `tray.js`; the panel becomes two. */
+/** Each becomes one file, `tray.js`; the panel becomes three. */
 export const gjsPrograms = {
   panel: 'gnome/panel/main.ts',
   tray: 'gnome/tray/main.ts',
@@ -210,6 +209,7 @@ const forGjs = (name, file, define, debuggable) => {
     minifyWhitespace: minify,
     sourcemap: debuggable ? 'linked' : false,
     entryPoints: { [name]: file },
+    format: 'esm',
     platform: 'neutral',
     mainFields: ['module', 'main'],
     target: 'firefox102', // GJS 1.74, the oldest supported
@@ -221,22 +221,19 @@ const forGjs = (name, file, define, debuggable) => {
 /** Bundles programs for GJS, each as one file in `directory`. */
 export function bundleGjs(names, directory, define = {}, debuggable = false) {
   const inputs = names.flatMap(name => {
-    const { metafile } = buildSync({
-      ...forGjs(name, gjsPrograms[name], define, debuggable),
-      outdir: directory,
-      format: 'esm',
-    });
+    const { metafile } = buildSync({ ...forGjs(name, gjsPrograms[name], define, debuggable), outdir: directory });
     return Object.keys(metafile.inputs);
   });
   return [...new Set(inputs)].map(file => resolve(root, file));
 }
 
-/** Bundles the panel as `panel.js`, and `panel-further-pages.js`, which it loads later; or a program that contains it. */
-export async function bundlePanel(directory, define = {}, debuggable = false, program = { panel: gjsPrograms.panel }) {
+/**
+ * Bundles the panel as `panel.js`, `panel-further-pages.js`, which it loads later, and `panel-chunk.js`, which both need; or a
+ * program that contains it. Modules share what they export at no cost; an object with getters made a search twice as slow.
+ */
+export function bundlePanel(directory, define = {}, debuggable = false, program = { panel: gjsPrograms.panel }) {
   const [[name, file]] = Object.entries(program);
-  const settings = forGjs(name, file, define, debuggable);
-  const { first, later, sources } = await bundleInTwo(settings, { first: name, later: 'further-pages' });
-  mkdirSync(directory, { recursive: true });
-  for (const { path, contents } of [...first, ...later]) writeFileSync(join(directory, basename(path)), contents);
-  return sources.all.map(file => resolve(root, file));
+  const settings = { ...forGjs(name, file, define, debuggable), splitting: true, chunkNames: `${name}-[name]` };
+  const { metafile } = buildSync({ ...settings, outdir: directory });
+  return Object.keys(metafile.inputs).map(source => resolve(root, source));
 }

@@ -3,11 +3,10 @@
 // they are are compressed here, once.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
 import { po } from 'gettext-parser';
-import { bundleInTwo } from './split.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Older than what Debian ships; light-dark() needs them. */
@@ -60,26 +59,47 @@ export async function bundleWebui(directory, define = {}) {
 }
 
 /**
- * Bundles the scripts: `app`, which shows the first page, and `pages`, which it loads for the others. `app` is no module, because a
- * module takes longer until it runs. The two belong together, so both names carry the hash of both.
+ * Bundles the scripts: `app`, which shows the first page, and `pages`, which it loads for the others. What both need is part of
+ * `app`: esbuild makes a third file of it, which would cost a request before the first state is shown. `app` is no module,
+ * because a module takes longer until it runs; `pages` finds what both need in a global variable. The two belong together, so
+ * both names carry the hash of both.
  * @returns the scripts by name, `app` first; every source file, absolute; those that went into `app`, relative to the root
  */
 async function bundleScripts(define) {
-  const settings = {
-    ...{ ...forBrowser, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.ts' } },
-    ...{ platform: 'browser', logLevel: 'warning', define, plugins: [symbolicIcons, styleAsText(target)] },
-  };
-  const { first, later, sources } = await bundleInTwo(settings, {
-    ...{ first: 'app', later: 'pages', sharer: 'start', format: 'iife' },
+  const { outputFiles, metafile } = await build({
+    ...{
+      ...forBrowser,
+      format: 'esm',
+      absWorkingDir: root,
+      entryPoints: { app: 'daemon/webui/main.ts' },
+      outdir: root,
+    },
+    ...{ splitting: true, chunkNames: '[name]', metafile: true, logLevel: 'warning', platform: 'browser', define },
+    plugins: [symbolicIcons, styleAsText(target)],
   });
-  const [app, pages] = [first[0].text, later[0].text];
+  const texts = Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));
+  if (Object.keys(texts).sort().join() !== 'app.js,chunk.js,pages.js,start.js')
+    throw new Error(`Not the expected scripts: ${Object.keys(texts).join()}`);
+  const assemble = async (format, contents, modules) => {
+    const plugins = [inMemory(modules, './pages.js')];
+    const assembled = await build({ ...forBrowser, format, stdin: { contents, resolveDir: root }, plugins });
+    return assembled.outputFiles[0].text;
+  };
+  const share = "import * as shared from './chunk.js'; globalThis.culvertShared = shared;";
+  const app = await assemble('iife', texts['app.js'], { ...texts, 'start.js': share + texts['start.js'] });
+  const pages = await assemble('esm', texts['pages.js'], { 'chunk.js': 'module.exports = globalThis.culvertShared;' });
   const hash = createHash('sha256').update(app).update(pages).digest('hex').slice(0, 8);
   const nameOfPages = `pages-${hash}.js`;
   const files = new Map([
-    [`app-${hash}.js`, Buffer.from(app.replace('./app-pages.js', `./${nameOfPages}`))],
+    [`app-${hash}.js`, Buffer.from(app.replace('./pages.js', `./${nameOfPages}`))],
     [nameOfPages, Buffer.from(pages)],
   ]);
-  return { files, sources: sourcesOf(sources.all), first: new Set(sources.first.map(withoutNamespace)) };
+  const inputs = name => Object.keys(metafile.outputs[name].inputs).map(withoutNamespace);
+  return {
+    files,
+    sources: sourcesOf(Object.keys(metafile.inputs)),
+    first: new Set(['app.js', 'start.js', 'chunk.js'].flatMap(inputs)),
+  };
 }
 
 /** Bundles what draws the first state: the same components as in the script, for the daemon. The further pages stay away. */
@@ -99,6 +119,19 @@ function sourcesOf(inputs) {
 
 function withoutNamespace(file) {
   return file.replace(/^symbolic:/, '');
+}
+
+/** Modules that are texts by their file names; `external` stays an import. */
+function inMemory(texts, external) {
+  return {
+    name: 'in memory',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\.\// }, ({ path }) =>
+        path === external ? { path, external: true } : { path: basename(path), namespace: 'memory' },
+      );
+      onLoad({ filter: /./, namespace: 'memory' }, ({ path }) => ({ contents: texts[path], loader: 'js' }));
+    },
+  };
 }
 
 /** Files whose texts the page shows, as a catalog names them; panel and tray have texts of their own. */

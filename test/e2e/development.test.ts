@@ -62,13 +62,13 @@ test('a development build and an installed one run side by side, each with its o
   assert.equal((await getJson(installed.port, '/api/health')).pid, installed.child.pid);
 });
 
-test('a development build has source maps that name the files of the tree, and its own names for the desktop', async t => {
+test('a development build has source maps that name the files of the tree, and its own names for the desktop', t => {
   const tree = temporary(t, 'development');
   bundleProgram('cli', join(tree, 'cli'), define, true);
   const map = JSON.parse(readFileSync(join(tree, 'cli/main.cjs.map'), 'utf8')) as { sources: string[] };
   assert.ok(map.sources.some(source => source.endsWith('daemon/cli/main.ts')));
   bundleGjs(['tray'], tree, define, true);
-  await bundlePanel(tree, define, true);
+  bundlePanel(tree, define, true);
   for (const [program, source] of [
     ['panel', 'gnome/panel/window.ts'],
     ['panel-further-pages', 'gnome/panel/pages/log-page.ts'],

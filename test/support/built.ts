@@ -24,30 +24,14 @@ function shared(): string {
  * @param make fills the directory that it is given, or makes it
  */
 export function builtOnce(name: string, make: (directory: string) => void): string {
-  const { directory, part } = placeOf(name);
-  if (existsSync(directory)) return directory;
-  make(part);
-  return keepFirst(part, directory);
-}
-
-/** As `builtOnce`, for what takes its time. */
-export async function builtOnceLater(name: string, make: (directory: string) => Promise<void>): Promise<string> {
-  const { directory, part } = placeOf(name);
-  if (existsSync(directory)) return directory;
-  await make(part);
-  return keepFirst(part, directory);
-}
-
-function placeOf(name: string) {
   const directory = join(shared(), name);
-  return { directory, part: `${directory}.${process.pid}.part` };
-}
-
-/** Of files that make it at the same time, the first one's stays. */
-function keepFirst(part: string, directory: string): string {
+  if (existsSync(directory)) return directory;
+  const part = `${directory}.${process.pid}.part`;
+  make(part);
   try {
     renameSync(part, directory);
   } catch (error) {
+    // of files that make it at the same time, the first one's stays
     rmSync(part, { recursive: true, force: true });
     if (!existsSync(directory)) throw error;
   }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleGjs, bundlePanel } from '../../../data/build/bundle.mjs';
-import { builtOnceLater } from '../built.ts';
+import { builtOnce } from '../built.ts';
 import { until } from '../until.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -85,7 +85,7 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
   process.once('exit', () => {
     for (const { child } of running) child.kill('SIGKILL');
   });
-  cpSync(await builtOnceLater('desktop', buildPrefix), desktop.prefix, { recursive: true });
+  cpSync(builtOnce('desktop', buildPrefix), desktop.prefix, { recursive: true });
   // -noreset: else the server resets when its last client leaves, and the next one may find no display
   const x = start('Xvfb', ['-displayfd', '1', '-screen', '0', `${screen}x24`, '-nolisten', 'tcp', '-noreset']);
   const bus = start('dbus-daemon', ['--session', '--nofork', '--print-address=1']);
@@ -95,14 +95,14 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
 }
 
 /** Bundles panel and tray and lays them out as an installation does. */
-async function buildPrefix(prefix: string): Promise<void> {
+function buildPrefix(prefix: string): void {
   const share = join(prefix, 'share', 'culvert');
   mkdirSync(share, { recursive: true });
   cpSync(join(ROOT, 'data', 'icons', 'hicolor'), join(prefix, 'share', 'icons', 'hicolor'), { recursive: true });
   const define = { __VERSION__: '"0.0.0-test"' };
   bundleGjs(['tray'], share, define);
-  await bundlePanel(share, define);
-  await bundlePanel(share, define, false, { inside: 'test/support/gnome/inside-entry.gjs.ts' });
+  bundlePanel(share, define);
+  bundlePanel(share, define, false, { inside: 'test/support/gnome/inside-entry.gjs.ts' });
   const data = join(ROOT, 'data');
   for (const language of readFileSync(join(ROOT, 'po', 'LINGUAS'), 'utf8')
     .trim()
