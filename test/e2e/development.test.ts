@@ -80,7 +80,7 @@ test('a development build has source maps that name the files of the tree, and i
       map.sources.join(' '),
     );
   }
-  for (const program of ['panel', 'tray']) {
+  for (const program of ['panel-chunk', 'tray']) {
     assert.match(readFileSync(join(tree, `${program}.js`), 'utf8'), /org\.culvert\.Culvert\.Devel/);
   }
 });

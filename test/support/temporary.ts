@@ -2,6 +2,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errno } from '../../daemon/system/errno.ts';
 
 /** What can run something at the end: a test's context, or `{ after }` of node:test for a whole file. */
 export interface Ends {
@@ -19,7 +20,17 @@ export function temporary(t: Ends, name = 'test'): string {
   return directory;
 }
 
-/** Removes a directory in which a process that is just ending may write once more. */
+/**
+ * Removes a directory in which a process that is just ending may write once more. The retries of `rmSync` are no help there: they do
+ * not remove what is new in a directory.
+ */
 export function removeTree(directory: string): void {
-  rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  for (let left = 20; ; left--)
+    try {
+      rmSync(directory, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (errno(error) !== 'ENOTEMPTY' || left === 0) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    }
 }
