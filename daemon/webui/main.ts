@@ -8,7 +8,7 @@ document.adoptedStyleSheets = [sheet];
 const root = document.getElementById('app')!;
 // the daemon does not learn which page the address names: it draws the first one
 root.hidden = !['', '#/connection'].includes(location.hash);
-// part of this file, but what it consists of is not set up before
+// bundled into this script, but its modules are not run before this
 const begin = async () => (await import('./start.tsx')).start(root);
 // making the page live takes longer than a frame, so it waits for the one that paints, and the one that shows that it painted
 if (root.firstChild && !root.hidden && !document.hidden)

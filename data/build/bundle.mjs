@@ -16,7 +16,7 @@ export const programs = {
   manifest: 'manifest/main.ts',
 };
 
-/** Each becomes one file, `tray.js`; the panel becomes three. */
+/** Each becomes one file, such as `tray.js`; the panel becomes three. */
 export const gjsPrograms = {
   panel: 'gnome/panel/main.ts',
   tray: 'gnome/tray/main.ts',
@@ -228,8 +228,8 @@ export function bundleGjs(names, directory, define = {}, debuggable = false) {
 }
 
 /**
- * Bundles the panel as `panel.js`, `panel-further-pages.js`, which it loads later, and `panel-chunk.js`, which both need; or a
- * program that contains it. Modules share what they export at no cost; an object with getters made a search twice as slow.
+ * Bundles the panel, or a program that contains it: `panel.js`; `panel-further-pages.js`, which it loads later; and `panel-chunk.js`,
+ * which both need. With that one merged into the first and shared as an object, as `webui.mjs` does, a search took twice as long.
  */
 export function bundlePanel(directory, define = {}, debuggable = false, program = { panel: gjsPrograms.panel }) {
   const [[name, file]] = Object.entries(program);

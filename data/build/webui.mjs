@@ -67,14 +67,16 @@ export async function bundleWebui(directory, define = {}) {
  */
 async function bundleScripts(define) {
   const { outputFiles, metafile } = await build({
+    ...{ ...forBrowser, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.ts' }, outdir: root },
     ...{
-      ...forBrowser,
       format: 'esm',
-      absWorkingDir: root,
-      entryPoints: { app: 'daemon/webui/main.ts' },
-      outdir: root,
+      splitting: true,
+      chunkNames: '[name]',
+      metafile: true,
+      logLevel: 'warning',
+      platform: 'browser',
+      define,
     },
-    ...{ splitting: true, chunkNames: '[name]', metafile: true, logLevel: 'warning', platform: 'browser', define },
     plugins: [symbolicIcons, styleAsText(target)],
   });
   const texts = Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text]));

@@ -1,5 +1,5 @@
-// The pages of the window, made when they are first asked for. The first frame shows the first one; the code of the others is
-// loaded after it, which takes as long as a frame.
+// The pages of the window, made when they are first asked for. The first frame shows the first one; loading the code of the
+// others takes about as long as a frame, so it comes after.
 import GLib from 'gi://GLib?version=2.0';
 import type { PageName } from '../../daemon/view/forms/form.ts';
 import { pageTitle } from '../../daemon/view/page-titles.ts';

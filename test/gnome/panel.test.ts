@@ -23,7 +23,7 @@ import { type Desktop, missing, openDesktop, type Running, talk } from '../suppo
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
-/** A pipe, once somebody reads it. */
+/** Opens a named pipe; null while nobody reads it. */
 function openToWrite(pipe: string): number | null {
   try {
     return openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);

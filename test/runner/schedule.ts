@@ -1,4 +1,4 @@
-// Runs files side by side in a good mixture: those of one lane one after another, as long as there are others.
+// Runs files side by side in a good mixture: those of one lane run one after another, as long as other lanes are longer.
 
 /**
  * Runs every item.

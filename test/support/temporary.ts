@@ -21,8 +21,8 @@ export function temporary(t: Ends, name = 'test'): string {
 }
 
 /**
- * Removes a directory in which a process that is just ending may write once more. The retries of `rmSync` are no help there: they do
- * not remove what is new in a directory.
+ * Removes a directory in which a process that is just ending may write once more. The retries of `rmSync` are no help there: they
+ * do not remove new files.
  */
 export function removeTree(directory: string): void {
   for (let left = 20; ; left--)
