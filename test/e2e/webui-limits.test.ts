@@ -137,7 +137,9 @@ test('the page at its limits', async t => {
     await untilLive(page);
     await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
     setState('connected');
+    const asked = page.waitForRequest('**/api/snapshot?fresh=1');
     await page.clock.fastForward('08:00:00');
+    await asked;
     await page.locator('main .state', { hasText: /^Connected/ }).waitFor();
     await page.getByText('Not current since').waitFor({ state: 'detached' });
     await page.context().close();

@@ -148,19 +148,16 @@ export async function resetAccount(name: string, options: Json & { cli?: string 
   }
 }
 
+/** What joining another address does not keep. */
+const OF_THE_ADDRESS = ['url', 'user', 'password', 'sentinel_user', 'sentinel_password', 'ca'];
+
 /** What the user chose before, apart from the login, which belongs to the address. */
-function chosen({
-  url,
-  user: _,
-  password: __,
-  sentinel_user: ___,
-  sentinel_password: ____,
-  ca: _____,
-  machine,
-  ...others
-}: Pool): Partial<Pool> & { machine: string } {
+function chosen(pool: Pool): Partial<Pool> & { machine: string } {
+  const { url, machine } = pool;
   const defaults: Record<string, unknown> = Pool.parse({ url, machine });
-  const own = Object.entries(others).filter(([key, value]) => !isDeepStrictEqual(value, defaults[key]));
+  const own = Object.entries(pool).filter(
+    ([key, value]) => !OF_THE_ADDRESS.includes(key) && !isDeepStrictEqual(value, defaults[key]),
+  );
   return { machine, ...Object.fromEntries(own) };
 }
 

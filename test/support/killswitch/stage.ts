@@ -9,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,6 +17,7 @@ import { promisify } from 'node:util';
 import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
 import { TABLE } from '../../../daemon/killswitch/rules/rules.ts';
 import { bundleGjs } from '../../../data/build/bundle.mjs';
+import { builtOnce } from '../built.ts';
 import { removeTree } from '../temporary.ts';
 import { until } from '../until.ts';
 
@@ -42,16 +42,12 @@ export function which(program: string): string | null {
   return places.find(existsSync) ?? null;
 }
 
-let bundle: string | undefined;
-/** The service's bundle, made once for each test file. */
+/** The service, bundled. */
 export function bundled(): string {
-  if (!bundle) {
-    bundle = mkdtempSync(join(tmpdir(), 'culvert-killswitch-bundle-'));
-    bundleGjs(['killswitch'], bundle);
-    const made = bundle;
-    process.once('exit', () => rmSync(made, { recursive: true, force: true }));
-  }
-  return join(bundle, 'killswitch.js');
+  return join(
+    builtOnce('killswitch', directory => bundleGjs(['killswitch'], directory)),
+    'killswitch.js',
+  );
 }
 
 export interface Answer {
