@@ -1,0 +1,152 @@
+// Accounts that come from files and from what the tools have stored themselves, and their export.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { calls, setUp, stored } from '../../support/wrapper/fake-cli.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
+
+test('L14: what can not be read is said with its reason, and a key that is there already stays where it is', async t => {
+  const box = await setUp(t);
+  const directory = await box.wrap(['accounts', 'import', box.home]);
+  assert.deepEqual([directory.exit, directory.stderr.includes('it is a directory')], [66, true]);
+  const file = path.join(box.home, 'a.toml');
+  fs.writeFileSync(file, 'x = 1\n[[accounts\n');
+  assert.match((await box.wrap(['accounts', 'import', file])).stderr, /neither TOML nor JSON \(line 2\)/);
+  const document = { accounts: [{ cli: 'fake', name: 's', secrets: { FAKE_KEY: 'key-1' } }] };
+  fs.writeFileSync(file, `\uFEFF${JSON.stringify(document)}`, { mode: 0o600 });
+  assert.equal((await box.wrap(['accounts', 'import', file, '--file'])).stdout, 'imported "s" of fake\n');
+  assert.equal((await box.wrap(['accounts', 'import', file])).stdout, 'has already "s" of fake\n');
+});
+
+test('L14: an import reports what it did, and can be repeated', async t => {
+  const box = await setUp(t);
+  const file = path.join(box.home, 'import.toml');
+  const write = (key: string) =>
+    fs.writeFileSync(
+      file,
+      `[[accounts]]\ncli = "fake"\nname = "a"\nsecrets = { FAKE_KEY = "${key}" }\n[[accounts]]\ncli = "fake"\nname = "b"\nenv = { FAKE_KEY = "file:~/none#X" }\n`,
+      { mode: 0o600 },
+    );
+  write('k1');
+  const importing = (...args: string[]) => box.wrap(['accounts', 'import', file, '--file', ...args]);
+  const check = await importing('--check');
+  assert.equal(check.exit, 65);
+  assert.match(check.stderr, /"b": FAKE_KEY from file:~\/none#X: the file .*none does not exist/);
+  assert.equal((await importing()).exit, 0);
+  assert.match((await importing()).stdout, /^has already "a" of fake\nhas already "b" of fake\n$/);
+  await box.run('fake', ['auth', 'disable', 'a']);
+  write('k2');
+  assert.match((await importing('--check')).stdout, /would change "a"/);
+  assert.match((await importing()).stdout, /^changed "a" of fake\nhas already "b"/);
+  const { accounts } = JSON.parse((await box.run('fake', ['auth', 'list', '--json'])).stdout);
+  assert.deepEqual(
+    accounts.map((account: { name: string; enabled: boolean }) => [account.name, account.enabled]),
+    [
+      ['a', false],
+      ['b', true],
+    ],
+  );
+  assert.equal(stored(box), 'a/FAKE_KEY=k2\n');
+});
+
+test('accounts are imported from a .env file by reference, and exported without secrets', async t => {
+  const box = await setUp(t);
+  const file = path.join(box.home, '.env');
+  fs.writeFileSync(file, '# keys\nFAKE_KEY=k1\nexport FAKE_KEY_TEAM_B="k2"\nUNRELATED=x\n', { mode: 0o600 });
+  const imported = await box.wrap(['accounts', 'import', file, '--name', 'team-a']);
+  assert.match(imported.stdout, /imported "team-a" of fake\nimported "team-b" of fake/);
+  await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'team-b' } });
+  assert.deepEqual(calls(box), ['k2 x']);
+  const exported = (await box.wrap(['accounts', 'export'])).stdout;
+  assert.doesNotMatch(exported, /k1|k2/);
+  const copy = path.join(box.home, 'copy.toml');
+  fs.writeFileSync(copy, exported);
+  assert.match((await box.wrap(['accounts', 'import', copy])).stdout, /^has already "team-a"/);
+});
+
+test('an import takes what CLIs have stored themselves, under the name that has the key already', async t => {
+  const box = sandbox(t);
+  const files = {
+    '.config/firecrawl-cli/credentials.json': '{\n  "apiKey": "fc-stored",\n  "apiUrl": "https://api.firecrawl.dev"\n}',
+    '.tavily/config.json': '{"api_key": "tvly-stored"}',
+    '.npmrc': '//npm.example.com/:_authToken=other\n//registry.npmjs.org/:_authToken=npm-stored\n',
+    '.sentryclirc': '[defaults]\norg=x\n\n[auth]\ntoken = sentry-stored\n',
+    '.config/gh/hosts.yml':
+      'ghe.example.com:\n    oauth_token: other\ngithub.com:\n    user: me\n    oauth_token: gh-stored\n',
+    '.config/netlify/config.json': '{"users":{"5f":{"id":"5f","auth":{"token":"netlify-stored","github":{}}}}}',
+    '.supabase/access-token': 'sbp_stored',
+    '.codex/auth.json': '{"OPENAI_API_KEY":"sk-stored","tokens":{}}',
+    '.cache/huggingface/token': 'hf_stored\n',
+  };
+  const nothing = await box.wrap(['accounts', 'import', '--stored']);
+  assert.equal(nothing.exit, 66);
+  assert.match(nothing.stderr, /there is no key in .*credentials\.json.*\.npmrc/);
+  for (const [name, text] of Object.entries(files)) {
+    fs.mkdirSync(path.dirname(path.join(box.home, name)), { recursive: true });
+    fs.writeFileSync(path.join(box.home, name), text);
+  }
+  const importing = async (...args: string[]) => {
+    const { stdout, stderr } = await box.wrap(['accounts', 'import', '--stored', '--json', ...args]);
+    assert.doesNotMatch(stdout + stderr, /stored"|-stored/);
+    return JSON.parse(stdout).checked.map(
+      ({ cli, name, change }: Record<string, string>) => `${cli} ${name} ${change}`,
+    );
+  };
+  const clis = ['firecrawl', 'tvly', 'netlify', 'sentry-cli', 'npm', 'supabase', 'gh', 'codex', 'hf'];
+  const all = (change: string) => clis.map(cli => `${cli} main ${change}`).sort();
+  assert.deepEqual((await importing('--check')).sort(), all('add'));
+  assert.deepEqual(fs.existsSync(box.config), false);
+  assert.deepEqual((await importing('--file')).sort(), all('add'));
+  assert.deepEqual((await importing()).sort(), all('keep'));
+  const secrets = path.join(box.config, 'secrets');
+  const values = fs
+    .readdirSync(secrets)
+    .map(name => fs.readFileSync(path.join(secrets, name), 'utf8').split('=').at(-1));
+  assert.deepEqual(values.map(value => value?.replace(/[-_]stored\n/, '')).sort(), [
+    'fc',
+    'gh',
+    'hf',
+    'netlify',
+    'npm',
+    'sbp',
+    'sentry',
+    'sk',
+    'tvly',
+  ]);
+  await box.wrap(['accounts', 'rename', 'firecrawl', 'main', 'team-a']);
+  assert.deepEqual(await importing('--cli', 'firecrawl'), ['firecrawl team-a keep']);
+  fs.writeFileSync(path.join(box.home, '.tavily/config.json'), '{"api_key": "tvly-new"}');
+  assert.deepEqual(await importing('--cli', 'tvly', '--file'), ['tvly main change']);
+  assert.match(
+    (await box.wrap(['accounts', 'import', '--stored', '--cli', 'wrangler'])).stderr,
+    /names no file of wrangler/,
+  );
+  for (const args of [[], ['x.env', '--stored']])
+    assert.equal((await box.wrap(['accounts', 'import', ...args])).exit, 2);
+});
+
+test('a .env file is read as shells read it, and a stored key comes back as it was', async t => {
+  const box = await setUp(t);
+  const file = path.join(box.home, 'keys.env');
+  fs.writeFileSync(
+    file,
+    'FAKE_KEY=k1 # mine\nexport FAKE_KEY_B="k 2" # quoted\nFAKE_KEY_C=\'k#3\'\nFAKE_KEY_D=k#4\nFAKE_KEY_E=#5\nFAKE_KEY_F= # none\n',
+  );
+  assert.equal((await box.wrap(['accounts', 'import', file])).exit, 0);
+  for (const [name, key] of Object.entries({ odd: 'a #b', quoted: '"q"', single: "'s'", both: `"it's` }))
+    assert.equal((await box.wrap(['accounts', 'add', 'fake', name, '--file'], { input: `${key}\n` })).exit, 0);
+  for (const name of ['main', 'b', 'c', 'd', 'e', 'odd', 'quoted', 'single', 'both'])
+    await box.run('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name } });
+  assert.deepEqual(calls(box), [
+    'k1 main',
+    'k 2 b',
+    'k#3 c',
+    'k#4 d',
+    '#5 e',
+    'a #b odd',
+    '"q" quoted',
+    "'s' single",
+    `"it's both`,
+  ]);
+});
