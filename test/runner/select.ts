@@ -7,7 +7,7 @@ const root = resolve(import.meta.dirname, '../..');
 /**
  * A group follows from what a test file imports, directly or through other helpers, so a new file needs no entry here:
  * - `display`: opens windows on an X server of its own
- * - `kernel`: makes network namespaces and packet filters, and needs root
+ * - `kernel`: makes network namespaces and packet filters, and needs root; also a file of the name `kernel.test.ts`
  * - `browser`: drives the page of the built programs in a browser
  * - `built`: drives the programs in build/prefix, or package tools
  * - `programs`: bundles a program itself and starts it, or starts a server of the distribution
@@ -17,7 +17,7 @@ export type Group = 'display' | 'kernel' | 'browser' | 'built' | 'programs' | 'u
 
 const MARKS: [Group, RegExp][] = [
   ['display', /^test\/support\/gnome\/(desktop|inside|stage)\.ts$/],
-  ['kernel', /^test\/(support\/killswitch\/stage|leak\/machine)\.ts$/],
+  ['kernel', /^test\/(support\/killswitch\/stage\.ts|leak\/machine\.ts|.*\/kernel\.test\.ts)$/],
   ['browser', /^test\/support\/e2e\/(browser|firefox)\.ts$/],
   ['built', /^test\/(support\/e2e|e2e|packages)\//],
   ['programs', /^(data\/build\/bundle\.mjs|test\/support\/wrapper\/store-server\.ts)$/],
