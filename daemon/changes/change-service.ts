@@ -4,12 +4,11 @@ import type { ChangeOptions } from '../api/changes.ts';
 import type { CommandOutput } from '../api/schema.ts';
 import { SUBJECT_OF, type TunnelSubject as Subject } from '../api/subjects.ts';
 import type { FeatureContext, Making, RoutesControl } from '../controls.ts';
-import { Problem } from '../problem.ts';
+import { NotRestored, Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { createChangeStore } from './change-store.ts';
 import type { Pending } from './changes-file.ts';
 import { type Clock, deadlineIn, readClock } from './deadline.ts';
-import { NotRestored } from './not-restored.ts';
 import { actionsTo, currentValue, settingOf, textOf, type Value } from './values.ts';
 
 interface Options {

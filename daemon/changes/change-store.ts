@@ -2,13 +2,12 @@
 // at.
 import type { Change } from '../api/changes.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
-import { Problem } from '../problem.ts';
+import { NotRestored, Problem } from '../problem.ts';
 import { setPart } from '../state/pending-changes.ts';
 import type { State } from '../state/store.ts';
 import { reason } from '../system/errno.ts';
 import { loadChanges, type Pending, saveChanges } from './changes-file.ts';
 import { type Clock, remainingMs } from './deadline.ts';
-import { NotRestored } from './not-restored.ts';
 import { textOf } from './values.ts';
 
 /** A sleeping machine stops timers: deadlines are looked at again after this time. */

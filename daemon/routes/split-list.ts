@@ -1,9 +1,8 @@
 // Reads and sets the list of the split tunnel: repeats what is missing, and leaves the list before where setting fails.
 import type { ActionName, ActionRequest } from '../api/actions.ts';
 import type { SplitTunnel } from '../api/schema.ts';
-import { NotRestored } from '../changes/not-restored.ts';
 import type { FeatureContext } from '../controls.ts';
-import { Problem } from '../problem.ts';
+import { NotRestored, Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { callsFor } from './calls.ts';
 import { canonical, type Entry } from './document.ts';

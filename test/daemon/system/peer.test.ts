@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createPeerCheck, type Ends, listenerOf, ownerOf, readTable } from '../../../daemon/http/peer.ts';
+import { createPeerCheck, type Ends, listenerOf, ownerOf, readTable } from '../../../daemon/system/peer.ts';
 
 const row = (local: string, remote: string, uid: number, inode: number) =>
   `   1: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000 ${String(uid).padStart(5)}        0 ${inode} 1 0000000000000000 20 4 30 10 -1\n`;
