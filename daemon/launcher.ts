@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { get } from 'node:http';
 import { parseArgs } from 'node:util';
 import type { Config, Health } from './api/schema.ts';
-import { listenerOf, readTable } from './system/peer.ts';
 import { programs } from './system/install-paths.ts';
+import { listenerOf, readTable } from './system/peer.ts';
 
 export interface Flags {
   open: boolean;

@@ -152,12 +152,8 @@ export function createDoctorService(context: FeatureContext): DoctorService {
       const timeline = await readTimeline(read);
       const bundle = await createBundle({ world: within, results, entries, config, timeline, history: journal() });
       const archive = (await buffer(packBundle(bundle))).toString('base64');
-      return {
-        ok: true,
-        files: bundle.files.map(({ name, text }) => ({ name, text })),
-        redacted: bundle.redacted,
-        archive,
-      };
+      const files = bundle.files.map(({ name, text }) => ({ name, text }));
+      return { ok: true, files, redacted: bundle.redacted, archive };
     },
     async diagnose() {
       const cheap = CHECKS.filter(check => check.cheap);

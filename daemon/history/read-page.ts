@@ -1,6 +1,7 @@
 // Answers a query of the history: walks through the files of its time, and collects a page and the totals.
 import type { History, HistoryQuery } from '../api/history.ts';
-import type { DayFiles, OnLine } from './day-files.ts';
+import type { DayFiles } from './day-files.ts';
+import type { OnLine } from './line-files.ts';
 import { createPage, SECONDS, suitedTo } from './page.ts';
 import { createChangeParser } from './parse-change.ts';
 import { parseSample, type Sample } from './records.ts';

@@ -3,10 +3,10 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { AddressInfo, Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 import { errno } from '../system/errno.ts';
+import { createPeerCheck } from '../system/peer.ts';
 import { createEventStreams, type EventStreams } from './event-streams.ts';
 import { checkRequest, LIMITS, type Limits, type RemoteAccess, type Via } from './guard.ts';
 import type { Daemon } from './handlers.ts';
-import { createPeerCheck } from '../system/peer.ts';
 import { type ClientError, clientProblem, MALFORMED, refuse, refuseRaw } from './refusals.ts';
 import { createRequestHandler, requestInfo } from './request-handler.ts';
 import type { Tls } from './tls.ts';

@@ -16,16 +16,19 @@ const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
 
 /** The lengths of time to choose from, shortest first. */
 export function spans({ _ }: Translator): Span[] {
-  const span = (id: string, title: string, resolution: Span['query']['resolution'], seconds: number, slot: number) => ({
-    ...{ id, title, query: { since: id, resolution }, seconds, slot },
-  });
+  const span = (
+    id: string,
+    title: string,
+    resolution: Span['query']['resolution'],
+    [seconds, slot]: [number, number],
+  ) => ({ id, title, query: { since: id, resolution }, seconds, slot });
   return [
-    span('5m', _('5 minutes'), 'full', 5 * MINUTE, 5),
-    span('1h', _('1 hour'), 'full', HOUR, 30),
-    span('1d', _('1 day'), 'minute', DAY, 5 * MINUTE),
-    span('7d', _('1 week'), 'quarter', 7 * DAY, 15 * MINUTE),
-    span('30d', _('30 days'), 'hour', 30 * DAY, HOUR),
-    span('90d', _('90 days'), 'hour', 90 * DAY, 3 * HOUR),
+    span('5m', _('5 minutes'), 'full', [5 * MINUTE, 5]),
+    span('1h', _('1 hour'), 'full', [HOUR, 30]),
+    span('1d', _('1 day'), 'minute', [DAY, 5 * MINUTE]),
+    span('7d', _('1 week'), 'quarter', [7 * DAY, 15 * MINUTE]),
+    span('30d', _('30 days'), 'hour', [30 * DAY, HOUR]),
+    span('90d', _('90 days'), 'hour', [90 * DAY, 3 * HOUR]),
   ];
 }
 

@@ -105,7 +105,7 @@ export function watchNetwork(changed: () => void): () => void {
     const signal = ['org.freedesktop.DBus.Properties', 'PropertiesChanged', '/org/freedesktop/NetworkManager'] as const;
     const watch = bus.signal_subscribe(
       ...([MANAGER, ...signal, MANAGER, Gio.DBusSignalFlags.NONE] as const),
-      (_bus, _sender, _path, _iface, _signal, parameters) => {
+      (...[, , , , , parameters]) => {
         const [, properties] = parameters.recursiveUnpack() as [string, Record<string, unknown>];
         if ('PrimaryConnection' in properties) changed();
       },

@@ -75,7 +75,7 @@ export function createNotifier(bus: Gio.DBusConnection) {
     bus.call(NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, method, args, null, 0, -1, null);
   bus.signal_subscribe(
     ...([NOTIFICATIONS, NOTIFICATIONS, 'ActionInvoked', NOTIFICATIONS_PATH, null, Gio.DBusSignalFlags.NONE] as const),
-    (_bus, _sender, _path, _iface, _signal, parameters) => {
+    (...[, , , , , parameters]) => {
       const [id, key] = parameters.recursiveUnpack<[number, string]>();
       const found = [...shown.values()].find(known => known.id === id);
       if (found && (key === 'act' || key === 'default')) found.activate?.();

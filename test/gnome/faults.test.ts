@@ -34,45 +34,50 @@ interface Fault {
   asks?: 'nothing' | 'proxy';
 }
 
-const row = (fault: string, seen: Seen, shows: string, offers: string, asks?: Fault['asks']): Fault => ({
+const row = (fault: string, seen: Seen, [shows, offers]: [string, string], asks?: Fault['asks']): Fault => ({
   ...{ fault, seen, shows, offers, asks },
 });
 const NOT_UNDERSTOOD = 'WARP reports something that Culvert does not understand.';
 
 /** Every fault of the emulator: the state that shows it, what the window says, and what helps. */
 const FAULTS: Fault[] = [
-  row('service-down', blocked, 'The WARP service is not running', 'Start the Service'),
-  row('connection-refused', blocked, 'The WARP service is not running', 'Start the Service'),
-  row('socket-late=60000', blocked, 'The WARP service is not running', 'Start the Service'),
-  row('terms', blocked, 'Set up WARP', 'Agree and Set Up'),
-  row('not-registered', blocked, 'Set up WARP', 'Set Up'),
-  row('not-authorized', blocked, 'You can’t change WARP on this computer', 'Open Account'),
+  row('service-down', blocked, ['The WARP service is not running', 'Start the Service']),
+  row('connection-refused', blocked, ['The WARP service is not running', 'Start the Service']),
+  row('socket-late=60000', blocked, ['The WARP service is not running', 'Start the Service']),
+  row('terms', blocked, ['Set up WARP', 'Agree and Set Up']),
+  row('not-registered', blocked, ['Set up WARP', 'Set Up']),
+  row('not-authorized', blocked, ['You can’t change WARP on this computer', 'Open Account']),
+  row('policy-lock', ({ options }) => options.switchLocked === true, [
+    'Managed by your organization · WARP can’t be turned off here.',
+    'Mode',
+  ]),
+  row('hang', silent, ['WARP did not answer in time.', 'Restart WARP'], 'nothing'),
+  row('hang-deaf', silent, ['WARP did not answer in time.', 'Restart WARP'], 'nothing'),
+  row('grandchild=1', up, ['Connected', 'Disconnect']),
+  row('cut', blocked, ['The WARP service is not running', 'Start the Service']),
+  row('unknown-output', odd, [NOT_UNDERSTOOD, 'Disconnect']),
+  row('huge', odd, [NOT_UNDERSTOOD, 'Disconnect']),
+  row('slow=200', up, ['Connected', 'Disconnect']),
+  row('json-exit-0', up, ['Connected', 'Disconnect']),
+  row('json-exit-1', up, ['Connected', 'Disconnect']),
+  row('text-errors', up, ['Connected', 'Disconnect']),
+  row('listener-exits', up, ['Connected', 'Disconnect']),
+  row('network-unstable', ({ status }) => status.network === 'unstable', ['Connected', 'Disconnect']),
+  row('no-network', reason, ['You are offline', 'Network Settings']),
+  row('happy-eyeballs-failed', reason, ['No Cloudflare server could be reached', 'Try WireGuard']),
+  row('dns-lookup-failed', reason, ['Names can’t be looked up', 'Run Checks']),
+  row('insufficient-resource', reason, ['The WARP service ran out of file handles', 'Restart WARP']),
+  row('not-in-api', seen => blocked(seen) || reason(seen), ['Set up WARP', 'Set Up']),
+  row('proxy-silent', () => true, ['The local proxy does not answer.', 'Restart WARP'], 'proxy'),
+  row('proxy-deaf', () => true, ['The local proxy does not answer.', 'Restart WARP'], 'proxy'),
+  row('stuck=EstablishingConnection', ({ status }) => status.state === 'connecting', ['Connecting…', 'Cancel']),
+  row('unable=CaptivePortalTimedOut', reason, ['This network wants you to sign in', 'Open Sign-in Page']),
   row(
-    ...(['policy-lock', ({ options }: Snapshot) => options.switchLocked === true] as const),
-    ...(['Managed by your organization · WARP can’t be turned off here.', 'Mode'] as const),
+    'reason=DisabledForWiFi',
+    ({ status }) => status.reason !== null,
+    ['Off on Wi-Fi', 'Trusted Networks'],
+    'nothing',
   ),
-  row('hang', silent, 'WARP did not answer in time.', 'Restart WARP', 'nothing'),
-  row('hang-deaf', silent, 'WARP did not answer in time.', 'Restart WARP', 'nothing'),
-  row('grandchild=1', up, 'Connected', 'Disconnect'),
-  row('cut', blocked, 'The WARP service is not running', 'Start the Service'),
-  row('unknown-output', odd, NOT_UNDERSTOOD, 'Disconnect'),
-  row('huge', odd, NOT_UNDERSTOOD, 'Disconnect'),
-  row('slow=200', up, 'Connected', 'Disconnect'),
-  row('json-exit-0', up, 'Connected', 'Disconnect'),
-  row('json-exit-1', up, 'Connected', 'Disconnect'),
-  row('text-errors', up, 'Connected', 'Disconnect'),
-  row('listener-exits', up, 'Connected', 'Disconnect'),
-  row('network-unstable', ({ status }) => status.network === 'unstable', 'Connected', 'Disconnect'),
-  row('no-network', reason, 'You are offline', 'Network Settings'),
-  row('happy-eyeballs-failed', reason, 'No Cloudflare server could be reached', 'Try WireGuard'),
-  row('dns-lookup-failed', reason, 'Names can’t be looked up', 'Run Checks'),
-  row('insufficient-resource', reason, 'The WARP service ran out of file handles', 'Restart WARP'),
-  row('not-in-api', seen => blocked(seen) || reason(seen), 'Set up WARP', 'Set Up'),
-  row('proxy-silent', () => true, 'The local proxy does not answer.', 'Restart WARP', 'proxy'),
-  row('proxy-deaf', () => true, 'The local proxy does not answer.', 'Restart WARP', 'proxy'),
-  row('stuck=EstablishingConnection', ({ status }) => status.state === 'connecting', 'Connecting…', 'Cancel'),
-  row('unable=CaptivePortalTimedOut', reason, 'This network wants you to sign in', 'Open Sign-in Page'),
-  row('reason=DisabledForWiFi', ({ status }) => status.reason !== null, 'Off on Wi-Fi', 'Trusted Networks', 'nothing'),
 ];
 
 interface Met {

@@ -57,8 +57,7 @@ export async function inject(
   machine: Machine,
   directory: string,
   { call, ordinal, fault }: Point & { fault: string },
-  command: readonly string[],
-  input: string,
+  { command, input }: { command: readonly string[]; input: string },
 ): Promise<boolean> {
   const file = join(directory, 'injected');
   const words = ['-f', '-qq', '-o', file, '-e', `trace=${call}`, '-e', `inject=${call}:${fault}:when=${ordinal}`];

@@ -48,63 +48,7 @@ export interface Rig {
 }
 
 export async function createRig(ground: Ground): Promise<Rig> {
-  const host = {
-    'ipv4.ping_group_range': '0 2147483647',
-    'ipv4.icmp_ratelimit': 0, // answers are counted: the kernel may not hold them back
-    'ipv6.icmp.ratelimit': 0,
-    'ipv4.conf.all.rp_filter': 0,
-    'ipv4.conf.default.rp_filter': 0,
-  };
-  const forwards = { 'ipv4.ip_forward': 1, 'ipv6.conf.all.forwarding': 1 };
-  const [client, router, container, neighbor, second] = await Promise.all([
-    ground.machine({
-      ...host,
-      ...forwards,
-      'ipv4.conf.all.src_valid_mark': 1,
-      'ipv6.conf.default.keep_addr_on_down': 1,
-    }),
-    ground.machine({ ...host, ...forwards }),
-    ground.machine(host),
-    ground.machine(host),
-    ground.machine({ ...host, ...forwards }),
-  ]);
-
-  await client.ip(
-    `link add name ${UPLINK} type veth peer name wan0 netns ${router.pid}`,
-    `link add name ctr0 type veth peer name ${UPLINK} netns ${container.pid}`,
-    'address add 172.17.0.1/24 dev ctr0',
-    'address add fd17::1/64 dev ctr0 nodad',
-    'link set ctr0 up',
-    `address add ${HOSTS.client4}/24 brd + dev ${UPLINK}`,
-    `address add ${HOSTS.client6}/64 dev ${UPLINK} nodad`,
-  );
-  await router.ip(
-    'link add name lan0 type bridge mcast_snooping 0',
-    `link add name lan1 type veth peer name ${UPLINK} netns ${neighbor.pid}`,
-    'link set wan0 master lan0',
-    'link set lan1 master lan0',
-    ...['wan0', 'lan1', 'lan0'].map(device => `link set ${device} up`),
-    `address add ${HOSTS.router4}/24 brd + dev lan0`,
-    `address add ${HOSTS.router6}/64 dev lan0 nodad`,
-    'address add fe80::1/64 dev lan0 nodad',
-    ...internet(),
-  );
-  await container.ip(
-    `address add 172.17.0.2/24 dev ${UPLINK}`,
-    `address add fd17::2/64 dev ${UPLINK} nodad`,
-    `link set ${UPLINK} up`,
-    'route add default via 172.17.0.1',
-    'route add default via fd17::1',
-  );
-  await neighbor.ip(
-    `address add ${HOSTS.neighbor4}/24 dev ${UPLINK}`,
-    `address add ${HOSTS.neighbor6}/64 dev ${UPLINK} nodad`,
-    `address add ${HOSTS.neighborLink}/64 dev ${UPLINK} nodad`,
-    `link set ${UPLINK} up`,
-    `route add ${HOSTS.tunnel4}/32 via ${HOSTS.client4}`,
-    `route add ${HOSTS.tunnel6}/128 via ${HOSTS.client6}`,
-  );
-  await second.ip(...internet());
+  const { client, router, container, neighbor, second } = await connectMachines(ground);
   const uplinkUp = () =>
     client.ip(
       `link set ${UPLINK} up`,
@@ -177,6 +121,68 @@ export async function createRig(ground: Ground): Promise<Rig> {
     },
     unplug: () => client.ip('link del eth1'),
   };
+}
+
+/** The machines, with the network between them. */
+async function connectMachines(ground: Ground) {
+  const host = {
+    'ipv4.ping_group_range': '0 2147483647',
+    'ipv4.icmp_ratelimit': 0, // answers are counted: the kernel may not hold them back
+    'ipv6.icmp.ratelimit': 0,
+    'ipv4.conf.all.rp_filter': 0,
+    'ipv4.conf.default.rp_filter': 0,
+  };
+  const forwards = { 'ipv4.ip_forward': 1, 'ipv6.conf.all.forwarding': 1 };
+  const [client, router, container, neighbor, second] = await Promise.all([
+    ground.machine({
+      ...host,
+      ...forwards,
+      'ipv4.conf.all.src_valid_mark': 1,
+      'ipv6.conf.default.keep_addr_on_down': 1,
+    }),
+    ground.machine({ ...host, ...forwards }),
+    ground.machine(host),
+    ground.machine(host),
+    ground.machine({ ...host, ...forwards }),
+  ]);
+
+  await client.ip(
+    `link add name ${UPLINK} type veth peer name wan0 netns ${router.pid}`,
+    `link add name ctr0 type veth peer name ${UPLINK} netns ${container.pid}`,
+    'address add 172.17.0.1/24 dev ctr0',
+    'address add fd17::1/64 dev ctr0 nodad',
+    'link set ctr0 up',
+    `address add ${HOSTS.client4}/24 brd + dev ${UPLINK}`,
+    `address add ${HOSTS.client6}/64 dev ${UPLINK} nodad`,
+  );
+  await router.ip(
+    'link add name lan0 type bridge mcast_snooping 0',
+    `link add name lan1 type veth peer name ${UPLINK} netns ${neighbor.pid}`,
+    'link set wan0 master lan0',
+    'link set lan1 master lan0',
+    ...['wan0', 'lan1', 'lan0'].map(device => `link set ${device} up`),
+    `address add ${HOSTS.router4}/24 brd + dev lan0`,
+    `address add ${HOSTS.router6}/64 dev lan0 nodad`,
+    'address add fe80::1/64 dev lan0 nodad',
+    ...internet(),
+  );
+  await container.ip(
+    `address add 172.17.0.2/24 dev ${UPLINK}`,
+    `address add fd17::2/64 dev ${UPLINK} nodad`,
+    `link set ${UPLINK} up`,
+    'route add default via 172.17.0.1',
+    'route add default via fd17::1',
+  );
+  await neighbor.ip(
+    `address add ${HOSTS.neighbor4}/24 dev ${UPLINK}`,
+    `address add ${HOSTS.neighbor6}/64 dev ${UPLINK} nodad`,
+    `address add ${HOSTS.neighborLink}/64 dev ${UPLINK} nodad`,
+    `link set ${UPLINK} up`,
+    `route add ${HOSTS.tunnel4}/32 via ${HOSTS.client4}`,
+    `route add ${HOSTS.tunnel6}/128 via ${HOSTS.client6}`,
+  );
+  await second.ip(...internet());
+  return { client, router, container, neighbor, second };
 }
 
 function internet(): string[] {

@@ -7,23 +7,23 @@ import { type TestContext, test } from 'node:test';
 
 const share = resolve('build/prefix/share');
 
-/** Runs a validator over an installed file; it has to be silent, where so asked. */
-function valid(t: TestContext, file: string, command: string, args: string[], silent = true) {
+/** Runs a validator over an installed file. It has to be silent, except for appstreamcli, which always prints a summary. */
+function valid(t: TestContext, file: string, [command, ...args]: [string, ...string[]]) {
   const path = resolve(share, file);
   if (!existsSync(path)) return t.skip('nothing is built');
   const { error, status, stdout, stderr } = spawnSync(command, [...args, path], { encoding: 'utf8' });
   if (error) return t.skip(`${command} is not installed`);
   assert.equal(status, 0, stdout + stderr);
-  if (silent) assert.equal(stderr, '');
+  if (command !== 'appstreamcli') assert.equal(stderr, '');
 }
 
 test('the desktop entry is valid', t =>
-  valid(t, 'applications/org.culvert.Culvert.desktop', 'desktop-file-validate', []));
+  valid(t, 'applications/org.culvert.Culvert.desktop', ['desktop-file-validate']));
 
 test('the metainfo is valid', t =>
-  valid(t, 'metainfo/org.culvert.Culvert.metainfo.xml', 'appstreamcli', ['validate', '--no-net'], false));
+  valid(t, 'metainfo/org.culvert.Culvert.metainfo.xml', ['appstreamcli', 'validate', '--no-net']));
 
-const formatted = (t: TestContext, page: string) => valid(t, page, 'groff', ['-man', '-Tutf8', '-Kutf8', '-ww', '-z']);
+const formatted = (t: TestContext, page: string) => valid(t, page, ['groff', '-man', '-Tutf8', '-Kutf8', '-ww', '-z']);
 
 test('every installed program has a manual, which is formatted without a warning', async t => {
   const bin = resolve(share, '../bin');

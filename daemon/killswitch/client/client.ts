@@ -1,19 +1,15 @@
 // The daemon's side of the kill switch: keeps the configuration, the root service and the published state in step.
-import type { Change, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
+import type { KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
-import { setPart } from '../../state/pending-changes.ts';
-import { NO_KILL_SWITCH } from '../../state/store.ts';
 import type { Report } from '../report.ts';
 import { wantedEndpoints } from '../rules/endpoint-allowlist.ts';
 import type { Endpoint } from '../rules/rules.ts';
-import { explained, type Message, message, wordingOf } from '../wording.ts';
+import { explained, message, wordingOf } from '../wording.ts';
 import type { Call } from './busctl.ts';
 import { type Places, places as usual } from './published-state.ts';
+import { createPublisher } from './publisher.ts';
 import { createServiceLink } from './service-link.ts';
-
-const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
-const UNKNOWN: Report = { ...REST, ...explained([]) };
 
 /** Any program can slow the bus down. After that long, what the service last published answers a reader. */
 const READ_MS = 500;
@@ -29,44 +25,13 @@ const DEMO = {
 export function createKillSwitch(context: FeatureContext, places: Places = usual): KillSwitchControl {
   const { state, settings, say } = context;
   const link = createServiceLink(places, () => publishFile());
+  const { publish, publishFile, publishAbsent, setUnmet } = createPublisher(context, link, places);
   let unsubscribe = () => {};
-  /** Why the kill switch of the configuration is not in force, until somebody changes it. */
-  let unmet: Message[] = [];
   /** The endpoints that this daemon last gave the service. */
   let given = '';
 
   const emulated = () => state.snapshot().tunnelCli.emulated;
   const endpoints = (own = settings.config.warp.endpoints) => wantedEndpoints(state.snapshot().tunnel.endpoints, own);
-
-  function publish(report: Report | null, why: Message[] = []): KillSwitch {
-    const installed = link.isInstalled();
-    if (report?.enabled) unmet = []; // another client turned it on
-    const known = report ?? { ...UNKNOWN, enabled: state.snapshot().killSwitch.enabled };
-    const value: KillSwitch = {
-      ...known,
-      enabled: known.enabled || (unmet.length > 0 && settings.config.warp.killSwitch),
-      // while it is off, what turning it on would ask for
-      allowLan: known.enabled ? known.allowLan : settings.config.warp.allowLan,
-      ...(why.length ? explained(why) : known.detail === null && unmet.length ? explained(unmet) : {}),
-      installed,
-      command: installed ? null : places.install,
-    };
-    state.set('killSwitch', value);
-    setPart(state, 'kill-switch', changesOf(value));
-    return value;
-  }
-
-  function publishFile(): KillSwitch {
-    if (!link.isInstalled()) return publishAbsent();
-    const read = link.published();
-    return 'unreadable' in read ? publish(null, [read.unreadable]) : publish(read);
-  }
-
-  function publishAbsent(): KillSwitch {
-    const { killSwitch } = settings.config.warp;
-    const why = message('The part that blocks is not installed, so nothing is blocked.');
-    return publish({ ...UNKNOWN, enabled: killSwitch, ...explained(killSwitch ? [why] : []) });
-  }
 
   /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
   async function enable(allowLan: boolean, interactive: boolean, seconds?: number): Promise<Report> {
@@ -111,7 +76,8 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     try {
       publish(await enable(settings.config.warp.allowLan, false));
     } catch (error) {
-      unmet = [message('It is wanted but not in force.'), ...wordingOf(error)];
+      const unmet = [message('It is wanted but not in force.'), ...wordingOf(error)];
+      setUnmet(unmet);
       say(`Kill switch: ${explained(unmet).detail}`);
       publishFile();
     }
@@ -136,7 +102,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     const isOff = !enabled && (!link.isInstalled() || (await isSurelyOff()));
     const off = (): Call => (seconds === undefined ? { method: 'Disable' } : { method: 'TryDisable', seconds });
     const report = isOff ? null : await (enabled ? enable(allowLan, true, seconds) : link.ask(off(), true));
-    unmet = [];
+    setUnmet([]);
     // what is not confirmed must not come back with the next start
     if (!report?.unconfirmed) await remember(context, enabled, allowLan);
     return report ? publish(report) : read();
@@ -178,19 +144,6 @@ function within<T>(ms: number, promised: Promise<T>): Promise<T | null> {
     const timer = setTimeout(resolve, ms, null);
     promised.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-}
-
-/** The unconfirmed change, as clients show each of them. */
-function changesOf({ enabled, allowLan, unconfirmed }: KillSwitch): Change[] {
-  if (!unconfirmed) return [];
-  const { setAt, confirmBy, previous } = unconfirmed;
-  const change = { subject: 'killSwitch' as const, value: wordOf({ enabled, allowLan }), previous: wordOf(previous) };
-  return [{ ...change, setAt, confirmBy, endsAt: null, endingSoon: false, problem: null }];
-}
-
-function wordOf({ enabled, allowLan }: { enabled: boolean; allowLan: boolean }): string {
-  if (!enabled) return 'off';
-  return allowLan ? 'on-lan' : 'on';
 }
 
 /** Keeps a choice for the next start. Blocking does not depend on whether the file can be written. */

@@ -151,8 +151,7 @@ export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay
     OBJECT_PATH,
     description!,
     // not by GJS's wrapper, which unpacks every argument before it calls anything
-    (_bus, _sender, _path, _interface, method, parameters, invocation) =>
-      void answer(invocation, uid => prepare(uid, method, parameters)),
+    (...[, , , , method, parameters, invocation]) => void answer(invocation, uid => prepare(uid, method, parameters)),
     null,
     null,
   );

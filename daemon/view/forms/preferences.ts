@@ -41,9 +41,14 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'start',
         title: _('At login'),
         rows: [
-          toggle('tray', 'autostart', _('Start at login'), tray === false ? null : _('With the tray icon'), autostart),
+          toggle(
+            ['tray', 'autostart'],
+            _('Start at login'),
+            tray === false ? null : _('With the tray icon'),
+            autostart,
+          ),
           ...(tray !== false && (autostart ?? config.tray.autostart)
-            ? [toggle('tray', 'startHidden', _('Start hidden'), _('Only the tray icon, without the window'))]
+            ? [toggle(['tray', 'startHidden'], _('Start hidden'), _('Only the tray icon, without the window'))]
             : []),
         ],
       },
@@ -66,10 +71,14 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'notifications',
         title: _('Notifications'),
         rows: [
-          toggle('notifications', 'connection', _('The connection is lost'), null),
-          toggle('notifications', 'signIn', _('A network wants you to sign in'), null),
-          toggle('notifications', 'updates', _('Updates'), null),
-          toggle('notifications', 'reminders', _('Reminders'), _('What ends in a minute, and that WARP is still off')),
+          toggle(['notifications', 'connection'], _('The connection is lost'), null),
+          toggle(['notifications', 'signIn'], _('A network wants you to sign in'), null),
+          toggle(['notifications', 'updates'], _('Updates'), null),
+          toggle(
+            ['notifications', 'reminders'],
+            _('Reminders'),
+            _('What ends in a minute, and that WARP is still off'),
+          ),
         ],
       },
       {
@@ -77,8 +86,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         title: _('History'),
         rows: [
           toggle(
-            'history',
-            'enabled',
+            ['history', 'enabled'],
             _('Keep a history'),
             _('Changes of the connection and figures of the tunnel, for 90 days, on this computer only'),
           ),
@@ -88,10 +96,16 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'metrics',
         title: _('Metrics'),
         rows: [
-          toggle('metrics', 'enabled', _('Answer Prometheus'), _('Figures for monitoring, at /api/metrics')),
+          toggle(['metrics', 'enabled'], _('Answer Prometheus'), _('Figures for monitoring, at /api/metrics')),
           // of no use while nothing is shown
           ...(config.metrics.enabled
-            ? [toggle('metrics', 'hashAccounts', _('Hide the names of accounts'), _('The metrics show hashes of them'))]
+            ? [
+                toggle(
+                  ['metrics', 'hashAccounts'],
+                  _('Hide the names of accounts'),
+                  _('The metrics show hashes of them'),
+                ),
+              ]
             : []),
         ],
       },
@@ -99,7 +113,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'updates',
         title: _('Updates'),
         rows: [
-          toggle('updates', 'checkOnStartup', _('Look for updates at start'), null),
+          toggle(['updates', 'checkOnStartup'], _('Look for updates at start'), null),
           select(['updates', 'channel'], _('Channel'), [
             { value: 'stable', label: _('Stable') },
             { value: 'beta', label: _('Beta') },
@@ -111,8 +125,8 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'web',
         title: _('Web page'),
         rows: [
-          toggle('webui', 'enabled', _('Serve a page for the browser'), _('On this computer only')),
-          toggle('ui', 'openBrowser', _('Open it at start'), null),
+          toggle(['webui', 'enabled'], _('Serve a page for the browser'), _('On this computer only')),
+          toggle(['ui', 'openBrowser'], _('Open it at start'), null),
         ],
       },
       settingsFileGroup(tr),
@@ -166,8 +180,7 @@ function decided({ sources }: ConfigResponse, name: string, { _ }: Translator): 
 function toggles(known: ConfigResponse, tr: Translator) {
   /** @param found what is the case, where that is known better than by the configuration */
   function row<G extends Section>(
-    group: G,
-    key: keyof Config[G] & string,
+    [group, key]: [G, keyof Config[G] & string],
     title: string,
     about: string | null,
     found: boolean | null = null,

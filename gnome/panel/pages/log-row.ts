@@ -72,7 +72,7 @@ function followExpander(row: Row, listItem: Gtk.ListItem, source: LogSource, cop
   const { expander } = row;
   // made when it is asked for, and not for each row that scrolls past
   expander.has_tooltip = true;
-  expander.connect('query-tooltip', (_expander, _x, _y, _keyboard, tooltip: Gtk.Tooltip) => {
+  expander.connect('query-tooltip', (...[, , , , tooltip]) => {
     const entry = source.entry(idOf(listItem) ?? '');
     if (!entry) return false;
     const took = formatLatency(Math.round(entry.durationMs), tr);

@@ -24,7 +24,7 @@ test('account shows the registration and the devices, safe for a terminal', asyn
       { deviceId: 'd-2', name: null, model: null, os: null, active: false },
     ],
   };
-  await startDaemon(t, home, undefined, { account: async () => account });
+  await startDaemon(t, home, undefined, { tunnel: { account: async () => account } });
   const { stdout } = await culvert(home, ['account']);
   assert.match(stdout, /^Organization {2}acme$/m);
   assert.match(stdout, /^Managed {7}by an organization$/m);
@@ -45,7 +45,9 @@ test('account says how to register where there is no registration', async t => {
     managed: null,
     devices: [],
   };
-  await startDaemon(t, home, undefined, { account: async () => ({ ok: true, registered: false, ...nothing }) });
+  await startDaemon(t, home, undefined, {
+    tunnel: { account: async () => ({ ok: true, registered: false, ...nothing }) },
+  });
   assert.deepEqual(await culvert(home, ['account']), {
     code: 0,
     stdout: 'This device is not registered. Register it with: culvert account register\n',

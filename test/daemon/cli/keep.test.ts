@@ -22,7 +22,7 @@ async function setUp(t: TestContext, before?: MemoryTunnel['before']) {
   const memory = memoryTunnel();
   if (before) memory.before = before;
   const { values } = memory;
-  const { daemon } = await startDaemon(t, home, undefined, memory.tunnel);
+  const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
   // what the tunnel publishes is what this daemon shows
   const follow = () => {
     const { status, settings, splitTunnel, options, tunnel } = memory.state.snapshot();

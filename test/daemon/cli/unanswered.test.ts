@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts';
 
 test('a daemon without a free connection is busy, with exit code 1', async t => {
   const home = createHome(t);
-  const { socket } = await startDaemon(t, home, undefined, {}, { unixConnections: 4 });
+  const { socket } = await startDaemon(t, home, undefined, { limits: { unixConnections: 4 } });
   const idle = Array.from({ length: 4 }, () => open({ path: socket }));
   t.after(() => idle.forEach(each => void each.destroy()));
   await Promise.all(idle.map(each => once(each, 'connect')));
@@ -53,7 +53,9 @@ test('a daemon that takes long is waited for, and that is said', async t => {
   const late = new Promise<void>(resolve => {
     answer = resolve;
   });
-  const { daemon } = await startDaemon(t, home, undefined, { isFresh: () => false, refresh: () => late });
+  const { daemon } = await startDaemon(t, home, undefined, {
+    tunnel: { isFresh: () => false, refresh: () => late },
+  });
   daemon.state.set('settings', { Mode: 'warp' });
   const child = await start(home, ['mode']);
   await prints(child, 'stderr', /has not answered yet/);

@@ -85,7 +85,7 @@ export const SERVICE_SCENARIOS: readonly Scenario[] = [
           const plan = stage.quick ? spread(all, 40) : all;
           let hit = 0;
           for (const [i, point] of plan.entries())
-            if (await inject(client, stage.ground.directory, point, nft, rules[i % 2]!)) hit++;
+            if (await inject(client, stage.ground.directory, point, { command: nft, input: rules[i % 2]! })) hit++;
           const { looks, gaps } = await table.report();
           const faults = gaps.length ? [`${gaps.length} moments without a table`] : [];
           if (hit < plan.length * 0.9) faults.push(`only ${hit} of ${plan.length} failures could be injected`);

@@ -104,8 +104,7 @@ export async function startDaemon(
   t: Ends,
   home: Home,
   perform: Perform = () => OUTPUT,
-  tunnel: Partial<Tunnel> = {},
-  limits: Partial<Limits> = {},
+  { tunnel = {}, limits = {} }: { tunnel?: Partial<Tunnel>; limits?: Partial<Limits> } = {},
 ): Promise<Running> {
   const running: Running = await startListeners(t as never, {
     limits,

@@ -65,7 +65,12 @@ function fallback(row: number) {
   });
 }
 
-function target(id: string, port: number, attributes: string, ip: string, vnet: string, ...usernames: string[]) {
+function target(
+  [id, port]: [string, number],
+  attributes: string,
+  [ip, vnet]: [string, string],
+  ...usernames: string[]
+) {
   return { id, protocol: 'SSH', port, attributes, ip, vnet, usernames };
 }
 
@@ -251,14 +256,12 @@ export const SCENES: Record<number, Scene> = {
   143: {
     state: [
       json('targets', [
-        target('0193f22a-9df3-78e3-b5bb-7ab631903306', 22, 'hostname: do-target', '10.116.0.3', 'a1net', 'alice'),
-        target('0193f22a-9df3-78e3-b5bb-7ab631903306', 23, 'hostname: do-target', '10.116.0.3', 'a1net', 'root'),
+        target(['0193f22a-9df3-78e3-b5bb-7ab631903306', 22], 'hostname: do-target', ['10.116.0.3', 'a1net'], 'alice'),
+        target(['0193f22a-9df3-78e3-b5bb-7ab631903306', 23], 'hostname: do-target', ['10.116.0.3', 'a1net'], 'root'),
         target(
-          '01943cff-6130-7989-8bff-cbc02b59a2b1',
-          80,
+          ['01943cff-6130-7989-8bff-cbc02b59a2b1', 80],
           'hostname: az-target',
-          '172.16.0.0',
-          'b1net',
+          ['172.16.0.0', 'b1net'],
           'alice',
           'bob',
         ),
@@ -270,11 +273,9 @@ export const SCENES: Record<number, Scene> = {
     state: [
       json('targets', [
         target(
-          '01224c4e-bd7f-7d39-8c61-08d247ev5bce',
-          22,
+          ['01224c4e-bd7f-7d39-8c61-08d247ev5bce', 22],
           'hostname: host-0',
-          '203.0.113.10',
-          'default',
+          ['203.0.113.10', 'default'],
           'root',
           'service-account',
           'cluster-admin',

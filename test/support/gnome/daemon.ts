@@ -124,7 +124,7 @@ export function createDaemon(socket: string): FakeDaemon {
     reads: 0,
     resumed: [],
     onAction() {},
-    onAsked: ({ line, body }) => succeed(line, body),
+    onAsked: ({ line, body }) => succeed(daemon, line, body),
     onRead() {},
     set(part, change) {
       const value = { ...daemon.snapshot[part], ...change };
@@ -198,7 +198,7 @@ export function createDaemon(socket: string): FakeDaemon {
       daemon.reads++;
       daemon.onRead();
     }
-    const found = read(line, Number(searchParams.get('since') ?? 0));
+    const found = read(daemon, line, Number(searchParams.get('since') ?? 0));
     if (found) return reply(response, 200, found);
     const mutation = request.method === 'POST';
     if (mutation && request.headers['content-type'] !== 'application/json')
@@ -220,89 +220,6 @@ export function createDaemon(socket: string): FakeDaemon {
     }
   }
 
-  function read(line: string, since: number): unknown {
-    if (line in daemon.answers) return daemon.answers[line];
-    if (line === 'GET /api/snapshot') return daemon.snapshot;
-    if (line === 'GET /api/killswitch') return { ok: true, ...daemon.snapshot.killSwitch };
-    if (line === 'GET /api/account')
-      return { ok: true, ...daemon.snapshot.account, deviceId: 'd', accountId: 'a', license: null, devices: [] };
-    if (line === 'GET /api/version')
-      return {
-        ok: true,
-        version: '0.0.0',
-        commit: null,
-        node: '20',
-        apiVersion: 1,
-        installFormat: 'source',
-        tunnelCli: { version: null },
-      };
-    if (line === 'GET /api/history') return daemon.history;
-    if (line === 'GET /api/doctor') return runChecks();
-    if (line === 'GET /api/doctor/bundle') return BUNDLE;
-    if (line === 'GET /api/accounts') return { ok: true, tools: daemon.tools, refreshing: false, problem: null };
-    if (line === 'GET /api/apps') return { ok: true, apps: daemon.apps };
-    if (line !== 'GET /api/logs') return null;
-    const entries = daemon.entries.filter(({ id }) => id > since).slice(0, 500);
-    return { ok: true, entries, next: entries.at(-1)?.id ?? since, capacity: Math.max(500, daemon.entries.length) };
-  }
-
-  function runChecks(): unknown {
-    const { checks: results } = daemon;
-    const total = results.length;
-    results.forEach((result, i) => {
-      daemon.send('doctor', { running: true, completed: i + 1, total, result, undo: null });
-    });
-    daemon.send('doctor', { running: false, completed: total, total, result: null, undo: [] });
-    return { ok: true, generatedAt: new Date().toISOString(), results, undo: [], durationMs: 1, processes: 0 };
-  }
-
-  /** What each mutation comes to where nothing is in its way; kill switch and updates tell it as an event as well. */
-  function succeed(line: string, body: unknown): unknown {
-    const given = body as { appId: string; present: boolean; seconds: number };
-    const found = daemon.apps.find(({ id }) => id === given?.appId);
-    switch (line) {
-      case 'POST /api/killswitch':
-        daemon.set('killSwitch', { ...(body as object), active: (body as { enabled: boolean }).enabled });
-        return { ok: true, ...daemon.snapshot.killSwitch };
-      case 'POST /api/killswitch/pause': {
-        const end = given.seconds ? new Date(Date.now() + 1000 * given.seconds).toISOString() : null;
-        daemon.set('killSwitch', { pausedUntil: end, active: end === null });
-        return { ok: true, ...daemon.snapshot.killSwitch };
-      }
-      case 'POST /api/config/user': {
-        for (const [group, keys] of Object.entries(body as object))
-          Object.assign(daemon.config.config[group as keyof Config], keys);
-        daemon.config = { ...daemon.config };
-        daemon.send('config', daemon.config);
-        return daemon.config;
-      }
-      case 'POST /api/apps/proxy-launcher':
-        return { ok: true, appId: given.appId, pid: 4321, proxy: { host: '127.0.0.1', port: 40000 }, shortcut: null };
-      case 'POST /api/apps/shortcut':
-        if (!found) throw problem('app-not-found', 404, `There is no app ${given.appId}.`);
-        found.shortcut = given.present ? `/home/a/.local/share/applications/culvert-${found.id}` : null;
-        return { ok: true, appId: found.id, shortcut: found.shortcut };
-      case 'POST /api/accounts':
-        daemon.send('accounts', { ok: true, tools: daemon.tools, refreshing: false, problem: null });
-        return { ok: true, tools: daemon.tools, refreshing: false, problem: null };
-      case 'POST /api/history/clear':
-        daemon.history = NOT_RECORDED;
-        daemon.send('history', { clearedAt: new Date().toISOString() });
-        return { ok: true };
-      case 'POST /api/doctor/fix':
-      case 'POST /api/doctor/undo':
-        return { ok: true, done: [], result: null };
-      case 'GET /api/update/check':
-        return daemon.update;
-      case 'POST /api/update/apply':
-        return { ok: true, from: daemon.update.current, to: daemon.update.latest };
-      case 'POST /api/update/rollback':
-        return { ok: true, from: daemon.update.current, to: daemon.update.previous };
-      default:
-        throw problem('not-found', 404, `No ${line}.`);
-    }
-  }
-
   function openStream(request: IncomingMessage, response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     response.write('retry: 2000\n\n');
@@ -317,6 +234,89 @@ export function createDaemon(socket: string): FakeDaemon {
     response.on('close', () => open.delete(response));
   }
   return daemon;
+}
+
+function read(daemon: FakeDaemon, line: string, since: number): unknown {
+  if (line in daemon.answers) return daemon.answers[line];
+  if (line === 'GET /api/snapshot') return daemon.snapshot;
+  if (line === 'GET /api/killswitch') return { ok: true, ...daemon.snapshot.killSwitch };
+  if (line === 'GET /api/account')
+    return { ok: true, ...daemon.snapshot.account, deviceId: 'd', accountId: 'a', license: null, devices: [] };
+  if (line === 'GET /api/version')
+    return {
+      ok: true,
+      version: '0.0.0',
+      commit: null,
+      node: '20',
+      apiVersion: 1,
+      installFormat: 'source',
+      tunnelCli: { version: null },
+    };
+  if (line === 'GET /api/history') return daemon.history;
+  if (line === 'GET /api/doctor') return runChecks(daemon);
+  if (line === 'GET /api/doctor/bundle') return BUNDLE;
+  if (line === 'GET /api/accounts') return { ok: true, tools: daemon.tools, refreshing: false, problem: null };
+  if (line === 'GET /api/apps') return { ok: true, apps: daemon.apps };
+  if (line !== 'GET /api/logs') return null;
+  const entries = daemon.entries.filter(({ id }) => id > since).slice(0, 500);
+  return { ok: true, entries, next: entries.at(-1)?.id ?? since, capacity: Math.max(500, daemon.entries.length) };
+}
+
+function runChecks(daemon: FakeDaemon): unknown {
+  const { checks: results } = daemon;
+  const total = results.length;
+  results.forEach((result, i) => {
+    daemon.send('doctor', { running: true, completed: i + 1, total, result, undo: null });
+  });
+  daemon.send('doctor', { running: false, completed: total, total, result: null, undo: [] });
+  return { ok: true, generatedAt: new Date().toISOString(), results, undo: [], durationMs: 1, processes: 0 };
+}
+
+/** What each mutation comes to where nothing is in its way; kill switch and updates tell it as an event as well. */
+function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
+  const given = body as { appId: string; present: boolean; seconds: number };
+  const found = daemon.apps.find(({ id }) => id === given?.appId);
+  switch (line) {
+    case 'POST /api/killswitch':
+      daemon.set('killSwitch', { ...(body as object), active: (body as { enabled: boolean }).enabled });
+      return { ok: true, ...daemon.snapshot.killSwitch };
+    case 'POST /api/killswitch/pause': {
+      const end = given.seconds ? new Date(Date.now() + 1000 * given.seconds).toISOString() : null;
+      daemon.set('killSwitch', { pausedUntil: end, active: end === null });
+      return { ok: true, ...daemon.snapshot.killSwitch };
+    }
+    case 'POST /api/config/user': {
+      for (const [group, keys] of Object.entries(body as object))
+        Object.assign(daemon.config.config[group as keyof Config], keys);
+      daemon.config = { ...daemon.config };
+      daemon.send('config', daemon.config);
+      return daemon.config;
+    }
+    case 'POST /api/apps/proxy-launcher':
+      return { ok: true, appId: given.appId, pid: 4321, proxy: { host: '127.0.0.1', port: 40000 }, shortcut: null };
+    case 'POST /api/apps/shortcut':
+      if (!found) throw problem('app-not-found', 404, `There is no app ${given.appId}.`);
+      found.shortcut = given.present ? `/home/a/.local/share/applications/culvert-${found.id}` : null;
+      return { ok: true, appId: found.id, shortcut: found.shortcut };
+    case 'POST /api/accounts':
+      daemon.send('accounts', { ok: true, tools: daemon.tools, refreshing: false, problem: null });
+      return { ok: true, tools: daemon.tools, refreshing: false, problem: null };
+    case 'POST /api/history/clear':
+      daemon.history = NOT_RECORDED;
+      daemon.send('history', { clearedAt: new Date().toISOString() });
+      return { ok: true };
+    case 'POST /api/doctor/fix':
+    case 'POST /api/doctor/undo':
+      return { ok: true, done: [], result: null };
+    case 'GET /api/update/check':
+      return daemon.update;
+    case 'POST /api/update/apply':
+      return { ok: true, from: daemon.update.current, to: daemon.update.latest };
+    case 'POST /api/update/rollback':
+      return { ok: true, from: daemon.update.current, to: daemon.update.previous };
+    default:
+      throw problem('not-found', 404, `No ${line}.`);
+  }
 }
 
 function frame(event: string, id: number, data: unknown): string {

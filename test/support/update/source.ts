@@ -104,20 +104,19 @@ export function publish(
     },
     statement: { ...STATEMENT, channel, serial },
   };
-  write(source, Buffer.from(JSON.stringify(release.object)), release.statement, signer, channel);
+  const manifest = Buffer.from(JSON.stringify(release.object));
+  serve(source, channel, manifest, seal(manifest, release.statement, signer));
   return release;
 }
 
-/** Puts these bytes there as the manifest, signed. */
-export function write(
-  source: Source,
-  manifest: Buffer,
-  statement: unknown,
-  signer: KeyObject = key,
-  channel = 'stable',
-): void {
-  source.files.set(`/releases/${channel}/${MANIFEST}`, manifest);
-  source.files.set(`/releases/${channel}/${SIDECAR}`, seal(manifest, statement, signer));
+/** Puts these bytes there as the manifest of the stable channel, signed. */
+export function write(source: Source, manifest: Buffer, statement: unknown, signer: KeyObject = key): void {
+  serve(source, 'stable', manifest, seal(manifest, statement, signer));
+}
+
+function serve({ files }: Source, channel: string, manifest: Buffer, sidecar: ReturnType<typeof seal>): void {
+  files.set(`/releases/${channel}/${MANIFEST}`, manifest);
+  files.set(`/releases/${channel}/${SIDECAR}`, sidecar);
 }
 
 export interface Updater {

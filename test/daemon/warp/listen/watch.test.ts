@@ -12,9 +12,12 @@ const HOURS = { first: 3_600_000, longest: 3_600_000, goodLife: 3_600_000 };
 function setup(
   t: test.TestContext,
   body: string,
-  form: Form = 'json',
-  acceptTerms = false,
-  { pauses = PAUSES, pace }: { pauses?: typeof PAUSES; pace?: Pace } = {},
+  {
+    form = 'json',
+    acceptTerms = false,
+    pauses = PAUSES,
+    pace,
+  }: { form?: Form; acceptTerms?: boolean; pauses?: typeof PAUSES; pace?: Pace } = {},
 ) {
   const place = folder();
   const file = place.script('warp-cli', `echo "$$ $*" >> ${place.path}/runs\n${body.replaceAll('DIR', place.path)}`);
@@ -64,7 +67,7 @@ test('every line of the child is a message, and the child stays', async t => {
 });
 
 test('terms are accepted only on request', async t => {
-  const { runs } = setup(t, 'exec sleep 60', 'text', true);
+  const { runs } = setup(t, 'exec sleep 60', { form: 'text', acceptTerms: true });
   await until(() => runs().length === 1);
   assert.equal(argvOf(runs()[0]), '--accept-tos -l status');
 });
@@ -84,8 +87,6 @@ test('after a good life the first pause applies again', async t => {
     [ $n -lt 7 ] && exit 1
     [ $n = 7 ] && sleep 1 && date +%s%3N > DIR/ended && exit 1
     date +%s%3N > DIR/again; exec sleep 60`,
-    'json',
-    false,
     { pauses: { first: 50, longest: 60_000, goodLife: 900 } },
   );
   await until(() => place.read('again'));
@@ -108,21 +109,21 @@ test('a CLI without JSON is listened to in text, one that does not know -l is po
 });
 
 test('a CLI that answers and leaves instead of listening is polled', async t => {
-  const { runs, watch, polls } = setup(t, 'echo "Status update: Connected"', 'text');
+  const { runs, watch, polls } = setup(t, 'echo "Status update: Connected"', { form: 'text' });
   await until(() => watch.form() === 'poll');
   assert.equal(runs().length, 2);
   await until(() => polls() >= 1);
 });
 
 test('a retry ends the pause', async t => {
-  const { runs, watch, ends } = setup(t, 'exit 1', 'json', false, { pauses: HOURS });
+  const { runs, watch, ends } = setup(t, 'exit 1', { pauses: HOURS });
   await until(() => ends.length === 1);
   watch.retry();
   await until(() => runs().length === 2);
 });
 
 test('a service that answers hastens one try', async t => {
-  const { watch, ends } = setup(t, 'exit 1', 'json', false, { pauses: HOURS });
+  const { watch, ends } = setup(t, 'exit 1', { pauses: HOURS });
   await until(() => ends.length === 1);
   assert.equal(watch.hasten(), true);
   assert.equal(watch.hasten(), true, 'it is being started');
@@ -133,7 +134,7 @@ test('a service that answers hastens one try', async t => {
 });
 
 test('a service that answers hastens another try after a good life', async t => {
-  const { watch, ends } = setup(t, 'exit 1', 'json', false, { pauses: { ...HOURS, goodLife: 0 } });
+  const { watch, ends } = setup(t, 'exit 1', { pauses: { ...HOURS, goodLife: 0 } });
   for (let lives = 1; lives < 4; lives++) {
     await until(() => ends.length === lives);
     assert.equal(watch.hasten(), true);
@@ -206,7 +207,7 @@ for (const [what, body] of [
   ['standard error', 'exec yes x >&2'],
 ] as const)
   test(`a child that prints to ${what} without pause is ended with its group, and started again after a longer pause`, async t => {
-    const { ends, runs, messages, watch } = setup(t, `sleep 60 & ${body}`, 'json', false, { pace: FLOOD });
+    const { ends, runs, messages, watch } = setup(t, `sleep 60 & ${body}`, { pace: FLOOD });
     await until(() => ends.length === 1);
     assert.equal(ends[0]?.flooded, true);
     assert.match(ends[0]?.stderr ?? '', /more than can be processed/);
@@ -218,7 +219,7 @@ for (const [what, body] of [
   });
 
 test('the event loop goes on while a child floods, and the flood can be stopped', async t => {
-  const { watch, runs } = setup(t, 'exec yes x', 'json', false, { pace: { ...FLOOD, fullSlices: 1e9 } });
+  const { watch, runs } = setup(t, 'exec yes x', { pace: { ...FLOOD, fullSlices: 1e9 } });
   await until(() => runs().length === 1);
   const before = process.cpuUsage();
   const begin = performance.now();
@@ -233,7 +234,8 @@ test('the event loop goes on while a child floods, and the flood can be stopped'
 });
 
 test('messages within the pace all arrive, in order, also when they come at once', async t => {
-  const { messages, ends } = setup(t, 'seq -f "line %g" 1 400; exec sleep 60', 'text', false, {
+  const { messages, ends } = setup(t, 'seq -f "line %g" 1 400; exec sleep 60', {
+    form: 'text',
     pace: { ...FLOOD, fullSlices: 20 },
   });
   await until(() => messages.length === 400);

@@ -1,0 +1,140 @@
+// Reads and writes files of lines: a write that a kill cut off leaves half a line, which the next one replaces.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { FileError } from '../system/errno.ts';
+
+const { O_RDONLY, O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
+const NEWLINE = 0x0a;
+/** Files are read in pieces of this size; no line is longer. */
+export const PIECE = 65_536;
+
+/** What lines are read into, one file at a time: memory outside V8's heap is freed late. */
+let readInto: Buffer | undefined;
+
+/** Gets a line as the bytes from `start` to `end`, without its line end. The bytes are valid during the call only. */
+export type OnLine = (bytes: Buffer, start: number, end: number) => void;
+
+/**
+ * Appends, in the place of half a line that a killed write left behind.
+ * @param onFirst called before the first lines of a file
+ */
+export function appendLines(path: string, text: string, onFirst: () => void): void {
+  const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    const end = endOfLines(fd);
+    if (end === 0) onFirst();
+    ftruncateSync(fd, end);
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, end + done);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Writes at a byte of a file, in the place of all that follows. */
+export function writeAt(path: string, at: number, text: string): void {
+  const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    ftruncateSync(fd, at);
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Where the last whole line ends. A file without a line end in its last piece is none of ours, and is overwritten. */
+function endOfLines(fd: number): number {
+  const { size } = fstatSync(fd);
+  const piece = Buffer.allocUnsafe(Math.min(size, PIECE));
+  const start = size - piece.length;
+  const length = readSync(fd, piece, 0, piece.length, start);
+  const last = piece.subarray(0, length).lastIndexOf(NEWLINE);
+  return last < 0 ? 0 : start + last + 1;
+}
+
+/** Reads whole lines; none where the file can't be read. @param until an end of a line, or infinity */
+export function readLines(path: string, onLine: OnLine, from = 0, until = Number.POSITIVE_INFINITY): void {
+  const fd = openToRead(path);
+  if (fd === null) return;
+  try {
+    readFrom(fd, onLine, from, until);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The whole of a file that has at most so many bytes; nothing where it has more, or can't be read. */
+export function readSmall(path: string, limit: number): Buffer {
+  const size = sizeOf(path);
+  const fd = size === 0 || size > limit ? null : openToRead(path);
+  if (fd === null) return Buffer.alloc(0);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** So many bytes of a file from there on. */
+export function readPiece(path: string, at: number, length: number): Buffer {
+  const fd = openSync(path, O_RDONLY | O_NOFOLLOW);
+  const piece = Buffer.allocUnsafe(length);
+  try {
+    readSync(fd, piece, 0, length, at);
+  } finally {
+    closeSync(fd);
+  }
+  return piece;
+}
+
+function openToRead(path: string): number | null {
+  try {
+    return openSync(path, O_RDONLY | O_NOFOLLOW);
+  } catch {
+    return null;
+  }
+}
+
+function readFrom(fd: number, onLine: OnLine, from: number, until: number): void {
+  readInto ??= Buffer.allocUnsafe(PIECE);
+  const piece = readInto;
+  let [held, at] = [0, from];
+  for (;;) {
+    const length = readSync(fd, piece, held, Math.min(PIECE - held, until - at), at);
+    if (length === 0) return;
+    at += length;
+    const end = held + length;
+    let start = 0;
+    for (let newline = piece.indexOf(NEWLINE); newline >= 0 && newline < end; newline = piece.indexOf(NEWLINE, start)) {
+      onLine(piece, start, newline);
+      start = newline + 1;
+    }
+    // a line that fills a piece is none of ours
+    held = end - start < PIECE ? end - start : 0;
+    piece.copyWithin(0, end - held, end);
+  }
+}
+
+/** Does work on a file. @throws FileError with the path */
+export function writing(path: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw error instanceof FileError ? error : new FileError(path, error);
+  }
+}
+
+/** 0 where there is no such file. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,69 @@
+// Publishes the kill switch to the daemon's clients: what the root service reports, or why nothing is known of it.
+import type { Change, KillSwitch } from '../../api/schema.ts';
+import type { FeatureContext } from '../../controls.ts';
+import { setPart } from '../../state/pending-changes.ts';
+import { NO_KILL_SWITCH } from '../../state/store.ts';
+import type { Report } from '../report.ts';
+import { explained, type Message, message } from '../wording.ts';
+import type { Places } from './published-state.ts';
+import type { ServiceLink } from './service-link.ts';
+
+const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
+const UNKNOWN: Report = { ...REST, ...explained([]) };
+
+export function createPublisher({ state, settings }: FeatureContext, link: ServiceLink, places: Places) {
+  /** Why the kill switch of the configuration is not in force, until somebody changes it. */
+  let unmet: Message[] = [];
+
+  /** @param report null where nothing is known @param why it is not */
+  function publish(report: Report | null, why: Message[] = []): KillSwitch {
+    const installed = link.isInstalled();
+    if (report?.enabled) unmet = []; // another client turned it on
+    const known = report ?? { ...UNKNOWN, enabled: state.snapshot().killSwitch.enabled };
+    const value: KillSwitch = {
+      ...known,
+      enabled: known.enabled || (unmet.length > 0 && settings.config.warp.killSwitch),
+      // while it is off, what turning it on would ask for
+      allowLan: known.enabled ? known.allowLan : settings.config.warp.allowLan,
+      ...(why.length ? explained(why) : known.detail === null && unmet.length ? explained(unmet) : {}),
+      installed,
+      command: installed ? null : places.install,
+    };
+    state.set('killSwitch', value);
+    setPart(state, 'kill-switch', changesOf(value));
+    return value;
+  }
+
+  /** What the service last published. */
+  function publishFile(): KillSwitch {
+    if (!link.isInstalled()) return publishAbsent();
+    const read = link.published();
+    return 'unreadable' in read ? publish(null, [read.unreadable]) : publish(read);
+  }
+
+  function publishAbsent(): KillSwitch {
+    const { killSwitch } = settings.config.warp;
+    const why = message('The part that blocks is not installed, so nothing is blocked.');
+    return publish({ ...UNKNOWN, enabled: killSwitch, ...explained(killSwitch ? [why] : []) });
+  }
+
+  return {
+    ...{ publish, publishFile, publishAbsent },
+    setUnmet(why: Message[]): void {
+      unmet = why;
+    },
+  };
+}
+
+/** The unconfirmed change, as clients show each of them. */
+function changesOf({ enabled, allowLan, unconfirmed }: KillSwitch): Change[] {
+  if (!unconfirmed) return [];
+  const { setAt, confirmBy, previous } = unconfirmed;
+  const change = { subject: 'killSwitch' as const, value: wordOf({ enabled, allowLan }), previous: wordOf(previous) };
+  return [{ ...change, setAt, confirmBy, endsAt: null, endingSoon: false, problem: null }];
+}
+
+function wordOf({ enabled, allowLan }: { enabled: boolean; allowLan: boolean }): string {
+  if (!enabled) return 'off';
+  return allowLan ? 'on-lan' : 'on';
+}
