@@ -73,7 +73,7 @@ async function command() {
   for (const box of pair) {
     box.script('tool', '#!/bin/sh\necho ok\n');
     box.provider('tool', 'inject = ["FAKE_KEY"]\n[[providers.tool.rules]]\nclass = "quota"\nstderr = "^Error: quota"');
-    await box.accounts('tool', { a: 'k1', b: 'k2' });
+    box.accounts('tool', { a: 'k1', b: 'k2' });
   }
   appendFileSync(join(pair[1].config, 'config.toml'), `[pool]\nurl = "${server.url}"\nmachine = "bench"\n`);
   for (const box of pair) await box.run('tool', ['warm']);

@@ -32,10 +32,10 @@ async function start() {
   for (const name of ['twin', 'single', 'pair', 'many']) {
     box.provider(name, `inject = ["FAKE_KEY"]\n[[providers.${name}.rules]]\nclass = "quota"\nstderr = "^Error: quota"`);
   }
-  await box.wrap(['install', 'twin']);
-  await box.accounts('single', { a: 'ok' });
-  await box.accounts('pair', { a: 'ok', b: 'ok' });
-  await box.accounts('many', { a: 'bad1', b: 'bad2', c: 'bad3', d: 'bad4', e: 'ok' });
+  box.install('twin');
+  box.accounts('single', { a: 'ok' });
+  box.accounts('pair', { a: 'ok', b: 'ok' });
+  box.accounts('many', { a: 'bad1', b: 'bad2', c: 'bad3', d: 'bad4', e: 'ok' });
   for (const cli of ['single', 'single', 'pair', 'many']) await box.run(cli, ['warm']);
 
   const failing = () => {
@@ -64,7 +64,7 @@ async function start() {
   const firecrawl = findOnPath('firecrawl', `${process.env.CULVERT_TEST_UPSTREAMS ?? ''}:${process.env.PATH}`);
   if (firecrawl) {
     fs.symlinkSync(fs.realpathSync(firecrawl), path.join(box.bin, 'firecrawl'));
-    await box.wrap(['install', 'firecrawl']);
+    box.install('firecrawl');
     const pair = interleave(
       {
         original: () => [fs.realpathSync(firecrawl), '--version'],
@@ -83,7 +83,7 @@ async function throughput() {
   box.script('flood', text);
   box.script('floodplain', text);
   box.provider('flood', 'inject = ["FAKE_KEY"]');
-  await box.accounts('flood', { a: 'k1', b: 'k2' });
+  box.accounts('flood', { a: 'k1', b: 'k2' });
   await drain(`${box.bin}/flood`); // the first run after a change by hand compiles the configuration
   const ratios: number[] = [];
   let peak = 0;
@@ -102,7 +102,7 @@ async function throughput() {
 async function held() {
   box.script('noisy', '#!/bin/sh\nyes "a line of progress" | head -c 300M >&2\nexit 1\n');
   box.provider('noisy', 'inject = ["FAKE_KEY"]');
-  await box.accounts('noisy', { a: 'k1', b: 'k2' });
+  box.accounts('noisy', { a: 'k1', b: 'k2' });
   const peaks: number[] = [];
   for (let i = 0; i < 4; i++) peaks.push((await drain(`${box.bin}/noisy`, '2>&1')).peak);
   report('memory while 300 MB of stderr are held', Math.max(...peaks.slice(1)) / 1024, 70, 'MB');
@@ -111,7 +111,7 @@ async function held() {
 async function firstByte() {
   box.script('slow', '#!/bin/sh\ndate +%s%3N\nexec sleep 2\n');
   box.provider('slow', 'inject = ["FAKE_KEY"]');
-  await box.accounts('slow', { a: 'k1', b: 'k2' });
+  box.accounts('slow', { a: 'k1', b: 'k2' });
   const child = spawn(`${box.bin}/slow`, ['x'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   const written = Number(await new Promise(resolve => child.stdout.once('data', resolve)));
   // the window of 500 ms begins with the first byte, and ends in a process that passes it on

@@ -12,7 +12,7 @@ async function withTvly(t: Parameters<typeof sandbox>[0], accounts: Record<strin
   const box = sandbox(t);
   fs.symlinkSync(fixture('tvly.mjs'), path.join(box.bin, 'tvly'));
   box.env.PATH = `${box.bin}:${path.dirname(process.execPath)}:/usr/bin:/bin`;
-  await box.accounts('tvly', accounts, 'TAVILY_API_KEY');
+  box.accounts('tvly', accounts, 'TAVILY_API_KEY');
   return box;
 }
 

@@ -108,9 +108,9 @@ for (const [status, why] of [
       const setting = await withFirecrawl(t);
       if (!setting) return;
       const { box } = setting;
-      await box.accounts('firecrawl', { ok: 'fc-good' }, 'FIRECRAWL_API_KEY');
+      box.accounts('firecrawl', { ok: 'fc-good' }, 'FIRECRAWL_API_KEY');
       const direct = await box.run('firecrawl', args);
-      await box.accounts('firecrawl', { bad: `fc-${status}` }, 'FIRECRAWL_API_KEY');
+      box.accounts('firecrawl', { bad: `fc-${status}` }, 'FIRECRAWL_API_KEY');
       const result = await box.run('firecrawl', args, { env: { CULVERT_WRAP_ACCOUNT: 'bad' } });
       assert.equal(result.exit, 0, result.stderr);
       assert.equal(result.stdout, direct.stdout);
@@ -142,9 +142,9 @@ test('firecrawl without accounts is the original, byte for byte', async t => {
   };
   for (const key of ['fc-good', 'fc-402']) {
     const direct = await collect(key);
-    await box.wrap(['install', 'firecrawl']);
+    box.install('firecrawl');
     assert.deepEqual(await collect(key), direct);
-    await box.wrap(['uninstall', 'firecrawl']);
+    box.uninstall('firecrawl');
   }
 });
 
@@ -152,7 +152,7 @@ test('a limit in the middle of a firecrawl crawl does not start a second crawl',
   const setting = await withFirecrawl(t);
   if (!setting) return;
   const { box, requests } = setting;
-  await box.accounts('firecrawl', { a: 'fc-midlimit', b: 'fc-good' }, 'FIRECRAWL_API_KEY');
+  box.accounts('firecrawl', { a: 'fc-midlimit', b: 'fc-good' }, 'FIRECRAWL_API_KEY');
   const args = ['crawl', 'https://example.com', '--wait', '--progress', '--poll-interval', '1'];
   const result = await box.run('firecrawl', args);
   assert.equal(result.exit, 1, JSON.stringify(result));
@@ -226,7 +226,7 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) 
     }
     if (cli === 'npm') box.provider('npm', `inject = ["${variable}"]`);
     fs.symlinkSync(fs.realpathSync(real), path.join(box.bin, cli));
-    await box.accounts(cli, { a: 'keyaaaaaaaa', b: 'keybbbbbbbb' }, cli === 'npm' ? `"${variable}"` : variable);
+    box.accounts(cli, { a: 'keyaaaaaaaa', b: 'keybbbbbbbb' }, cli === 'npm' ? `"${variable}"` : variable);
     const result = await box.run(cli, probe.args.map(fill));
     assert.equal(result.exit, 1, result.stderr);
     const lines = result.stderr.split('\n').filter(line => line.startsWith('culvert-wrap:'));

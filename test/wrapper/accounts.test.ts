@@ -16,11 +16,11 @@ class = "quota"
 stderr = "^Error: quota"
 `;
 
-async function setUp(t: Parameters<typeof sandbox>[0], rules = RULES): Promise<Sandbox> {
+function setUp(t: Parameters<typeof sandbox>[0], rules = RULES): Sandbox {
   const box = sandbox(t);
   box.script('fake', FAKE);
   box.provider('fake', rules);
-  await box.wrap(['install', 'fake']);
+  box.install('fake');
   return box;
 }
 
@@ -31,7 +31,7 @@ const everything = (dir: string) =>
     .filter(file => fs.lstatSync(file).isFile());
 
 test('an account added with its key from stdin works at once, and its key is in one 0600 file only', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const canary = 'canary-7f3a91';
   const added = await box.run('fake', ['auth', 'add', 'a', '--file'], { input: `${canary}\n` });
   assert.equal(added.exit, 0, added.stderr);
@@ -66,7 +66,7 @@ test('an account added with its key from stdin works at once, and its key is in 
 });
 
 test('no secret is in an argument list while an account is added, prepared or used', async t => {
-  const box = await setUp(t, `prepare_command = "ps -eo args > \\"$HOME/ps-prepare\\"; : {FAKE_KEY}"\n${RULES}`);
+  const box = setUp(t, `prepare_command = "ps -eo args > \\"$HOME/ps-prepare\\"; : {FAKE_KEY}"\n${RULES}`);
   box.script('secret-tool', SECRET_TOOL.replace('verb=$1', 'ps -eo args >> "$HOME/ps-store"; verb=$1'));
   box.script('fake2', '');
   await box.run('fake', ['auth', 'add', 'a'], { input: 'canary-51c\n' });
@@ -79,7 +79,7 @@ test('no secret is in an argument list while an account is added, prepared or us
 });
 
 test('a key given as an argument or written into the configuration is refused without being repeated', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const argument = await box.run('fake', ['auth', 'add', 'a', '--env', 'FAKE_KEY=canary-99']);
   assert.equal(argument.exit, 2);
   assert.doesNotMatch(argument.stderr, /canary/);
@@ -94,7 +94,7 @@ test('a key given as an argument or written into the configuration is refused wi
 });
 
 test('a credential with a line break, an empty one and a bad name are refused', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const broken = await box.run('fake', ['auth', 'add', 'a', '--file'], { input: 'one\ntwo\n' });
   assert.equal(broken.exit, 65);
   assert.match(broken.stderr, /contains a line break/);
@@ -104,7 +104,7 @@ test('a credential with a line break, an empty one and a bad name are refused', 
 });
 
 test('every kind of source gives its credential, and one that fails skips its account with the reason', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   box.script('secret-tool', SECRET_TOOL);
   box.script('pass', '#!/bin/sh\n[ "$1 $2 $3" = "show -- work/fake" ] && printf "from-pass\\nsecond line\\n"\n');
   fs.writeFileSync(path.join(box.home, 'keys.env'), 'export FROM_FILE="from-file"\n', { mode: 0o600 });
@@ -141,7 +141,7 @@ test('every kind of source gives its credential, and one that fails skips its ac
 });
 
 test('a locked, hanging or absent keyring says so and names the ways around it', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const env = { PATH: `${box.bin}:${path.dirname(process.execPath)}:/bin` };
   box.script('secret-tool', SECRET_TOOL);
   fs.writeFileSync(path.join(box.home, 'locked'), '');
@@ -158,7 +158,7 @@ test('a real Secret Service stores, gives and forgets a key', async t => {
   const has = (name: string) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
   if (!['dbus-run-session', 'gnome-keyring-daemon', 'secret-tool'].every(has))
     return t.skip('dbus-run-session, gnome-keyring-daemon and secret-tool are not all installed');
-  const box = await setUp(t);
+  const box = setUp(t);
   const script = `printf pw | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
 printf 'real-key\\n' | fake auth add a && fake x && cat "$HOME/calls" && fake auth rename a b && fake y && fake auth remove b
 secret-tool search service culvert-wrap 2>/dev/null | grep -c 'cli = fake'; tail -n 1 "$HOME/calls"`;
@@ -177,7 +177,7 @@ secret-tool search service culvert-wrap 2>/dev/null | grep -c 'cli = fake'; tail
 });
 
 test('comments and layout of the configuration survive every change', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const config = path.join(box.config, 'config.toml');
   const text = `# mine
 audit = true   # yes
@@ -216,7 +216,7 @@ reserve = 3 # credits
 });
 
 test('the terms are shown when a second account is added', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const first = await box.run('fake', ['auth', 'add', 'a', '--env', 'FAKE_KEY=env:A']);
   const second = await box.run('fake', ['auth', 'add', 'b', '--env', 'FAKE_KEY=env:B']);
   assert.doesNotMatch(first.stderr, /terms/);
@@ -225,18 +225,18 @@ test('the terms are shown when a second account is added', async t => {
 });
 
 test('other words under the auth command, and the bare one, go to the upstream untouched', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   for (const args of [['auth'], ['auth', 'whoami'], ['auth', '--help'], ['auth', 'addx']]) {
     assert.equal((await box.run('fake', args)).stdout, 'ok\n');
   }
 });
 
 test('a prepare command runs once per rendered command, keeps only a digest, and its failure skips the account', async t => {
-  const box = await setUp(
+  const box = setUp(
     t,
     `prepare_on = "once"\nprepare_timeout = "500ms"\nprepare_command = 'echo {FAKE_KEY} >> "$HOME/prepared"; case "$FAKE_KEY" in hang*) sleep 60;; fail*) echo "no $FAKE_KEY" >&2; exit 3;; esac'\n${RULES}`,
   );
-  await box.accounts('fake', { h: 'hang-1', f: 'fail-1', a: 'bad-key', b: 'good-key' });
+  box.accounts('fake', { h: 'hang-1', f: 'fail-1', a: 'bad-key', b: 'good-key' });
   const first = await box.run('fake', ['x']);
   assert.equal(first.stdout, 'ok\n');
   assert.match(first.stderr, /skipping account "h": its prepare command did not end within 0.5 s/);
@@ -258,7 +258,7 @@ test('a prepare command runs once per rendered command, keeps only a digest, and
 });
 
 test('accounts are imported all or nothing, and no message repeats a key', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const file = path.join(box.home, 'import.toml');
   const good =
     '[[accounts]]\ncli = "fake"\nname = "a"\nsecrets = { FAKE_KEY = "canary-1" }\n[[accounts]]\ncli = "fake"\nname = "b"\nenv = { FAKE_KEY = "env:B" }\n';
@@ -286,8 +286,8 @@ test('accounts are imported all or nothing, and no message repeats a key', async
 });
 
 test('the audit log says which account ran what and why it was left, without arguments', async t => {
-  const box = await setUp(t);
-  await box.accounts('fake', { a: 'bad', b: 'good' });
+  const box = setUp(t);
+  box.accounts('fake', { a: 'bad', b: 'good' });
   await box.run('fake', ['search', 'private words']);
   const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
   assert.deepEqual(
@@ -301,8 +301,8 @@ test('the audit log says which account ran what and why it was left, without arg
 });
 
 test('doctor finds what is wrong and says what to do', async t => {
-  const box = await setUp(t);
-  await box.accounts('fake', { a: 'k' });
+  const box = setUp(t);
+  box.accounts('fake', { a: 'k' });
   assert.equal((await box.wrap(['doctor'])).exit, 0);
   fs.chmodSync(path.join(box.config, 'keys.env'), 0o644);
   assert.match((await box.wrap(['doctor'])).stdout, /warning .*others can read .*keys\.env/);
@@ -320,7 +320,7 @@ test('doctor finds what is wrong and says what to do', async t => {
 });
 
 test('at a terminal the key is asked for without echo', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const child = spawn('script', ['-qec', `${box.bin}/fake auth add a --file`, '/dev/null'], {
     env: { ...box.env, SHELL: '/bin/sh' },
     stdio: 'pipe',

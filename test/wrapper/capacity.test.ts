@@ -55,17 +55,12 @@ resets = "data.resets"
 `;
 }
 
-async function setUp(
-  t: Parameters<typeof sandbox>[0],
-  accounts: Record<string, string>,
-  config = '',
-  url?: string,
-): Promise<Sandbox> {
+function setUp(t: Parameters<typeof sandbox>[0], accounts: Record<string, string>, config = '', url?: string): Sandbox {
   const box = sandbox(t);
   box.script('fake', FAKE);
   box.provider('fake', rules());
   if (url) box.env.FAKE_API = url;
-  await box.accounts('fake', accounts);
+  box.accounts('fake', accounts);
   fs.appendFileSync(path.join(box.config, 'config.toml'), config);
   return box;
 }
@@ -81,7 +76,7 @@ test('status shows what each account has left and the total, and asks no more of
     k2: { remaining: 30, limit: 100 },
     k4: { status: 200, body: 'no json' },
   });
-  const box = await setUp(t, { a: 'k1', b: 'k2', c: 'k3', d: 'k4' }, '', api.url);
+  const box = setUp(t, { a: 'k1', b: 'k2', c: 'k3', d: 'k4' }, '', api.url);
   const { stdout } = await box.wrap(['status', 'fake']);
   assert.match(stdout, /ACCOUNT +REMAINING +LIMIT +RESETS +STATE/);
   assert.match(stdout, /\* +a +1,200 +5,000 +2031-0[45]-\d\d \d\d:\d\d +ready/);
@@ -101,14 +96,14 @@ test('a provider without an endpoint is asked by its status command', async t =>
     'fake',
     `inject = ["FAKE_KEY"]\nstatus_command = 'echo "{\\"remaining\\": 7, \\"limit\\": 10, \\"used\\": 3}"'\n`,
   );
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const { total } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
   assert.deepEqual(total, { remaining: 14, limit: 20, used: 6 });
 });
 
 test('an account that would fall below the reserve is tried after the others', async t => {
   const api = await fakeApi(t, { k1: { remaining: 60, limit: 100 }, k2: { remaining: 500, limit: 1000 } });
-  const box = await setUp(t, { a: 'k1', b: 'k2' }, '[capacity.fake]\nreserve = 20\n', api.url);
+  const box = setUp(t, { a: 'k1', b: 'k2' }, '[capacity.fake]\nreserve = 20\n', api.url);
   await box.run('fake', ['small']);
   await box.run('fake', ['big']);
   assert.deepEqual(calls(box), ['k1 small', 'k2 big']);
@@ -117,7 +112,7 @@ test('an account that would fall below the reserve is tried after the others', a
 test('with nothing left a command is queued with exit 75, listed, and run once something is left', async t => {
   const usage: Record<string, Usage> = { k1: { remaining: 0, limit: 10 } };
   const api = await fakeApi(t, usage);
-  const box = await setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "queue"\n', api.url);
+  const box = setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "queue"\n', api.url);
   const queued = await box.run('fake', ['-', 'two words'], { input: 'from stdin' });
   assert.equal(queued.exit, 75);
   assert.match(queued.stderr, /queued as .*culvert-wrap queue run/);
@@ -139,7 +134,7 @@ test('with nothing left a command is queued with exit 75, listed, and run once s
 
 test('a queued command can be dropped, and with shed it is refused', async t => {
   const api = await fakeApi(t, { k1: { remaining: 0, limit: 10 } });
-  const box = await setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "queue"\n', api.url);
+  const box = setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "queue"\n', api.url);
   await box.run('fake', ['x']);
   const [{ id }] = JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue;
   assert.equal((await box.wrap(['queue', 'drop', '../x'])).exit, 2);
@@ -160,7 +155,7 @@ test('a queued command can be dropped, and with shed it is refused', async t => 
 
 test('a low pool is reported once an hour, with the configured command', async t => {
   const api = await fakeApi(t, { k1: { remaining: 5, limit: 10 }, k2: { remaining: 4, limit: 10 } });
-  const box = await setUp(
+  const box = setUp(
     t,
     { a: 'k1', b: 'k2' },
     '[capacity.fake]\nwarn_below = 20\nwarn_command = \'echo "$CULVERT_WRAP_CLI $CULVERT_WRAP_REMAINING" >> "$HOME/warned"\'\n',
@@ -175,7 +170,7 @@ test('a low pool is reported once an hour, with the configured command', async t
 
 test('a usage endpoint that is down or silent does not stop a command', async t => {
   const api = await fakeApi(t, { k1: { hang: true } });
-  const box = await setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "shed"\nreserve = 5\n', api.url);
+  const box = setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "shed"\nreserve = 5\n', api.url);
   assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
   assert.equal((await box.run('fake', ['x'], { env: { FAKE_API: 'http://127.0.0.1:1' } })).stdout, 'ok\n');
 });
@@ -183,7 +178,7 @@ test('a usage endpoint that is down or silent does not stop a command', async t 
 test('quota rests until the period that the provider named ends', async t => {
   const resets = new Date(Date.now() + 5 * 86_400_000).toISOString();
   const api = await fakeApi(t, { bad1: { remaining: 3, limit: 10, resets }, k2: { remaining: 5, limit: 10 } });
-  const box = await setUp(t, { a: 'bad1', b: 'k2' }, '', api.url);
+  const box = setUp(t, { a: 'bad1', b: 'k2' }, '', api.url);
   await box.wrap(['status', 'fake']);
   assert.match((await box.run('fake', ['x'])).stderr, /quota, rests 5 d/);
 });

@@ -47,7 +47,7 @@ test('another CLI is wrapped with two commands, and its failure is learned from 
   );
   const created = await box.wrap(['catalog', 'new', 'mytool', '--inject', 'MY_KEY', '--json']);
   assert.equal(created.exit, 0, created.stderr);
-  await box.accounts('mytool', { a: 'bad', b: 'good' }, 'MY_KEY');
+  box.accounts('mytool', { a: 'bad', b: 'good' }, 'MY_KEY');
   assert.match((await box.wrap(['doctor'])).stdout, /mytool: the catalog has no rules/);
   assert.equal((await box.run('mytool', ['x'])).exit, 9);
   const learned = await box.wrap(['catalog', 'learn', '--write', 'mytool', '--', 'x'], { env: { MY_KEY: 'bad' } });
@@ -63,7 +63,7 @@ test('completion knows commands, options and names, also of the account commands
   const box = sandbox(t);
   box.script('mytool', '#!/bin/sh\n');
   box.provider('mytool', 'auth_command = "auth"\ninject = ["MY_KEY"]');
-  await box.accounts('mytool', { 'team-a': 'k', 'team-b': 'k' }, 'MY_KEY');
+  box.accounts('mytool', { 'team-a': 'k', 'team-b': 'k' }, 'MY_KEY');
   const words = async (...typed: string[]) =>
     (await box.wrap(['__complete', ...typed])).stdout.split('\n').filter(Boolean);
   assert.deepEqual(await words('culvert-wrap', 'un'), ['uninstall']);

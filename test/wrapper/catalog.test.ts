@@ -194,7 +194,7 @@ test('explain prints the order, the reasons and the rules without running anythi
     'fake',
     'inject = ["K"]\nonce = ["pay"]\n[[providers.fake.rules]]\nclass = "auth"\nstderr = "^no"\ncommands = ["pay"]\n',
   );
-  await box.accounts('fake', { a: 'k', b: 'k2' }, 'K');
+  box.accounts('fake', { a: 'k', b: 'k2' }, 'K');
   const report = JSON.parse(
     (await box.wrap(['explain', 'fake', 'pay', '--now', '--json'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout,
   );

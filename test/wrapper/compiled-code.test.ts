@@ -11,7 +11,7 @@ async function setUp(t: Test): Promise<{ box: Sandbox; file: string }> {
   const box = sandbox(t);
   box.script('fake', '#!/bin/sh\necho "ok $FAKE_KEY"\n');
   box.provider('fake', 'inject = ["FAKE_KEY"]');
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   await runs(box);
   return { box, file: programIn(box) };
 }

@@ -25,7 +25,7 @@ async function machine(t: TestContext): Promise<{ box: Sandbox; cwd: string }> {
   box.script('mytool', '#!/bin/sh\n');
   box.script('culvert-wrap', `#!/bin/sh\nexec '${process.execPath}' '${buildWrapper()}' "$@"\n`);
   box.provider('mytool', 'auth_command = "auth"\ninject = ["MY_KEY"]');
-  await box.accounts('mytool', { 'team-a': 'k', 'team-b': 'k' }, 'MY_KEY');
+  box.accounts('mytool', { 'team-a': 'k', 'team-b': 'k' }, 'MY_KEY');
   const cwd = path.join(box.home, 'work');
   fs.mkdirSync(cwd);
   fs.writeFileSync(path.join(cwd, 'a-file'), '');

@@ -52,7 +52,7 @@ function setUp(t: Parameters<typeof sandbox>[0]) {
 
 test('a limit on the first account continues on the second, says so in one line, and keeps the one that worked', async t => {
   const { box, calls, state } = setUp(t);
-  await box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
+  box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
   const first = await box.run('fake', ['search', 'x']);
   assert.equal(first.stdout, 'result of search x\n');
   assert.equal(first.exit, 0);
@@ -68,7 +68,7 @@ test('a limit on the first account continues on the second, says so in one line,
 
 test('when every account fails, the last attempt counts and the resting ones are tried last next time', async t => {
   const { box, calls, state } = setUp(t);
-  await box.accounts('fake', { a: 'quota-a', b: 'rate-b', c: 'auth-c' });
+  box.accounts('fake', { a: 'quota-a', b: 'rate-b', c: 'auth-c' });
   const result = await box.run('fake', ['search']);
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /Error: bad key\nculvert-wrap: fake: account "c" was refused .*; no account is left\n$/);
@@ -85,7 +85,7 @@ test('when every account fails, the last attempt counts and the resting ones are
 
 test('an account refused for its credential is tried first again once the credential has changed', async t => {
   const { box, calls } = setUp(t);
-  await box.accounts('fake', { a: 'auth-a', b: 'ok-b' });
+  box.accounts('fake', { a: 'auth-a', b: 'ok-b' });
   await box.run('fake', ['one']);
   const keys = path.join(box.config, 'keys.env');
   fs.writeFileSync(keys, fs.readFileSync(keys, 'utf8').replace('auth-a', 'ok-a'));
@@ -96,7 +96,7 @@ test('an account refused for its credential is tried first again once the creden
 
 test('a failure that no rule knows is final and leaves the default alone', async t => {
   const { box, calls } = setUp(t);
-  await box.accounts('fake', { a: 'broken-a', b: 'ok-b' });
+  box.accounts('fake', { a: 'broken-a', b: 'ok-b' });
   const result = await box.run('fake', ['search']);
   assert.deepEqual(result, { exit: 9, signal: null, stdout: '', stderr: 'Error: something else\n' });
   assert.equal(calls().length, 1);
@@ -104,7 +104,7 @@ test('a failure that no rule knows is final and leaves the default alone', async
 
 test('exit status and signal of the upstream are passed on', async t => {
   const { box } = setUp(t);
-  await box.accounts('fake', { a: 'ok-a', b: 'ok-b' });
+  box.accounts('fake', { a: 'ok-a', b: 'ok-b' });
   assert.equal((await box.run('fake', ['fail'])).exit, 7);
   assert.equal((await box.run('fake', ['kill'])).signal, 'SIGTERM');
 });
@@ -112,7 +112,7 @@ test('exit status and signal of the upstream are passed on', async t => {
 test('stdin is replayed to the next account, whatever its size', async t => {
   const { box } = setUp(t);
   box.script('fake', FAKE.replace('quota*) ', 'quota*) head -c 100000 >/dev/null; '));
-  await box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
+  box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
   const input = Buffer.alloc(3_000_000, 'abcdefghij\n');
   const piped = await box.run('fake', ['cat'], { input });
   assert.equal(piped.stdout.length, input.length + 'result of cat\n'.length);
@@ -121,7 +121,7 @@ test('stdin is replayed to the next account, whatever its size', async t => {
 
 test('an upstream that does not read stdin ends although stdin stays open', async t => {
   const { box } = setUp(t);
-  await box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
+  box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
   const result = await finished(box.start('fake', ['search']));
   assert.equal(result.exit, 0);
 });
@@ -132,7 +132,7 @@ test('a signal is passed on to the upstream and nothing is tried after it', asyn
     'fake',
     `#!/bin/sh\ntrap 'echo "Error: quota" >&2; exit 1' TERM\n: > "$HOME/ready-$FAKE_KEY"\nwhile :; do sleep 0.02; done\n`,
   );
-  await box.accounts('fake', { a: 'a', b: 'b' });
+  box.accounts('fake', { a: 'a', b: 'b' });
   const child = box.start('fake', ['search']);
   const end = finished(child);
   await until(() => fs.existsSync(path.join(box.home, 'ready-a')), 'the upstream to start');
@@ -145,7 +145,7 @@ test('a signal is passed on to the upstream and nothing is tried after it', asyn
 
 test('a credential given by the user, and passthrough commands, run the original as it is', async t => {
   const { box, calls } = setUp(t);
-  await box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
+  box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
   const env = { FAKE_KEY: 'mine' };
   await box.run('fake', ['search', '--key', 'k'], { env });
   await box.run('fake', ['search', '--key=k'], { env });
@@ -156,7 +156,7 @@ test('a credential given by the user, and passthrough commands, run the original
 
 test('an account without a credential is skipped and never runs with whatever key lies around', async t => {
   const { box, calls } = setUp(t);
-  await box.accounts('fake', { a: '', b: 'ok-b' });
+  box.accounts('fake', { a: '', b: 'ok-b' });
   const result = await box.run('fake', ['search'], { env: { FAKE_KEY: 'stray' } });
   assert.match(result.stderr, /skipping account "a": FAKE_KEY from file:.*: it is empty\n/);
   assert.deepEqual(calls(), ['ok-b search']);
@@ -165,7 +165,7 @@ test('an account without a credential is skipped and never runs with whatever ke
 
 test('with no usable account nothing runs and the exit status is 69', async t => {
   const { box } = setUp(t);
-  await box.accounts('fake', { a: '', b: '' });
+  box.accounts('fake', { a: '', b: '' });
   const result = await box.run('fake', ['search']);
   assert.equal(result.exit, 69);
   assert.match(result.stderr, /no account can be used/);

@@ -43,6 +43,26 @@ test('install and uninstall of a file leave the machine as it was, to the byte',
   assert.ok(!fs.existsSync(box.state));
 });
 
+test('what other tests install in their own process is what the program leaves', async t => {
+  const boxes = [withTool(t), withTool(t)] as const;
+  const leftBy = (box: Sandbox) => {
+    const base = path.dirname(box.home);
+    const files = fs.readdirSync(base, { recursive: true, encoding: 'utf8' }).sort();
+    return files.map(name => {
+      const file = path.join(base, name);
+      const stat = fs.lstatSync(file);
+      if (stat.isDirectory()) return `${name}/ ${stat.mode}`;
+      const content = stat.isSymbolicLink() ? fs.readlinkSync(file) : fs.readFileSync(file, 'utf8');
+      return `${name} ${stat.mode} ${content.replaceAll(base, '')}`;
+    });
+  };
+  for (const verb of ['install', 'uninstall'] as const) {
+    boxes[0][verb]('tool');
+    assert.equal((await boxes[1].wrap([verb, 'tool'])).exit, 0);
+    assert.deepEqual(leftBy(boxes[0]), leftBy(boxes[1]), verb);
+  }
+});
+
 test('a relative symlink, as npm makes them, still reaches its target and comes back as it was', async t => {
   const box = withTool(t);
   fs.mkdirSync(path.join(box.bin, '../lib'));
@@ -81,7 +101,7 @@ test('without accounts a shim is indistinguishable in output, status, signal and
 
 test('a shim works by absolute path, through a symlink, and from a directory that has been removed', async t => {
   const box = withTool(t);
-  await box.accounts('tool', { a: 'k' });
+  box.accounts('tool', { a: 'k' });
   const link = path.join(box.home, 'alias');
   fs.symlinkSync(path.join(box.bin, 'tool'), link);
   assert.equal((await box.run(link, ['x'])).stdout, 'tool x\n');
@@ -112,13 +132,13 @@ test('a second directory on PATH that leads back to the shim is not taken for th
 
 test('a command that calls itself by name runs the original and not the shim again', async t => {
   const box = withTool(t, '#!/bin/sh\nif [ "$1" = inner ]; then echo "inner $FAKE_KEY"; else exec tool inner; fi\n');
-  await box.accounts('tool', { a: 'key-a' });
+  box.accounts('tool', { a: 'key-a' });
   assert.equal((await box.run('tool', ['outer'])).stdout, 'inner key-a\n');
 });
 
 test('an upgrade over the shim runs at once, is reported, and is adopted by install', async t => {
   const box = withTool(t);
-  await box.accounts('tool', { a: 'k' });
+  box.accounts('tool', { a: 'k' });
   fs.rmSync(path.join(box.bin, 'tool'));
   box.script('tool', '#!/bin/sh\necho new\n');
   assert.equal((await box.run('tool')).stdout, 'new\n');
@@ -146,7 +166,7 @@ test('uninstall leaves a foreign file in the place of the shim alone and keeps t
 
 test('a missing original and a missing bundle say what to do', async t => {
   const box = withTool(t);
-  await box.accounts('tool', { a: 'k' });
+  box.accounts('tool', { a: 'k' });
   fs.rmSync(path.join(box.state, 'originals/tool'));
   const missing = await box.run('tool', ['x']);
   assert.equal(missing.exit, 127);
@@ -157,7 +177,7 @@ test('a missing original and a missing bundle say what to do', async t => {
 
 test('without our program the original runs and one line says so', async t => {
   const box = withTool(t);
-  await box.accounts('tool', { a: 'k' });
+  box.accounts('tool', { a: 'k' });
   const file = path.join(box.bin, 'tool');
   fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replaceAll('main.cjs', 'gone.cjs'));
   const result = await box.run('tool', ['x']);
@@ -167,7 +187,7 @@ test('without our program the original runs and one line says so', async t => {
 
 test('lost state and a broken configuration leave the command usable', async t => {
   const box = withTool(t);
-  await box.accounts('tool', { a: 'k' });
+  box.accounts('tool', { a: 'k' });
   await box.run('tool', ['x']);
   for (const name of ['plans', 'accounts']) fs.rmSync(path.join(box.state, name), { recursive: true, force: true });
   assert.equal((await box.run('tool', ['x'])).stdout, 'tool x\n');

@@ -14,11 +14,11 @@ case "$FAKE_KEY" in used-up) echo "quota exceeded" >&2; exit 1 ;; esac
 echo fine
 `;
 
-async function setUp(t: Parameters<typeof sandbox>[0]): Promise<Sandbox> {
+function setUp(t: Parameters<typeof sandbox>[0]): Sandbox {
   const box = sandbox(t);
   box.script('fake', FAKE);
   box.provider('fake', 'inject = ["FAKE_KEY"]\nrules = [{ class = "quota", stderr = "quota exceeded" }]');
-  await box.accounts('fake', { first: 'used-up', second: 'good' });
+  box.accounts('fake', { first: 'used-up', second: 'good' });
   return box;
 }
 
@@ -29,7 +29,7 @@ async function metricsOf(box: Sandbox, ...args: string[]) {
 }
 
 test('accounts, cooldowns, switches and runs are printed', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const before = await metricsOf(box);
   const account = (name: string) => ({ cli: 'fake', account: name });
   assert.equal(valueIn(before, 'culvert_wrap_account_usable', account('first')), 1);
@@ -52,7 +52,7 @@ test('accounts, cooldowns, switches and runs are printed', async t => {
 });
 
 test('a machine in a pool says whether it runs without its store', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const names = ['pool_degraded', 'pool_degraded_runs_total', 'pool_waits_total', 'pool_unsent_reports'];
   const values = async () => {
     const found = await metricsOf(box);
@@ -70,7 +70,7 @@ test('a machine in a pool says whether it runs without its store', async t => {
 });
 
 test('a file is replaced as a whole, and everybody may read it', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const file = path.join(box.home, 'textfile', 'culvert.prom');
   const refused = await box.wrap(['metrics', '--out', file]);
   assert.deepEqual([refused.exit, fs.existsSync(path.dirname(file))], [66, false]);
@@ -86,7 +86,7 @@ test('a file is replaced as a whole, and everybody may read it', async t => {
 });
 
 test('files that cannot be read are said in the metrics and by the exit status', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   fs.appendFileSync(path.join(box.config, 'config.toml'), '[[accounts');
   const file = path.join(box.home, 'culvert.prom');
   const { exit, stderr } = await box.wrap(['metrics', '--out', file]);
@@ -100,7 +100,7 @@ test('files that cannot be read are said in the metrics and by the exit status',
 });
 
 test('what can not be stored is counted again, and nothing is lost', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   await box.run('fake', ['go']);
   fs.mkdirSync(path.join(box.state, 'metrics.json'));
   const { exit, stdout, stderr } = await box.wrap(['metrics']);

@@ -9,7 +9,7 @@ import { buildWrapper } from '../support/wrapper/sandbox.ts';
 import { atTerminal } from '../support/wrapper/terminal.ts';
 
 test('H5: a key comes from any pipe, however late and however long', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const add = (name: string, writer: string) => box.run('/bin/sh', ['-c', `${writer} | fake auth add ${name} --file`]);
   for (const [name, writer] of Object.entries({
     late: '(sleep 0.5; echo k1)',
@@ -29,7 +29,7 @@ test('H5: a key comes from any pipe, however late and however long', async t => 
 });
 
 test('H6: the queue keeps what failed for a passing reason, and runs it again', async t => {
-  const box = await setUp(t, { a: 'bad' });
+  const box = setUp(t, { a: 'bad' });
   fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
   const keys = path.join(box.config, 'keys.env');
   const setKey = (key: string) => {
@@ -55,7 +55,7 @@ test('H6: the queue keeps what failed for a passing reason, and runs it again', 
 });
 
 test('H6: what can never succeed stays visible and is run on request only', async t => {
-  const box = await setUp(t, { a: 'bad' });
+  const box = setUp(t, { a: 'bad' });
   fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
   await box.run('fake', ['wrong']);
   fs.writeFileSync(path.join(box.config, 'keys.env'), 'fake_a=good\n');
@@ -70,7 +70,7 @@ test('H6: what can never succeed stays visible and is run on request only', asyn
 });
 
 test('L5: an unknown entry is an error, and a damaged one is seen everywhere and can be dropped', async t => {
-  const box = await setUp(t, { a: 'good' });
+  const box = setUp(t, { a: 'good' });
   assert.equal((await box.wrap(['queue', 'run', 'nope'])).exit, 2);
   const dir = path.join(box.state, 'queue');
   fs.mkdirSync(dir, { recursive: true });
@@ -95,7 +95,7 @@ test('L5: an unknown entry is an error, and a damaged one is seen everywhere and
 });
 
 test('H7: a key that is typed as soon as the prompt is seen is not echoed', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   // a race: a full run tries it more often
   for (let round = 0; round < (FULL ? 8 : 3); round++) {
     let answered = false;
@@ -113,7 +113,7 @@ test('H7: a key that is typed as soon as the prompt is seen is not echoed', asyn
 });
 
 test('H7: what was typed before the prompt, and so was echoed, is not taken for a key', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   let answered = false;
   const { screen, exit } = await atTerminal(box, 'fake auth add a --file', {
     early: 'early\nsecond\nhalf',
@@ -129,7 +129,7 @@ test('H7: what was typed before the prompt, and so was echoed, is not taken for 
 });
 
 test('M8: keys that produce no character do not become part of a secret', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const type = async (typed: string) => {
     let answered = false;
     return atTerminal(box, 'fake auth add a --file --replace', {
@@ -155,7 +155,7 @@ test('M8: keys that produce no character do not become part of a secret', async 
 });
 
 test('the keyring is tested before a key is asked for, and a file is offered', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   box.script('secret-tool', '#!/bin/sh\nexit 1\n');
   let step = 0;
   const session = await atTerminal(box, 'fake auth add a', {
@@ -173,7 +173,7 @@ test('the keyring is tested before a key is asked for, and a file is offered', a
 });
 
 test('M1: a configuration is seen whatever its time, and however it was put in place', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   fs.mkdirSync(box.config, { recursive: true });
   const config = path.join(box.config, 'config.toml');
   const text = (key: string) => `[[accounts]]\ncli = "fake"\nname = "a"\nenv = { FAKE_KEY = "command:echo ${key}" }\n`;
@@ -206,8 +206,8 @@ test('M1: a configuration is seen whatever its time, and however it was put in p
 });
 
 test('M4: accounts are managed without a shim, and leave nothing behind', async t => {
-  const box = await setUp(t);
-  await box.wrap(['uninstall', 'fake']);
+  const box = setUp(t);
+  box.uninstall('fake');
   fs.rmSync(path.join(box.bin, 'fake'));
   const accounts = (...args: string[]) => box.wrap(['accounts', ...args], { input: 'key-1\n' });
   assert.equal((await accounts('add', 'fake', 'a', '--file')).exit, 0);
@@ -226,7 +226,7 @@ test('M4: accounts are managed without a shim, and leave nothing behind', async 
 });
 
 test('M6: the default that is shown is the one that runs use', async t => {
-  const box = await setUp(t, { a: 'k1', b: 'k2' });
+  const box = setUp(t, { a: 'k1', b: 'k2' });
   await box.run('fake', ['auth', 'use', 'a']);
   assert.match((await box.run('fake', ['auth', 'disable', 'a'])).stdout, /disabled; fake now uses "b"/);
   assert.equal((await box.run('fake', ['auth', 'default'])).stdout, 'b\n');
@@ -239,8 +239,8 @@ test('M6: the default that is shown is the one that runs use', async t => {
 
 test('M7: on a full or read-only disk every command says so and changes nothing; uninstalling works', async t => {
   if (process.getuid?.() !== 0) return t.skip('a small file system can be mounted by root only');
-  const box = await setUp(t, { a: 'k1', b: 'k2' });
-  await box.wrap(['uninstall', 'fake']);
+  const box = setUp(t, { a: 'k1', b: 'k2' });
+  box.uninstall('fake');
   const small = fs.mkdtempSync('/tmp/culvert-wrap-small-');
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', small]).status !== 0) {
     return t.skip('no file system can be mounted here');
@@ -280,7 +280,7 @@ test('M7: on a full or read-only disk every command says so and changes nothing;
 });
 
 test('L4: a secret never outlives its account unseen', async t => {
-  const box = await setUp(t, { a: 'k1' });
+  const box = setUp(t, { a: 'k1' });
   fs.mkdirSync(path.join(box.config, 'secrets'), { recursive: true });
   fs.writeFileSync(path.join(box.config, 'secrets/fake.env'), 'ghost/FAKE_KEY=left-behind\n', { mode: 0o600 });
   assert.match((await box.wrap(['doctor'])).stdout, /holds ghost\/FAKE_KEY, which no account uses\n.*accounts purge/);
@@ -289,7 +289,7 @@ test('L4: a secret never outlives its account unseen', async t => {
 });
 
 test('L6: what is wrong with a file is named by line, key and what is allowed', async t => {
-  const box = await setUp(t, { a: 'k1' });
+  const box = setUp(t, { a: 'k1' });
   const config = path.join(box.config, 'config.toml');
   const text = fs.readFileSync(config, 'utf8');
   const cases: [string, RegExp][] = [
@@ -328,7 +328,7 @@ test('L6: what is wrong with a file is named by line, key and what is allowed', 
 });
 
 test('a CLI that the configuration names and the catalog does not have is reported', async t => {
-  const box = await setUp(t, { a: 'k1' });
+  const box = setUp(t, { a: 'k1' });
   const tables =
     '[capacity.fack]\nreserve = 3\n[[accounts]]\ncli = "faek"\nname = "b"\n[pool]\nurl = "valkey://127.0.0.1:9/0"\nmachine = "m"\naccounts = { feka = ["b"] }\n';
   fs.appendFileSync(path.join(box.config, 'config.toml'), tables);
@@ -339,7 +339,7 @@ test('a CLI that the configuration names and the catalog does not have is report
 });
 
 test('L9: the prompt has editing and history, takes the account commands, and survives Ctrl-C', async t => {
-  const box = await setUp(t, { a: 'k1', b: 'k2' });
+  const box = setUp(t, { a: 'k1', b: 'k2' });
   fs.appendFileSync(path.join(box.config, 'providers.toml'), '[providers.fake.line_repl]\nexit = ["exit"]\n');
   const keys = ['fake search one\r', '\x1b[A two\r', 'lost\x03', 'auth use b\r', 'sxx\x7f\x7fearch three\r', '\x04'];
   let typed = 0;
@@ -358,15 +358,15 @@ test('L9: the prompt has editing and history, takes the account commands, and su
 });
 
 test('L11: a state directory that others control is refused, and the audit log follows no symlink', async t => {
-  const box = await setUp(t, { a: 'k1' });
-  await box.wrap(['uninstall', 'fake']);
+  const box = setUp(t, { a: 'k1' });
+  box.uninstall('fake');
   fs.mkdirSync(box.state, { recursive: true });
   fs.chmodSync(box.state, 0o777);
   const refused = await box.wrap(['install', 'fake']);
   assert.equal(refused.exit, 77);
   assert.match(refused.stderr, /others can write to it\n.*chmod go-w/);
   fs.chmodSync(box.state, 0o700);
-  await box.wrap(['install', 'fake']);
+  box.install('fake');
   const target = path.join(box.home, 'precious');
   fs.writeFileSync(target, 'precious\n');
   fs.rmSync(path.join(box.state, 'audit.jsonl'), { force: true });
@@ -376,7 +376,7 @@ test('L11: a state directory that others control is refused, and the audit log f
 });
 
 test('L12: installing without names leaves system directories alone and asks at a terminal', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   box.script('tvly', '#!/bin/sh\necho tvly\n');
   const asked = (await box.wrap(['install', '--help'])).stdout.replace(/\s+/g, ' ');
   assert.match(asked, /without names: of every known CLI in your own directories/);
@@ -397,16 +397,16 @@ test('L12: installing without names leaves system directories alone and asks at 
 });
 
 test('L15: a shim that an upgrade has replaced is noticed by the next run through any wrapped command', async t => {
-  const box = await setUp(t, { a: 'k1', b: 'k2' });
+  const box = setUp(t, { a: 'k1', b: 'k2' });
   box.script('other', FAKE);
   box.provider('other', 'inject = ["FAKE_KEY"]');
-  await box.accounts('other', { a: 'k1', b: 'k2' });
+  box.accounts('other', { a: 'k1', b: 'k2' });
   assert.equal((await box.run('other', ['x'])).stderr, '');
   fs.rmSync(path.join(box.bin, 'fake'));
   box.script('fake', `${FAKE}# upgraded\n`);
   const line = /^culvert-wrap: fake: an upgrade has replaced the shim .*run `culvert-wrap install fake`\n$/;
   assert.match((await box.run('other', ['x'])).stderr, line);
   assert.equal((await box.run('other', ['x'])).stderr, '');
-  await box.wrap(['install', 'fake']);
+  box.install('fake');
   assert.equal((await box.run('other', ['x'])).stderr, '');
 });

@@ -79,7 +79,7 @@ for (const cli of CLIS)
     // The key under a name of its own, because some names are no variables of a shell.
     fs.mkdirSync(box.config, { recursive: true, mode: 0o700 });
     fs.writeFileSync(path.join(box.config, 'providers.toml'), `[providers.${cli}]\ninject = ["REPLAY_KEY"]\n`);
-    await box.accounts(cli, { bad: 'bad', good: 'good' }, 'REPLAY_KEY');
+    box.accounts(cli, { bad: 'bad', good: 'good' }, 'REPLAY_KEY');
     const failures = failuresOf(cli);
     assert.ok(failures.length > 0);
     for (const { name, recording } of failures) {

@@ -23,11 +23,11 @@ class = "quota"
 stderr = "^Error: quota"
 `;
 
-async function setUp(t: Parameters<typeof sandbox>[0]) {
+function setUp(t: Parameters<typeof sandbox>[0]) {
   const box = sandbox(t);
   box.script('fake', FAKE);
   box.provider('fake', RULES);
-  await box.accounts('fake', { a: 'bad1', b: 'bad2' });
+  box.accounts('fake', { a: 'bad1', b: 'bad2' });
   fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
   return box;
 }
@@ -68,7 +68,7 @@ async function running(box: Sandbox, first: string, env: Record<string, string> 
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   test(`H6: ${signal} to \`queue run\` reaches the command, and its entry stays in sight`, async t => {
-    const box = await setUp(t);
+    const box = setUp(t);
     const { child, end } = await running(box, 'crawl');
     assert.deepEqual(
       (await listed(box)).running.map((entry: { args: string[] }) => entry.args),
@@ -84,7 +84,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   });
 
 test('H6: an entry whose runner was killed stays in sight at once, and is run again on request only', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const { child, end } = await running(box, 'crawl');
   child.kill('SIGKILL');
   // The command goes on and holds the pipes of its runner.
@@ -105,7 +105,7 @@ test('H6: an entry whose runner was killed stays in sight at once, and is run ag
 });
 
 test('H6: what another `queue run` has under way is not run a second time, however long it takes', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const { end } = await running(box, 'search');
   for (const name of fs.readdirSync(path.join(box.state, 'queue')))
     fs.utimesSync(path.join(box.state, 'queue', name), 0, 0);
@@ -117,7 +117,7 @@ test('H6: what another `queue run` has under way is not run a second time, howev
 });
 
 test('H6: an entry that is dropped while it runs does not come back', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const { child, end } = await running(box, 'search');
   await box.wrap(['queue', 'drop', '--all']);
   child.kill('SIGTERM');
@@ -126,7 +126,7 @@ test('H6: an entry that is dropped while it runs does not come back', async t =>
 });
 
 test('H6: a command that creates a job and failed for no known reason is run again on request only', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   await box.run('fake', ['crawl', 'one']);
   await box.run('fake', ['search', 'two']);
   setKeys(box, 'net', 'net');
@@ -138,7 +138,7 @@ test('H6: a command that creates a job and failed for no known reason is run aga
 });
 
 test('a queued command runs with the account that was named for it', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const env = { CULVERT_WRAP_ACCOUNT: 'b' };
   assert.equal((await box.run('fake', ['search', 'one'], { env })).exit, 75);
   assert.equal((await box.run('fake', ['search', 'two'])).exit, 75);

@@ -21,11 +21,11 @@ stderr = '^Error: slow down, retry after (?<rest>\\d+)s'
 
 type Test = Parameters<typeof sandbox>[0];
 
-async function setUp(t: Test, keys: Record<string, string>, { rules = RULES, config = '', script = FAKE } = {}) {
+function setUp(t: Test, keys: Record<string, string>, { rules = RULES, config = '', script = FAKE } = {}) {
   const box = sandbox(t);
   box.script('fake', script);
   box.provider('fake', rules);
-  await box.accounts('fake', keys);
+  box.accounts('fake', keys);
   fs.appendFileSync(path.join(box.config, 'config.toml'), config);
   return box;
 }
@@ -44,7 +44,7 @@ const remember = (box: Sandbox, remaining: Record<string, object>) => {
 };
 
 test('a limit of the network address does not lead to another account', async t => {
-  const box = await setUp(t, { a: 'bad', b: 'good' }, { rules: `scope = "ip"\n${RULES}` });
+  const box = setUp(t, { a: 'bad', b: 'good' }, { rules: `scope = "ip"\n${RULES}` });
   const result = await box.run('fake', ['x']);
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /not repeated, because the limit is one of this network address/);
@@ -60,7 +60,7 @@ test('a limit of the network address does not lead to another account', async t 
 });
 
 test('accounts that share a quota are not tried one after the other', async t => {
-  const box = await setUp(t, { a: 'bad-a', b: 'bad-b', c: 'good' }, { rules: `scope = "team"\n${RULES}` });
+  const box = setUp(t, { a: 'bad-a', b: 'bad-b', c: 'good' }, { rules: `scope = "team"\n${RULES}` });
   remember(box, { a: { identity: 't1' }, b: { identity: 't1' }, c: { identity: 't2' } });
   const result = await box.run('fake', ['x']);
   assert.equal(result.stdout, 'ok good\n');
@@ -75,7 +75,7 @@ test('keys of one Firecrawl team are recognized when one meets its limit, and sh
     'firecrawl',
     '#!/bin/sh\necho "$FIRECRAWL_API_KEY" >> "$HOME/calls"\n[ "$FIRECRAWL_API_KEY" = fc-c ] || { echo "Error: Insufficient credits to perform this request." >&2; exit 1; }\necho ok\n',
   );
-  await box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b', c: 'fc-c' }, 'FIRECRAWL_API_KEY');
+  box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b', c: 'fc-c' }, 'FIRECRAWL_API_KEY');
   const asked: string[] = [];
   const teams: Record<string, { last: string | null; left: number }> = {
     'fc-a': { last: '2026-11-20T10:00:00.123Z', left: 0 },
@@ -117,7 +117,7 @@ test('without the time of a last success, and while the provider is silent, keys
     'firecrawl',
     '#!/bin/sh\necho "$FIRECRAWL_API_KEY" >> "$HOME/calls"\necho "Error: Insufficient credits to" >&2\nexit 1\n',
   );
-  await box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b' }, 'FIRECRAWL_API_KEY');
+  box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b' }, 'FIRECRAWL_API_KEY');
   let silent = false;
   const server = http.createServer((request, response) => {
     if (silent) return;
@@ -141,7 +141,7 @@ test('without the time of a last success, and while the provider is silent, keys
 });
 
 test('where terms allow one account for a person, another is only ever selected', async t => {
-  const box = await setUp(t, { a: 'bad', b: 'good' }, { rules: `accounts = "one-per-person"\n${RULES}` });
+  const box = setUp(t, { a: 'bad', b: 'good' }, { rules: `accounts = "one-per-person"\n${RULES}` });
   assert.equal((await box.run('fake', ['x'])).exit, 1);
   const explained = (await box.wrap(['explain', 'fake', 'x'])).stdout;
   assert.match(explained, /with one account only: the terms/);
@@ -151,7 +151,7 @@ test('where terms allow one account for a person, another is only ever selected'
 });
 
 test('with `wait`, a command waits for the first account to come back instead of giving up', async t => {
-  const box = await setUp(t, { a: 'bad-a', b: 'bad-b' }, { config: '[capacity.fake]\nwait = "1m"\n' });
+  const box = setUp(t, { a: 'bad-a', b: 'bad-b' }, { config: '[capacity.fake]\nwait = "1m"\n' });
   const child = box.start('fake', ['x']);
   const end = finished(child);
   let told = '';
@@ -167,7 +167,7 @@ test('with `wait`, a command waits for the first account to come back instead of
 });
 
 test('`status --check` fails while too few accounts can be used, and its JSON stays whole', async t => {
-  const box = await setUp(t, { a: 'bad', b: 'good' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
+  const box = setUp(t, { a: 'bad', b: 'good' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
   assert.equal((await box.wrap(['status', '--check'])).exit, 0);
   await box.run('fake', ['x']);
   const low = await box.wrap(['status', '--check', '--json']);
@@ -176,7 +176,7 @@ test('`status --check` fails while too few accounts can be used, and its JSON st
 });
 
 test('`status --check` counts no account whose credential cannot be read, and none that is overdrawn', async t => {
-  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
+  const box = setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
   remember(box, { a: { remaining: -3 } });
   const overdrawn = await box.wrap(['status', '--check', '--json']);
   assert.deepEqual([overdrawn.exit, JSON.parse(overdrawn.stdout).problems], [3, ['fake: 1 of 2 accounts can be used']]);
@@ -189,7 +189,7 @@ test('`status --check` counts no account whose credential cannot be read, and no
 });
 
 test('`status` says which account has only its reserve left', async t => {
-  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nreserve = 5\npolicy = "queue"\n' });
+  const box = setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nreserve = 5\npolicy = "queue"\n' });
   remember(box, { a: { remaining: 5 }, b: { remaining: 6 } });
   const { stdout } = await box.wrap(['status', 'fake']);
   assert.match(stdout, /a .*only the reserve left/);
@@ -197,7 +197,7 @@ test('`status` says which account has only its reserve left', async t => {
 });
 
 test('`status --watch` takes a CLI or an interval, refuses what is neither, and ends with its reader', async t => {
-  const box = await setUp(t, { a: 'good' });
+  const box = setUp(t, { a: 'good' });
   const program = `'${process.execPath}' '${buildWrapper()}'`;
   const watch = (args: string) =>
     box.run('/bin/bash', ['-c', `${program} status ${args} | head -n 1; exit \${PIPESTATUS[0]}`]);
@@ -220,7 +220,7 @@ test('`status --watch` takes a CLI or an interval, refuses what is neither, and 
 });
 
 test('a quota that several accounts share counts once before a warning', async t => {
-  const box = await setUp(
+  const box = setUp(
     t,
     { a: 'good', b: 'good2' },
     { rules: `scope = "team"\n${RULES}`, config: '[capacity.fake]\nwarn_below = 8\n' },
@@ -230,7 +230,7 @@ test('a quota that several accounts share counts once before a warning', async t
 });
 
 test('whatever a provider names as the end of a limit, every command goes on', async t => {
-  const box = await setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('2s', '99999999999999999999s') });
+  const box = setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('2s', '99999999999999999999s') });
   assert.equal((await box.run('fake', ['x'])).stdout, 'ok good\n');
   for (const args of [['status'], ['accounts'], ['explain', 'fake', 'x'], ['doctor'], ['metrics']]) {
     const { exit, stderr } = await box.wrap(args);
@@ -253,7 +253,7 @@ test('whatever a provider names as the end of a limit, every command goes on', a
 });
 
 test('a threshold that an account passes shows one desktop notification', async t => {
-  const box = await setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nnotify_at = [50, 80]\n' });
+  const box = setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nnotify_at = [50, 80]\n' });
   box.script('notify-send', '#!/bin/sh\necho "$@" >> "$HOME/notified"\n');
   const notified = path.join(box.home, 'notified');
   remember(box, { a: { remaining: 2 } });
@@ -264,7 +264,7 @@ test('a threshold that an account passes shows one desktop notification', async 
 });
 
 test('`events` prints what runs do as they do it', async t => {
-  const box = await setUp(t, { a: 'bad', b: 'good' });
+  const box = setUp(t, { a: 'bad', b: 'good' });
   await box.run('fake', ['--version']);
   const child = box.start(process.execPath, [buildWrapper(), 'events']);
   t.after(() => child.kill());
@@ -281,7 +281,7 @@ test('`events` prints what runs do as they do it', async t => {
 });
 
 test('`events` loses nothing when the log is rotated, and says when there is none', async t => {
-  const box = await setUp(t, { a: 'good', b: 'good2' });
+  const box = setUp(t, { a: 'good', b: 'good2' });
   await box.run('fake', ['first']);
   const log = path.join(box.state, 'audit.jsonl');
   const line = `${JSON.stringify({ at: 1, cli: 'fake', command: 'old', account: 'a', outcome: 'ok' })}\n`;
@@ -312,7 +312,7 @@ test('`events` loses nothing when the log is rotated, and says when there is non
 
 test('a CLI with one account in a file or a variable runs without Node, and the audit log says so', async t => {
   const script = '#!/bin/sh\ngrep -l node /proc/$$/stat >/dev/null; echo "$FAKE_KEY|$OTHER|$$|$*"; cat\nexit 7\n';
-  const box = await setUp(t, { a: "it's a \\ $key" }, { rules: `credentials = ["OTHER"]\n${RULES}`, script });
+  const box = setUp(t, { a: "it's a \\ $key" }, { rules: `credentials = ["OTHER"]\n${RULES}`, script });
   await box.run('fake', ['first']);
   await box.run('fake', ['first']);
   const child = box.start('fake', ['x', 'two words', '--', '--key'], { env: { OTHER: 'stray' } });
@@ -327,7 +327,7 @@ test('a CLI with one account in a file or a variable runs without Node, and the 
 
 test('the shortcut leaves everything that needs care to the whole program', async t => {
   const script = '#!/bin/sh\necho "$FAKE_KEY"\n';
-  const box = await setUp(t, { a: 'k1' }, { script });
+  const box = setUp(t, { a: 'k1' }, { script });
   for (let i = 0; i < 2; i++) await box.run('fake', ['x']);
   const shortcut = path.join(box.state, 'plans/fake.sh');
   assert.ok(fs.existsSync(shortcut));

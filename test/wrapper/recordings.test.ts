@@ -137,7 +137,7 @@ test('supabase moves on when its token is refused, and gh never does', async t =
   ] as const) {
     const refused = recordings(cli).find(recording => recording.label === label)!;
     box.script(cli, `#!/bin/sh\n[ "$${variable}" = good ] && { echo fine; exit 0; }\n${replay(refused)}`);
-    await box.accounts(cli, { a: 'bad', b: 'good' }, variable);
+    box.accounts(cli, { a: 'bad', b: 'good' }, variable);
     const result = await box.run(cli, refused.argv.slice(1));
     if (cli === 'supabase') {
       assert.deepEqual([result.exit, result.stdout], [0, 'fine\n'], result.stderr);

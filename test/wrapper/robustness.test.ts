@@ -15,18 +15,18 @@ stderr = "^Error: quota"
 
 type Test = Parameters<typeof sandbox>[0];
 
-async function setUp(t: Test, script: string, keys: Record<string, string>, rules = RULES) {
+function setUp(t: Test, script: string, keys: Record<string, string>, rules = RULES) {
   const box = sandbox(t);
   box.script('fake', `#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n${script}`);
   box.provider('fake', rules);
-  await box.accounts('fake', keys);
+  box.accounts('fake', keys);
   return { box, calls: () => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n') };
 }
 
 const FAILS_BY_KEY = 'case $FAKE_KEY in bad*) echo "Error: quota" >&2; exit 1 ;; esac; echo "ok $FAKE_KEY"\n';
 
 test('M2: what is reserved stays reserved when another account fails', async t => {
-  const { box, calls } = await setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
+  const { box, calls } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
   fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\nreserve = 5\n');
   const left = (remaining: number) => ({ remaining, limit: 10, used: 0, resets: null, at: Date.now() });
   fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
@@ -41,13 +41,13 @@ test('M2: what is reserved stays reserved when another account fails', async t =
 });
 
 test('M3: CULVERT_WRAP_ACCOUNT counts for the CLI that is run, or for those that it names', async t => {
-  const { box, calls } = await setUp(t, 'env | grep CULVERT_WRAP_ACCOUNT; [ "$1" = nest ] && other x\nexit 0\n', {
+  const { box, calls } = setUp(t, 'env | grep CULVERT_WRAP_ACCOUNT; [ "$1" = nest ] && other x\nexit 0\n', {
     a: 'k1',
     b: 'k2',
   });
   box.script('other', '#!/bin/sh\necho "other $OTHER_KEY"\n');
   box.provider('other', 'inject = ["OTHER_KEY"]');
-  await box.accounts('other', { first: 'o1', second: 'o2' }, 'OTHER_KEY');
+  box.accounts('other', { first: 'o1', second: 'o2' }, 'OTHER_KEY');
   const nested = await box.run('fake', ['nest'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   assert.equal(nested.stdout, 'CULVERT_WRAP_ACCOUNT=fake=b\nother o1\n', nested.stderr);
   const env = { CULVERT_WRAP_ACCOUNT: 'fake=b,other=second' };
@@ -61,7 +61,7 @@ test('M3: CULVERT_WRAP_ACCOUNT counts for the CLI that is run, or for those that
 });
 
 test('M3: a pin is never overridden silently: not by blanks, disabled accounts, or the last one that was removed', async t => {
-  const { box, calls } = await setUp(t, 'exit 0\n', { a: 'k1', b: 'k2' });
+  const { box, calls } = setUp(t, 'exit 0\n', { a: 'k1', b: 'k2' });
   const pinned = (value: string) => box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
   for (const value of ['npm=ci, fake=b', ' b ', 'fake = b']) assert.equal((await pinned(value)).exit, 0, value);
   assert.deepEqual(calls(), ['k2 x', 'k2 x', 'k2 x']);
@@ -79,7 +79,7 @@ test('M3: a pin is never overridden silently: not by blanks, disabled accounts, 
 test('M9: a flood on the stderr of a failing attempt is held in bounded memory', async t => {
   const script = `case $FAKE_KEY in bad*) head -c 200M /dev/zero | tr '\\0' x >&2; echo >&2; echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n`;
   const rules = `commit = { stderr_after = "10m" }\n${RULES}`; // however slow the machine is, the flood is held
-  const { box } = await setUp(t, script, { a: 'bad', b: 'good' }, rules);
+  const { box } = setUp(t, script, { a: 'bad', b: 'good' }, rules);
   const child = box.start('fake', ['x']);
   let peak = 0;
   const timer = setInterval(() => {
@@ -97,7 +97,7 @@ test('M9: a flood on the stderr of a failing attempt is held in bounded memory',
 
 test('M10: the output of an attempt that fails after seconds is not shown', async t => {
   const script = `case $FAKE_KEY in bad*) echo "starting" >&2; sleep 3; echo "Error: quota" >&2; exit 1 ;; esac; echo "ok"\n`;
-  const { box } = await setUp(t, script, { a: 'bad', b: 'good' });
+  const { box } = setUp(t, script, { a: 'bad', b: 'good' });
   const result = await box.run('fake', ['x']);
   assert.equal(result.stdout, 'ok\n');
   assert.doesNotMatch(result.stderr, /starting|Error/);
@@ -105,7 +105,7 @@ test('M10: the output of an attempt that fails after seconds is not shown', asyn
 
 test('M10: on a stderr that is shown as it comes, the failure itself is held back', async t => {
   const script = `case $FAKE_KEY in bad*) echo "step 1" >&2; while [ ! -e "$HOME/go" ]; do sleep 0.02; done; echo "Error: quota" >&2; exit 1 ;; esac; echo "ok"\n`;
-  const { box } = await setUp(t, script, { a: 'bad', b: 'good' }, `commit = { stderr_after = "50ms" }\n${RULES}`);
+  const { box } = setUp(t, script, { a: 'bad', b: 'good' }, `commit = { stderr_after = "50ms" }\n${RULES}`);
   const child = box.start('fake', ['x']);
   const end = finished(child);
   let shown = '';
@@ -121,13 +121,13 @@ test('M10: on a stderr that is shown as it comes, the failure itself is held bac
 
 test('M10: a banner on stdout does not start the commit window', async t => {
   const script = `echo "fake CLI 1.0"; echo ----; sleep 1; case $FAKE_KEY in bad*) echo "Error: quota" >&2; exit 1 ;; esac; echo "ok"\n`;
-  const { box } = await setUp(t, script, { a: 'bad', b: 'good' }, `banner = '^(?:fake CLI|-+$)'\n${RULES}`);
+  const { box } = setUp(t, script, { a: 'bad', b: 'good' }, `banner = '^(?:fake CLI|-+$)'\n${RULES}`);
   const result = await box.run('fake', ['x']);
   assert.deepEqual([result.exit, result.stdout], [0, 'fake CLI 1.0\n----\nok\n']);
 });
 
 test('L1: names that are paths or keys of their own are refused, and never get in the way', async t => {
-  const { box } = await setUp(t, FAILS_BY_KEY, { a: 'good' });
+  const { box } = setUp(t, FAILS_BY_KEY, { a: 'good' });
   for (const name of ['.', '..', '...', '__proto__', 'a/b', '']) {
     const result = await box.run('fake', ['auth', 'add', name, '--env', 'FAKE_KEY=env:X']);
     assert.equal(result.exit, 2, name);
@@ -156,7 +156,7 @@ const DAMAGED_STATES = [
 ];
 
 test('L2: a command runs whatever is in the state file', async t => {
-  const { box } = await setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
+  const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
   const file = path.join(box.state, 'accounts/fake.json');
   for (const text of DAMAGED_STATES) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -167,7 +167,7 @@ test('L2: a command runs whatever is in the state file', async t => {
 });
 
 test('L2: a command runs whatever is in a plan with the right stamp', async t => {
-  const { box } = await setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
+  const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
   await box.run('fake', ['x']);
   const file = path.join(box.state, 'plans/fake');
   const plan = JSON.parse(fs.readFileSync(file, 'utf8'));
@@ -192,7 +192,7 @@ test('L2: a command runs whatever is in a plan with the right stamp', async t =>
 test("L3: a user's pattern that would take for ever is ignored with one line", async t => {
   const script = `printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\\n' >&2; echo out; exit 3\n`;
   const rules = `inject = ["FAKE_KEY"]\nonce = ["x"]\njob_id = '^(a+)+$'\nbanner = '^(o+)+$'\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^(a+)+$"\n`;
-  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' }, rules);
+  const { box } = setUp(t, script, { a: 'k1', b: 'k2' }, rules);
   const result = await box.run('fake', ['x']);
   assert.deepEqual([result.exit, result.stdout], [3, 'out\n']);
   assert.equal(result.stderr.match(/takes too long and is ignored/g)?.length, 1);
@@ -206,7 +206,7 @@ for (const [what, noise] of Object.entries({
 })) {
   test(`L7: a limit is recognized with noise ${what}`, async t => {
     const script = `case $FAKE_KEY in bad*) ${noise}; exit 1 ;; esac; echo ok\n`;
-    const { box } = await setUp(t, script, { a: 'bad', b: 'good' });
+    const { box } = setUp(t, script, { a: 'bad', b: 'good' });
     assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
   });
 }
@@ -215,7 +215,7 @@ for (const keys of [{ a: 'k1' }, { a: 'k1', b: 'k2' }] as Record<string, string>
   const count = Object.keys(keys).length;
   test(`L8: with ${count} account(s) an upstream gets the descriptors of its caller, closed ones included`, async t => {
     const script = `for fd in 3 4 5 6 7 8 9; do [ -e /proc/self/fd/$fd ] && readlink /proc/self/fd/$fd; done >> "$HOME/fds"; echo out || echo "stdout is closed" >> "$HOME/fds"\n`;
-    const { box } = await setUp(t, script, keys);
+    const { box } = setUp(t, script, keys);
     const fds = path.join(box.home, 'fds');
     const run = (redirections: string, program: string) => {
       fs.rmSync(fds, { force: true });
@@ -235,18 +235,18 @@ for (const keys of [{ a: 'k1' }, { a: 'k1', b: 'k2' }] as Record<string, string>
 }
 
 test('L13: an account chosen for one command does not change the default when it fails', async t => {
-  const { box } = await setUp(t, FAILS_BY_KEY, { a: 'good-a', b: 'bad', c: 'good-c' });
+  const { box } = setUp(t, FAILS_BY_KEY, { a: 'good-a', b: 'bad', c: 'good-c' });
   const pinned = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   assert.equal(pinned.stdout, 'ok good-c\n');
   assert.match(pinned.stderr, /trying "c"/);
   assert.equal((await box.run('fake', ['auth', 'default'])).stdout, 'a\n');
-  const { box: other } = await setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
+  const { box: other } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
   await other.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
   assert.equal((await other.run('fake', ['auth', 'default'])).stdout, 'b\n');
 });
 
 test('the last account that fails says which accounts are disabled', async t => {
-  const { box } = await setUp(t, FAILS_BY_KEY, { a: 'bad-a', b: 'bad-b', c: 'good' });
+  const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad-a', b: 'bad-b', c: 'good' });
   await box.run('fake', ['auth', 'disable', 'c']);
   assert.match((await box.run('fake', ['x'])).stderr, /no account is left \(disabled: "c"\)\n$/);
 });

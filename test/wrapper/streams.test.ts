@@ -31,7 +31,7 @@ test('output is streamed once it has been held for the commit window, and is not
     t,
     'echo first; while [ ! -e "$HOME/go" ]; do sleep 0.02; done; echo "Error: quota" >&2; exit 1\n',
   );
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const child = box.start('fake', ['x']);
   const end = finished(child);
   let out = '';
@@ -51,7 +51,7 @@ test('output is committed once 64 KiB are held, and arrives whole', async t => {
     t,
     'head -c 70000 /dev/zero; while [ ! -e "$HOME/go" ]; do sleep 0.02; done; head -c 5000000 /dev/zero; exit 4\n',
   );
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const child = box.start('fake', ['x']);
   const end = finished(child);
   let size = 0;
@@ -70,7 +70,7 @@ test('the streams of a failed attempt leave no byte in those of the next', async
     t,
     'case "$FAKE_KEY" in bad*) head -c 60000 /dev/zero; echo "Error: quota" >&2; exit 1 ;; esac; echo clean\n',
   );
-  await box.accounts('fake', { a: 'bad1', b: 'bad2', c: 'ok' });
+  box.accounts('fake', { a: 'bad1', b: 'bad2', c: 'ok' });
   const result = await box.run('fake', ['x']);
   assert.equal(result.stdout, 'clean\n');
 });
@@ -78,14 +78,14 @@ test('the streams of a failed attempt leave no byte in those of the next', async
 test('the upstream gets pipes that it can reopen by name', async t => {
   const script = 'echo out > /dev/stdout; echo err > /dev/stderr; cat /dev/stdin\n';
   const { box } = setUp(t, script, `stdin_commands = ["x"]\n${RULES}`);
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const result = await box.run('fake', ['x'], { input: 'in\n' });
   assert.deepEqual(result, { exit: 0, signal: null, stdout: 'out\nin\n', stderr: 'err\n' });
 });
 
 test('an upstream whose reader has gone ends as it would without a wrapper', async t => {
   const { box } = setUp(t, 'yes; echo "ended $?" >> "$HOME/calls"\n');
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const result = spawnSync('sh', ['-c', `${box.bin}/fake x | head -n 1`], {
     env: box.env,
     encoding: 'utf8',
@@ -98,7 +98,7 @@ test('a background process that keeps stdout open does not keep the wrapper, and
   const script =
     '(while [ ! -e "$HOME/go" ]; do sleep 0.02; done; echo late; echo "late error" >&2; : > "$HOME/alive") & echo done\n';
   const { box } = setUp(t, script);
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const child = box.start('fake', ['x']);
   const end = finished(child);
   await new Promise(resolve => child.on('exit', resolve));
@@ -112,7 +112,7 @@ test('on a terminal the upstream has the terminal as its stdout, and failover wo
     t,
     '[ -t 1 ] && echo "terminal $FAKE_KEY"; case "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac; exit 5\n',
   );
-  await box.accounts('fake', { a: 'bad', b: 'ok' });
+  box.accounts('fake', { a: 'bad', b: 'ok' });
   const result = spawnSync('script', ['-qec', `${box.bin}/fake x`, '/dev/null'], {
     env: { ...box.env, SHELL: '/bin/sh' },
     encoding: 'utf8',
@@ -129,7 +129,7 @@ test('an upstream that goes on retrying after a limit is ended, with its childre
     t,
     'case "$FAKE_KEY" in storm*) (sleep 60 & echo $! > "$HOME/grandchild"; echo "warning: retrying after 429" >&2; wait) ;; esac; echo "done by $FAKE_KEY"\n',
   );
-  await box.accounts('fake', { a: 'storm', b: 'ok' });
+  box.accounts('fake', { a: 'storm', b: 'ok' });
   const started = Date.now();
   const result = await box.run('fake', ['x']);
   assert.equal(result.stdout, 'done by ok\n');
@@ -148,7 +148,7 @@ test('a command that created a job is not replayed, and follow-ups use the accou
     t,
     'case "$1$FAKE_KEY" in crawlk1) echo "Job ID: j-1" >&2; echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n',
   );
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const result = await box.run('fake', ['crawl', 'u']);
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /Job ID: j-1\nError: quota\n.*the job j-1 exists already\n$/);
@@ -162,7 +162,7 @@ test('a limit before the job was created leads to the next account', async t => 
     t,
     'case "$FAKE_KEY" in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo "Job ID: j-2"\n',
   );
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   assert.equal((await box.run('fake', ['crawl', 'u'])).exit, 0);
   assert.deepEqual(calls(), ['k1 crawl u', 'k2 crawl u']);
   await box.run('fake', ['default', 'x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
@@ -172,7 +172,7 @@ test('a limit before the job was created leads to the next account', async t => 
 
 test('what a command opened on one account is used with that account later on', async t => {
   const { box, calls } = setUp(t, 'echo "Scrape ID: s-9" >&2\n', `session_id = 'Scrape ID: (\\S+)'\n${RULES}`);
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   await box.run('fake', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   await box.run('fake', ['interact', '--scrape-id', 's-9']);
   await box.run('fake', ['interact', '--scrape-id=s-9']);
@@ -194,7 +194,7 @@ esac
 case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; esac
 `,
   );
-  await box.accounts('firecrawl', { a: 'k1', b: 'k2' }, 'FIRECRAWL_API_KEY');
+  box.accounts('firecrawl', { a: 'k1', b: 'k2' }, 'FIRECRAWL_API_KEY');
   const onB = { env: { CULVERT_WRAP_ACCOUNT: 'b', FIRECRAWL_API_URL: 'http://127.0.0.1:9' } };
   await box.run('firecrawl', ['scrape', 'u'], onB);
   await box.run('firecrawl', ['interact', 'click']);
@@ -215,7 +215,7 @@ case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; 
 
 test('a command that must run once, without a way to recognize a job, is never replayed', async t => {
   const { box, calls } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', RULES.replace(/job_id.*\n/, ''));
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   const result = await box.run('fake', ['pay', '5']);
   assert.match(result.stderr, /the command must run once only/);
   assert.deepEqual(calls(), ['k1 pay 5']);
@@ -226,7 +226,7 @@ test('stdin that is a file is replayed from where it stood, and left untouched b
     t,
     'case "$1" in read) cat > "$HOME/got-$FAKE_KEY" ;; esac; case "$FAKE_KEY" in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n',
   );
-  await box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.accounts('fake', { a: 'k1', b: 'k2' });
   fs.writeFileSync(path.join(box.home, 'lines'), 'one\ntwo\nthree\n');
   const shell = (script: string) =>
     spawnSync('sh', ['-c', script], { env: box.env, cwd: box.home, encoding: 'utf8', timeout: 20_000 });
@@ -238,7 +238,7 @@ test('stdin that is a file is replayed from where it stood, and left untouched b
 
 test('an account is chosen by environment, by a trusted directory, and by `use -`', async t => {
   const { box, calls } = setUp(t, 'echo ok\n', `auth_command = "auth"\n${RULES}`);
-  await box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
+  box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
   await box.run('fake', ['1'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   const project = path.join(box.home, 'project/deep');
   fs.mkdirSync(project, { recursive: true });
@@ -261,7 +261,7 @@ test('an account is chosen by environment, by a trusted directory, and by `use -
 
 test("the account's credential is the only one the upstream sees", async t => {
   const { box } = setUp(t, 'env\n', `credentials = ["OTHER_KEY"]\n${RULES}`);
-  await box.accounts('fake', { a: 'k1' });
+  box.accounts('fake', { a: 'k1' });
   fs.appendFileSync(
     path.join(box.config, 'config.toml'),
     '[[accounts]]\ncli = "fake"\nname = "b"\nenv = { FAKE_KEY = "env:SPARE", EXTRA = "env:SPARE" }\n',
@@ -289,7 +289,7 @@ test('each typed line of a prompt runs with failover, and a failing line does no
     'case "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac; [ "$1" = no ] && exit 1; cat; echo "did $*"\n',
     `line_repl = { args = [], exit = ["exit"] }\n${RULES}`,
   );
-  await box.accounts('fake', { a: 'bad', b: 'ok' });
+  box.accounts('fake', { a: 'bad', b: 'ok' });
   const result = await box.run('fake', [], { input: 'search "two words"\n\nno\n"open\nlast one\nexit\nnever\n' });
   assert.equal(result.exit, 0);
   assert.equal(result.stdout, 'did search two words\ndid last one\n');

@@ -19,11 +19,11 @@ json = { path = "error", matches = "^quota" }
 
 type Test = Parameters<typeof sandbox>[0];
 
-async function setUp(t: Test, script: string, keys: Record<string, string>, rules = RULES) {
+function setUp(t: Test, script: string, keys: Record<string, string>, rules = RULES) {
   const box = sandbox(t);
   box.script('fake', `#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n${script}`);
   box.provider('fake', rules);
-  await box.accounts('fake', keys);
+  box.accounts('fake', keys);
   return { box, calls: () => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n') };
 }
 
@@ -38,7 +38,7 @@ const places = {
 
 for (const [place, run] of Object.entries(places)) {
   test(`H1: in a ${place}, a job that may exist without a printed id is never created twice`, async t => {
-    const { box, calls } = await setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
+    const { box, calls } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
     const result = await run(box, ['crawl', 'u', '--wait']);
     assert.equal(result.exit, 1);
     assert.match(result.screen, /may have created a job without printing its id \(--progress shows it\)/);
@@ -55,7 +55,7 @@ for (const [place, run] of Object.entries(places)) {
   });
 
   test(`H2: in a ${place}, follow-ups to a job go to the account that created it`, async t => {
-    const { box, calls } = await setUp(t, 'echo "Job ID: j-$FAKE_KEY"\n', { a: 'k1', b: 'k2' });
+    const { box, calls } = setUp(t, 'echo "Job ID: j-$FAKE_KEY"\n', { a: 'k1', b: 'k2' });
     await run(box, ['crawl', 'u']);
     await box.run('fake', ['accounts', 'use', 'b']);
     await run(box, ['crawl', 'j-k1']);
@@ -64,7 +64,7 @@ for (const [place, run] of Object.entries(places)) {
 
   test(`H3: in a ${place}, a limit reported in JSON on stdout leads to the next account`, async t => {
     const script = `case $FAKE_KEY in k1) echo '{"error":"quota"}'; exit 4 ;; esac; echo '{"ok":true}'\n`;
-    const { box, calls } = await setUp(t, script, { a: 'k1', b: 'k2' });
+    const { box, calls } = setUp(t, script, { a: 'k1', b: 'k2' });
     const result = await run(box, ['search', '--json']);
     assert.equal(result.exit, 0);
     assert.match(result.screen, /"ok":true/);
@@ -75,7 +75,7 @@ for (const [place, run] of Object.entries(places)) {
   test(`in a ${place}, a command is repeated only while nothing of its standard output was shown`, async t => {
     const script = `echo "first $FAKE_KEY"; [ "$1" = quick ] || sleep 1; case $FAKE_KEY in k1) echo "Error: quota" >&2; exit 1 ;; esac\n`;
     const rules = 'inject = ["FAKE_KEY"]\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^Error: quota"\n';
-    const { box, calls } = await setUp(t, script, { a: 'k1', b: 'k2' }, rules);
+    const { box, calls } = setUp(t, script, { a: 'k1', b: 'k2' }, rules);
     const slow = await run(box, ['slow']);
     assert.equal(slow.exit, 1);
     assert.match(slow.screen, /not repeated, because part of its output has been passed on/);
@@ -89,7 +89,7 @@ for (const [place, run] of Object.entries(places)) {
 
   test(`in a ${place}, a limit is recognized behind a question on standard error that was answered`, async t => {
     const script = `printf 'name? ' >&2; sleep 0.5; case $FAKE_KEY in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo done\n`;
-    const { box, calls } = await setUp(t, script, { a: 'k1', b: 'k2' });
+    const { box, calls } = setUp(t, script, { a: 'k1', b: 'k2' });
     const result = await run(box, ['x']);
     assert.deepEqual([result.exit, calls()], [0, ['k1 x', 'k2 x']], result.screen);
     assert.doesNotMatch(result.screen, /Error: quota/);
@@ -97,7 +97,7 @@ for (const [place, run] of Object.entries(places)) {
   });
 
   test(`in a ${place}, the last account's limit is remembered as well`, async t => {
-    const { box } = await setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
+    const { box } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', { a: 'k1', b: 'k2' });
     assert.match((await run(box, ['x'])).screen, /account "b" has no quota left .*no account is left/);
     const { resting } = JSON.parse(fs.readFileSync(path.join(box.state, 'accounts/fake.json'), 'utf8'));
     assert.deepEqual(Object.keys(resting).sort(), ['a', 'b']);
@@ -109,7 +109,7 @@ test('at a terminal the upstream prints to terminals of the right size, in its c
 stty size <&1; stty size <&2
 printf '\\033[32mgreen\\033[0m\\n'
 printf 'Name? '; read name; echo "hello $name"; echo done >&2\n`;
-  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
   let answered = false;
   const result = await atTerminal(box, 'stty rows 33 cols 77; fake x', {
     answer: screen => {
@@ -126,7 +126,7 @@ printf 'Name? '; read name; echo "hello $name"; echo done >&2\n`;
 });
 
 test('at a terminal a question on standard error is shown while the answer is awaited', async t => {
-  const { box, calls } = await setUp(t, `printf 'name? ' >&2; read n; echo "Hello $n"\n`, { a: 'k1', b: 'k2' });
+  const { box, calls } = setUp(t, `printf 'name? ' >&2; read n; echo "Hello $n"\n`, { a: 'k1', b: 'k2' });
   let answered = false;
   const { exit, screen } = await atTerminal(box, 'fake x', {
     answer: shown => {
@@ -142,7 +142,7 @@ test('at a terminal a question on standard error is shown while the answer is aw
 
 test('at a terminal a change of the window size reaches the upstream', async t => {
   const script = `trap 'sleep 0.3; stty size <&1; exit 0' WINCH; echo ready; while :; do sleep 0.05; done\n`;
-  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
   const result = await atTerminal(
     box,
     'stty rows 20 cols 60; (while ! grep -q x calls; do sleep 0.1; done; sleep 1; stty rows 44 cols 99 < /dev/tty) & fake x',
@@ -175,7 +175,7 @@ for page in 23 46; do printf "line $page\\n--"; until [ "$(dd bs=1 count=1 2>/de
 stty icanon echo <&1`,
 })) {
   test(`at a terminal the keyboard reaches ${what}`, async t => {
-    const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+    const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
     const { screen } = await atTerminal(box, AFTER, {
       answer: typing([/line 23\s/, ' '], [/line 46\s/, 'q'], [/echo\s/, 'for the next program\n']),
     });
@@ -186,7 +186,7 @@ stty icanon echo <&1`,
 test('at a terminal no key is taken from a program that does not ask for single keys', async t => {
   const script = `printf 'working '; sleep 1; exec < /dev/tty
 stty -echo; printf 'Password: '; read p; stty echo; echo "secret of \${#p}"; printf 'half a line'; sleep 1\n`;
-  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
   const { screen } = await atTerminal(box, AFTER, {
     answer: typing([/working /, ''], [/Password: /, 'hunter2\n'], [/half a line/, 'for the next program\n']),
   });
@@ -198,7 +198,7 @@ stty -echo; printf 'Password: '; read p; stty echo; echo "secret of \${#p}"; pri
 test('at a terminal Ctrl-C reaches a program that asks for keys, and the terminal is restored', async t => {
   const script = `stty -icanon -echo <&2; trap 'stty icanon echo <&2; echo interrupted; exit 3' INT
 printf '? '; while read -r line <&2; do echo "got $line"; done\n`;
-  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
   const { screen } = await atTerminal(box, `trap : INT; ${AFTER}`, {
     answer: typing([/\? /, 'k\n'], [/got k/, '\x03'], [/echo\s/, 'more\n']),
   });
@@ -208,7 +208,7 @@ printf '? '; while read -r line <&2; do echo "got $line"; done\n`;
 test('at a terminal the keyboard is given back when the wrapper is killed', async t => {
   const script = `stty -icanon -echo <&2; echo "$PPID" > parent; printf '? '; dd bs=1 count=1 <&2 >&2 2>/dev/null
 kill -9 "$PPID"; exec sleep 0.5\n`;
-  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
   const { screen } = await atTerminal(
     box,
     'fake x; until stty -a | grep -q " icanon"; do sleep 0.05; done; read l; echo "next: $l"',
@@ -219,14 +219,14 @@ kill -9 "$PPID"; exec sleep 0.5\n`;
 
 test('at a terminal without pseudo-terminals, decisions on output for programs stay the same', async t => {
   const script = `case $FAKE_KEY in k1) echo '{"error":"quota"}'; exit 4 ;; esac; [ -t 1 ] || echo '{"ok":true}'\n`;
-  const { box } = await setUp(t, script, { a: 'k1', b: 'k2' });
+  const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
   box.script('perl', '#!/bin/sh\nexit 1\n');
   const result = await atTerminal(box, 'fake search --json');
   assert.equal(result.screen.split('\n').filter(line => line.includes('ok')).length, 1);
 });
 
 test('H4: standard input of a loop is not eaten by a command that does not read it', async t => {
-  const { box, calls } = await setUp(t, 'case $FAKE_KEY in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n', {
+  const { box, calls } = setUp(t, 'case $FAKE_KEY in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n', {
     a: 'k1',
     b: 'k2',
   });
@@ -243,7 +243,7 @@ test('H4: no entry of the catalog reads ahead of a command that is not known to 
     const variable = provider.inject[0];
     if (!variable || provider.line_repl) continue;
     box.script(provider.bin, '#!/bin/sh\necho "$@"\n');
-    await box.accounts(cli, { a: 'k1', b: 'k2' }, `"${variable}"`);
+    box.accounts(cli, { a: 'k1', b: 'k2' }, `"${variable}"`);
     const loop = await box.run('/bin/sh', ['-c', `printf 'p1\\np2\\n' | while read p; do ${provider.bin} "$p"; done`]);
     assert.equal(loop.stdout, 'p1\np2\n', cli);
   }

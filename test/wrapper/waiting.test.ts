@@ -24,11 +24,11 @@ class = "auth"
 stderr = "^Error: bad key"
 `;
 
-async function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, wait?: string) {
+function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, wait?: string) {
   const box = sandbox(t);
   box.script('fake', FAKE);
   box.provider('fake', RULES);
-  await box.accounts('fake', keys);
+  box.accounts('fake', keys);
   if (wait) fs.appendFileSync(path.join(box.config, 'config.toml'), `[capacity.fake]\nwait = "${wait}"\n`);
   return box;
 }
@@ -40,7 +40,7 @@ const calls = (box: Sandbox) =>
 const begun = (box: Sandbox) => calls(box).filter(line => line.startsWith('begin '));
 
 test('a command that waits goes on waiting when the limit comes again', async t => {
-  const box = await setUp(t, { a: 'k1', b: 'k2' }, '10m');
+  const box = setUp(t, { a: 'k1', b: 'k2' }, '10m');
   const end = finished(box.start('fake', ['x']));
   await until(() => begun(box).length >= 6, 'three rounds over both accounts');
   fs.writeFileSync(path.join(box.home, 'back'), '');
@@ -49,7 +49,7 @@ test('a command that waits goes on waiting when the limit comes again', async t 
 });
 
 test('a command that waits goes on as soon as somebody ends the cooldown', async t => {
-  const box = await setUp(t, { a: 'k1' }, '2h');
+  const box = setUp(t, { a: 'k1' }, '2h');
   const child = box.start('fake', ['x'], { env: { SECONDS_LEFT: '3600' } });
   let told = '';
   child.stderr?.on('data', chunk => {
@@ -63,7 +63,7 @@ test('a command that waits goes on as soon as somebody ends the cooldown', async
 });
 
 test('of many commands that wait, one tries each account after its cooldown, and the others wait for its result', async t => {
-  const box = await setUp(t, { a: 'k1', b: 'k2' }, '10m');
+  const box = setUp(t, { a: 'k1', b: 'k2' }, '10m');
   const now = Date.now();
   const over = { class: 'rate', until: now - 1, since: now - 10 };
   fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
@@ -90,7 +90,7 @@ test('of many commands that wait, one tries each account after its cooldown, and
 });
 
 test('a command that can wait does not try an account that rests', async t => {
-  const box = await setUp(t, { a: 'k1', b: 'k2' }, '2s');
+  const box = setUp(t, { a: 'k1', b: 'k2' }, '2s');
   const resting = { b: { class: 'rate', until: Date.now() + 3_600_000, since: Date.now() } };
   fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
   fs.writeFileSync(path.join(box.state, 'accounts/fake.json'), JSON.stringify({ resting }));
@@ -100,7 +100,7 @@ test('a command that can wait does not try an account that rests', async t => {
 });
 
 test('when every credential was refused, one is tried and the others are left alone', async t => {
-  const box = await setUp(t, { a: 'auth1', b: 'auth2' });
+  const box = setUp(t, { a: 'auth1', b: 'auth2' });
   assert.equal((await box.run('fake', ['x'])).exit, 1);
   assert.equal((await box.run('fake', ['y'])).exit, 1);
   assert.deepEqual(begun(box), ['begin auth1 x', 'begin auth2 x', 'begin auth1 y']);

@@ -110,7 +110,7 @@ test('installs and removes shims', async t => {
 
 test('shows what is left, who cools down, shared quotas and the last runs', async t => {
   const { box, fake } = setUp(t);
-  await box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
+  box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
   assert.equal((await box.run('fake', ['crawl', '--secret', KEY])).exit, 0);
   const now = Date.now();
   const left = (remaining: number, identity: string) => ({
@@ -151,7 +151,7 @@ test('asks the providers when it is told to, and says which could not be asked',
   box.script('asks', '#!/bin/sh\necho ok\n');
   const usage = `status_command = '[ "$ASKS_KEY" = good ] && echo "{\\"remaining\\": 7, \\"limit\\": 9}"'`;
   box.provider('asks', `inject = ["ASKS_KEY"]\n${usage}`);
-  await box.accounts('asks', { a: 'good', b: 'bad' }, 'ASKS_KEY');
+  box.accounts('asks', { a: 'good', b: 'bad' }, 'ASKS_KEY');
   const reply = await accounts.change({ change: 'refresh' });
   const asked = reply.tools.find(({ cli }) => cli === 'asks')!;
   assert.deepEqual(
@@ -173,7 +173,7 @@ test('publishes what another process changes, only while somebody has asked', as
   assert.equal(watches(), 0, 'nothing is watched before the first request');
   const unfollow = accounts.follow();
   assert.equal(events.length, 1, 'a follower starts with the present value');
-  await box.accounts('fake', { a: 'k1' });
+  box.accounts('fake', { a: 'k1' });
   await until(() => events.some(({ data }) => fake(data as ToolAccounts)?.accounts.length === 1));
   accounts.read();
   unfollow();

@@ -18,12 +18,12 @@ stderr = "^Error: quota"
 `;
 
 /** A sandbox with a tool that prints its key and what it was given, and fails as its key says. @param keys of its accounts, by name */
-export async function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string> = {}): Promise<Sandbox> {
+export function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string> = {}): Sandbox {
   const box = sandbox(t);
   box.script('fake', FAKE);
   box.provider('fake', RULES);
-  if (Object.keys(keys).length > 0) await box.accounts('fake', keys);
-  else await box.wrap(['install', 'fake']);
+  if (Object.keys(keys).length > 0) box.accounts('fake', keys);
+  else box.install('fake');
   return box;
 }
 

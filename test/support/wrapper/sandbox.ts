@@ -6,6 +6,10 @@ import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
+import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
+import { refreshPlans } from '../../../wrapper/manage/compile.ts';
+import { install, uninstall } from '../../../wrapper/shims/install.ts';
+import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { builtOnce } from '../built.ts';
 import { removeTree } from '../temporary.ts';
 
@@ -49,8 +53,12 @@ export interface Sandbox {
   script(name: string, text: string): string;
   /** Adds an entry to the user's catalog. */
   provider(name: string, toml: string): void;
+  /** Leaves what `culvert-wrap install CLI` leaves, in this process: starting the program takes 30 times as long. */
+  install(cli: string): void;
+  /** The same for `culvert-wrap uninstall CLI`. */
+  uninstall(cli: string): void;
   /** Installs a shim and adds accounts with `env:` free literal keys kept in files. */
-  accounts(cli: string, keys: Record<string, string>, variable?: string): Promise<void>;
+  accounts(cli: string, keys: Record<string, string>, variable?: string): void;
 }
 
 /** A sandbox that is removed after the test. */
@@ -83,6 +91,12 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     return finished(child);
   };
   const wrap: Sandbox['wrap'] = (args, options) => run(process.execPath, [buildWrapper(), ...args], options);
+  const installing = (cli: string) => {
+    const bundle = fs.realpathSync(buildWrapper());
+    const sources = { paths: pathsFor(env), catalog: path.join(path.dirname(bundle), 'providers.toml') };
+    const entry = providerOf(loadCatalog(sources.catalog, sources.paths.userCatalog), cli);
+    return { ...entry, sources, programs: { node: process.execPath, bundle } };
+  };
   const box: Sandbox = {
     home,
     bin,
@@ -101,9 +115,17 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
       fs.mkdirSync(config, { recursive: true, mode: 0o700 });
       fs.appendFileSync(path.join(config, 'providers.toml'), `[providers.${name}]\nbin = "${name}"\n${toml}\n`);
     },
-    accounts: async (cli, keys, variable = 'FAKE_KEY') => {
-      const installed = await wrap(['install', cli]);
-      if (installed.exit !== 0) throw new Error(installed.stderr);
+    install: cli => {
+      const { bin, auth_command: authCommand, sources, programs } = installing(cli);
+      install({ cli, bin, authCommand, paths: sources.paths, programs, search: env.PATH });
+      refreshPlans([cli], sources);
+    },
+    uninstall: cli => {
+      const { bin, sources } = installing(cli);
+      uninstall(cli, bin, sources.paths, env.PATH);
+    },
+    accounts: (cli, keys, variable = 'FAKE_KEY') => {
+      box.install(cli);
       fs.mkdirSync(config, { recursive: true, mode: 0o700 });
       const file = path.join(config, 'keys.env');
       for (const [name, key] of Object.entries(keys)) {

@@ -24,7 +24,7 @@ test('doctor --probe asks providers without a usage endpoint whether a credentia
     Object.keys(providers).filter(cli => !checked.some(([name]) => name === cli) && !providers[cli]!.usage),
     ['wrangler', 'railway', 'deepl'],
   );
-  const box = await setUp(t);
+  const box = setUp(t);
   const config = path.join(box.config, 'config.toml');
   for (const [cli, { inject }] of checked) {
     fs.appendFileSync(path.join(box.config, 'providers.toml'), `[providers.${cli}.check]\nurl = "${base}//${cli}"\n`);
@@ -65,7 +65,7 @@ test('doctor --probe asks about every credential and names the reset', async t =
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
-  const box = await setUp(t, { a: 'good', b: 'revoked', c: 'empty' });
+  const box = setUp(t, { a: 'good', b: 'revoked', c: 'empty' });
   const { port } = server.address() as AddressInfo;
   fs.appendFileSync(
     path.join(box.config, 'providers.toml'),

@@ -7,7 +7,7 @@ import { calls, setUp, stored } from '../../support/wrapper/fake-cli.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 test('L14: what can not be read is said with its reason, and a key that is there already stays where it is', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const directory = await box.wrap(['accounts', 'import', box.home]);
   assert.deepEqual([directory.exit, directory.stderr.includes('it is a directory')], [66, true]);
   const file = path.join(box.home, 'a.toml');
@@ -20,7 +20,7 @@ test('L14: what can not be read is said with its reason, and a key that is there
 });
 
 test('L14: an import reports what it did, and can be repeated', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const file = path.join(box.home, 'import.toml');
   const write = (key: string) =>
     fs.writeFileSync(
@@ -51,7 +51,7 @@ test('L14: an import reports what it did, and can be repeated', async t => {
 });
 
 test('accounts are imported from a .env file by reference, and exported without secrets', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const file = path.join(box.home, '.env');
   fs.writeFileSync(file, '# keys\nFAKE_KEY=k1\nexport FAKE_KEY_TEAM_B="k2"\nUNRELATED=x\n', { mode: 0o600 });
   const imported = await box.wrap(['accounts', 'import', file, '--name', 'team-a']);
@@ -127,7 +127,7 @@ test('an import takes what CLIs have stored themselves, under the name that has 
 });
 
 test('a .env file is read as shells read it, and a stored key comes back as it was', async t => {
-  const box = await setUp(t);
+  const box = setUp(t);
   const file = path.join(box.home, 'keys.env');
   fs.writeFileSync(
     file,

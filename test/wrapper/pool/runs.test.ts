@@ -35,8 +35,8 @@ const audit = (box: Sandbox): { account: string | null; outcome: string; degrade
 test('what one machine used and met is known to the next', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 2, kb: 10 });
-  const first = await poolBox(t, { url: server.url, api });
-  const second = await poolBox(t, { url: server.url, api });
+  const first = poolBox(t, { url: server.url, api });
+  const second = poolBox(t, { url: server.url, api });
   assert.equal((await first.tool()).stdout, 'used ka\n');
   assert.equal((await second.tool()).stdout, 'used ka\n');
   // the provider was asked once for each account, by the first machine
@@ -58,8 +58,8 @@ test('what one machine used and met is known to the next', async t => {
 test('a limit that one machine meets rests the account for all, and another account takes over', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 0, kb: 10 });
-  const first = await poolBox(t, { url: server.url, api }, { usage: false });
-  const second = await poolBox(t, { url: server.url, api }, { usage: false });
+  const first = poolBox(t, { url: server.url, api }, { usage: false });
+  const second = poolBox(t, { url: server.url, api }, { usage: false });
   const met = await first.tool();
   assert.equal(met.stdout, 'used kb\n');
   assert.match(met.stderr, /account "a" has no quota left .*; trying "b"/);
@@ -77,8 +77,8 @@ test('a limit that one machine meets rests the account for all, and another acco
 test('a new credential has no cooldown, while machines with the old one still leave it alone', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 0, fresh: 5, kb: 10 });
-  const old = await poolBox(t, { url: server.url, api }, { usage: false });
-  const changed = await poolBox(t, { url: server.url, api }, { usage: false });
+  const old = poolBox(t, { url: server.url, api }, { usage: false });
+  const changed = poolBox(t, { url: server.url, api }, { usage: false });
   await old.tool();
   const file = join(changed.config, 'keys.env');
   writeFileSync(file, readFileSync(file, 'utf8').replace('tool_a=ka', 'tool_a=fresh'));
@@ -91,7 +91,7 @@ test('what somebody paid for is found by a command that another account serves, 
   const server = await storeServer(t);
   const limits = { ka: 0, kb: 1 };
   const api = await countingApi(t, limits);
-  const box = await poolBox(t, { url: server.url, api }, { cache: '1ms' });
+  const box = poolBox(t, { url: server.url, api }, { cache: '1ms' });
   assert.equal((await box.tool()).stdout, 'used kb\n');
   assert.equal((await box.tool()).exit, 69);
   limits.ka = 1;
@@ -108,7 +108,7 @@ test('what somebody paid for is found by a command that another account serves, 
 test('nothing left is refused with the reason, and no request is wasted', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 1, kb: 0 });
-  const box = await poolBox(t, { url: server.url, api });
+  const box = poolBox(t, { url: server.url, api });
   assert.equal((await box.tool()).stdout, 'used ka\n');
   const refused = await box.tool();
   assert.equal(refused.exit, 69);
@@ -120,12 +120,12 @@ test('a command waits for an account that others use, as long as the user allows
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 10 });
   const options = { keys: { a: 'ka' }, capacity: 'max_leases = 1\nwait = "60s"' };
-  const holder = await poolBox(
+  const holder = poolBox(
     t,
     { url: server.url, api },
     { ...options, before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' },
   );
-  const waiter = await poolBox(t, { url: server.url, api }, options);
+  const waiter = poolBox(t, { url: server.url, api }, options);
   const gate = join(holder.home, 'gate');
   const held = holder.tool({ GATE: gate });
   await until(async () => (await accountsOf(holder)).a?.leases === 1);
@@ -149,8 +149,8 @@ const metric = async (box: Sandbox, name: string, labels: Record<string, string>
 test('a machine knows from the pool what rests and what is used up, also for who asks nobody', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 1, kb: 0 });
-  const first = await poolBox(t, { url: server.url, api }, { usage: false });
-  const second = await poolBox(t, { url: server.url, api }, { usage: false });
+  const first = poolBox(t, { url: server.url, api }, { usage: false });
+  const second = poolBox(t, { url: server.url, api }, { usage: false });
   const usable = (name: string) => metric(second, 'account_usable', { cli: 'tool', account: name });
   for (const exit of [0, 1]) assert.equal((await first.tool()).exit, exit);
   assert.deepEqual([await usable('a'), await usable('b')], [1, 1], 'it has not asked the pool so far');
@@ -171,8 +171,8 @@ test('a machine knows from the pool that nothing is left, until the pool leases 
   const limits = { ka: 1 };
   const api = await countingApi(t, limits);
   const options = { keys: { a: 'ka' } };
-  const first = await poolBox(t, { url: server.url, api }, options);
-  const second = await poolBox(t, { url: server.url, api }, options);
+  const first = poolBox(t, { url: server.url, api }, options);
+  const second = poolBox(t, { url: server.url, api }, options);
   const left = () => metric(second, 'account_remaining', { cli: 'tool', account: 'a' });
   assert.equal((await first.tool()).exit, 0);
   assert.equal((await second.tool()).exit, 69);
@@ -187,11 +187,7 @@ test('a machine knows from the pool that nothing is left, until the pool leases 
 test('an account that has only its reserve left is not usable', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 20 });
-  const box = await poolBox(
-    t,
-    { url: server.url, api },
-    { keys: { a: 'ka' }, capacity: 'reserve = 20\nmin_usable = 1' },
-  );
+  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' }, capacity: 'reserve = 20\nmin_usable = 1' });
   assert.equal((await box.tool()).exit, 69);
   assert.equal(await metric(box, 'account_remaining', { cli: 'tool', account: 'a' }), 20);
   assert.equal(await metric(box, 'account_usable', { cli: 'tool', account: 'a' }), 0);
@@ -202,7 +198,7 @@ test('an account that has only its reserve left is not usable', async t => {
 test('a store that is away is named, and the command refused', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 10, kb: 10 });
-  const box = await poolBox(t, { url: server.url, api });
+  const box = poolBox(t, { url: server.url, api });
   await server.kill();
   const refused = await box.tool();
   assert.equal(refused.exit, 69);
@@ -230,7 +226,7 @@ test('a store that is away is named, and the command refused', async t => {
 test('without its store a machine may use its share of the reserve, and no more', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 100, kb: 100 });
-  const box = await poolBox(
+  const box = poolBox(
     t,
     { url: server.url, api },
     { pool: 'offline = "local"\nmachines = 10\naccounts = { tool = ["b"] }', capacity: 'reserve = 20' },
@@ -271,7 +267,7 @@ test('without its store a machine may use its share of the reserve, and no more'
 test('a killed wrapper loses its lease after its time, and what it may have used counts as used', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 10 });
-  const box = await poolBox(
+  const box = poolBox(
     t,
     { url: server.url, api },
     { keys: { a: 'ka' }, pool: 'ttl = "1s"', before: 'echo $$ > "$PID"; exec sleep 600' },
@@ -298,10 +294,7 @@ test('what a command learned while the store was away is reported with the next 
   const api = await countingApi(t, { ka: 0 });
   const options = { keys: { a: 'ka' }, usage: false };
   const gated = { ...options, before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' };
-  const [first, second] = [
-    await poolBox(t, { url: server.url, api }, gated),
-    await poolBox(t, { url: server.url, api }, options),
-  ];
+  const [first, second] = [poolBox(t, { url: server.url, api }, gated), poolBox(t, { url: server.url, api }, options)];
   const GATE = join(first.home, 'gate');
   const running = first.tool({ GATE });
   await until(async () => (await accountsOf(first)).a?.leases === 1);
@@ -325,7 +318,7 @@ test('what a command learned while the store was away is reported with the next 
 test('`pool leases` shows who uses what', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 10, kb: 10 });
-  const box = await poolBox(t, { url: server.url, api }, { before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' });
+  const box = poolBox(t, { url: server.url, api }, { before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' });
   await box.wrap(['pool', 'join', server.url, '--machine', 'runner-7']);
   const gate = join(box.home, 'gate');
   const child = box.start('tool', ['go'], { env: { GATE: gate } });
@@ -346,7 +339,7 @@ test('`pool leases` shows who uses what', async t => {
 test('a share that can not be stored is not used', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 100 });
-  const box = await poolBox(
+  const box = poolBox(
     t,
     { url: server.url, api },
     {
@@ -366,7 +359,7 @@ test('a share that can not be stored is not used', async t => {
 test('a store that answers wrongly is named, and no command waits for it or ends with an error of the program', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 100 });
-  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'ka' }, capacity: 'wait = "1s"' });
+  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' }, capacity: 'wait = "1s"' });
   const file = join(box.config, 'config.toml');
   let answer = '';
   const wrong = createServer(socket => {
@@ -398,7 +391,7 @@ test('a store that answers wrongly is named, and no command waits for it or ends
 test('a damaged report in pool.json is left out and stops no command', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 100 });
-  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
+  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
   const done = { fence: '1', fp: 'x', spent: 0 };
   const rest = { class: 'quota', kind: 'elapsed', ms: 1, fallback: 1 };
   const damaged = [
@@ -435,7 +428,7 @@ test('a damaged report in pool.json is left out and stops no command', async t =
 test('a state that can not be written stops no command', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 5 });
-  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
+  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
   mkdirSync(join(box.state, 'pool.json'), { recursive: true });
   assert.deepEqual([(await box.tool()).stdout, (await box.tool()).stdout], ['used ka\n', 'used ka\n']);
   await server.kill();
@@ -445,7 +438,7 @@ test('a state that can not be written stops no command', async t => {
 test('the store holds no credential', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { 'top-secret-key-1': 0, 'top-secret-key-2': 10 });
-  const box = await poolBox(t, { url: server.url, api }, { keys: { a: 'top-secret-key-1', b: 'top-secret-key-2' } });
+  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'top-secret-key-1', b: 'top-secret-key-2' } });
   await box.tool();
   const all: string[] = [];
   for (const key of await server.client.keys('*')) all.push(key, (await server.client.dump(key))?.toString() ?? '');
