@@ -12,8 +12,11 @@ async function main(): Promise<void> {
     return serveHashing(workerData);
   }
   const { run } = await import('./cli/program.ts');
-  await run(process.argv.slice(2), {
-    env: process.env,
+  const { env, stdout, stderr } = process;
+  // head and less close the pipe early; that is not a failure
+  stdout.on('error', error => process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1));
+  process.exitCode = await run(process.argv.slice(2), {
+    ...{ env, stdout, stderr },
     now: Date.now,
     worker: import.meta.filename,
     version: typeof __VERSION__ === 'string' ? __VERSION__ : 'development',

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import valid from 'semver/functions/valid.js';
 import { buildTime, createManifest } from '../create.ts';
-import { printable, REFUSALS, Refusal, UsageError } from '../errors.ts';
+import { EXIT, printable, REFUSALS, Refusal, UsageError } from '../errors.ts';
 import { isMissing, KEY_LIMIT, readSmall, sameFile, writeWhole } from '../files.ts';
 import { MANIFEST_LIMIT, readManifest } from '../parse-manifest.ts';
 import { jsonSchema, type Manifest } from '../schema.ts';
@@ -26,7 +26,7 @@ export async function create(files: string[], options: Json & { out: string; tag
     throw new UsageError(`${out} is one of the artifacts and would be replaced.`);
   }
   const time = buildTime(context.env, context.now());
-  const progress = progressLine(process.stderr, 'hashing', context.now);
+  const progress = progressLine(context.stderr, 'hashing', context.now);
   const { manifest, bytes } = await createManifest({
     files,
     tag,
@@ -35,9 +35,9 @@ export async function create(files: string[], options: Json & { out: string; tag
     progress: progress.show,
   }).finally(progress.clear);
   writeWhole(out, bytes, { mode: 0o644, replace: true });
-  if (options.json) printJson({ ok: true, out, artifacts: manifest.artifacts.length, bytes: total(manifest) });
-  else print(`${out}: ${summary(manifest)}`);
-  if (existsSync(`${out}.sig`)) note(`${out}.sig signs the previous manifest. Sign again.`);
+  if (options.json) printJson(context, { ok: true, out, artifacts: manifest.artifacts.length, bytes: total(manifest) });
+  else print(context, `${out}: ${summary(manifest)}`);
+  if (existsSync(`${out}.sig`)) note(context, `${out}.sig signs the previous manifest. Sign again.`);
 }
 
 export interface VerifyOptions extends Json {
@@ -52,7 +52,8 @@ export interface VerifyOptions extends Json {
   installed?: string;
 }
 
-export async function verify(file: string, options: VerifyOptions, context: Context) {
+/** @returns the exit status */
+export async function verify(file: string, options: VerifyOptions, context: Context): Promise<number> {
   const bytes = readSmall(file, 'manifest', MANIFEST_LIMIT, 'manifest-too-large');
   const sidecar = findSidecar(file, options);
   const release = sidecar && verifySidecar(bytes, sidecar, expectations(options, context));
@@ -60,23 +61,23 @@ export async function verify(file: string, options: VerifyOptions, context: Cont
   const findings = options.artifacts ? await checkArtifacts(manifest, options.dir ?? dirname(file), context) : [];
   const faulty = findings.filter(({ fault }) => fault);
   if (options.json) {
-    printJson({
+    printJson(context, {
       ok: faulty.length === 0,
       manifest,
       signature: release ? describeRelease(release) : null,
       artifacts: findings.map(({ artifact, fault }) => ({ name: artifact.name, ok: !fault, problem: fault ?? null })),
     });
   } else {
-    print(`${file}: ${summary(manifest)}, made ${manifest.generated_at}`);
-    print(release ? releaseSentence(release) : sidecarSkipped(options));
-    if (options.artifacts) report(findings);
+    print(context, `${file}: ${summary(manifest)}, made ${manifest.generated_at}`);
+    print(context, release ? releaseSentence(release) : sidecarSkipped(options));
+    if (options.artifacts) report(findings, context);
   }
   const first = faulty[0]?.fault;
-  if (first) process.exitCode = REFUSALS[first.code][0];
+  return first ? REFUSALS[first.code][0] : EXIT.success;
 }
 
-export function schema() {
-  printJson(jsonSchema());
+export function schema(context: Context) {
+  printJson(context, jsonSchema());
 }
 
 function findSidecar(file: string, options: VerifyOptions): Buffer | undefined {
@@ -122,18 +123,18 @@ function expectations(options: VerifyOptions, context: Context) {
 }
 
 async function checkArtifacts(manifest: Manifest, directory: string, context: Context): Promise<Finding[]> {
-  const progress = progressLine(process.stderr, 'verifying', context.now);
+  const progress = progressLine(context.stderr, 'verifying', context.now);
   return verifyDirectory(manifest, directory, context.worker, progress.show).finally(progress.clear);
 }
 
-function report(findings: readonly Finding[]): void {
+function report(findings: readonly Finding[], context: Context): void {
   for (const { artifact, fault } of findings) {
-    if (fault) process.stderr.write(`  ${artifact.name} ${fault.detail} [${fault.code}]\n`);
+    if (fault) context.stderr.write(`  ${artifact.name} ${fault.detail} [${fault.code}]\n`);
   }
   const codes = new Set(findings.flatMap(({ fault }) => fault?.code ?? []));
-  for (const code of codes) process.stderr.write(`  ${code}: ${REFUSALS[code][1]}\n`);
+  for (const code of codes) context.stderr.write(`  ${code}: ${REFUSALS[code][1]}\n`);
   const good = findings.filter(({ fault }) => !fault).length;
-  print(`${good} of ${findings.length} artifacts are as the manifest says`);
+  print(context, `${good} of ${findings.length} artifacts are as the manifest says`);
 }
 
 function sidecarSkipped({ signature }: VerifyOptions): string {

@@ -1,4 +1,5 @@
 // Defines what the commands take from the process that they run in.
+import type { Screen } from './progress.ts';
 
 export interface Context {
   env: NodeJS.ProcessEnv;
@@ -7,4 +8,8 @@ export interface Context {
   /** The program's own file, which the hashing thread runs again. */
   worker: string;
   version: string;
+  /** Where results go. */
+  stdout: Pick<Screen, 'write'>;
+  /** Where failures, notes and progress go. */
+  stderr: Screen;
 }

@@ -1,17 +1,18 @@
 // Prints the results of commands: one line for people, JSON for programs, notes on stderr.
 import { printable } from '../errors.ts';
 import type { Verified } from '../verify.ts';
+import type { Context } from './context.ts';
 
-export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+export function print({ stdout }: Context, line: string): void {
+  stdout.write(`${line}\n`);
 }
 
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+export function printJson({ stdout }: Context, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-export function note(line: string): void {
-  process.stderr.write(`culvert-manifest: ${line}\n`);
+export function note({ stderr }: Context, line: string): void {
+  stderr.write(`culvert-manifest: ${line}\n`);
 }
 
 /** A verified release as `--json` prints it. */

@@ -7,21 +7,24 @@ import * as commands from './commands.ts';
 import type { Context } from './context.ts';
 import * as signing from './signing-commands.ts';
 
-/** Runs `culvert-manifest <argv>` and sets the process's exit status. */
-export async function run(argv: readonly string[], context: Context): Promise<void> {
-  // head and less close the pipe early; that is not a failure
-  process.stdout.on('error', error =>
-    process.exit('code' in error && error.code === 'EPIPE' ? EXIT.success : EXIT.failure),
-  );
+/** Runs `culvert-manifest <argv>`. @returns the exit status */
+export async function run(argv: readonly string[], context: Context): Promise<number> {
+  let status: number = EXIT.success;
+  const end = (exit: number) => {
+    status = exit;
+  };
   try {
-    await program(context).parseAsync([...argv], { from: 'user' });
+    await program(context, end).parseAsync([...argv], { from: 'user' });
+    return status;
   } catch (error) {
-    process.exitCode = fail(error, argv.includes('--json'));
+    return fail(error, argv.includes('--json'), context);
   }
 }
 
-function program(context: Context): Command {
+/** @param end takes the exit status of a command that ended as it should and found faults */
+function program(context: Context, end: (exit: number) => void): Command {
   const root = new Command('culvert-manifest')
+    .configureOutput({ writeOut: text => context.stdout.write(text), writeErr: text => context.stderr.write(text) })
     .description('Makes, signs and verifies the manifest of a release: its artifacts with size and SHA-256.')
     .version(context.version, '-V, --version')
     .helpCommand(true)
@@ -64,12 +67,12 @@ function program(context: Context): Command {
     .addOption(new Option('--channel <channel>', 'refuse another channel').choices(CHANNELS))
     .option('--last-serial <n>', 'refuse a lower serial', whole)
     .option('--installed <version>', 'refuse a release that cannot be installed over this version')
-    .action((manifest: string, options) => commands.verify(manifest, options, context));
+    .action(async (manifest: string, options) => end(await commands.verify(manifest, options, context)));
 
-  add('schema', "print the manifest's JSON Schema (draft 2020-12)").action(() => commands.schema());
+  add('schema', "print the manifest's JSON Schema (draft 2020-12)").action(() => commands.schema(context));
 
   add('keygen <name>', 'make a key pair: <name>.key, which must stay secret, and <name>.pub').action(
-    (name: string, options) => signing.keygen(name, options),
+    (name: string, options) => signing.keygen(name, options, context),
   );
 
   for (const command of [root, ...root.commands]) command.exitOverride().showSuggestionAfterError();
@@ -87,13 +90,13 @@ function exitStatuses(): string {
   return `Exit status (verify: that of the first faulty artifact):\n${[...general, ...refusals].join('\n')}`;
 }
 
-function fail(error: unknown, json: boolean): number {
+function fail(error: unknown, json: boolean, { stdout, stderr }: Context): number {
   const { exit, code, message, hint } = failure(error);
   if (exit === EXIT.success) return exit;
-  if (json) process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint } })}\n`);
+  if (json) stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint } })}\n`);
   // commander has printed its own message
   else if (!(error instanceof CommanderError)) {
-    process.stderr.write(`culvert-manifest: ${message}${hint ? `\n  ${hint}` : ''} [${code}]\n`);
+    stderr.write(`culvert-manifest: ${message}${hint ? `\n  ${hint}` : ''} [${code}]\n`);
   }
   return exit;
 }

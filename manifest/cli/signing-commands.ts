@@ -41,11 +41,13 @@ export async function sign(file: string, options: SignOptions, context: Context)
   const pinned = trust.keys.some(({ id }) => id === key.id);
   const release = verifySidecar(manifest, bytes, { ...(pinned ? { ...trust, threshold: 1 } : { keys: [key] }), now });
   writeWhole(out, bytes, { mode: 0o644, replace: true });
-  if (options.json) printJson({ ok: true, out, ...describeRelease(release) });
-  else print(`${out}: ${release.version}, ${releaseSentence(release)}`);
-  if (!pinned) note(`The key ${key.id} is not pinned in this build, so installations of it refuse the release.`);
+  if (options.json) printJson(context, { ok: true, out, ...describeRelease(release) });
+  else print(context, `${out}: ${release.version}, ${releaseSentence(release)}`);
+  if (!pinned)
+    note(context, `The key ${key.id} is not pinned in this build, so installations of it refuse the release.`);
   const missing = (trust.threshold ?? 1) - release.signers.length;
-  if (pinned && missing > 0) note(`Installations need ${missing} more: sign with another key, and with --add.`);
+  if (pinned && missing > 0)
+    note(context, `Installations need ${missing} more: sign with another key, and with --add.`);
 }
 
 function newSidecar(manifest: Buffer, options: SignOptions, now: number): Sidecar {
@@ -102,7 +104,7 @@ function runSigner(command: string, bytes: Buffer): Buffer {
   throw new Refusal('signer-failed', `The signer wrote ${signature.length} bytes; an Ed25519 signature has 64.`);
 }
 
-export function keygen(name: string, options: { json?: boolean }) {
+export function keygen(name: string, options: { json?: boolean }, context: Context) {
   const repository = repositoryAround(resolve(name));
   if (repository) {
     throw new Refusal(
@@ -123,11 +125,12 @@ export function keygen(name: string, options: { json?: boolean }) {
     rmSync(files.public);
     throw error;
   }
-  if (options.json) return printJson({ ok: true, id, privateKey: files.private, publicKey: files.public, pinned });
-  print(`${files.private}: the private key, not encrypted. Keep it secret, and keep a copy.`);
-  print(`${files.public}: the public key ${id}.`);
-  print(`To pin it, add this to releaseKeys.pinned in data/project.json:`);
-  print(`  ${JSON.stringify(pinned)}`);
+  if (options.json)
+    return printJson(context, { ok: true, id, privateKey: files.private, publicKey: files.public, pinned });
+  print(context, `${files.private}: the private key, not encrypted. Keep it secret, and keep a copy.`);
+  print(context, `${files.public}: the public key ${id}.`);
+  print(context, `To pin it, add this to releaseKeys.pinned in data/project.json:`);
+  print(context, `  ${JSON.stringify(pinned)}`);
 }
 
 /** `90d` counts from now; anything else is a date and time. */

@@ -11,6 +11,7 @@ import { jsonSchema } from '../../manifest/schema.ts';
 import { buildManifest } from '../support/manifest/bundle.ts';
 import {
   day,
+  firstStarts,
   key,
   makeRelease,
   pem,
@@ -252,12 +253,14 @@ describe('sign refuses, and writes nothing', () => {
       r => ['--key', r.publicKey, '--signer', 'head -c 64 /dev/urandom'],
     ],
   ];
+  const runner = firstStarts();
   for (const [what, expected, args] of cases) {
+    const sign = runner(expected instanceof RegExp ? 'usage' : expected);
     test(what, async t => {
       const release = makeRelease(t);
       const argv = ['sign', release.manifest, ...args(release)];
       const before = snapshot(release.directory);
-      const { exit, stdout, stderr } = await run(argv);
+      const { exit, stdout, stderr } = await sign(argv);
       if (expected instanceof RegExp) assert.match(stderr, expected);
       else assert.match(stderr, new RegExp(`\\[${expected}\\]\n$`));
       assert.equal(exit, expected instanceof RegExp ? 2 : REFUSALS[expected][0]);
@@ -335,15 +338,17 @@ describe('verify', () => {
     ['no signature, and a key for it', 'usage', r => [r.manifest, '--no-signature', '--key', r.publicKey]],
     ['an unknown option', 'usage', r => [r.manifest, '--trust-me']],
   ];
+  const runner = firstStarts();
   for (const [what, code, args] of cases) {
+    const verify = runner(code);
     test(`refuses ${what}: ${code}, as JSON too`, async t => {
       const release = makeRelease(t);
       const argv = ['verify', ...args(release)];
       const before = snapshot(release.directory);
-      const { exit, stdout } = await run([...argv, '--json']);
+      const { exit, stdout } = await verify([...argv, '--json']);
       assert.equal(JSON.parse(stdout).error.code, code);
       assert.equal(exit, code === 'usage' ? 2 : REFUSALS[code][0]);
-      const plain = await run(argv);
+      const plain = await verify(argv);
       assert.deepEqual([plain.exit, plain.stdout], [exit, '']);
       assert.notEqual(plain.stderr, '');
       assert.equal(snapshot(release.directory), before);

@@ -9,6 +9,7 @@ import { REFUSALS, type RefusalCode } from '../../manifest/errors.ts';
 import {
   CONTENTS,
   day,
+  firstStarts,
   key,
   makeRelease,
   otherKey,
@@ -316,19 +317,15 @@ const artifacts: Case[] = [
 ];
 
 describe('what is hostile is refused with its own code, and nothing on disk changes', { concurrency: 2 }, () => {
+  const runner = firstStarts();
   for (const [what, code, spoil, args = []] of [...manifests, ...names, ...sidecars, ...artifacts]) {
+    const verify = runner(code);
     test(`${what}: ${code}`, async t => {
       const release = makeRelease(t);
       await spoil(release);
       const before = snapshot(release.directory);
-      const { exit, stdout, stderr } = await run([
-        'verify',
-        release.manifest,
-        '--key',
-        release.publicKey,
-        '--json',
-        ...args,
-      ]);
+      const argv = ['verify', release.manifest, '--key', release.publicKey, '--json', ...args];
+      const { exit, stdout, stderr } = await verify(argv);
       const result = JSON.parse(stdout);
       const found = result.error?.code ?? result.artifacts.find((a: { ok: boolean }) => !a.ok)?.problem.code;
       assert.equal(result.ok, false);

@@ -4,6 +4,8 @@ import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
+import { run as runCommandLine } from '../../../manifest/cli/program.ts';
+import type { RefusalCode } from '../../../manifest/errors.ts';
 import { keyId } from '../../../manifest/signing/keys.ts';
 import { formatSidecar, signedBytes } from '../../../manifest/signing/sidecar.ts';
 import { temporary } from '../temporary.ts';
@@ -40,6 +42,29 @@ export function run(args: readonly string[], { env, input, prefix = [], bundle, 
     child.once('error', reject);
     child.once('close', exit => resolve({ exit, ...output }));
   });
+}
+
+/**
+ * For tables of cases: the first one of each refusal runs in the program, which shows that message and status get there,
+ * the others in this process. A start of the program takes ten times as long.
+ */
+export function firstStarts(): (refusal: RefusalCode | 'usage') => typeof runHere {
+  const started = new Set<string>();
+  return refusal => {
+    if (started.has(refusal)) return runHere;
+    started.add(refusal);
+    return run;
+  };
+}
+
+async function runHere(args: readonly string[]): Promise<Run> {
+  const output = { stdout: '', stderr: '' };
+  const exit = await runCommandLine(args, {
+    ...{ env: {}, now: Date.now, worker: buildManifest(), version: '0.0.0-test' },
+    stdout: { write: text => (output.stdout += text) },
+    stderr: { write: text => (output.stderr += text) },
+  });
+  return { exit, ...output };
 }
 
 export const key = generateKeyPairSync('ed25519').privateKey;
