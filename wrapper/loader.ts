@@ -9,28 +9,37 @@ import { stateDirectory } from './store/paths.ts';
 declare const __PROGRAM__: string;
 
 /** What a wrapped command with a pool loads as well. */
-const POOL = /\/pooled-run-\w+\.cjs$/;
+const POOL = /^\.\/pooled-run-\w+\.cjs$/;
+/** This file, as others of the bundle name it. */
+const MAIN = './main.cjs';
 
 const wrapped = process.env.CULVERT_WRAP_SHIM && process.argv[2] === 'shim';
 const directory = wrapped && join(stateDirectory(process.env), 'code');
 const unsaved: UnsavedCode[] = [];
 
-if (directory) {
-  const { extensions } = require;
-  const original = extensions['.js'];
-  extensions['.cjs'] = (loaded, filename) => {
-    if (POOL.test(filename)) run(filename, loaded, id => loaded.require(id));
-    else original(loaded, filename);
-  };
-  process.on('exit', () => module.exports.saveCode?.(unsaved));
-}
-run(join(__dirname, __PROGRAM__), module, require);
+let pool: { exports: unknown } | undefined;
 
-/** Runs a file as the body of a module. */
-function run(file: string, target: NodeJS.Module, require: (id: string) => unknown): void {
-  const text = `(function(exports,require,module,__filename,__dirname){${readFileSync(file, 'utf8')}\n})`;
+if (directory) process.on('exit', () => module.exports.saveCode?.(unsaved));
+const program = join(__dirname, __PROGRAM__);
+// the build has made a function of it
+evaluate(program, readFileSync(program, 'utf8'), module);
+
+/** What the program, and its part for a pool, require with: for Node to find these two would take 0.9 ms. */
+function required(id: string): unknown {
+  if (id === MAIN) return module.exports;
+  if (!directory || !POOL.test(id)) return require(id);
+  if (!pool) {
+    const file = join(__dirname, id);
+    pool = { exports: {} };
+    evaluate(file, `(function(exports,require,module,__filename,__dirname){${readFileSync(file, 'utf8')}\n})`, pool);
+  }
+  return pool.exports;
+}
+
+/** Runs the text of a file, a function, as the body of a module. */
+function evaluate(file: string, text: string, target: { exports: unknown }): void {
   const script = directory ? compiled(file, text, directory) : new Script(text, { filename: file });
-  script.runInThisContext().call(target.exports, target.exports, require, target, target.filename, target.path);
+  script.runInThisContext().call(target.exports, target.exports, required, target, __filename, __dirname);
 }
 
 function compiled(filename: string, text: string, directory: string): Script {

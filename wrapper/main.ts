@@ -19,7 +19,8 @@ const calledByShim = Boolean(process.env.CULVERT_WRAP_SHIM);
 const program = calledByShim ? process.argv[1]! : realpathSync(process.argv[1]!);
 
 const context: Context = {
-  env: process.env,
+  // every look at a variable of `process.env` itself is a call into Node
+  env: { ...process.env },
   cwd: workingDirectory(),
   paths: pathsFor(process.env),
   catalog: join(dirname(program), 'providers.toml'),

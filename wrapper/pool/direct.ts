@@ -15,22 +15,26 @@ export function connectDirectly(address: Address, options: ConnectOptions): Conn
   let opening: Promise<Link> | undefined;
   let loggedIn: Link | undefined;
   /** The next operation replaces a connection that broke. */
-  const connected = async (): Promise<Link> => {
-    if (link && !link.broken()) return link;
+  const usable = () => (link && !link.broken() ? link : undefined);
+  const opened = async (): Promise<Link> => {
     opening ??= open(address, options);
     link = await opening;
     opening = undefined;
     return link;
   };
-  let turn: Promise<unknown> = Promise.resolve();
-  /** One at a time, so that a renewal and what follows it don't mix. */
+  let turn: Promise<unknown> | undefined;
+  /** One at a time, so that a renewal and what follows it don't mix; sent before this returns where it is the only one. */
   const request = (...commands: string[][]): Promise<Reply> => {
-    const reply = turn.then(() => exchange(...commands));
-    turn = reply.catch(() => {});
+    const reply = turn ? turn.then(() => exchange(...commands)) : exchange(...commands);
+    const end = () => {
+      if (turn === over) turn = undefined;
+    };
+    const over = reply.then(end, end);
+    turn = over;
     return reply;
   };
   const exchange = async (...commands: string[][]): Promise<Reply> => {
-    const current = await connected();
+    const current = usable() ?? (await opened());
     const login = loggedIn === current ? [] : loginOf(address, options);
     loggedIn = current;
     const replies = await current.send([...login, ...commands], options.timeoutMs);
@@ -50,7 +54,7 @@ export function connectDirectly(address: Address, options: ConnectOptions): Conn
         throw new StoreUnreachable('it answers with something that is no reply of the script');
       return reply;
     },
-    warm: () => void connected(),
+    warm: () => void (usable() ?? opened()),
     close: () => link?.end(),
   };
 }

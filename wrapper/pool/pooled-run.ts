@@ -1,5 +1,4 @@
 // The leases of one wrapped command: one before each attempt, renewed while it runs, and one report at the end.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, PooledEnd, PooledRun } from '../context.ts';
 import { EXIT, reason, say, WrapError } from '../errors.ts';
 import type { Account } from '../store/config.ts';
@@ -127,7 +126,8 @@ class Run implements PooledRun {
     }
     if (this.#held?.lease && !done?.rest) learnLease(this.#held.id.account, this.#machine());
     this.#held = undefined;
-    this.#store.close();
+    // to close takes 0.3 ms, and the end of this process does it as well
+    if (this.#options.context.staysAlive) this.#store.close();
   }
 
   async #lease(all: readonly Identified[], accounts: readonly Account[]): Promise<Account | undefined> {
@@ -283,7 +283,8 @@ class Run implements PooledRun {
     if (signals.received) return false;
     if ((asking && now < askedUntil) || (reply.soon && now < this.#deadline)) {
       this.#countWait();
-      await delay(POLL_MS[0] + Math.random() * (POLL_MS[1] - POLL_MS[0]));
+      const ms = POLL_MS[0] + Math.random() * (POLL_MS[1] - POLL_MS[0]);
+      await new Promise(resolve => setTimeout(resolve, ms));
       return !signals.received;
     }
     if (reply.ms === undefined || now + reply.ms > this.#deadline) return false;

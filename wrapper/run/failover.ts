@@ -65,8 +65,10 @@ export async function failover(command: Command): Promise<End> {
       journal.add({ account: null, outcome: 'refused' });
     throw error;
   } finally {
-    await pool?.finish();
+    // while the store answers
+    const reported = pool?.finish();
     journal.store();
+    await reported;
     if (needsUsage(plan)) await warnWhenLow(plan, context);
     reportReplacedShims(context);
   }

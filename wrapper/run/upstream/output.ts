@@ -53,7 +53,7 @@ export class HeldOutput {
   #windowOpen = false;
   #stderrTimed = false;
   #stderrLive: boolean;
-  /** When stderr last wrote half a line, in milliseconds of `performance.now()`. */
+  /** When stderr last wrote half a line, in milliseconds of `now()`. */
   #halfLineAt: number | undefined;
   #promptTimer: NodeJS.Timeout | undefined;
   /** A failure was seen on a live stderr: the rest is held back. */
@@ -135,10 +135,10 @@ export class HeldOutput {
    * not in this stream.
    */
   #noteHalfLine(chunk: Buffer): void {
-    const now = performance.now();
-    if (this.#halfLineAt !== undefined && now - this.#halfLineAt >= PROMPT_MS) this.#texts.stderr.push(NEWLINE);
+    const at = now();
+    if (this.#halfLineAt !== undefined && at - this.#halfLineAt >= PROMPT_MS) this.#texts.stderr.push(NEWLINE);
     const isHalf = !/[\r\n]$/.test(chunk.toString('latin1', Math.max(0, chunk.length - 1)));
-    this.#halfLineAt = isHalf ? now : undefined;
+    this.#halfLineAt = isHalf ? at : undefined;
     clearTimeout(this.#promptTimer);
     if (isHalf && this.#options.showsPrompts && !this.#stderrLive) {
       this.#promptTimer = setTimeout(() => this.#showStderr(), PROMPT_MS);
@@ -222,6 +222,12 @@ export class HeldOutput {
   #after(ms: number, act: () => void): void {
     this.#timers.push(setTimeout(act, ms));
   }
+}
+
+/** A clock that nobody sets. The first use of `performance` takes Node 1 ms. */
+function now(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
 }
 
 function ended(source: Source | undefined): Promise<void> {
