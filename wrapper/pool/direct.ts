@@ -77,6 +77,8 @@ async function open(address: Address, { ca, timeoutMs }: ConnectOptions): Promis
     ? secure.connect({ ...to, ...verified(ca), ...(isIP(host) === 0 && { servername: host }) })
     : connect(to);
   socket.setNoDelay(true);
+  // whoever waits for an answer has a timer
+  socket.unref();
   return linkOf(socket, timeoutMs);
 }
 
@@ -143,7 +145,6 @@ function linkOf(socket: Socket, openMs: number): Link {
     end: () => {
       socket.removeAllListeners('close');
       socket.end();
-      socket.unref();
     },
   };
 }

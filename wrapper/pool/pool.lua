@@ -14,7 +14,8 @@
 if ARGV[3] then redis.call('SELECT', ARGV[3]) end
 
 local SCHEMA = '1'
-local KEEP = 40 * 86400
+-- 40 days in seconds, as text: a store would turn a number into text with each use
+local KEEP = '3456000'
 local DAY_MS = 86400000
 -- what a cooldown may take at most; a longer one is a mistake of whoever stated it
 local LONGEST_MS = 366 * DAY_MS
@@ -31,9 +32,8 @@ end
 local clock = micros()
 local now = math.floor(clock / 1000)
 
-local function accountKey(fp) return base .. ':account:' .. fp end
-local function budgetKey(id) return base .. ':budget:' .. id end
-local function spentKey(id) return base .. ':spent:' .. id end
+-- These three are followed by the id of what they are about.
+local ACCOUNT, BUDGET, SPENT = base .. ':account:', base .. ':budget:', base .. ':spent:'
 local LEASES, LEASE, FENCE, ACCOUNTS = base .. ':leases', base .. ':lease', base .. ':fence', base .. ':accounts'
 
 local function known(value)
@@ -49,23 +49,23 @@ end
 
 local function number(record, field) return tonumber(record[field]) end
 
-local function budgetOf(fp) return known(redis.call('HGET', accountKey(fp), 'budget')) or fp end
+local function budgetOf(fp) return known(redis.call('HGET', ACCOUNT .. fp, 'budget')) or fp end
 
 -- A budget as it is now: what its provider gave anew when its period ended is there again.
 local function readBudget(id)
-  local budget = read(budgetKey(id))
+  local budget = read(BUDGET .. id)
   local resets = number(budget, 'resets')
   if resets and resets <= now then
     local limit = budget.limit
     if limit then
-      redis.call('HSET', budgetKey(id), 'remaining', limit, 'seen', now)
+      redis.call('HSET', BUDGET .. id, 'remaining', limit, 'seen', now)
       budget.remaining, budget.seen = limit, tostring(now)
     else
-      redis.call('HDEL', budgetKey(id), 'remaining', 'seen', 'asked')
+      redis.call('HDEL', BUDGET .. id, 'remaining', 'seen', 'asked')
       budget.remaining, budget.seen, budget.asked = nil, nil, nil
     end
-    redis.call('HDEL', budgetKey(id), 'resets')
-    redis.call('DEL', spentKey(id))
+    redis.call('HDEL', BUDGET .. id, 'resets')
+    redis.call('DEL', SPENT .. id)
     budget.resets = nil
   end
   return budget
@@ -79,14 +79,14 @@ local function ledger()
   -- Counts what was used since the last observation, and remembers when for observations that are still on their way.
   local function spend(id, amount, at)
     if amount <= 0 then return end
-    local remaining, asked, asking = unpack(redis.call('HMGET', budgetKey(id), 'remaining', 'asked', 'asking'))
+    local remaining, asked, asking = unpack(redis.call('HMGET', BUDGET .. id, 'remaining', 'asked', 'asking'))
     if remaining then
-      redis.call('HSET', budgetKey(id), 'remaining', tostring(math.max(0, tonumber(remaining) - amount)))
+      redis.call('HSET', BUDGET .. id, 'remaining', tostring(math.max(0, tonumber(remaining) - amount)))
     elseif not asked and not asking then
       -- nobody asks, so no observation is on its way
       return
     end
-    local key, bucket = spentKey(id), math.floor(now / BUCKET_MS)
+    local key, bucket = SPENT .. id, math.floor(now / BUCKET_MS)
     redis.call('HINCRBYFLOAT', key, string.format('%.0f', math.floor(at / BUCKET_MS)), tostring(amount))
     redis.call('PEXPIRE', key, LOG_MS * 2)
     if redis.call('HLEN', key) > 2 * LOG_MS / BUCKET_MS then
@@ -98,7 +98,7 @@ local function ledger()
 
   local function spentSince(id, time)
     local sum, from = 0, math.floor(time / BUCKET_MS)
-    local flat = redis.call('HGETALL', spentKey(id))
+    local flat = redis.call('HGETALL', SPENT .. id)
     for i = 1, #flat, 2 do
       if tonumber(flat[i]) >= from then sum = sum + tonumber(flat[i + 1]) end
     end
@@ -107,44 +107,46 @@ local function ledger()
 
   -- Counts go below zero where a store that drops keys has dropped them.
   local function giveBack(lease)
-    local key = budgetKey(lease.budget)
+    local key = BUDGET .. lease.budget
     local left = redis.call('HINCRBYFLOAT', key, 'reserved', tostring(-lease.want))
     if tonumber(left) < 0 then redis.call('HSET', key, 'reserved', 0) end
   end
 
-  -- Ends a lease and returns its reservation. Each lease ends once: what it used is counted once.
-  local function finish(fence, spent, at)
+  local function readLease(fence)
     local raw = known(redis.call('HGET', LEASE, fence))
+    return raw and cjson.decode(raw)
+  end
+
+  -- Ends a lease (`nil`: there is none) and returns its reservation. Each lease ends once: what it used is counted once.
+  local function finish(fence, lease, spent, at)
     -- also where a store that drops keys has dropped the other one
     redis.call('ZREM', LEASES, fence)
-    if not raw then return false end
-    local lease = cjson.decode(raw)
+    if not lease then return end
     redis.call('HDEL', LEASE, fence)
-    local account = accountKey(lease.fp)
+    local account = ACCOUNT .. lease.fp
     if redis.call('HINCRBY', account, 'leases', -1) < 0 then redis.call('HSET', account, 'leases', 0) end
     giveBack(lease)
     spend(lease.budget, spent == nil and lease.want or spent, at)
-    return true
   end
 
   local function moveToBudget(fp, id)
     local old = budgetOf(fp)
     if old == id then return end
-    redis.call('HSET', accountKey(fp), 'budget', id)
+    redis.call('HSET', ACCOUNT .. fp, 'budget', id)
     local flat = redis.call('HGETALL', LEASE)
     for i = 1, #flat, 2 do
       local lease = cjson.decode(flat[i + 1])
       if lease.fp == fp then
         giveBack(lease)
-        redis.call('HINCRBYFLOAT', budgetKey(id), 'reserved', tostring(lease.want))
+        redis.call('HINCRBYFLOAT', BUDGET .. id, 'reserved', tostring(lease.want))
         lease.budget = id
         redis.call('HSET', LEASE, flat[i], cjson.encode(lease))
       end
     end
     -- a cooldown of the quota goes along with it
-    local rest, class = unpack(redis.call('HMGET', budgetKey(old), 'rest', 'class'))
-    if known(rest) and tonumber(rest) > (tonumber(known(redis.call('HGET', budgetKey(id), 'rest')) or 0)) then
-      redis.call('HSET', budgetKey(id), 'rest', rest, 'class', class)
+    local rest, class = unpack(redis.call('HMGET', BUDGET .. old, 'rest', 'class'))
+    if known(rest) and tonumber(rest) > (tonumber(known(redis.call('HGET', BUDGET .. id, 'rest')) or 0)) then
+      redis.call('HSET', BUDGET .. id, 'rest', rest, 'class', class)
     end
   end
 
@@ -153,7 +155,7 @@ local function ledger()
   local function observe(seen, stale)
     if known(seen.identity) then moveToBudget(seen.fp, 'i' .. string.sub(redis.sha1hex(seen.identity), 1, 12)) end
     local id = budgetOf(seen.fp)
-    local key, budget, at = budgetKey(id), readBudget(id), now - math.max(0, seen.age)
+    local key, budget, at = BUDGET .. id, readBudget(id), now - math.max(0, seen.age)
     redis.call('HDEL', key, 'asking')
     redis.call('HSET', key, 'asked', now)
     redis.call('EXPIRE', key, KEEP)
@@ -174,7 +176,7 @@ local function ledger()
   -- fingerprint is part of the key; any other is the budget's.
   local function coolDown(fp, rest)
     local forever = rest.kind == 'credential'
-    local key = forever and accountKey(fp) or budgetKey(budgetOf(fp))
+    local key = forever and ACCOUNT .. fp or BUDGET .. budgetOf(fp)
     local till = -1
     if rest.kind == 'elapsed' then till = now + (rest.ms or rest.fallback) end
     if rest.kind == 'time' then till = rest.at and rest.at > now and rest.at or now + rest.fallback end
@@ -189,32 +191,39 @@ local function ledger()
 
   -- What a run reports about the account it had: { fence, fp, spent, rest, seen, release }; `seen` may have others, too.
   local function settle(done)
-    local held = known(redis.call('HGET', LEASE, done.fence))
-    local fp = held and cjson.decode(held).fp or done.fp
+    local held = readLease(done.fence)
+    local fp = held and held.fp or done.fp
     if known(done.rest) then coolDown(fp, done.rest) end
     local accepted = false
+    local lease = held
     for _, seen in ipairs(known(done.seen) or {}) do
       local newest = observe(seen, not held)
       if seen.fp == fp then accepted = newest end
+      -- it may have moved to another budget
+      lease = readLease(done.fence)
     end
     -- an observation that was made after the command contains what the command used
-    if done.release then finish(done.fence, accepted and 0 or done.spent or 0, now) end
+    if done.release then finish(done.fence, lease, accepted and 0 or done.spent or 0, now) end
     return held and true or false
   end
 
-  books = { spend = spend, finish = finish, observe = observe, settle = settle }
+  books = { spend = spend, finish = finish, observe = observe, settle = settle, readLease = readLease }
   return books
 end
 
 -- A command whose wrapper was killed may have done its work, so an expired lease counts as used.
 local function sweep()
   local expired = redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 100)
-  for i = 1, #expired, 2 do ledger().finish(expired[i], nil, tonumber(expired[i + 1])) end
+  for i = 1, #expired, 2 do
+    local books = ledger()
+    books.finish(expired[i], books.readLease(expired[i]), nil, tonumber(expired[i + 1]))
+  end
 end
 
 -- Chooses an account and leases it; or says what to ask, or when to come back.
 local function leasing(request)
   local call, tonumber = redis.call, tonumber
+  local accounts = request.accounts
   local askable, below, max = request.askable, known(request.below), known(request.max)
   local want, reserve, strategy = request.want, request.reserve, request.strategy
 
@@ -231,40 +240,6 @@ local function leasing(request)
     asking, asked = tonumber(asking or 0), tonumber(asked or 0)
     local asks = asking > now and asking <= now + ASKING_MS
     return not asks and (asked > now or asked + request.stale <= now)
-  end
-
-  local function describe(index, fp)
-    local row = call('HMGET', accountKey(fp), 'budget', 'leases', 'last', 'rest')
-    local id = row[1] or fp
-    local key = budgetKey(id)
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
-    if fields[3] and tonumber(fields[3]) <= now then
-      readBudget(id)
-      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
-    end
-    local remaining, leases = tonumber(fields[1] or nil), tonumber(row[2] or 0)
-    local left = remaining and remaining - tonumber(fields[2] or 0)
-    local resets, rest = tonumber(fields[3] or nil), tonumber(fields[4] or 0)
-    local state, at, old
-    if row[4] == '-1' then state = 'refused'
-    elseif rest > now then state, at = 'resting', rest
-    elseif left and (left <= 0 or left - want < reserve) then
-      -- reservations that come back free something earlier than the period ends
-      state, at = 'spent', resets
-      if remaining > 0 and remaining - want >= reserve then state = 'reserved'
-      -- somebody may have paid for more, and not every provider says when it gives anew
-      else old = askable and isStale(fields[5], fields[6])
-      end
-    elseif max and leases >= max then state = 'busy'
-    elseif askable and not remaining and not fields[6] then
-      -- nobody knows what is left: somebody asks at the moment, or should
-      state = isStale(fields[5]) and 'unknown' or 'asking'
-    end
-    return {
-      index = index, fp = fp, budget = id, leases = leases, last = tonumber(row[3] or 0), resets = resets, left = left,
-      asking = fields[5], asked = fields[6], low = below and left and isLow(key, left), state = state, at = at,
-      old = old, remaining = remaining,
-    }
   end
 
   -- The strategies of the wrapper (run/accounts/candidates.ts), over what is left after open reservations.
@@ -294,7 +269,7 @@ local function leasing(request)
   local function ask(accounts)
     local names, asked = {}, {}
     for _, found in ipairs(accounts) do
-      local key = budgetKey(found.budget)
+      local key = BUDGET .. found.budget
       if not asked[key] then
         asked[key] = true
         call('HSET', key, 'asking', now + ASKING_MS)
@@ -306,7 +281,7 @@ local function leasing(request)
   end
 
   local function grant(chosen, old)
-    local fp, budget = chosen.fp, budgetKey(chosen.budget)
+    local fp, budget = chosen.fp, BUDGET .. chosen.budget
     -- rises also when the store was flushed, because it is never behind the time in microseconds
     local fence = string.format('%.0f', math.max(tonumber(call('GET', FENCE) or 0) + 1, clock))
     call('SET', FENCE, fence, 'EX', KEEP)
@@ -314,10 +289,10 @@ local function leasing(request)
     call('HSET', LEASE, fence, cjson.encode(lease))
     call('ZADD', LEASES, now + request.ttl, fence)
     call(
-      'HSET', accountKey(fp), 'leases', chosen.leases + 1, 'last', fence,
-      'name', request.accounts[chosen.index].name
+      'HSET', ACCOUNT .. fp, 'leases', chosen.leases + 1, 'last', fence,
+      'name', accounts[chosen.index + 1]
     )
-    call('HINCRBYFLOAT', budget, 'reserved', tostring(want))
+    call('HSET', budget, 'reserved', tostring(chosen.reserved + want))
     -- these two are made anew whenever the first lease is out
     call('EXPIRE', LEASE, KEEP)
     call('EXPIRE', LEASES, KEEP)
@@ -325,8 +300,8 @@ local function leasing(request)
     if math.floor(chosen.last / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
       call('ZADD', ACCOUNTS, now, fp)
       call('EXPIRE', ACCOUNTS, KEEP)
-      for _, key in ipairs({ accountKey(fp), budget }) do
-        if call('TTL', key) < KEEP then call('EXPIRE', key, KEEP) end
+      for _, key in ipairs({ ACCOUNT .. fp, budget }) do
+        if call('TTL', key) < tonumber(KEEP) then call('EXPIRE', key, KEEP) end
       end
     end
     if askable and isStale(chosen.asking, chosen.asked) then old[#old + 1] = chosen end
@@ -335,17 +310,49 @@ local function leasing(request)
 
   local best, unknown, old, late, earliest, soon = nil, {}, {}, {}, nil, false
   local inOrder = not field and not below
-  for index, account in ipairs(request.accounts) do
-    local found = describe(index, account.fp)
-    local state, at = found.state, found.at
+  for index = 1, #accounts, 2 do
+    local fp = accounts[index]
+    local row = call('HMGET', ACCOUNT .. fp, 'budget', 'leases', 'last', 'rest')
+    local id = row[1] or fp
+    local key = BUDGET .. id
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
+    if fields[3] and tonumber(fields[3]) <= now then
+      readBudget(id)
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
+    end
+    local remaining, leases = tonumber(fields[1] or nil), row[2] and tonumber(row[2]) or 0
+    local reserved = fields[2] and tonumber(fields[2]) or 0
+    local left = remaining and remaining - reserved
+    local resets, rest = tonumber(fields[3] or nil), fields[4] and tonumber(fields[4]) or 0
+    local state, at, isOld
+    if row[4] == '-1' then state = 'refused'
+    elseif rest > now then state, at = 'resting', rest
+    elseif left and (left <= 0 or left - want < reserve) then
+      -- reservations that come back free something earlier than the period ends
+      state, at = 'spent', resets
+      if remaining > 0 and remaining - want >= reserve then state = 'reserved'
+      -- somebody may have paid for more, and not every provider says when it gives anew
+      else isOld = askable and isStale(fields[5], fields[6])
+      end
+    elseif max and leases >= max then state = 'busy'
+    elseif askable and not remaining and not fields[6] then
+      -- nobody knows what is left: somebody asks at the moment, or should
+      state = isStale(fields[5]) and 'unknown' or 'asking'
+    end
+    local low = below and left and isLow(key, left)
     if not state then
+      local found = {
+        index = index, fp = fp, budget = id, leases = leases, last = row[3] and tonumber(row[3]) or 0, resets = resets, left = left,
+        reserved = reserved, low = low, asking = fields[5], asked = fields[6],
+      }
       if not best or comesFirst(found, best) then best = found end
       -- nothing that comes later can come first
       if inOrder then break end
     else
+      local found = { fp = fp, budget = id, state = state, at = at, remaining = remaining }
       late[#late + 1] = found
       if state == 'unknown' then unknown[#unknown + 1] = found end
-      if found.old then old[#old + 1] = found end
+      if isOld then old[#old + 1] = found end
       if state == 'busy' or state == 'asking' or state == 'reserved' then soon = true end
       if at and (not earliest or at < earliest) then earliest = at end
     end
@@ -357,7 +364,7 @@ local function leasing(request)
   for _, found in ipairs(late) do
     rows[#rows + 1] = {
       fp = found.fp, state = found.state, ms = found.at and found.at - now, remaining = found.remaining,
-      class = found.state == 'resting' and known(call('HGET', budgetKey(found.budget), 'class')) or nil,
+      class = found.state == 'resting' and known(call('HGET', BUDGET .. found.budget, 'class')) or nil,
     }
   end
   return { none = true, soon = soon, ms = earliest and earliest - now, accounts = rows }
@@ -371,15 +378,15 @@ local function sharesIntact(shares, reserve)
     local id = budgetOf(away.fp)
     if away.spent > 0 then
       ledger().spend(id, away.spent, now)
-      redis.call('HSET', budgetKey(id), 'away', now)
-      redis.call('EXPIRE', budgetKey(id), KEEP)
+      redis.call('HSET', BUDGET .. id, 'away', now)
+      redis.call('EXPIRE', BUDGET .. id, KEEP)
     else
       local budget = readBudget(id)
       local seen, remaining, since = number(budget, 'seen') or 0, number(budget, 'remaining') or 0, number(budget, 'away')
       -- a store that was flushed, or another one: what is observed from now on has what was used before
       if not since then
-        redis.call('HSET', budgetKey(id), 'away', now)
-        redis.call('EXPIRE', budgetKey(id), KEEP)
+        redis.call('HSET', BUDGET .. id, 'away', now)
+        redis.call('EXPIRE', BUDGET .. id, KEEP)
       elseif seen > since and remaining >= reserve then table.insert(intact, away.fp)
       end
     end
@@ -411,10 +418,10 @@ local function run(operation, request)
     -- Ends the cooldowns of an account and forgets its figures, so that they are asked for anew. Leases stay.
     local count = 0
     for _, fp in ipairs(redis.call('ZRANGE', ACCOUNTS, 0, -1)) do
-      if redis.call('HGET', accountKey(fp), 'name') == request.name then
-        redis.call('HDEL', accountKey(fp), 'rest', 'class')
-        redis.call('HDEL', budgetKey(budgetOf(fp)), 'rest', 'class', 'remaining', 'limit', 'resets', 'seen', 'asked', 'asking', 'low')
-        redis.call('DEL', spentKey(budgetOf(fp)))
+      if redis.call('HGET', ACCOUNT .. fp, 'name') == request.name then
+        redis.call('HDEL', ACCOUNT .. fp, 'rest', 'class')
+        redis.call('HDEL', BUDGET .. budgetOf(fp), 'rest', 'class', 'remaining', 'limit', 'resets', 'seen', 'asked', 'asking', 'low')
+        redis.call('DEL', SPENT .. budgetOf(fp))
         count = count + 1
       end
     end
@@ -422,7 +429,7 @@ local function run(operation, request)
   elseif operation == 'status' then
     local accounts = {}
     for _, fp in ipairs(redis.call('ZRANGE', ACCOUNTS, 0, -1)) do
-      local row, id = read(accountKey(fp)), budgetOf(fp)
+      local row, id = read(ACCOUNT .. fp), budgetOf(fp)
       if not row.name then redis.call('ZREM', ACCOUNTS, fp)
       else
         local budget = readBudget(id)
@@ -443,7 +450,7 @@ local function run(operation, request)
       if raw then
         local lease = cjson.decode(raw)
         table.insert(leases, {
-          fence = flat[i], name = redis.call('HGET', accountKey(lease.fp), 'name') or '', fp = lease.fp, owner = lease.owner,
+          fence = flat[i], name = redis.call('HGET', ACCOUNT .. lease.fp, 'name') or '', fp = lease.fp, owner = lease.owner,
           want = lease.want, age = now - lease.since, ttl = tonumber(flat[i + 1]) - now,
         })
       end
@@ -455,5 +462,7 @@ end
 local schema = known(redis.call('GET', KEYS[2]))
 if schema and schema ~= SCHEMA then return redis.error_reply('CULVERTSCHEMA ' .. schema) end
 if not schema then redis.call('SET', KEYS[2], SCHEMA) end
-sweep()
+-- most calls find no lease that has ended, which this sees in half the time
+local first = redis.call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')
+if first[1] and tonumber(first[2]) <= now then sweep() end
 return cjson.encode(run(ARGV[1], cjson.decode(ARGV[2])))

@@ -157,7 +157,9 @@ function storeOf(connection: Connection, database: number) {
   return {
     /** @throws StoreUnreachable, StoreRefused, as all of these */
     lease: async (cli: string, request: LeaseRequest): Promise<LeaseReply> => {
-      const reply = await call(cli, 'lease', request);
+      // in turn: the store takes half as long to read them as objects
+      const accounts = request.accounts.flatMap(({ fp, name }) => [fp, name]);
+      const reply = await call(cli, 'lease', { ...request, accounts });
       const intact = list(reply.intact ?? {}, isText);
       if (reply.ask) return { kind: 'ask', ask: list(reply.ask, isText), intact };
       if (isGranted(reply)) return { kind: 'granted', lease: reply, intact };
