@@ -1,6 +1,6 @@
 // A development build runs beside an installed Culvert of the same user without touching it.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,4 +83,18 @@ test('a development build has source maps that name the files of the tree, and i
   for (const program of ['panel-chunk', 'tray']) {
     assert.match(readFileSync(join(tree, `${program}.js`), 'utf8'), /org\.culvert\.Culvert\.Devel/);
   }
+});
+
+test('a development build of culvert-wrap has accounts, originals and state of its own', t => {
+  const home = createHome(t);
+  const tree = temporary(t, 'development');
+  bundleProgram('wrap', join(tree, 'wrap'), define, true);
+  const pathsOf = (program: string[]) => {
+    const text = execFileSync(process.execPath, [...program, 'config', '--json'], { env: home.env, encoding: 'utf8' });
+    return Object.values((JSON.parse(text) as { paths: Record<string, string> }).paths);
+  };
+  const own = pathsOf([join(tree, 'wrap/main.cjs')]);
+  const installed = pathsOf([join(prefix, 'share/culvert/wrap/main.cjs')]);
+  assert.ok(installed.every(path => path.includes('/culvert-wrap')));
+  assert.ok(own.every(path => path.includes('/culvert-devel-wrap')));
 });

@@ -1,6 +1,11 @@
 // Where the wrapper keeps things, following the XDG base directories.
 import { isAbsolute, join } from 'node:path';
 
+declare const __NAME__: string | undefined;
+
+/** Name of the directories and of the entries in the keyring; a development build has its own (data/build/profiles.mjs). */
+export const NAME = typeof __NAME__ === 'string' ? `${__NAME__}-wrap` : 'culvert-wrap';
+
 export interface Paths {
   /** `~/.config/culvert-wrap`, 0700. */
   configDir: string;
@@ -35,7 +40,7 @@ export interface Paths {
  * @param env usually `process.env`
  */
 export function pathsFor(env: NodeJS.ProcessEnv): Paths {
-  const configDir = join(base(env, 'XDG_CONFIG_HOME', '.config'), 'culvert-wrap');
+  const configDir = join(base(env, 'XDG_CONFIG_HOME', '.config'), NAME);
   const state = stateDirectory(env);
   return {
     configDir,
@@ -58,7 +63,7 @@ export function pathsFor(env: NodeJS.ProcessEnv): Paths {
 
 /** `Paths.state` alone. */
 export function stateDirectory(env: NodeJS.ProcessEnv): string {
-  return join(base(env, 'XDG_STATE_HOME', '.local/state'), 'culvert-wrap');
+  return join(base(env, 'XDG_STATE_HOME', '.local/state'), NAME);
 }
 
 function base(env: NodeJS.ProcessEnv, name: string, fallback: string): string {

@@ -5,7 +5,7 @@ import { EXIT, errno, reason, WrapError } from '../errors.ts';
 import type { Account } from './config.ts';
 import { readText, withLock, writeAtomic } from './files.ts';
 import { randomHex } from './hash.ts';
-import type { Paths } from './paths.ts';
+import { NAME, type Paths } from './paths.ts';
 import { runHelper } from './run-helper.ts';
 
 export interface Slot {
@@ -216,7 +216,7 @@ function attributes(source: string, slot: Slot): string[] {
   const own = source.slice('keyring:'.length);
   if (own !== '')
     return own.split(',').flatMap(pair => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]);
-  return ['service', 'culvert-wrap', 'cli', slot.cli, 'account', slot.account, 'variable', slot.variable];
+  return ['service', NAME, 'cli', slot.cli, 'account', slot.account, 'variable', slot.variable];
 }
 
 async function storeInKeyring(slot: Slot, value: string): Promise<void> {
