@@ -44,7 +44,7 @@ export interface FeatureContext {
   tunnel: Tunnel;
   /** Prints one line on stderr. */
   say(line: string): void;
-  /** Ends the daemon after the replies under way, and has it started again from where it is installed by then. */
+  /** Ends the daemon after the replies under way, and starts it again from where it is then installed. */
   restart(): void;
 }
 

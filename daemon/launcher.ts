@@ -101,7 +101,7 @@ export async function searchPort(
       return { taken: port };
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'EADDRNOTAVAIL') throw new Error(`server.bind is no address of this machine: ${message}.`);
+      if (code === 'EADDRNOTAVAIL') throw new Error(`server.bind is not an address of this machine: ${message}.`);
       if (code !== 'EADDRINUSE') throw new Error(`Port ${port} can't be used: ${message}. Choose another with --port.`);
     }
     if (patience <= 0 || listenerOf(await readTable('tcp'), port) !== uid) continue;
@@ -118,7 +118,7 @@ type OtherCulvert = Pick<Health, 'pid' | 'port' | 'version'>;
 
 /** Health of the Culvert on a port of this user, or null. */
 function ask(port: number, limitMs: number): Promise<OtherCulvert | null> {
-  const signal = AbortSignal.timeout(limitMs); // not the timeout of `get`, which every byte begins anew
+  const signal = AbortSignal.timeout(limitMs); // not the timeout of `get`, which every byte begins again
   return new Promise(resolve => {
     const request = get({ host: '127.0.0.1', port, path: '/api/health', signal, agent: false }, response => {
       let text = '';

@@ -1,4 +1,4 @@
-// Where this build is installed and where its daemon listens; found from the running file, so a moved tree works.
+// Finds where this build is installed and where its daemon listens, from the running file, so that a moved tree works.
 import GLib from 'gi://GLib?version=2.0';
 
 declare const __NAME__: string | undefined;

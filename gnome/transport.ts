@@ -75,7 +75,7 @@ async function readHead(input: Gio.DataInputStream, cancel: Gio.Cancellable) {
   const first = await readLine(input, cancel);
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first ?? '')?.[1]);
   if (!status)
-    throw new Error(first === null ? 'The daemon closed the connection.' : 'What answers is no HTTP server.');
+    throw new Error(first === null ? 'The daemon closed the connection.' : 'What answers is not an HTTP server.');
   const fields = new Map<string, string>();
   for (;;) {
     const line = (await readLine(input, cancel))?.trimEnd();

@@ -18,7 +18,7 @@ export const ToolAccount = z.object({
   remaining: Count,
   limit: Count,
   used: Count,
-  /** When the quota starts anew, as the provider writes it. */
+  /** When the quota starts again, as the provider writes it. */
   resets: z.nullable(z.string()),
   at: z.nullable(Time),
   /** When nothing will be left at the present rate. */

@@ -1,5 +1,5 @@
-// Which event changes which part of the snapshot: the only place that knows it. Free of zod, so that every client can
-// load it.
+// Applies an event to the snapshot: the only place that knows which event changes which part. Free of zod, so that every
+// client can load it.
 import type { Event } from './client.ts';
 import type { EventName } from './contract.ts';
 import type { Snapshot } from './schema.ts';

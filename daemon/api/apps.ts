@@ -37,7 +37,7 @@ export type LaunchRequest = z.infer<typeof LaunchRequest>;
 export const LaunchResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
-  /** null where the user's systemd session started it and did not tell. */
+  /** null where the user's systemd session started it and did not report it. */
   pid: z.nullable(z.int()),
   proxy: z.object({ host: z.string(), port: z.int() }),
   shortcut: z.nullable(z.string()),

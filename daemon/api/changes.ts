@@ -6,7 +6,7 @@ import { Message, Time } from './values.ts';
 export const Subject = z.enum(SUBJECTS);
 export type Subject = z.infer<typeof Subject>;
 
-/** At most ten minutes: who can confirm does so at once. */
+/** At most ten minutes: a user who can confirm does so at once. */
 export const ConfirmWithin = z.int().check(z.gte(1), z.lte(600));
 /** At most a week. */
 export const ForSeconds = z.int().check(z.gte(1), z.lte(604_800));

@@ -94,7 +94,7 @@ export type EventData<N extends EventName> = z.infer<(typeof events)[N]>;
 const EventNames = z.string().check(z.regex(namesOf(Object.keys(events))));
 
 export const endpoints = {
-  'GET /api/health': { summary: 'Whether the daemon answers, and on what it stands', response: s.Health },
+  'GET /api/health': { summary: 'Whether the daemon answers, and what it drives', response: s.Health },
   'GET /api/version': { summary: 'Versions of the daemon, its API, Node and the tunnel CLI', response: s.Version },
   'GET /api/session': { summary: 'What the sender of this request may do', response: p.Session },
   'POST /api/pair/code': {
@@ -209,7 +209,7 @@ export const endpoints = {
   },
   'GET /api/update/check': {
     summary:
-      'Whether a newer release exists; what could not be had stands in `problem`. An answer serves for minutes, unless `fresh=1`',
+      'Whether a newer release exists; `problem` says what could not be read. An answer serves for minutes, unless `fresh=1`',
     query: z.strictObject({ fresh: z.optional(Flag) }),
     response: s.UpdateCheck,
   },
@@ -306,7 +306,7 @@ export const endpoints = {
     response: s.History,
   },
   'POST /api/history/clear': {
-    summary: 'Delete the history; a `history` event tells every client',
+    summary: 'Delete the history; a `history` event notifies every client',
     body: s.Empty,
     response: s.HistoryClearResponse,
     problems: ['state-not-writable'],

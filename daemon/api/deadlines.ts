@@ -1,4 +1,4 @@
-// How long a client with a window waits for an answer before it gives a request up.
+// Sets how long a client with a window waits for an answer before it gives a request up.
 
 /** In ms. */
 const DEADLINE_MS = 60_000;

@@ -89,7 +89,7 @@ function operation(line: RequestLine, endpoint: Endpoint, reference: (s: z.ZodMi
   const success =
     endpoint.kind === 'stream'
       ? {
-          description: 'Server-sent events; `x-events` of this document tells the data of each',
+          description: 'Server-sent events; `x-events` of this document describes the data of each',
           content: { 'text/event-stream': { schema: { type: 'string' } } },
         }
       : {

@@ -1,4 +1,4 @@
-// What can be changed for a while, or until it is confirmed. Free of zod, so that every client can load it.
+// Lists what can be changed for a while, or until it is confirmed. Free of zod, so that every client can load it.
 import type { ActionName } from './actions.ts';
 
 /** What can be changed for a while; there is at most one such change of each. */

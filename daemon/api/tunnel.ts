@@ -80,7 +80,7 @@ export const Options = z.object({
 });
 export type Options = z.infer<typeof Options>;
 
-/** Facts of the running tunnel; each is null where the tunnel CLI does not tell. */
+/** Facts of the running tunnel; each is null where the tunnel CLI does not report it. */
 export const Tunnel = z.object({
   /** As printed: `MASQUE (HTTPS via UDP)`. */
   protocol: z.nullable(z.string()),
@@ -149,7 +149,7 @@ export const Commands = z.object({
   splitTunnelHosts: z.nullable(CommandOutput),
   registration: z.nullable(CommandOutput),
   tunnelStats: z.nullable(CommandOutput),
-  /** The settings as text, which tells more; null where `settings` is text already. */
+  /** The settings as text, which says more; null where `settings` is text already. */
   settingsText: z.nullable(CommandOutput),
   trustedSsids: z.nullable(CommandOutput),
   virtualNetworks: z.nullable(CommandOutput),

@@ -28,7 +28,7 @@ export interface AppList {
   close(): void;
 }
 
-/** @param dataHome `$XDG_DATA_HOME`, where shortcuts lie; null for no place */
+/** @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place */
 export function createAppList({ env, settings }: FeatureContext, dataHome: string | null): AppList {
   let catalog: Catalog<Kind> | null = null;
   let locales: readonly string[] = [];

@@ -11,7 +11,7 @@ export interface Desktop extends Omit<AppsControl, 'start'> {
 }
 
 /**
- * @param dataHome `$XDG_DATA_HOME`, where shortcuts lie; null for no place
+ * @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place
  * @param launcher absolute path of `culvert`, which shortcuts start
  */
 export function createDesktop(context: FeatureContext, dataHome: string | null, launcher: string): Desktop {

@@ -94,7 +94,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
       try {
         return [watch(directory, { persistent: false }, stale).on('error', stale)];
       } catch {
-        return []; // no watches left: the directories' times still tell of files that come and go
+        return []; // no watches left: the directories' times still show that files come and go
       }
     });
     signature = signatureOf([...directories, ...programs]);

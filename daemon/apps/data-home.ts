@@ -1,4 +1,4 @@
-// Where this user's desktop entries lie, and what the names of ours begin with.
+// Finds the directory of this user's desktop entries, and names the prefix of ours.
 import { isAbsolute, join } from 'node:path';
 import { APP_ID } from '../system/build-info.ts';
 

@@ -1,5 +1,5 @@
 // Reads desktop entries (Desktop Entry Specification 1.5): keys, escapes, lists and translations.
-// Written here because no kept package exists (xdg-apps rests since 2017), and Gio would need a gjs process, which takes
+// Written here because no kept package exists (xdg-apps is unmaintained since 2017), and Gio would need a gjs process, which takes
 // longer to start than all entries of a desktop take to read.
 
 /** The group `[Desktop Entry]`: keys with their locale (`Name[de]`), values as written. */
@@ -9,7 +9,7 @@ const GROUP = '[Desktop Entry]';
 const KEY = /^[A-Za-z0-9-]+(\[[A-Za-z0-9_.@-]+\])?$/;
 
 /**
- * Parses a file. Of a key that stands twice the last counts, as in GLib.
+ * Parses a file. Of a repeated key the last counts, as in GLib.
  * @param text the file's bytes as a string of Latin-1: half of an entry is translations, which need not be decoded
  * @param locales only translations into these are kept (as `localeKeys` gives them); without it, all
  * @returns null for an invalid file: a line is not a group, key or comment, or another group comes first

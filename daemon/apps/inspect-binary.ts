@@ -46,7 +46,7 @@ export function isElectron(file: string): boolean {
   } catch {
     return false;
   }
-  // a launcher script lies in `bin/` below it
+  // a launcher script is in `bin/` below it
   return [directory, join(directory, '..')].some(
     place =>
       existsSync(join(place, 'resources/app.asar')) ||

@@ -7,7 +7,7 @@ import { listShortcuts, removeShortcut, shortcutPath, writeShortcut } from './sh
 
 interface ShortcutOptions {
   apps: AppList;
-  /** `$XDG_DATA_HOME`, where shortcuts lie; null for no place. */
+  /** `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place. */
   dataHome: string | null;
   /** Absolute path of `culvert`, which shortcuts start. */
   launcher: string;

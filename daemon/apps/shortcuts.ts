@@ -9,7 +9,7 @@ import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from '
 import { joinExec } from './launch/exec-key.ts';
 import { fileNameOf } from './launch/proxy-launch.ts';
 
-/** The directory that shortcuts lie in, below `$XDG_DATA_HOME`. */
+/** The directory of the shortcuts, below `$XDG_DATA_HOME`. */
 function shortcutDirectory(dataHome: string): string {
   return join(dataHome, 'applications');
 }
@@ -22,7 +22,7 @@ export interface Original {
   entry: Entry;
 }
 
-/** Where the shortcut of an app lies, whether it exists or not. */
+/** The path of an app's shortcut, whether it exists or not. */
 export function shortcutPath(dataHome: string, id: string): string {
   return join(shortcutDirectory(dataHome), `${SHORTCUT_PREFIX}${fileNameOf(id)}.desktop`);
 }

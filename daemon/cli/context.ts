@@ -27,7 +27,7 @@ export type Options = { readonly [name: string]: string | boolean | undefined };
 /** A command: resolves to the exit code (nothing is 0), throws Failure, ApiError or Unreachable. */
 export type Run = (context: Context, args: string[], options: Options) => Promise<number | undefined>;
 
-/** Prints an object, which is no list: with `--json` as one line of JSON, with `ok` first, otherwise as `text` shows it to a person. */
+/** Prints an object, not a list: with `--json` as one line of JSON, with `ok` first, otherwise as `text` shows it to a person. */
 export function show<T extends object>(
   context: Context,
   data: T extends readonly unknown[] ? never : T,

@@ -1,4 +1,4 @@
-// Tells the desktop what a command would tell a terminal, for commands that a menu entry started.
+// Notifies the desktop of what a command would print on a terminal, for commands that a menu entry started.
 import { execFile } from 'node:child_process';
 import { printable } from '../system/printable.ts';
 import type { Context } from './context.ts';

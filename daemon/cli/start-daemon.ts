@@ -19,7 +19,7 @@ export async function startDaemon({ client, env, signal }: Context): Promise<voi
       detached: true,
       stdio: 'ignore',
     });
-    child.once('error', () => {}); // nobody will answer, which is told below
+    child.once('error', () => {}); // nothing will answer, which is reported below
     child.unref();
   }
   for (const end = performance.now() + LIMIT_MS; performance.now() < end; ) {

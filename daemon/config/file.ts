@@ -96,7 +96,7 @@ export function edit(text: string, changes: readonly [string, unknown][]): strin
     try {
       edited = applyEdits(edited, modify(edited, key.split('.'), value ?? undefined, { formattingOptions }));
     } catch {
-      return { obstacle: `${key.split('.')[0]}: expected an object` }; // jsonc-parser: Can not add index to parent of …
+      return { obstacle: `${key.split('.')[0]}: expected an object` }; // jsonc-parser: Can not add index (glossary: quoted) to parent of …
     }
   }
   const { values } = read(edited);

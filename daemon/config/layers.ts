@@ -29,7 +29,7 @@ export interface Settings {
 
 /**
  * Reads all layers. A broken file costs itself, or the key that is wrong in it, and is named in `problems`.
- * @param flags keys given on the command line; they stand above the environment and are reported as such.
+ * @param flags keys given on the command line; they override the environment and are reported as such.
  * @throws Error naming variable, value and expected type when an environment variable does not parse.
  */
 export async function loadConfig(
@@ -208,7 +208,7 @@ async function editFile(file: string, changes: [string, unknown][]): Promise<voi
   }
 }
 
-/** Reads a regular file only: a FIFO would block the daemon for ever, a device fill its memory. */
+/** Reads a regular file only: a FIFO would block the daemon forever, a device fill its memory. */
 function readText(file: string): string {
   const stat = statSync(file);
   if (!stat.isFile()) throw new Error('it is not a regular file');

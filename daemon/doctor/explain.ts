@@ -32,7 +32,7 @@ export function explain(codes: readonly Code[], words: string): Code[] {
   return [...codes.filter(part), ...codes.filter(code => !part(code) && titled(code))];
 }
 
-/** Where the name of an entry that says most stands in a line; null where it has none. */
+/** Where the name of an entry that says most is in a line; null where it has none. */
 function placeIn({ code, also }: Code, line: string): Place | null {
   const places = [code, ...also].flatMap(name => placeOf(name, line) ?? []);
   return places.sort(bestFirst)[0] ?? null;
@@ -44,7 +44,7 @@ interface Place {
   length: number;
 }
 
-/** What stands last is the cause of what stands before: `Registration Missing due to: Revoked`. */
+/** The last part is the cause of the part before: `Registration Missing due to: Revoked`. */
 function bestFirst(a: Place, b: Place): number {
   return b.end - a.end || b.length - a.length;
 }

@@ -155,7 +155,7 @@ function firstLine(text: string): string {
 }
 
 /**
- * Where knowledge lies: with the program, then with the user.
+ * The directories of knowledge: the program's, then the user's.
  * @param shipped directory of the installed files @param userConfig the user's configuration file
  */
 export function knowledgeDirectories(shipped: string, userConfig: string): string[] {

@@ -13,7 +13,7 @@ Usage: culvert-emulator --emulate <WORD>...
 
 Words:
   show                 Print the state
-  reset                Begin anew: registered, free account, disconnected, terms accepted
+  reset                Start over: registered, free account, disconnected, terms accepted
   clear                Remove all faults
   fault=<FAULTS>       Replace the faults: NAME[=VALUE][@COMMAND],...
   organization=<NAME>  Be enrolled in an organization
@@ -58,11 +58,11 @@ function apply(word: string, state: State): void {
   else if (key === 'fault') {
     parseFaults(value);
     Object.assign(state, { faults: value, serviceUpAt: null });
-  } else if (key === 'organization') enrol(state, value);
+  } else if (key === 'organization') enroll(state, value);
   else assign(state, key.split('.'), key, parsed(value));
 }
 
-function enrol(state: State, organization: string): void {
+function enroll(state: State, organization: string): void {
   state.registration = { ...initialRegistration(state.seed), accountType: 'team', license: null, organization };
   state.policy = organizationPolicy(state.seed);
 }

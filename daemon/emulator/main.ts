@@ -69,7 +69,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   if (options.length > 0) return respond({ kind: 'not-emulated' }, `${command} --${options[0]}`, globals, faults);
   const answer = perform({ command, args, file, generation, faults, connectMs: connectMs(env) });
   await ensureProxy(setting);
-  // A listener tells the status itself, first and whenever it changes.
+  // A listener prints the status itself, first and whenever it changes.
   if (globals.listen) {
     const failed = answer.kind !== 'said' && answer.kind !== 'success';
     if (failed || command !== 'status') respond(answer, command, globals, faults);

@@ -87,7 +87,7 @@ export function createDayFiles(directory: string) {
     ...{ days, append, read, readSums, sumUp, left, touch, maintain },
     /** Whether a day has lines already. */
     has: (day: string) => sizeOf(fileOf(day)) > 0,
-    /** Deletes everything, all at once for whoever reads. @throws FileError */
+    /** Deletes everything, all at once for readers. @throws FileError */
     clear(): void {
       writing(directory, () => {
         rmSync(cleared, { recursive: true, force: true });

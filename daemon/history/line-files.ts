@@ -52,7 +52,7 @@ export function writeAt(path: string, at: number, text: string): void {
   }
 }
 
-/** Where the last whole line ends. A file without a line end in its last piece is none of ours, and is overwritten. */
+/** Where the last whole line ends. A file without a line end in its last piece is not ours, and is overwritten. */
 function endOfLines(fd: number): number {
   const { size } = fstatSync(fd);
   const piece = Buffer.allocUnsafe(Math.min(size, PIECE));
@@ -119,7 +119,7 @@ function readFrom(fd: number, onLine: OnLine, from: number, until: number): void
       onLine(piece, start, newline);
       start = newline + 1;
     }
-    // a line that fills a piece is none of ours
+    // a line that fills a piece is not ours
     held = end - start < PIECE ? end - start : 0;
     piece.copyWithin(0, end - held, end);
   }

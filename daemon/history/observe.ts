@@ -63,7 +63,7 @@ function changeOf({ at, status, mode, tunnel }: Seen, kind: Change['kind']): Cha
   };
 }
 
-/** The phases of connecting are no changes of their own. */
+/** The phases of connecting are not changes of their own. */
 function isSame(before: Change, { state, reason, blocked, network, mode, colo }: Change): boolean {
   const isPhase = state === 'connecting' || state === 'disconnecting';
   return (

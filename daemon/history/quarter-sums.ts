@@ -9,7 +9,7 @@ import { addTo, copyAt, formatSample, parseSample, type Sample } from './records
 import { bucketOf, QUARTER } from './summarize.ts';
 
 const [NEWLINE, BRACE, AT, HASH, SPACE, ZERO, NINE] = [0x0a, 0x7b, 0x40, 0x23, 0x20, 0x30, 0x39];
-/** Longer runs of digits are none of ours. */
+/** Longer runs of digits are not ours. */
 const MAX_DIGITS = 15;
 
 /** The line that ends a section. */

@@ -60,7 +60,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   };
 }
 
-/** The days to read: those of the time, and before them the last one, which tells the state at its beginning. */
+/** The days to read: those of the time, and before them the last one, which has the state at its beginning. */
 function daysFrom(days: string[], first: string, last: string): string[] {
   const begin = Math.max(
     0,

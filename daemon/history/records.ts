@@ -1,4 +1,4 @@
-// What the history keeps, and the lines that it is kept as. Pure.
+// Formats and parses the lines of the history. Pure.
 //
 //   1763775119 5 1 11000 11000 11000 200 1234 567   a sample: see `formatSample`
 //   {"at":1763775119000,"kind":"state",…}           a change of the state
@@ -53,11 +53,11 @@ export const formatCounters = ({ at, received, sent }: Counters): string => `= $
 
 /**
  * The figures of the line that is being read; null for one that is not known. One for all lines: there are 17,000 a day.
- * It is no typed array, because V8 makes an object of each number that it reads from one until the loop is compiled.
+ * Not a typed array, because V8 makes an object of each number that it reads from one until the loop is compiled.
  */
 const figures: (number | null)[] = new Array(9).fill(null);
 const [SPACE, DASH, ZERO] = [0x20, 0x2d, 0x30];
-/** Longer runs of digits are no figures; shorter ones are exact. */
+/** Longer runs of digits are not figures; shorter ones are exact. */
 const MAX_DIGITS = 15;
 
 /**

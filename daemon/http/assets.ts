@@ -58,7 +58,7 @@ export function createAssets(directory: string): Assets {
     const path = request.url!.replace(/\?.*/s, '');
     const name = path === '/' ? 'index.html' : path.slice(1);
     const type = TYPES[extname(name)];
-    // the parts of the HTML are no files of the page
+    // the parts of the HTML are not files of the page
     if (!names.has(name) || !type || path.startsWith('/index.'))
       return refuse(request, response, new Problem('not-found', 'The browser page has no such file.'));
     if (request.method !== 'GET' && request.method !== 'HEAD') {

@@ -110,7 +110,7 @@ export const handlers: Handlers = {
     const since = Number(query?.since ?? 0);
     const entries = log.since(since, Math.min(Number(query?.limit ?? LOG_PAGE), LOG_PAGE));
     const { oldestId, lastId, capacity } = log;
-    // ids begin at 1 again when the daemon restarts: a `since` of an earlier run must not stay ahead for ever
+    // ids begin at 1 again when the daemon restarts: a `since` of an earlier run must not stay ahead forever
     const next = entries.at(-1)?.id ?? Math.min(since, lastId);
     const lost = oldestId === null ? 0 : Math.max(0, oldestId - 1 - since);
     return { ok: true, entries, next, oldest: oldestId, lost, capacity };

@@ -145,7 +145,7 @@ interface Connections {
 
 /**
  * The open connections of one kind of listener, at most `quota`. Further ones, at most a quarter of that again, stay open
- * just long enough to be told so: a refusal that is sent before the request was read gets lost in the kernel's reset.
+ * just long enough to be refused: a refusal that is sent before the request was read gets lost in the kernel's reset.
  */
 function createConnections(quota: number, { strangers }: Limits): Connections {
   const open = new Map<Socket, Connection>();

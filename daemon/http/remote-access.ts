@@ -1,4 +1,4 @@
-// What lets other machines in: the bearer token, the paired devices, and TLS where a certificate is configured.
+// Lets other machines in: by the bearer token and paired devices, and with TLS where a certificate is configured.
 import type { Config } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
 import type { State } from '../state/store.ts';

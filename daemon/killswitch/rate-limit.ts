@@ -8,7 +8,7 @@ export function createLimit(burst: number, perSecond: number) {
     take(uid: number, seconds: number): boolean {
       const bucket = buckets.get(uid) ?? { left: burst, at: seconds };
       const left = Math.min(burst, bucket.left + (seconds - bucket.at) * perSecond);
-      if (buckets.size > 1000) buckets.clear(); // a thousand users at once: start counting anew
+      if (buckets.size > 1000) buckets.clear(); // a thousand users at once: start counting again
       buckets.set(uid, { left: left >= 1 ? left - 1 : left, at: seconds });
       return left >= 1;
     },

@@ -244,8 +244,8 @@ export function createSwitch(edges: Edges): Switch {
       throw new SwitchError(
         'Unconfirmed',
         kind === 'paused'
-          ? N_('A change that is to be confirmed can not begin in a pause. End the pause first.')
-          : N_('What is stored can not be read, so it could not return. Make the change without a time to confirm it.'),
+          ? N_('A change that is to be confirmed cannot begin in a pause. End the pause first.')
+          : N_('What is stored cannot be read, so it could not return. Make the change without a time to confirm it.'),
       );
     const { bootId } = clock;
     const trial = { bootId, until: clock.uptime() + seconds, by: uid, setAt: clock.now(), wanted };
@@ -255,7 +255,7 @@ export function createSwitch(edges: Edges): Switch {
   /** @throws SwitchError NothingPending, Denied */
   function checkDecision(kind: 'confirm' | 'revert', { uid, granted }: Caller): void {
     const mode = keeper.mode();
-    // a return that failed and is tried again is no second chance to confirm
+    // a return that failed and is tried again does not give a second chance to confirm
     if (mode.kind !== 'trying' || (kind === 'confirm' && mode.trial.until <= clock.uptime()))
       throw new SwitchError(
         'NothingPending',

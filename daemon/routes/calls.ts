@@ -1,4 +1,4 @@
-// Which runs of the tunnel CLI turn one list of routes into another: the fewest that take nothing away that stays. Pure.
+// Plans the runs of the tunnel CLI that turn one list of routes into another: the fewest that remove nothing that stays. Pure.
 import type { ActionName, ActionRequest } from '../api/actions.ts';
 import { originOf } from './defaults.ts';
 import { ADD, type Entry, type Mode, REMOVE } from './document.ts';

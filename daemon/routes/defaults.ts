@@ -1,4 +1,4 @@
-// Where the entries of a list come from.
+// Says where the entries of a list come from.
 import { type RouteOrigin, RoutePreset } from '../api/routes.ts';
 import { DEFAULT_ROUTES } from '../view/default-routes.ts';
 

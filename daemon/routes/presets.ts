@@ -57,7 +57,7 @@ function networks6(text: string): Found[] {
   return text.split('\n').flatMap(line => {
     const [destination = '', prefix = '', , , gateway = '', , , , , source = ''] = line.trim().split(/\s+/);
     const bits = Number.parseInt(prefix, 16);
-    // single addresses, multicast and what every link has (fe80::/64) are no networks of this machine
+    // single addresses, multicast and what every link has (fe80::/64) are not networks of this machine
     if (!/^[\da-f]{32}$/.test(destination) || !/^0+$/.test(gateway) || bits === 0 || bits > 126) return [];
     if (/^(ff|fe[89ab])/.test(destination)) return [];
     return entry(`${formatAddress(6, BigInt(`0x${destination}`))}/${bits}`, source);

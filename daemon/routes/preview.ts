@@ -1,4 +1,4 @@
-// What a document would change: added, removed, invalid, repeated and contained entries, and what to be warned of.
+// Previews a document: added, removed, invalid, repeated and contained entries, and warnings.
 import type { SplitTunnel } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
 import { message, wordMessage } from '../view/message.ts';
@@ -143,7 +143,7 @@ function warningsOf({ mode, before, after, around }: Change): Warning[] {
   ];
 }
 
-/** Whether an address goes through the tunnel, by a list of entries; a text that is no address does not move. */
+/** Whether an address goes through the tunnel, by a list of entries; text that is not an address does not move. */
 export function tunneled(mode: Mode | null, entries: readonly Entry[]): (address: string) => boolean {
   const ranges = entries.flatMap(({ range }) => range ?? []);
   return address => {

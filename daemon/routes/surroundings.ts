@@ -1,4 +1,4 @@
-// What this machine is connected to, for warnings about a change of routes: read from files, without rights and processes.
+// Reads what this machine is connected to, for warnings about a change of routes: from files, without rights or processes.
 
 import { readText } from '../system/files.ts';
 import type { Surroundings } from './preview.ts';

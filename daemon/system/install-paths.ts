@@ -1,10 +1,10 @@
-// Where the programs of this installation lie: found from the running file, so that a moved tree works.
+// Finds the programs of this installation from the running file, so that a moved tree works.
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Version } from '../api/schema.ts';
 import { INSTALL_FORMAT } from './build-info.ts';
 
-/** `<prefix>/share/culvert`; the running bundle lies in a directory of its own there. */
+/** `<prefix>/share/culvert`; the running bundle is in a directory of its own there. */
 const here = dirname(import.meta.dirname);
 /** `<prefix>/share/culvert`: data that is installed beside the programs. */
 export const dataDirectory = here;

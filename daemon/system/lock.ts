@@ -17,7 +17,7 @@ import { isRunning, startTime } from './process.ts';
 
 export type Lock = { release(): void } | { heldBy: number };
 
-/** A breaker that was killed leaves its turn behind; after this time somebody else takes it. */
+/** A breaker that was killed leaves its turn behind; after this time another process takes it. */
 const STALE_TURN_MS = 2_000;
 const POLL_MS = 5;
 

@@ -1,4 +1,4 @@
-// Where this user's Culvert keeps its things (XDG base directories).
+// Names this user's files and directories (XDG base directories).
 import { APP_ID, NAME } from './build-info.ts';
 
 export interface Paths {

@@ -1,4 +1,4 @@
-// Watches files only while somebody wants to know of their changes.
+// Watches files only while a client follows their changes.
 import { watchFile } from '../config/watch-file.ts';
 
 /** Several files are written one after the other. */
@@ -9,7 +9,7 @@ export interface Wanted {
   renew(): void;
   /** Watches until the returned function is called. */
   hold(): () => void;
-  /** Watches no longer, whoever wants it. */
+  /** Stops watching, whatever still needs it. */
   stop(): void;
 }
 

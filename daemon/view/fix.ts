@@ -1,4 +1,4 @@
-// What a fix of the doctor would do, as lines that a person reads before it is applied.
+// Describes what a fix of the doctor would do, as lines to read before it is applied.
 import type { Fix } from '../api/doctor.ts';
 
 /** What the fix changes: the difference of a file, or commands as a shell reads them. */

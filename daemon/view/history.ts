@@ -1,4 +1,4 @@
-// What clients show of the history: the words of changes and causes, and totals.
+// Formats the history for clients: the words of changes and causes, and totals.
 
 import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../api/schema.ts';
 import { totalOf } from '../api/totals.ts';

@@ -1,4 +1,4 @@
-// What the searches of long lists look for, and where.
+// Searches long lists for words.
 
 /**
  * @param textOf what a thing is searched in.

@@ -43,7 +43,7 @@ export interface Tunnel {
   refresh(which: 'stale' | 'all'): Promise<void>;
   /** Reads the figures of the running tunnel, where they are outdated. Never rejects. */
   readFigures(): Promise<void>;
-  /** Whether every part of the snapshot is as current as the tunnel CLI can tell. */
+  /** Whether every part of the snapshot is as current as the tunnel CLI can report. */
   isFresh(): boolean;
   /** The parts of the snapshot that may be older than the present state of the tunnel CLI. */
   stale(): StalePart[];

@@ -1,4 +1,4 @@
-// What the whole page shares: the daemon's state as signals, the words for it, where the user is, and what is asked.
+// Holds what the whole page shares: the daemon's state as signals, its translator, the user's place, and pending requests.
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';

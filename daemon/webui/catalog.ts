@@ -8,7 +8,7 @@ export interface Catalog {
   texts: Record<string, string | string[]>;
 }
 
-/** @throws SyntaxError, TypeError for a text that is no catalog */
+/** @throws SyntaxError, TypeError for text that is not a catalog */
 export function parseCatalog(json: string): Catalog {
   const { plurals, texts } = recordOf(JSON.parse(json), isRecord);
   return { plurals: recordOf(plurals, isNumber), texts: recordOf(texts, isText) };

@@ -23,7 +23,7 @@ export async function loadFurtherPages({ tr }: Pick<App, 'tr'>): Promise<void> {
   furtherPages.value = pages;
 }
 
-/** Loads them, or loads the whole page anew when they are gone, as soon as a daemon answers: nothing is open in them yet. */
+/** Loads them, or loads the whole page again when they are gone, as soon as a daemon answers: nothing is open in them yet. */
 export async function openFurtherPages(app: App): Promise<void> {
   try {
     await loadFurtherPages(app);

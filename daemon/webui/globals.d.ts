@@ -1,4 +1,4 @@
-// What the bundler understands beside TypeScript.
+// Declares what the bundler understands beside TypeScript.
 declare module '*.css' {
   const text: string;
   export default text;

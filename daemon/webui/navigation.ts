@@ -1,4 +1,4 @@
-// Where the user is: the part of the address after #, so that a page can be bookmarked and gone back to.
+// Keeps the user's place in the part of the address after #, so that a page can be bookmarked and gone back to.
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { PageName } from '../view/forms/form.ts';
 import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';

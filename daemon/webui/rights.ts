@@ -1,4 +1,4 @@
-// What a device that was paired to read only may not ask for.
+// Disables what a device that was paired for reading only may not ask for.
 import type { Ask, ClientTask } from '../view/forms/form.ts';
 
 const CHANGES: ReadonlySet<Ask['kind']> = new Set([

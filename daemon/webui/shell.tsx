@@ -1,4 +1,4 @@
-// What surrounds every page: navigation, banners, toasts, dialog; and the page's title and theme.
+// Draws what surrounds every page: navigation, banners, toasts, dialog; sets the page's title and theme.
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { formatTime } from '../view/format.ts';

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Collects the source packages of what an AppImage bundles: data/appimage/sources.sh OUT.tar WORK-DIRECTORY
-# WORK-DIRECTORY is that of the AppImage's build, whose versions are fetched. The licences ask for it; see SOURCES.md.
+# WORK-DIRECTORY is that of the AppImage's build, whose versions are fetched. The licenses ask for it; see SOURCES.md.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 out=$(readlink -m "$1") work=$(readlink -f "$2")

@@ -1,7 +1,7 @@
 // Puts the image's tree together: node tree.mjs SYSROOT NODE-PACKAGE HEAD TREE
 // TREE holds the installed program below usr; SYSROOT is what sysroot.sh left, NODE-PACKAGE the unpacked
 // npm package, HEAD the list of this machine's packages that the head of the file is linked with.
-// Writes TREE.components.json, what was bundled and under which licence, for the list of what is inside.
+// Writes TREE.components.json, what was bundled and under which license, for the list of what is inside.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { licencesIn } from './licences.mjs';
+import { licensesIn } from './licenses.mjs';
 
 const [sysroot, nodePackage, head, tree] = process.argv.slice(2);
 const here = import.meta.dirname;
@@ -126,7 +126,7 @@ copyFileSync(desktop, join(tree, `${APP_ID}.desktop`));
 copyFileSync(join(usr, `share/icons/hicolor/scalable/apps/${APP_ID}.svg`), join(tree, `${APP_ID}.svg`));
 symlinkSync(`${APP_ID}.svg`, join(tree, '.DirIcon'));
 
-// licences
+// licenses
 const owner = new Map();
 for (const line of readFileSync(join(sysroot, 'files'), 'utf8').split('\n')) {
   const [name, path] = line.split(/ (.*)/s);
@@ -151,7 +151,7 @@ const parts = [
   const to = join(usr, 'share/doc', name);
   mkdirSync(to, { recursive: true });
   writeFileSync(join(to, 'copyright'), text);
-  return { name, version, source, sourceVersion, distribution, licences: licencesIn(text) };
+  return { name, version, source, sourceVersion, distribution, licenses: licensesIn(text) };
 });
 // what those texts refer to
 cpSync(join(root, 'usr/share/common-licenses'), join(usr, 'share/common-licenses'), {

@@ -19,7 +19,7 @@ if (depfile) {
     'tray.js',
     'killswitch.js',
     'webui',
-    'licences.txt',
+    'licenses.txt',
   ];
   const targets = made.map(name => relative(process.cwd(), resolve(out, name)));
   writeFileSync(depfile, `${targets.join(' ')}: ${[...new Set(inputs)].join(' ')} ${join(root, 'package.json')}\n`);
@@ -29,7 +29,7 @@ async function bundle() {
   const { bundleGjs, bundlePanel, bundleProgram, programs } = await import('./bundle.mjs');
   const { bundleWebui } = await import('./webui.mjs');
   const { profiles } = await import('./profiles.mjs');
-  const { npmLicences } = await import('./licenses.mjs');
+  const { npmLicenses } = await import('./licenses.mjs');
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const define = {
     __VERSION__: JSON.stringify(version),
@@ -42,7 +42,7 @@ async function bundle() {
   sources.push(...bundleGjs(['tray', 'killswitch'], resolve(out), define, debuggable));
   sources.push(...bundlePanel(resolve(out), define, debuggable));
   sources.push(...(await bundleWebui(resolve(out, 'webui'), define)));
-  writeFileSync(resolve(out, 'licences.txt'), npmLicences(sources));
+  writeFileSync(resolve(out, 'licenses.txt'), npmLicenses(sources));
   return sources;
 }
 

@@ -1,4 +1,4 @@
-// How a program for Node is bundled, for the build and for the tests alike.
+// Bundles programs, for the build and for the tests alike.
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -72,7 +72,7 @@ const forNode = define => ({
  */
 export function bundleProgram(name, directory, define = {}, debuggable = false) {
   if (debuggable) return bundleForDebugger(name, directory, define);
-  // a start pays for every byte: 1 ms of the daemon's; the others keep their names for whoever reads a stack trace
+  // a start pays for every byte: 1 ms of the daemon's; the others keep their names for stack traces
   const minifyIdentifiers = name === 'wrap' || name === 'daemon';
   const { outputFiles, metafile } = buildSync({
     ...common,

@@ -10,11 +10,13 @@ const SPELLINGS = {
   behaviour: 'behavior',
   catalogue: 'catalog',
   centre: 'center',
+  colour: 'color',
   favour: 'favor',
   grey: 'gray',
   honour: 'honor',
   initialis: 'initializ…',
   'labelled(?!by)': 'labeled', // aria-labelledby keeps its spelling
+  licence: 'license',
   neighbour: 'neighbor',
   normalis: 'normaliz…',
   'optimis(?!t)': 'optimiz…',
@@ -22,11 +24,16 @@ const SPELLINGS = {
   recognis: 'recogniz…',
   serialis: 'serializ…',
   synchronis: 'synchroniz…',
-  tunnelled: 'tunneled',
+  signalled: 'signaled',
+  'tunnell(ed|ing)': 'tunneled, tunneling',
   whilst: 'while',
 };
 /** Words of the dialect that the review lists -> the usual ones. */
 const WORDS = {
+  'anew\\b': 'again',
+  'can not': 'cannot',
+  'for ever\\b': 'forever',
+  'none of ours': 'not ours',
   'no sooner': 'only when',
   'as it stands': 'unchanged',
   'stands where': 'is where',
@@ -39,7 +46,7 @@ const EXEMPT = /glossary: quoted/;
 
 const TEXT = /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml)$|^culvert-tool$/;
 const banned = Object.entries({ ...SPELLINGS, ...WORDS }).map(([word, better]) => ({
-  pattern: new RegExp(`(?<![\\w'])${word}`, 'gi'),
+  pattern: new RegExp(`(?<!\\w)${word}`, 'gi'),
   better,
 }));
 

@@ -1,12 +1,12 @@
-// The licences of the npm packages that are in the bundles: their notices have to go with every copy.
+// The licenses of the npm packages that are in the bundles: their notices have to go with every copy.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
  * @param {readonly string[]} inputs absolute paths of the sources that went into the bundles
- * @returns {string} a heading `== name version (licence)` and the licence's text for each package, sorted
+ * @returns {string} a heading `== name version (license)` and the license's text for each package, sorted
  */
-export function npmLicences(inputs) {
+export function npmLicenses(inputs) {
   const directories = new Set(inputs.map(file => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]));
   directories.delete(undefined);
   const parts = [...directories].map(directory => {
@@ -14,7 +14,7 @@ export function npmLicences(inputs) {
     const file = readdirSync(directory).find(entry => /^(licen[cs]e|copying)(\.\w+)?$/i.test(entry));
     const text = file
       ? readFileSync(join(directory, file), 'utf8').trim()
-      : 'The package carries no text of its licence.';
+      : 'The package carries no text of its license.';
     return `== ${name} ${version} (${license})\n\n${text}\n`;
   });
   return `What the bundles of Culvert contain beside its own code.\n\n${parts.sort().join('\n')}`;

@@ -1,4 +1,4 @@
-// What a build is called, as constants that the bundler puts in. A development build shares nothing with an installed
+// Names a build, as constants that the bundler puts in. A development build shares nothing with an installed
 // Culvert: neither socket, port, state, configuration and accounts of tools nor a name on the bus.
 export const profiles = {
   default: {},

@@ -10,7 +10,7 @@ const SIZES = [16, 22, 24, 32, 48];
 const here = GLib.path_get_dirname(GLib.filename_from_uri(import.meta.url)[0]);
 const directory = GLib.build_filenamev([here, '..', 'icons', 'hicolor', 'symbolic', 'status']);
 
-/** Base64 of the alpha channel; the colour is the tray's. */
+/** Base64 of the alpha channel; the color is the tray's. */
 function alpha(file, size) {
   const picture = GdkPixbuf.Pixbuf.new_from_file_at_size(file, size, size).add_alpha(false, 0, 0, 0);
   const pixels = picture.get_pixels();

@@ -60,7 +60,7 @@ export async function bundleWebui(directory, define = {}) {
 
 /**
  * Bundles the scripts: `app`, which shows the first page, and `pages`, which it loads for the others. What both need is part of
- * `app`: esbuild makes a third file of it, which would cost a request before the first state is shown. `app` is no module,
+ * `app`: esbuild makes a third file of it, which would cost a request before the first state is shown. `app` is not a module,
  * because a module takes longer until it runs; `pages` finds what both need in a global variable. The two belong together, so
  * both names carry the hash of both.
  * @returns the scripts by name, `app` first; every source file, absolute; those that went into `app`, relative to the root

@@ -31,7 +31,7 @@ say "rpm and Arch package, the same bytes both times:"
 (cd "$work/recipes/dist" && stat -c '%10s %n' -- *)
 data/release/recipes.sh "$source" "$work/recipes/filled"
 nix-instantiate --eval --strict --json --arg directory "$work/recipes/filled" data/nix/evaluate.nix >"$work/recipes/nix.json" 2>"$work/recipes/nix.log" ||
-  { cat "$work/recipes/nix.log" >&2; die 'The Nix expressions can not be evaluated.'; }
+  { cat "$work/recipes/nix.log" >&2; die 'The Nix expressions cannot be evaluated.'; }
 digest=$(sha256sum <"$source")
 grep -q "\"sha256\":\"${digest%% *}\"" "$work/recipes/nix.json" || die 'The flake names another source.'
 ! grep -r '@[A-Z_0-9]*@' "$work/recipes/filled" || die 'A recipe was not filled in.'

@@ -62,7 +62,7 @@ data/release/builder.sh "$work/deb" >"$name.builder.txt"
 say 'AppImage'
 data/appimage/build.sh "$name-x86_64.AppImage" "$work/appimage"
 say 'list of what is inside'
-node data/release/sbom.mjs "$work/appimage/meson/licences.txt" "$work/appimage/tree.components.json" "$name.cdx.json"
+node data/release/sbom.mjs "$work/appimage/meson/licenses.txt" "$work/appimage/tree.components.json" "$name.cdx.json"
 
 manifest() { node "$work/user/meson/manifest/main.cjs" "$@"; }
 say 'recipes for other distributions'

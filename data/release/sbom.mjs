@@ -1,5 +1,5 @@
-// Writes the CycloneDX list of what the packages of a release contain: node sbom.mjs LICENCES COMPONENTS OUT
-// LICENCES is licences.txt of the bundles, COMPONENTS what the AppImage's build wrote, or "-" without one.
+// Writes the CycloneDX list of what the packages of a release contain: node sbom.mjs LICENSES COMPONENTS OUT
+// LICENSES is licenses.txt of the bundles, COMPONENTS what the AppImage's build wrote, or "-" without one.
 // SOURCE_DATE_EPOCH gives its time; the same inputs give the same bytes. https://cyclonedx.org/docs/1.6/json/
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { join, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '../..');
 const json = file => JSON.parse(readFileSync(file, 'utf8'));
 
-/** The npm packages that licences.txt names, with the lockfile's hash of what was downloaded. */
-function npmComponents(licences) {
+/** The npm packages that licenses.txt names, with the lockfile's hash of what was downloaded. */
+function npmComponents(licenses) {
   const { packages } = json(join(root, 'package-lock.json'));
-  return [...licences.matchAll(/^== (\S+) (\S+) \((.*)\)$/gm)].map(([, name, version, licence]) => {
+  return [...licenses.matchAll(/^== (\S+) (\S+) \((.*)\)$/gm)].map(([, name, version, license]) => {
     const locked = Object.entries(packages).find(
       ([path, entry]) => path.endsWith(`node_modules/${name}`) && entry.version === version,
     )?.[1];
@@ -25,7 +25,7 @@ function npmComponents(licences) {
       name: short,
       version,
       ...(sha512 && { hashes: [{ alg: 'SHA-512', content: Buffer.from(sha512, 'base64').toString('hex') }] }),
-      licenses: [{ license: { id: licence } }],
+      licenses: [{ license: { id: license } }],
       purl,
     };
   });
@@ -40,19 +40,19 @@ function nodeComponent({ package: name, version, integrity }) {
     version,
     description: `the Node program of the npm package ${name}, stripped; needs glibc 2.28`,
     hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex') }],
-    licenses: [{ license: { name: 'Node.js licence and those of its parts, see LICENSE.node in the image' } }],
+    licenses: [{ license: { name: 'Node.js license and those of its parts, see LICENSE.node in the image' } }],
     purl,
   };
 }
 
-function debianComponent({ name, version, source, sourceVersion, distribution, licences }) {
+function debianComponent({ name, version, source, sourceVersion, distribution, licenses }) {
   const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=amd64&distro=${distribution}`;
   return {
     type: 'library',
     'bom-ref': purl,
     name,
     version,
-    licenses: licences.map(license => ({ license })),
+    licenses: licenses.map(license => ({ license })),
     purl,
     properties: [
       { name: 'culvert:debian-source', value: source },
@@ -61,10 +61,10 @@ function debianComponent({ name, version, source, sourceVersion, distribution, l
   };
 }
 
-const [licencesFile, componentsFile, out] = process.argv.slice(2);
+const [licensesFile, componentsFile, out] = process.argv.slice(2);
 const { version, description } = json(join(root, 'package.json'));
 const time = new Date(Number(process.env.SOURCE_DATE_EPOCH) * 1000).toISOString().replace('.000Z', 'Z');
-const npm = npmComponents(readFileSync(licencesFile, 'utf8'));
+const npm = npmComponents(readFileSync(licensesFile, 'utf8'));
 const image = componentsFile === '-' ? null : json(componentsFile);
 const bundled = image ? [nodeComponent(image.node), ...image.debian.map(debianComponent)] : [];
 const own = `pkg:generic/culvert@${version}`;

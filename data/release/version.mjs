@@ -7,7 +7,7 @@ const HEADING = /^## +(.*?)[ \t]*$/gm;
 
 /**
  * Dates the changes of a version in the changelog: those below "Unreleased", and those below a heading of that version,
- * which then stand below one heading.
+ * which are then below one heading.
  * @param {string} text CHANGELOG.md
  * @param {string} version
  * @param {string} date YYYY-MM-DD

@@ -1,4 +1,4 @@
-// What the panel asks of the system: to start a service through polkit, network settings, the present network.
+// Asks the system for the panel: starts a service through polkit, opens network settings, reads the present network.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { CurrentNetwork } from '../../daemon/view/forms/networks.ts';

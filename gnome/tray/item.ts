@@ -106,7 +106,7 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
   );
 
   return {
-    /** Shows something else; the host is told only what differs. */
+    /** Shows something else; the host is notified only of what differs. */
     show(next: Appearance) {
       const before = shown;
       shown = next;
@@ -188,7 +188,7 @@ async function register(bus: Gio.DBusConnection, hostless: () => void): Promise<
   }
 }
 
-/** Every property each time, since a host keeps what it was told before. */
+/** Every property each time, since a host keeps what it read before. */
 function properties(entry: Entry): Record<string, GLib.Variant> {
   if (entry.label === null) return { type: text('separator') };
   return {

@@ -32,7 +32,7 @@ const env = {
   LANG: 'C.UTF-8',
 };
 
-// every window that appears, told by the server: nothing polls
+// every window that appears, reported by the server: nothing polls
 const events = spawn('xev', ['-root', '-event', 'substructure'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
 let mapped = () => {};
 createInterface({ input: events.stdout }).on('line', line => line.startsWith('MapNotify') && mapped());

@@ -1,4 +1,4 @@
-// What a week of history costs the daemon: memory, and the time of an answer. Exits 1 when a bar is not met.
+// Measures what a week of history costs the daemon: memory, and the time of an answer. Exits 1 when a bar is not met.
 // Run: ./culvert-tool bench history [rounds]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

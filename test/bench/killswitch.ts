@@ -1,4 +1,4 @@
-// What enabling the kill switch costs: the root service's answer, against nft with the same rules and nothing else, in
+// Measures what enabling the kill switch costs: the root service's answer, against nft with the same rules and nothing else, in
 // turn. Exits 1 when a bar is not met. Needs root. Run: ./culvert-tool bench killswitch [rounds]
 import { shippedEndpoints } from '../../daemon/killswitch/rules/endpoints.ts';
 import { render } from '../../daemon/killswitch/rules/rules.ts';

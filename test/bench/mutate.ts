@@ -14,7 +14,7 @@ const BAR = 0.95;
 /** A mutation may make a test loop. */
 const LIMIT_MS = 60_000;
 
-/** Pure files that are measured by default. Their tests lie at the same path below test/. */
+/** Pure files that are measured by default. Their tests are at the same path below test/. */
 const TARGETS = [
   'daemon/api/apply-event.ts',
   'daemon/apps/desktop-entry.ts',

@@ -23,7 +23,7 @@ test('turns comparisons, logic and conditions round, flips booleans and adds one
   for (const [text, expected] of table) assert.deepEqual(changes(text), expected, text);
 });
 
-test('leaves types alone, which no test can notice', () => {
+test('leaves types alone, which tests cannot notice', () => {
   assert.deepEqual(changes('type A = 1 | true; let x: 1 = f<2>(y as 3);'), []);
   assert.deepEqual(changes('interface A { b: true }'), []);
 });

@@ -28,7 +28,7 @@ const OPPOSITE: Record<string, string> = {
   '&&': '||',
   '||': '&&',
 };
-/** TypeScript's nodes that hold an expression; all others are types, which no test can notice. */
+/** TypeScript's nodes that hold an expression; all others are types, which tests cannot notice. */
 const WRAPPERS = ['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression'];
 
 /** Every mutation of a file, in the order of the text. */

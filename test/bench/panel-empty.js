@@ -1,4 +1,4 @@
-// What the panel is measured against: a window with nothing in it, or with a header bar and a view switcher.
+// Opens the window that the panel is measured against: with nothing in it, or with a header bar and a view switcher.
 import './panel-hook.js';
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';

@@ -146,7 +146,7 @@ export function alone(load: Load, asks: boolean): Outcome {
         break;
       }
       count.counts.wasted++;
-      // The CLI does not say when its quota starts anew; the wrapper then rests the account for an hour.
+      // The CLI does not say when its quota starts again; the wrapper then rests the account for an hour.
       coolDown(state, account.name, { class: 'quota', until: asks ? api.resets(at) : at + HOUR, since: at });
     }
   }

@@ -9,7 +9,7 @@ import { coolDown, parseState, recordRemaining } from '../../wrapper/store/state
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const DAYS = 30;
-/** Credits of each account, and after how many days they expire and are given anew. */
+/** Credits of each account, and after how many days they expire and are given again. */
 const CREDITS = 1_000;
 const PERIOD_DAYS = 10;
 /** On which day the first period of each account ends. */

@@ -57,7 +57,7 @@ for (const [what, listener] of [
 
 test('an address that this machine does not have is named, and no other port is advised', async () => {
   const missing = () => Promise.reject(Object.assign(new Error('listen 192.0.2.7'), { code: 'EADDRNOTAVAIL' }));
-  await assert.rejects(searchPort(4173, missing), /server\.bind is no address of this machine.*192\.0\.2\.7/);
+  await assert.rejects(searchPort(4173, missing), /server\.bind is not an address of this machine.*192\.0\.2\.7/);
 });
 
 test('another loopback address is listened on beside the two by which the daemon is reached', () => {
@@ -66,7 +66,7 @@ test('another loopback address is listened on beside the two by which the daemon
   assert.deepEqual(bound('::1'), { addresses: ['127.0.0.1', '::1'], remote: false });
 });
 
-test('remote access listens everywhere, and behind a reverse proxy on loopback alone unless it is told more', () => {
+test('remote access listens everywhere, and behind a reverse proxy on loopback alone unless it is given more', () => {
   const bound = (webui: object, bind = '127.0.0.1') =>
     addressesOf({
       ...DEFAULTS,

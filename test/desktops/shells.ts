@@ -147,7 +147,7 @@ const gnome: Shell = {
   windows: desktop =>
     evaluate(desktop, 'global.get_window_actors().map(actor => actor.meta_window.get_title())') as string[],
   async picture(desktop, file) {
-    // it begins with an overview that glides in, whoever hides it before
+    // it begins with an overview that glides in even when it was hidden before
     await until(() => evaluate(desktop, 'Main.overview.hide(); Main.overview.visible') === false, 'the windows');
     const at = ['--dest', 'org.gnome.Shell.Screenshot', '--object-path', '/org/gnome/Shell/Screenshot'];
     const method = ['--method', 'org.gnome.Shell.Screenshot.Screenshot', 'false', 'false', file];

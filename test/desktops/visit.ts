@@ -1,4 +1,4 @@
-// What a person does with tray and window in a desktop: each step is a check of its own.
+// Does with tray and window in a desktop what a person does: each step is a check of its own.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

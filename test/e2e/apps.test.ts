@@ -11,7 +11,7 @@ import { freePort } from '../support/ports.ts';
 import { bundleScript } from '../support/script.ts';
 import { until } from '../support/until.ts';
 
-/** Where the page is, and where the emulator's proxy calls from: who else calls went around. */
+/** Where the page is, and where the emulator's proxy calls from: a call from elsewhere bypassed the proxy. */
 const PAGE = '203.0.113.9';
 const PROXY_SIDE = '127.0.0.77';
 const NAME_SERVER = '203.0.113.53';
@@ -57,8 +57,7 @@ function killAll(variable: string): Promise<boolean> {
 }
 
 /**
- * Kills a process and its descendants. Chromium writes the titles of its processes over their environment, so the tree
- * is what tells them.
+ * Kills a process and its descendants. Chromium writes the titles of its processes over their environment, so only the tree identifies them.
  */
 async function killTree(root: number): Promise<void> {
   const tree = new Set<number>();
@@ -356,7 +355,7 @@ urllib.request.urlopen('http://${PAGE}/unknown').read()
   assert.equal(method('curl'), 'environment');
   assert.equal(method('unknown'), has('proxychains4') ? 'proxychains' : 'none');
 
-  // as a shortcut does it: the proxy is switched on for it. curl fails at the name, which is what it tells
+  // as a shortcut does it: the proxy is switched on for it. curl fails at the name, which is what it prints
   await culvert(home, 'apps', 'launch', 'curl.desktop');
   await until(() => at('/curl').length === 1, 'curl’s request');
   if (method('gtk') === 'none') t.diagnostic('glib-networking is not installed, so Gio takes no proxy');

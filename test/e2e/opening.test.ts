@@ -1,4 +1,4 @@
-// Whether the browser page is opened: at start, by a second start and by `culvert web`, and when it is not.
+// The browser page is opened at start, by a second start and by `culvert web`, and not otherwise.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -211,7 +211,7 @@ test('the page in Firefox', async t => {
       Date.now = () => now() + 8 * 3600 * 1000;`);
     await until(
       () => run<boolean>(`return window.read.includes('/api/snapshot?fresh=1')`),
-      'the page reads everything anew after eight hours',
+      'the page reads everything again after eight hours',
     );
 
     await run(`const send = window.fetch;
@@ -223,7 +223,7 @@ test('the page in Firefox', async t => {
     listeners.streams.close('restarting');
     await shows('Culvert 99.0.0 runs now');
     await press('Reload');
-    await until(async () => !(await page()).includes('99.0.0'), 'the page is loaded anew');
+    await until(async () => !(await page()).includes('99.0.0'), 'the page is loaded again');
     await is('Disconnected');
   });
 

@@ -94,7 +94,7 @@ describe('the page in other languages', { concurrency: false }, () => {
       const response = await route.fetch();
       const html = await response.text();
       const body = html.replace(/(?<=id="catalog">).*?(?=<\/script>)/s, () => JSON.stringify(catalog));
-      // the script draws it anew
+      // the script draws it again
       await route.fulfill({ response, body: body.replace(/(?<=<div id="app"[^>]*>).*(?=<\/div>\s*<noscript>)/s, '') });
     });
     await page.reload();

@@ -1,4 +1,4 @@
-// What loading the browser page takes and shows: nothing in the daemon while nobody looks, no Koa for the files, and first
+// Loading the browser page: nothing in the daemon while nobody looks, no Koa for the files, and first
 // what the daemon drew, which the script takes over.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -127,8 +127,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   const survey = () => atspi({ do: 'survey' }) as Promise<Node[]>;
   const stops = () => stage.ask({ do: 'stops' }) as Promise<Stop[]>;
   /**
-   * What a screen reader and the Tab key meet, once nothing is wrong with it: the accessibility bus tells of a change
-   * later than the screen. Fails with everything that stays wrong, and with what of `shown` stays away.
+   * What a screen reader and the Tab key meet, once nothing is wrong with it: a change reaches the accessibility bus later than the screen. Fails with everything that stays wrong, and with what of `shown` stays away.
    */
   const examine = async (shown: readonly string[] = []) => {
     let wrong: string[] = [];
@@ -183,7 +182,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ['updates', ['Back', 'This is the newest version: Check']],
   ];
   type Wanted = Partial<Pick<Node, 'role' | 'value' | 'description' | 'checked' | 'selected'>>;
-  /** What a control is, and how it stands. */
+  /** The role of a control, and its state. */
   const values: { [page in PageName]?: Record<string, Wanted> } = {
     connection: {
       Connect: { role: 'push button' },
@@ -306,7 +305,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     assert.ok(!names.includes('Search settings') && !names.includes('Team name'));
   });
 
-  test('a failure, a step of the set-up and what a toast tells have names and actions', async () => {
+  test('a failure, a step of the set-up and the text of a toast have names and actions', async () => {
     await turn('connection', 'Connected');
     const states: [change: Parameters<typeof daemon.set<'status'>>[1], offers: string][] = [
       [{ state: 'unable', reason: { code: 'CaptivePortalTimedOut', text: 'vendor' } }, 'Open Sign-in Page'],

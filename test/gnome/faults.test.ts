@@ -1,4 +1,4 @@
-// What the window offers for each fault of the emulator: the daemon's tunnel meets the fault, the window shows the state.
+// The window offers help for each fault of the emulator: the daemon's tunnel meets the fault, the window shows the state.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const silent: Seen = ({ status }) => status.state === 'unknown' && status.raw ==
 interface Fault {
   fault: string;
   seen: Seen;
-  /** The title of the page, or what stands on it instead. */
+  /** The title of the page, or what the page shows instead. */
   shows: string;
   /** The action. */
   offers: string;

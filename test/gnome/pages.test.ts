@@ -409,7 +409,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
     });
 
-    test('that can not reach this computer are warned of across the window', async () => {
+    test('that cannot reach this computer are warned of across the window', async () => {
       const warnings = {
         expired: 'The newest release has expired, so updates may be held back',
         refused: 'The release at the update source was refused',

@@ -33,7 +33,7 @@ const proxy = ({ daemon }: Stage) => {
   daemon.set('tunnel', { proxyPort: 40000 });
 };
 const ENTRY = 'Address, range or host to add';
-/** It comes with what the page of the account reads by itself, and moves what lies below. */
+/** It comes with what the page of the account reads by itself, and moves what is below. */
 const ACCOUNT_READ = { wait: 'Device ID' };
 const takes = (clicks: number, presses: number) => ({ clicks, presses });
 const none = { clicks: null, keys: null };
@@ -267,7 +267,7 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
   const step = async (step: { type: string } | { wait: string } | { gone: string }) => {
     if ('type' in step) {
       stage.x('type', step.type);
-      // what is wrong with half of it moves what lies below
+      // what is wrong with half of it moves what is below
       await stage.find(step.type);
     } else if ('wait' in step) await stage.find(step.wait);
     else await stage.gone(step.gone);

@@ -27,7 +27,7 @@ interface Entry {
 }
 interface Item {
   sizes: [number, number, number][];
-  colour: string;
+  color: string;
   picture: string;
   title: string;
   text: string;

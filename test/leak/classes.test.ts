@@ -34,7 +34,7 @@ test('a handshake without payload is known by where it goes, or where its answer
   for (const sender of [...SENDERS, ...FLOWS].filter(({ how }) => how === 'tcp' || how === 'flow')) {
     const { name, to, port, from } = sender;
     const seen =
-      from === 'neighbour'
+      from === 'neighbor'
         ? frame({ protocol: 6, source: to, sourcePort: port!, destination: HOSTS.neighbor4, port: 0 })
         : frame({ protocol: 6, destination: to, port: port! });
     assert.deepEqual(judge(seen, [...SENDERS, ...FLOWS], false), { leaked: name });
@@ -54,7 +54,7 @@ const cases: [string, Seen, ReturnType<typeof judge>][] = [
   ['the tunnel’s own packet', tunnel, { allowed: 'tunnel' }],
   ['ARP', frame({ family: 'arp' }), { allowed: 'ARP' }],
   [
-    'neighbour discovery',
+    'neighbor discovery',
     frame({ family: 6, protocol: 58, type: 135, destination: 'ff02::1:ff00:1' }),
     { allowed: 'neighbor discovery' },
   ],

@@ -4,7 +4,7 @@ export interface Sender {
   /** Its packets carry it, or are known by address and port. */
   name: string;
   /** An unprivileged user or root on the client, a container behind it, or another host on its local network. */
-  from: 'user' | 'root' | 'container' | 'neighbour';
+  from: 'user' | 'root' | 'container' | 'neighbor';
   how: 'udp' | 'tcp' | 'flow' | 'ping' | 'raw' | 'join';
   to: string;
   port?: number;
@@ -23,11 +23,11 @@ export interface Sender {
   type?: number;
   bytes?: number;
   broadcast?: boolean;
-  /** One socket for ever, instead of one for each packet. */
+  /** One socket forever, instead of one for each packet. */
   held?: boolean;
   /** May leave where the local network is allowed. */
   lan?: boolean;
-  /** Goes through the tunnel while that stands. */
+  /** Goes through the tunnel while that is up. */
   tunneled?: boolean;
 }
 
@@ -71,7 +71,7 @@ const of =
     ...(port === undefined ? {} : { port }),
     ...options,
   });
-const [user, root, container, neighbor] = [of('user'), of('root'), of('container'), of('neighbour')];
+const [user, root, container, neighbor] = [of('user'), of('root'), of('container'), of('neighbor')];
 const T = { tunneled: true };
 const LAN = { lan: true };
 
@@ -182,7 +182,7 @@ export const SENDERS: readonly Sender[] = [
   neighbor("answer for the tunnel's address, icmp4", 'ping', [HOSTS.tunnel4]),
 ];
 
-/** Connections that stood before the kill switch came; the sites listen there. */
+/** Connections that existed before the kill switch was turned on; the sites listen there. */
 export const FLOWS: readonly Sender[] = [
   user('flow from before, tcp4', 'flow', [site4, 7701]),
   user('flow from before, tcp6', 'flow', [site6, 7702]),
@@ -194,7 +194,7 @@ export const FLOWS: readonly Sender[] = [
   container('flow from before, forwarded, udp4', 'udp', [site4, 9042], { held: true }),
 ];
 
-/** Routed anew by another program after the kernel noted the tunnel's device. See REROUTING. */
+/** Routed again by another program after the kernel noted the tunnel's device. See REROUTING. */
 export const REROUTED: readonly Sender[] = [
   user('rerouted by a mark, udp4', 'udp', [site4, 9101]),
   user('rerouted by a mark, udp6', 'udp', [site6, 9101]),
@@ -216,7 +216,7 @@ export const REROUTED: readonly Sender[] = [
   user('translated from loopback to another port, dns4', 'udp', ['127.0.0.54', 53]),
 ];
 
-/** Rules of another program, as split tunnelling, kube-proxy and local resolvers install them. */
+/** Rules of another program, as split tunneling, kube-proxy and local resolvers install them. */
 export const REROUTING = `
 table inet foreign_marks {
   chain output {

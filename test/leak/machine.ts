@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Debian's places: nft and its like stand in sbin, and no version manager's shim is wanted for python3. */
+/** Debian's directories: nft and the like are in sbin, and no version manager's shim is wanted for python3. */
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 interface Finished {

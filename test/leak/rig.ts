@@ -84,7 +84,7 @@ export async function createRig(ground: Ground): Promise<Rig> {
   );
   await tunnel.start();
   await listenOn(router, join(ground.directory, 'sites'), [7701, 7702, 7703, 7704, 7705, 53]);
-  await listenOn(neighbor, join(ground.directory, 'neighbour'), [8080]);
+  await listenOn(neighbor, join(ground.directory, 'neighbor'), [8080]);
   await listenOn(client, join(ground.directory, 'listener'), [8080]);
 
   return {

@@ -28,7 +28,7 @@ export async function startTraffic(ground: Ground, rig: Rig, senders: readonly S
       ['user', rig.client, NOBODY],
       ['root', rig.client, 0],
       ['container', rig.container, 0],
-      ['neighbour', rig.neighbor, NOBODY],
+      ['neighbor', rig.neighbor, NOBODY],
     ] as const
   )
     .map(([from, machine, uid]) => ({ machine, uid, jobs: senders.filter(sender => sender.from === from) }))
@@ -75,7 +75,7 @@ async function startGroup(ground: Ground, machine: Machine, uid: number, jobs: r
   };
 }
 
-/** Accepts connections, for as long as the machine stands. */
+/** Accepts connections, for as long as the machine exists. */
 export async function listenOn(machine: Machine, file: string, ports: readonly number[]): Promise<void> {
   await startSenders(
     machine,

@@ -13,7 +13,7 @@ interface Report {
 
 export interface Wire {
   report(): Promise<Report>;
-  /** Counts anew from here. Call it while nothing is being sent. */
+  /** Starts counting again from here. Call it while nothing is being sent. */
   record(): Promise<Recording>;
 }
 

@@ -199,7 +199,7 @@ describe('a release from keygen to verify', () => {
     assert.deepEqual(fs.readFileSync(release.sidecar), first);
   });
 
-  test('is reminded of when its manifest is made anew', async t => {
+  test('is reminded of when its manifest is made again', async t => {
     const release = makeRelease(t);
     const file = path.join(release.directory, 'culvert-amd64.deb');
     const { stderr } = await run(['create', '--out', release.manifest, file]);

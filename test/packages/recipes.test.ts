@@ -1,4 +1,4 @@
-// What every package has to do for the kill switch: bring the packet filter, and end it when the package is removed.
+// Every package brings the packet filter of the kill switch, and ends it when the package is removed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

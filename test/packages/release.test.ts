@@ -93,7 +93,7 @@ test('a version without a heading in the changelog is refused, and a prefix of a
 const CHANGES =
   '# Changelog\n\n## Unreleased\n\n- new\n\n## 1.3.0, unreleased\n\nThe first.\n\n- old\n\n## 1.2.30\n\n- x\n';
 
-test('the changes of a version are dated below one heading, whether they stand below its own or below none', () => {
+test('the changes of a version are dated below one heading, whether they are below its own heading or below none', () => {
   const dated = dateChangelog(CHANGES, '1.3.0', '2026-11-22')!;
   assert.equal(dated, '# Changelog\n\n## 1.3.0, 2026-11-22\n\n- new\n\nThe first.\n\n- old\n\n## 1.2.30\n\n- x\n');
   assert.equal(dateChangelog(dated, '1.3.0', '2026-11-22'), dated, 'a second time changes nothing');
@@ -161,8 +161,8 @@ test('the same files are packed to the same bytes, independent of times and orde
 
 test('the list of components is reproducible CycloneDX, with the digests of the lock file', t => {
   const at = temporary(t);
-  const licences = join(at, 'licences.txt');
-  writeFileSync(licences, 'Intro\n\n== koa 3.3.0 (MIT)\n\nThe text\n== @koa/router 15.7.0 (MIT)\n\nThe text\n');
+  const licenses = join(at, 'licenses.txt');
+  writeFileSync(licenses, 'Intro\n\n== koa 3.3.0 (MIT)\n\nThe text\n== @koa/router 15.7.0 (MIT)\n\nThe text\n');
   const components = join(at, 'components.json');
   writeFileSync(
     components,
@@ -179,7 +179,7 @@ test('the list of components is reproducible CycloneDX, with the digests of the 
           source: 'gtk4',
           sourceVersion: '4.18.6+ds-2',
           distribution: 'trixie',
-          licences: [{ id: 'LGPL-2.1-or-later' }, { name: 'other' }],
+          licenses: [{ id: 'LGPL-2.1-or-later' }, { name: 'other' }],
         },
       ],
     }),
@@ -187,7 +187,7 @@ test('the list of components is reproducible CycloneDX, with the digests of the 
   const write = (name: string) => {
     const out = join(at, name);
     const env = { PATH: process.env.PATH, SOURCE_DATE_EPOCH: EPOCH };
-    execFileSync(process.execPath, [join(root, 'data/release/sbom.mjs'), licences, components, out], { env });
+    execFileSync(process.execPath, [join(root, 'data/release/sbom.mjs'), licenses, components, out], { env });
     return readFileSync(out, 'utf8');
   };
   const text = write('one');

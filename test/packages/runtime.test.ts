@@ -71,7 +71,7 @@ describe('the head of the AppImage', {
     writeFileSync(join(tree, 'data/empty'), '');
     writeFileSync(join(tree, 'data/large'), Buffer.alloc(20_000_000, content));
     writeFileSync(join(tree, 'data2'), 'begins like data');
-    writeFileSync(join(tree, 'usr/share/doc/licence'), 'x');
+    writeFileSync(join(tree, 'usr/share/doc/license'), 'x');
     symlinkSync('data/text', join(tree, 'link'));
     const squashfs = join(base, `${name}.squashfs`);
     execFileSync('mksquashfs', [tree, squashfs, '-all-root', '-noappend', '-quiet', '-no-progress', '-comp', 'zstd']);
@@ -173,7 +173,7 @@ describe('the head of the AppImage', {
     await empty();
   });
 
-  test('everything is unpacked as it was, or one path with what lies below it', t => {
+  test('everything is unpacked as it was, or one path with what is below it', t => {
     const { run, directory } = place(t);
     assert.equal(run(['--appimage-extract'], {}, directory).stdout, 'squashfs-root\n');
     const root = join(directory, 'squashfs-root');
@@ -187,7 +187,7 @@ describe('the head of the AppImage', {
     assert.deepEqual(listing(root), ['data', 'data/deeper', 'data/empty', 'data/large', 'data/text']);
   });
 
-  test('unpacking does not write through a link that lies in its way', t => {
+  test('unpacking does not write through a link that is in its way', t => {
     const { run, directory } = place(t);
     const victim = join(directory, 'victim');
     writeFileSync(victim, 'mine');

@@ -66,7 +66,7 @@ export function removeBundles(): void {
   rmSync(join(bundles, String(process.pid)), { recursive: true, force: true });
 }
 
-/** What a source file may ask about its own place, and the variable that answers in the bundle, which lies elsewhere. */
+/** What a source file may ask about its own place, and the variable that answers in the bundle, which is elsewhere. */
 const LOCATIONS: [expression: string, variable: string, value: (path: string) => string][] = [
   ['import.meta.dirname', '__sourceDirectory', dirname],
   ['import.meta.filename', '__sourceFile', path => path],

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Repeats the tests in a fresh root of another Debian release: test/runner/root.sh RELEASE [WORD…]
-# The root is made anew each time; downloaded packages are kept. Needs root, debootstrap and npm packages in node_modules.
+# The root is made from scratch each time; downloaded packages are kept. Needs root, debootstrap and npm packages in node_modules.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/../.."
 release=$1

@@ -2,7 +2,7 @@
 
 /**
  * Runs every item.
- * @param lanes one worker begins with each; whoever has finished its lane helps with the longest that is left
+ * @param lanes one worker begins with each; a worker that has finished its lane helps with the longest that is left
  * @param rest taken when all lanes are empty
  * @param jobs how many items run at once; at least 1
  */

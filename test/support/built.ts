@@ -1,4 +1,4 @@
-// What several test files start and none changes: built once for all files of a run.
+// Builds once in a run what several test files start and none changes.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -11,7 +11,7 @@ export interface Ends {
 
 /**
  * An empty directory, removed with everything in it when the test ends.
- * @param name part of the directory's name, for whoever finds one that was left behind
+ * @param name part of the directory's name, so that one that was left behind can be recognized
  * @returns its real path
  */
 export function temporary(t: Ends, name = 'test'): string {
@@ -21,7 +21,7 @@ export function temporary(t: Ends, name = 'test'): string {
 }
 
 /**
- * Removes a directory in which a process that is just ending may write once more. The retries of `rmSync` are no help there: they
+ * Removes a directory in which a process that is just ending may write once more. The retries of `rmSync` don't help there: they
  * do not remove new files.
  */
 export function removeTree(directory: string): void {

@@ -154,7 +154,7 @@ test('a credential given by the user, and passthrough commands, run the original
   assert.deepEqual(calls(), ['mine search --key k', 'mine search --key=k', 'mine login', 'mine search --help']);
 });
 
-test('an account without a credential is skipped and never runs with whatever key lies around', async t => {
+test('an account without a credential is skipped and never runs with whatever key is around', async t => {
   const { box, calls } = setUp(t);
   box.accounts('fake', { a: '', b: 'ok-b' });
   const result = await box.run('fake', ['search'], { env: { FAKE_KEY: 'stray' } });

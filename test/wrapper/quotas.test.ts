@@ -99,7 +99,7 @@ test('keys of one Firecrawl team are recognized when one meets its limit, and sh
   assert.equal(result.stdout, 'ok\n', result.stderr);
   assert.match(result.stderr, /account "b" has the same quota as "a" and is not tried/);
   assert.deepEqual([calls(box), asked.length], [['fc-a', 'fc-c'], 6]);
-  // The same answer says when the quota starts anew.
+  // The same answer says when the quota starts again.
   const { clis } = JSON.parse((await box.wrap(['accounts', '--json'])).stdout);
   assert.equal(clis[0].accounts[0].resting.until, ends);
   const { accounts, total } = JSON.parse((await box.wrap(['status', 'firecrawl', '--json'], { env })).stdout);
@@ -211,7 +211,7 @@ test('`status --watch` takes a CLI or an interval, refuses what is neither, and 
   child.kill();
   assert.equal(JSON.parse(first).cli, 'fake');
   const wrong = await box.wrap(['status', 'fake', '--watch=soon']);
-  assert.deepEqual([wrong.exit, wrong.stderr.split('\n')[0]], [2, 'culvert-wrap: "soon" is no interval']);
+  assert.deepEqual([wrong.exit, wrong.stderr.split('\n')[0]], [2, 'culvert-wrap: "soon" is not an interval']);
   const { exit, stderr } = await box.run('/bin/bash', [
     '-c',
     `${program} catalog show firecrawl | true; exit \${PIPESTATUS[0]}`,

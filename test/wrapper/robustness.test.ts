@@ -189,7 +189,7 @@ test('L2: a command runs whatever is in a plan with the right stamp', async t =>
   }
 });
 
-test("L3: a user's pattern that would take for ever is ignored with one line", async t => {
+test("L3: a user's pattern that would take forever is ignored with one line", async t => {
   const script = `printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\\n' >&2; echo out; exit 3\n`;
   const rules = `inject = ["FAKE_KEY"]\nonce = ["x"]\njob_id = '^(a+)+$'\nbanner = '^(o+)+$'\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^(a+)+$"\n`;
   const { box } = setUp(t, script, { a: 'k1', b: 'k2' }, rules);

@@ -221,7 +221,7 @@ test('a command that must run once, without a way to recognize a job, is never r
   assert.deepEqual(calls(), ['k1 pay 5']);
 });
 
-test('stdin that is a file is replayed from where it stood, and left untouched by an upstream that does not read it', async t => {
+test('stdin that is a file is replayed from its position, and left untouched by an upstream that does not read it', async t => {
   const { box } = setUp(
     t,
     'case "$1" in read) cat > "$HOME/got-$FAKE_KEY" ;; esac; case "$FAKE_KEY" in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n',

@@ -24,7 +24,7 @@ export const Rule = z.strictObject({
   json: z.optional(z.strictObject({ path: z.string(), matches: pattern })),
   /** Subcommands the rule is for; without it, all. */
   commands: z.optional(z.array(z.string())),
-  /** How long the account rests: `period` (until the quota starts anew), `credential`, or a duration. */
+  /** How long the account rests: `period` (until the quota starts again), `credential`, or a duration. */
   rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
   /** Path of a number of seconds in the JSON document on stdout. */
   retry_after: z.optional(z.string()),
@@ -192,7 +192,7 @@ export interface Catalog {
  * The shipped catalog with the user's entries laid over it, key by key.
  * @param shipped path of the shipped providers.toml
  * @param user path of the user's providers.toml, which need not exist
- * @throws WrapError `catalog-broken` when a file is no TOML or the shipped one is missing
+ * @throws WrapError `catalog-broken` when a file is not TOML or the shipped one is missing
  */
 export function loadCatalog(shipped: string, user: string): Catalog {
   const base = readCatalog(shipped);

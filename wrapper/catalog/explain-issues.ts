@@ -21,7 +21,7 @@ export function explainIssues(error: z.core.$ZodError, text?: string, within: re
     .join('; ');
 }
 
-/** Why a text is no TOML, with its line; never the text itself, which may hold a key. */
+/** Why a text is not TOML, with its line; never the text itself, which may hold a key. */
 export function explainToml(error: unknown): string {
   const why = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
   return error instanceof TomlError ? `line ${error.line}: ${why}` : why;

@@ -8,7 +8,7 @@ import { readConfig } from '../store/config.ts';
 import { readInstalls } from '../store/installs.ts';
 
 /**
- * The words that may stand at the end of `words`, whose last element is the one being typed.
+ * The words that may come at the end of `words`, whose last element is the one being typed.
  * @param cli fixed by the program, for the account commands of a wrapped CLI
  */
 export function complete(program: Command, words: readonly string[], context: Context, cli?: string): string[] {

@@ -47,7 +47,7 @@ export async function findStored(
   if (found.length > 0) return found;
   const where = looked.length > 0 ? `there is no key in ${looked.join(', ')}` : `the catalog names no file of ${only}`;
   throw new WrapError('nothing-stored', EXIT.noInput, `nothing can be imported: ${where}`, {
-    hint: 'log in with the CLI itself first, or add the key with `culvert-wrap accounts add`; sessions of a browser are no keys',
+    hint: 'log in with the CLI itself first, or add the key with `culvert-wrap accounts add`; a session of a browser is not a key',
   });
 }
 

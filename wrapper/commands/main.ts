@@ -206,7 +206,7 @@ function addPool(program: Command, context: Context): void {
     showPool(options, context),
   );
   add(pool, 'leases', 'which machine uses which account').action(options => showLeases(options, context));
-  add(pool, 'reset <account>', 'end the cooldowns of an account and ask its provider anew')
+  add(pool, 'reset <account>', 'end the cooldowns of an account and ask its provider again')
     .option('--cli <cli>', 'only of this CLI')
     .action((name: string, options) => resetAccount(name, options, context));
 }

@@ -52,7 +52,7 @@ const LOW = 3;
 /** Asks the providers (within their limits) and prints a table per CLI. */
 export async function status(cli: string | undefined, options: StatusOptions, context: Context): Promise<void> {
   if (options.watch === undefined) return printStatus(cli, options, context);
-  // In `--watch firecrawl` the word is no interval.
+  // In `--watch firecrawl` the word is not an interval.
   if (options.watch !== true && cli === undefined && !DURATION.test(options.watch)) {
     return status(options.watch, { ...options, watch: true }, context);
   }
@@ -68,7 +68,7 @@ export async function status(cli: string | undefined, options: StatusOptions, co
 function intervalOf(watch: string | true): number {
   if (watch === true) return WATCH_MS;
   if (DURATION.test(watch)) return parseDuration(watch);
-  throw new WrapError('bad-interval', EXIT.usage, `${JSON.stringify(watch)} is no interval`, {
+  throw new WrapError('bad-interval', EXIT.usage, `${JSON.stringify(watch)} is not an interval`, {
     hint: 'write for example --watch=30s or --watch=5m',
   });
 }

@@ -17,10 +17,11 @@ export function chooseByDirectory(cli: string, directory: string, paths: Paths):
   try {
     const account = (parse(found.text).accounts as Record<string, unknown> | undefined)?.[cli];
     if (account === undefined) return { kind: 'none' };
-    if (typeof account !== 'string') return { kind: 'broken', file: found.file, why: `accounts.${cli} is no string` };
+    if (typeof account !== 'string')
+      return { kind: 'broken', file: found.file, why: `accounts.${cli}  is not a string` };
     return { kind: 'chosen', file: found.file, account };
   } catch {
-    return { kind: 'broken', file: found.file, why: 'it is no TOML' };
+    return { kind: 'broken', file: found.file, why: 'it is not TOML' };
   }
 }
 

@@ -7,8 +7,7 @@ const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const DIRECTORY_FILE = '.culvert-wrap.toml';
 
 /**
- * A script to be read by the shim. It executes the original with the account's credential, or does nothing when only the
- * whole program can tell what is right: another choice of account, an option that matters, a value that needs care.
+ * A script to be read by the shim. It executes the original with the account's credential, or does nothing when only the whole program knows what is right: another choice of account, an option that matters, a value that needs care.
  * @returns `undefined` when a plan has not exactly one account, or one whose credential is not in a file or a variable
  */
 export function shortcutFor(plan: Plan, paths: Paths, stamps: readonly SourceStamp[]): string | undefined {
@@ -38,7 +37,7 @@ export function shortcutFor(plan: Plan, paths: Paths, stamps: readonly SourceSta
     return undefined;
   const home = quote(`${paths.state}/homes/${cli}/${account.name}`);
   const words = [...new Set([...provider.passthrough, ...provider.own_credential].map(optionPattern))].join('|');
-  return `# Runs ${cli} with its only account. Written by culvert-wrap, which writes it anew when its sources change.
+  return `# Runs ${cli} with its only account. Written by culvert-wrap, which writes it again when its sources change.
 __cw_run() {
   [ -z "$CULVERT_WRAP_ACCOUNT$CULVERT_WRAP_ACTIVE$CULVERT_WRAP_QUEUE" ] || return
 ${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}

@@ -1,4 +1,4 @@
-// What the store is to the pool: a place that runs its script. Two kinds of failure matter: no store, and a store that refuses.
+// Connects the pool to its store, which runs its script. Two kinds of failure matter: no store, and a store that refuses.
 import { EXIT, WrapError } from '../errors.ts';
 
 /** Runs one operation of the script at a time. */

@@ -51,7 +51,7 @@ export function connectDirectly(address: Address, options: ConnectOptions): Conn
       }
       if (reply instanceof Error) throw serverError(reply.message, where);
       if (typeof reply !== 'string')
-        throw new StoreUnreachable('it answers with something that is no reply of the script');
+        throw new StoreUnreachable('it answers with something that is not a reply of the script');
       return reply;
     },
     warm: () => void (usable() ?? opened()),

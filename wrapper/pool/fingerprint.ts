@@ -4,7 +4,7 @@ import { sha256 } from '../store/hash.ts';
 
 /**
  * 48 bits of SHA-256 over the CLI and all values of a credential. It is the same on every machine, so it has no salt:
- * whoever reads the store can test guesses, which is no help against keys made at random.
+ * a reader of the store can test guesses, which does not help against keys made at random.
  * @param env the account's variables with their values
  */
 export function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Record<string, string>): string {
@@ -15,8 +15,7 @@ export function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Rec
 }
 
 /**
- * Changes with a credential and is quick to compute, where node:crypto takes 3 ms to load. It only tells that a kept
- * fingerprint is out of date: 64 bits of two FNV-1a sums, salted, in a file of the user's own.
+ * Changes with a credential and is quick to compute, where node:crypto takes 3 ms to load. It only shows that a kept fingerprint is out of date: 64 bits of two FNV-1a sums, salted, in a file of the user's own.
  */
 export function markOf(salt: string, env: Record<string, string>): string {
   const text = `${salt}${JSON.stringify(Object.entries(env))}`;

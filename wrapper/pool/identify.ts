@@ -37,12 +37,12 @@ export function identification(plan: Plan, context: Context) {
   return {
     /**
      * The accounts whose credential is there.
-     * @param anew looks up also what starts a program
+     * @param again looks up also what starts a program
      */
-    identify: async (accounts: readonly Account[], anew = false): Promise<Identified[]> => {
+    identify: async (accounts: readonly Account[], again = false): Promise<Identified[]> => {
       const found: Identified[] = [];
       for (const account of accounts) {
-        const kept = isCheap(account) || anew ? undefined : local.fingerprints[cli]?.[account.name]?.fp;
+        const kept = isCheap(account) || again ? undefined : local.fingerprints[cli]?.[account.name]?.fp;
         if (kept !== undefined) found.push({ account, fp: kept });
         else {
           const resolved = await resolveAccount(account, callerEnvironment(context.env), plan.secretTimeoutMs);

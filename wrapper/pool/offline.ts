@@ -1,4 +1,4 @@
-// What a machine may use while the store can't be reached: its share of the reserve, which leases never touch. Whatever
+// Decides what a machine may use while the store can't be reached: its share of the reserve, which leases never touch. Whatever
 // the other machines do, together they stay within the limit.
 import type { Context } from '../context.ts';
 import { reason } from '../errors.ts';

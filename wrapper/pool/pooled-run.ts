@@ -26,7 +26,7 @@ export interface PooledOptions {
 
 /** Where a cooldown has no end that is known. */
 const FALLBACK_MS = 3_600_000;
-/** Somebody asks the provider, which may take this long. */
+/** A run asks the provider, which may take this long. */
 const ASKING_MS = 12_000;
 const POLL_MS = [30, 250] as const;
 /** A store that is flushed meanwhile asks for the same accounts again; one that asks more often is none. */
@@ -149,9 +149,9 @@ class Run implements PooledRun {
       if (!lookedUp) {
         // A credential that was kept may have been changed, and with it the account's cooldown.
         lookedUp = true;
-        const anew = await this.#ids.identify(accounts, true);
-        const changed = anew.some(({ fp }) => !ids.some(id => id.fp === fp));
-        ids = anew;
+        const again = await this.#ids.identify(accounts, true);
+        const changed = again.some(({ fp }) => !ids.some(id => id.fp === fp));
+        ids = again;
         if (changed) continue;
       }
       if (!(await this.#wait(reply, askedUntil))) {

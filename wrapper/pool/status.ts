@@ -1,4 +1,4 @@
-// What the pool and this machine's part in it look like, as plain values: for `pool status`, and for whoever exports figures.
+// Describes the pool and this machine's part in it as plain values: for `pool status` and for metrics.
 import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
 import { readLocal } from '../store/pool-file.ts';

@@ -45,7 +45,7 @@ export interface Granted {
   /** Rises strictly from lease to lease. */
   fence: string;
   fp: string;
-  /** Accounts whose figures are old: whoever has this lease asks the provider for them when the command has ended. */
+  /** Accounts whose figures are old: the holder of this lease asks the provider for them when the command has ended. */
   refresh?: string[] | undefined;
 }
 
@@ -124,7 +124,7 @@ export type Store = ReturnType<typeof storeOf>;
 /** Computed by the build, because a run would wait 3 ms for node:crypto. */
 declare const __POOL_SHA__: string | undefined;
 
-/** The script, which lies beside this file or beside the program's bundle. */
+/** The script, which is beside this file or beside the program's bundle. */
 function poolScript(): Script {
   const text = () => readFileSync(join(import.meta.dirname, 'pool.lua'), 'utf8');
   return { text, sha: typeof __POOL_SHA__ === 'string' ? __POOL_SHA__ : sha1(text()) };
@@ -200,5 +200,5 @@ function list<T>(value: unknown, is: (item: unknown) => item is T): T[] {
 }
 
 function noReply(cause?: unknown): never {
-  throw new StoreUnreachable('it answers with something that is no reply of the script', { cause });
+  throw new StoreUnreachable('it answers with something that is not a reply of the script', { cause });
 }

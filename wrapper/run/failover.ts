@@ -199,7 +199,7 @@ async function waitForAccount(
   journal.store();
   const what = probed ? 'for another run that tries one' : `${formatDuration(at - now)} for the first one`;
   say(`${plan.cli}: no account is available; waiting ${what}`);
-  // Somebody may end a cooldown meanwhile, and another run's try may succeed.
+  // A cooldown may be ended meanwhile, and another run's try may succeed.
   const isReady = () => {
     Object.assign(state, readState(context.paths, plan.cli));
     return isAvailable(candidatesFor(run, choice, cost));

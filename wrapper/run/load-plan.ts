@@ -1,4 +1,4 @@
-// Loads the plan of a CLI: the stored one, or one compiled anew when configuration or catalog changed.
+// Loads the plan of a CLI: the stored one, or one compiled again when configuration or catalog changed.
 import type { Context } from '../context.ts';
 import { type Plan, readPlan, stampOf } from '../store/plan.ts';
 

@@ -156,7 +156,7 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
 
 /**
  * Several keys may draw on one quota: that is asked before the next one is tried, unless it was within the hour. The answer
- * also says when a used-up quota starts anew. Nobody waits long for it.
+ * also says when a used-up quota starts again. Nobody waits long for it.
  */
 async function learnQuotas(accounts: readonly Account[], { plan, state, context }: Run): Promise<void> {
   const { scope, usage } = plan.provider;

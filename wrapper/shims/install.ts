@@ -177,7 +177,7 @@ function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult 
     if (ours) fs.rmSync(bin, { force: true });
     return { change: 'removed', bin };
   }
-  // The CLI has been removed altogether: a link to nothing is no command to bring back.
+  // The CLI has been removed altogether: a link to nothing can't be brought back.
   if (!present && entry.kind === 'link' && !fs.existsSync(entry.original)) return { change: 'removed', bin };
   if (ours || !present) {
     restore(entry, paths);

@@ -80,7 +80,7 @@ exit 127
 `;
 }
 
-/** What a shim says about the command it replaced, or `undefined` for a file that is no shim. */
+/** What a shim says about the command it replaced, or `undefined` for a file that is not a shim. */
 export function recordIn(file: string): Installed | undefined {
   if (shimOf(file) === undefined) return undefined;
   const line = fs.readFileSync(file, 'utf8').split('\n')[2] ?? '';

@@ -12,7 +12,7 @@ export const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 export function parseDuration(text: string): number {
   const match = DURATION.exec(text);
   if (!match)
-    throw new RangeError(`${JSON.stringify(text)} is no duration; write for example 500ms, 60s, 15m, 1h or 30d`);
+    throw new RangeError(`${JSON.stringify(text)} is not a duration; write for example 500ms, 60s, 15m, 1h or 30d`);
   return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
 }
 

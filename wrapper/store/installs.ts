@@ -34,7 +34,7 @@ export function readInstalls(paths: Paths): Installs {
   }
 }
 
-/** The first executable of that name on `PATH` that is no shim of ours. */
+/** The first executable of that name on `PATH` that is not one of our shims. */
 export function findOnPath(name: string, search: string): string | undefined {
   for (const dir of search.split(':')) {
     const file = path.join(dir || '.', name);

@@ -1,4 +1,4 @@
-// Where the wrapper keeps things, following the XDG base directories.
+// Names the wrapper's files and directories (XDG base directories).
 import { isAbsolute, join } from 'node:path';
 
 declare const __NAME__: string | undefined;

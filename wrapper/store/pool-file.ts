@@ -1,4 +1,4 @@
-// What this machine keeps about its pool: what it used and could not report while the store was away. Holds no secret.
+// Keeps what this machine used of its pool and could not report while the store was away. Holds no secret.
 import { readText, withLock, writeAtomic } from './files.ts';
 import { randomHex } from './hash.ts';
 import type { Paths } from './paths.ts';

@@ -54,7 +54,7 @@ export function runHelper(
     }
     child.on('error', error => finish(null, error));
     child.on('close', code => finish(code));
-    // A grandchild may keep the pipes open for ever. Where the event loop was held up, its timers run before its pipes:
+    // A grandchild may keep the pipes open forever. Where the event loop was held up, its timers run before its pipes:
     // one more turn reads what the program had written.
     child.on('exit', code => {
       grace = setTimeout(() => setImmediate(finish, code), GRACE_MS);

@@ -24,7 +24,7 @@ export class LaunchError extends Error {
   readonly code = 'ELAUNCH';
 }
 
-/** A start that has failed shows it within this time; who starts well just lives on. */
+/** A start that fails does so within this time; a process that is still alive has started. */
 const MOMENT_MS = 700;
 const ASK_MS = 5000;
 

@@ -13,7 +13,7 @@ export function runsWithoutProxy(file: string, procfs = '/proc'): boolean {
   return readdirSync(procfs).some(pid => {
     if (!/^\d+$/.test(pid)) return false;
     try {
-      // its helpers (--type=renderer) inherit nothing that tells; the first process does
+      // its helpers (--type=renderer) inherit nothing that shows it; the first process does
       const words = readFileSync(`${procfs}/${pid}/cmdline`, 'utf8').split('\0');
       if (words.some(word => word.startsWith('--type=') || word.startsWith('--proxy-server='))) return false;
       return realpathSync(`${procfs}/${pid}/exe`) === real || words[0] === file || words[1] === file;

@@ -29,8 +29,7 @@ export async function traceThrough(
   try {
     const body = await get(port, new URL(url), env, AbortSignal.timeout(limitMs));
     const warp = /^warp=(\S+)$/m.exec(body)?.[1];
-    if (warp === undefined)
-      return { through: false, seen: message('%s did not tell whether the tunnel was used', url) };
+    if (warp === undefined) return { through: false, seen: message('%s did not say whether the tunnel was used', url) };
     return { through: warp === 'on' || warp === 'plus', seen: message('%s saw warp=%s', url, warp) };
   } catch (error) {
     const { message: why, name } = error as Error;

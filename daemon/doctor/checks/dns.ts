@@ -1,4 +1,4 @@
-// Checks of name lookup: who writes the configuration, what is left over, and names that go to the wrong server.
+// Checks of name lookup: which program writes the configuration, what is left over, and names that go to the wrong server.
 import * as z from 'zod/mini';
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';

@@ -41,7 +41,7 @@ export const bridgeMtu: Check = {
 function adviceFor(large: readonly Link[]): Message[] {
   const names = large.map(({ ifname }) => ifname).join(' ');
   const advice = [
-    /docker|br-/.test(names) && message('Networks of Docker that exist keep their size until they are made anew.'),
+    /docker|br-/.test(names) && message('Networks of Docker that exist keep their size until they are created again.'),
     /podman|cni/.test(names) && message('For Podman: %s.', 'podman network create --opt mtu=1280 NAME'),
     /virbr/.test(names) && message('For libvirt: virsh net-edit NETWORK, and add <mtu size="1280"/>.'),
     /lxc|lxd|incus/.test(names) && message('For LXD and Incus: set bridge.mtu of the network.'),

@@ -106,7 +106,7 @@ export const captivePortal: Check = {
   source: vendorPage('configure/settings/captive-portals/'),
   cheap: true,
   async probe(world, signal) {
-    // a page that is asked tells as much as NetworkManager does
+    // a request to a page shows as much as NetworkManager does
     const state = await connectivity(world).catch(error => {
       if (world.online) return null;
       throw error;
@@ -151,7 +151,7 @@ function portal({ targets }: World, evidence: Message) {
 
 const STATISTICS = `/sys/class/net/${TUNNEL_LINK}/statistics`;
 const APART_MS = 1_000;
-/** A handshake and a few lost packets are no proof. */
+/** A handshake and a few lost packets are not proof. */
 const ENOUGH_BYTES = 2_000;
 
 export const noTraffic: Check = {
@@ -250,7 +250,7 @@ export const proxyDead: Check = {
     return problem(
       [seen],
       message(
-        'WARP says that it is connected, but its local proxy is dead. A registration from the time before MASQUE has this effect as well: delete it and register anew.',
+        'WARP says that it is connected, but its local proxy is dead. A registration from the time before MASQUE has this effect as well: delete it and register again.',
       ),
       RECONNECT,
     );

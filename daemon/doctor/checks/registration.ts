@@ -115,8 +115,8 @@ function unregistered({ reason, raw }: Snapshot['status']): Finding {
   if (/not exist in api|notinapi|invalidated/i.test(text))
     return problem(
       evidence,
-      message('Cloudflare does not know this registration any more. Delete it and register this device anew.'),
-      register(message('Register anew'), { action: 'deleteRegistration' }),
+      message('Cloudflare does not know this registration any more. Delete it and register this device again.'),
+      register(message('Register again'), { action: 'deleteRegistration' }),
     );
   return problem(evidence, message('This device is not registered.'), register(message('Register this device')));
 }

@@ -143,7 +143,7 @@ function stampsOf(files: readonly ArchiveFile[], pattern: RegExp): string[] {
     .sort();
 }
 
-/** Lines of logs that tell what happened, in the order of time; the same line again only counts. */
+/** Lines of logs that say what happened, in the order of time; the same line again only counts. */
 function timelineOf(files: readonly ArchiveFile[]): Analysis['timeline'] {
   const rows = new Map<string, Analysis['timeline'][number]>();
   for (const { name, text } of files)

@@ -61,7 +61,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['id', /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi],
   ['key', /\b[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}\b/g],
   ['mac', /\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b/gi],
-  // IPv6 before hexadecimal words; what is no address stays
+  // IPv6 before hexadecimal words; what is not an address stays
   ['ip', /(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:\d{1,3}(?:\.\d{1,3}){3})?(?![\w:])/gi],
   ['ip', /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)/g],
   ['id', /\b[0-9a-f]{24,128}\b/gi],

@@ -1,4 +1,4 @@
-// What happened to the tunnel in the last week, for a bundle: changes of its state and totals, out of the history.
+// Reads from the history what happened to the tunnel in the last week, for a bundle: changes of its state, and totals.
 import type { History, HistoryChange, HistoryQuery } from '../../api/history.ts';
 
 /** Changes that are kept: the newest. */

@@ -16,7 +16,7 @@ export function tunnelOf({ tunnel }: World): Snapshot {
   );
 }
 
-/** The mode. @throws NotApplicable while the client tells no settings, Unknown when they could not be read */
+/** The mode. @throws NotApplicable while the client reports no settings, Unknown when they could not be read */
 export function modeOf(world: World): string {
   const { settings, status, tunnelCli } = tunnelOf(world);
   if (tunnelCli.emulated) throw new NotApplicable(message('The embedded emulator tunnels nothing.'));

@@ -6,11 +6,11 @@ import { message } from '../../view/message.ts';
 import { Unknown } from '../errors.ts';
 
 export interface Files {
-  /** Where a path of the machine really lies, for programs that read it themselves. */
+  /** The real path of a path of the machine, for programs that read it themselves. */
   locate(path: string): string;
   /**
    * The text of a regular file, or null when there is none.
-   * @param limit in bytes @throws Unknown when it can't be read, is longer, or is no regular file
+   * @param limit in bytes @throws Unknown when it can't be read, is longer, or is not a regular file
    */
   readText(path: string, limit?: number): Promise<string | null>;
   /** The target of a symbolic link, or null when the path is none. */

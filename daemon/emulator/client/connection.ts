@@ -46,7 +46,7 @@ export function statusAt(state: State, now: number, faults: Faults): { status: S
   return final({ status: 'Connected', reason: faults.has('network-unstable') !== null ? DEGRADED : 'NetworkHealthy' });
 }
 
-/** When the connection stood, or null when it does not. */
+/** When the connection was made, or null without one. */
 export function connectedAt(state: State, now: number, faults: Faults): number | null {
   if (statusAt(state, now, faults).status.status !== 'Connected') return null;
   return state.connection!.since + state.connection!.phases.reduce((sum, each) => sum + each, 0);

@@ -1,4 +1,4 @@
-// Figures of the running tunnel: a function of the seed and the time, so that every process tells the same.
+// Figures of the running tunnel: a function of the seed and the time, so that every process prints the same.
 
 import type { Context } from '../answer.ts';
 import { connectedAt } from './connection.ts';

@@ -16,7 +16,7 @@ export class StoreError extends Error {
 
 /**
  * The stored state; the first call makes it. A file that is not a state (an editor's accident, a full disk) is put
- * aside as `….broken` and begun anew.
+ * aside as `….broken` and started over.
  */
 export function load(file: string): State {
   return read(file) ?? update(file, state => state);

@@ -61,7 +61,7 @@ export const token: Operation = (context, [url = '']) => {
     url.match(/^com\.cloudflare\.warp:\/\/([^./]+)\.cloudflareaccess\.com\/auth\?token=(.*)$/) ?? [];
   const wellFormed = /^[\w-]{4,}\.[\w-]{4,}\.[\w-]{4,}$/.test(jwt ?? '');
   if (!team || !wellFormed || state.enrolling !== team) {
-    // Not "Error: …": the status of the API call stands in the word.
+    // Not "Error: …": the word holds the status of the API call.
     if (generation.has('groupedNames')) return { ...refuse('Unauthorized', 'Unauthorized'), prefix: 'Error(401)' };
     return refuse('InvalidToken', 'Invalid JWT provided.');
   }

@@ -1,4 +1,4 @@
-// The process behind proxy mode: listens while the connection stands, and ends with connection, state file and owner.
+// The process behind proxy mode: listens while the connection is up, and ends with connection, state file and owner.
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -18,7 +18,7 @@ export interface Setting {
   faultsFor(state: State): Faults;
 }
 
-/** How often it looks whether its owner lives: the kernel tells parents of their children's end, not the reverse. */
+/** How often it looks whether its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
 const LOOK_MS = 500;
 
 /**
@@ -119,7 +119,7 @@ export function hostProxy(setting: Setting, owner: string): void {
   function end(): void {
     shut();
     if (existsSync(file)) {
-      // Under the lock: who wants a proxy from now on finds that none is hosted.
+      // Under the lock: a process that wants a proxy from now on finds that none is hosted.
       update(file, state => {
         if (state.proxyHost?.process === me) Object.assign(state, { proxyHost: null, proxyRefused: null });
       });

@@ -8,7 +8,7 @@ export function statusText(status: Status, generation: CliGeneration): string {
   return generation.has('successAfterStatus') ? `${lines}Success\n` : lines;
 }
 
-/** @returns an object whose keys stand in the order in which they are printed */
+/** @returns an object with its keys in the order in which they are printed */
 export function statusJson({ status, reason }: Status, generation: CliGeneration): { status: string; reason?: Reason } {
   if (reason === null || (status === 'Connected' && !generation.has('networkHealth'))) return { status };
   return {

@@ -106,7 +106,7 @@ function problemOf(error: NodeJS.ErrnoException & { killed?: boolean }, stderr: 
   if (error.code === 'ENOENT')
     return new Problem(
       'killswitch-failed',
-      message('busctl is missing, without which the root service can not be asked.'),
+      message('busctl is missing, without which the root service cannot be asked.'),
       { hint: 'It is part of systemd.' },
     );
   const said = stderr.trim().replace(/^Call failed: /, '');
@@ -119,7 +119,7 @@ function problemOf(error: NodeJS.ErrnoException & { killed?: boolean }, stderr: 
   if (/no such method|unknown method/i.test(said))
     return new Problem(
       'killswitch-failed',
-      message('The installed root service is older than this program, and can not take a change back by itself.'),
+      message('The installed root service is older than this program, and cannot take a change back by itself.'),
       { hint: `Replace it with: ${install}` },
     );
   if (/not provided by any \.service files|ServiceUnknown/.test(said))

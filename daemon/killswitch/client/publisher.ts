@@ -12,7 +12,7 @@ const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
 const UNKNOWN: Report = { ...REST, ...explained([]) };
 
 export function createPublisher({ state, settings }: FeatureContext, link: ServiceLink, places: Places) {
-  /** Why the kill switch of the configuration is not in force, until somebody changes it. */
+  /** Why the kill switch of the configuration is not in force, until it is changed. */
   let unmet: Message[] = [];
 
   /** @param report null where nothing is known @param why it is not */

@@ -21,7 +21,7 @@ export function parseEndpoints(json: unknown): Endpoint[] {
     if (typeof name !== 'string' || name === '') throw new TypeError(`${at}.name: expected a text`);
     const ports = { udp: list(udp, `${at}.udp`), tcp: list(tcp, `${at}.tcp`) };
     for (const port of [...ports.udp, ...ports.tcp])
-      if (!isEndpointPort(port as number)) throw new TypeError(`${at}: ${String(port)} is no port of an endpoint`);
+      if (!isEndpointPort(port as number)) throw new TypeError(`${at}: ${String(port)} is not a port of an endpoint`);
     return list(cidrs, `${at}.cidrs`).flatMap(word => {
       const cidr = parseCidr(String(word));
       if (typeof cidr === 'string') throw new TypeError(`${at}: ${cidr}`);

@@ -23,7 +23,7 @@ export interface RuleOptions {
 export const TABLE = 'culvert';
 /** The name of warp-svc's device. */
 const TUNNEL_INTERFACES: readonly string[] = ['CloudflareWARP'];
-/** ARPHRD_NONE (linux/if_arp.h), the type of TUN and WireGuard devices: a bridge or macvlan of that name is no tunnel. */
+/** ARPHRD_NONE (linux/if_arp.h), the type of TUN and WireGuard devices: a bridge or macvlan of that name is not a tunnel. */
 const TUNNEL_TYPE = 65534;
 /** Base chains, each with its policy for packets that match no rule. */
 export const CHAINS = {
@@ -96,7 +96,7 @@ ${lines(lan('daddr'))}    counter name blocked reject with icmpx type admin-proh
   }
 
   # the same verdict on the device that the packet really leaves by: after the output hook noted the device, another
-  # program's mark or address translation may route the packet anew. The last priority before conntrack's confirmation.
+  # program's mark or address translation may route the packet again. The last priority before conntrack's confirmation.
   chain postrouting {
     type filter hook postrouting priority 2147483646; policy ${CHAINS.postrouting};
 ${lines(leaving)}    ${tunnel('iif')} ct state established,related accept
@@ -160,7 +160,7 @@ function exception({ cidr, protocol, ports }: Endpoint, address: 'saddr' | 'dadd
   return [`${family === 4 ? 'ip' : 'ip6'} ${address} ${text} ${protocol} ${port} ${set(sorted.map(String))}`];
 }
 
-/** DNS is no exception, wherever it goes. */
+/** DNS is not an exception, wherever it goes. */
 export function isEndpointPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65535 && port !== 53 && port !== 853;
 }

@@ -1,4 +1,4 @@
-// The root service: GJS, started by systemd or the system bus, so that nothing of it lies where a user can write.
+// The root service: GJS, started by systemd or the system bus, so that none of its files are where a user can write.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';

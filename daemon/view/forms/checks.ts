@@ -177,7 +177,7 @@ function fixRows({ id, fixId, fix }: Repair, { offline, sensitive }: Able, tr: T
 
 /**
  * The results that `culvert doctor --json` prints, for a client without a daemon. Anything else in the list is left out.
- * @throws SyntaxError for text that is no JSON
+ * @throws SyntaxError for text that is not JSON
  */
 export function parseReport(text: string): Pick<DoctorReport, 'results' | 'undo'> {
   const report: unknown = JSON.parse(text);

@@ -233,7 +233,7 @@ function accountText(account: ToolAccount, now: number, tr: Translator): string 
     problem,
     // Translators: a forecast; %s is such as: in 3 hours
     emptyAt && Date.parse(emptyAt) > now ? fill(_('Empty %s at this rate'), inTime(emptyAt)) : null,
-    // Translators: when a quota starts anew; %s is such as: in 3 hours
+    // Translators: when a quota resets; %s is such as: in 3 hours
     resets && Date.parse(resets) > now ? fill(_('Renewed %s'), inTime(resets)) : null,
     // Translators: %s is a list of names of accounts
     sharedWith.length ? fill(_('Same quota as %s'), formatList(sharedWith, tr)) : null,

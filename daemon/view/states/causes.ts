@@ -127,7 +127,7 @@ const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['Revoked'],
     _('Your organization removed this device'),
-    _('Ask your administrator, or set up WARP anew if you may.'),
+    _('Ask your administrator, or set up WARP again if you may.'),
     'account',
   ],
   [
@@ -139,7 +139,7 @@ const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['Invalidated', 'RegistrationChanged', 'ManualDeletion'],
     _('The registration has changed'),
-    _('The tunnel went down because this device was registered anew or removed.'),
+    _('The tunnel went down because this device was registered again or removed.'),
     'account',
   ],
 ];

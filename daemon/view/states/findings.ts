@@ -1,4 +1,4 @@
-// What the checks found so far, in the language of the reader, and the button that repairs one finding.
+// Describes what the checks have found so far, in the reader's language, and the button that repairs a finding.
 import type { CheckResult, DoctorProgress, DoctorReport, Fix, Undoable } from '../../api/doctor.ts';
 import { fixText } from '../fix.ts';
 import type { Command } from '../forms/form.ts';

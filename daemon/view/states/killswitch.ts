@@ -12,7 +12,7 @@ export type KillSwitchLook =
   | 'unavailable'
   | 'not-installed'
   | 'off'
-  /** Not wanted, and the rules stand: a fault that fails closed. */
+  /** Not wanted, but the rules are in force: a fault that fails closed. */
   | 'stuck'
   | 'blocking'
   | 'unmeasured'

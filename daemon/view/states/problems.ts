@@ -1,4 +1,4 @@
-// What a refusal or failure of the daemon means, by its code: the daemon itself speaks English.
+// Explains a refusal or failure of the daemon by its code: the daemon itself speaks English.
 import { ApiError } from '../../api/client.ts';
 import type { Problem } from '../../api/schema.ts';
 import { Busy } from '../client/client-state.ts';

@@ -1,4 +1,4 @@
-// What is said of other machines that may use page and API.
+// Describes which other machines may use the page and the API.
 import type { RemoteAccess } from '../../api/schema.ts';
 import { formatCount } from '../format.ts';
 import { wordMessages } from '../message.ts';

@@ -27,7 +27,7 @@ export interface Parts {
 const HOPELESS_MS = 5000;
 const PAUSE_MS = 100;
 const PROBE_MS = 3000;
-/** The documented port, which counts where the CLI doesn't tell it. */
+/** The documented port, which counts where the CLI doesn't report it. */
 const DEFAULT_PORT = 40_000;
 
 /**
@@ -142,7 +142,7 @@ function notAnswering(port: number, { open, socks5, http }: Answers, status: Sta
     'proxy-not-answering',
     `The local proxy does not answer on 127.0.0.1:${port}: ${seen}. The tunnel is ${status.state}${reason}.`,
     {
-      hint: 'A registration from the time before MASQUE has this effect as well: delete it and register anew.',
+      hint: 'A registration from the time before MASQUE has this effect as well: delete it and register again.',
     },
   );
 }

@@ -38,7 +38,7 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 
 /**
  * Calls `done` this long after a child has exited, unless its output ends earlier (`close`): a grandchild may hold the
- * pipes open for ever. What the child had written by then is read first, even where the event loop was held up: its
+ * pipes open forever. What the child had written by then is read first, even where the event loop was held up: its
  * timers run before its pipes, so that `done` waits for one more turn.
  * @returns the timer
  */

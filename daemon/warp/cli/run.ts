@@ -46,7 +46,7 @@ const OUTPUT_LIMIT = 1024 * 1024;
 const DROP_PAUSE_MS = 4;
 /** How long to wait for output once the child itself is gone: a grandchild may hold its stdout for hours. */
 const GRACE_MS = 250;
-/** Errors of spawning that lie in the program itself. */
+/** Errors of spawning that the program itself causes. */
 const UNUSABLE = new Set(['ENOENT', 'EACCES', 'ENOEXEC', 'EPERM', 'ENOTDIR']);
 
 /**

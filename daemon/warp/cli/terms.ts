@@ -9,7 +9,7 @@ export interface Terms {
   accept(): void;
 }
 
-/** @param file holds the word `accepted` and the time; anything else is no consent */
+/** @param file holds the word `accepted` and the time; anything else is not consent */
 export function createTerms(file: string): Terms {
   let accepted = read(file);
   return {

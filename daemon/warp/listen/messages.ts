@@ -1,6 +1,6 @@
 // Splits the output of a listening tunnel CLI into messages: JSON documents, or blocks of text lines.
 
-/** Longer than any message, in characters; what exceeds it is dropped up to the next line that starts anew. */
+/** Longer than any message, in characters; what exceeds it is dropped up to the next line that starts again. */
 const LONGEST = 1024 * 1024;
 /** Documents up to this length are tried at the end of each chunk, longer ones when they have doubled. */
 const ALWAYS_TRIED = 4096;

@@ -25,7 +25,7 @@ export interface Watch {
   retry(): void;
   /**
    * The service answers again: tries now, but once only until a child has had a good life. Meanwhile the pauses grow, or
-   * a CLI that answers but ends every listener would be started for ever without a pause.
+   * a CLI that answers but ends every listener would be started forever without a pause.
    * @returns whether a child listens now
    */
   hasten(): boolean;

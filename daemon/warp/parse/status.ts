@@ -66,7 +66,7 @@ function parseObject(value: Json): StatusReading | null {
 function parseLines(lines: string[]): StatusReading | null {
   const at = lines.findLastIndex(line => /^Status update:/i.test(line));
   if (at < 0) return null;
-  // Up to 2024 the reason stands on the same line, after a full stop.
+  // Up to 2024 the reason is on the same line, after a full stop.
   const [, word = '', sameLine] = /^Status update:\s*(.*?)(?:\.\s*Reason:\s*(.*))?$/i.exec(lines[at] ?? '') ?? [];
   const state = STATES.get(word.trim().replace(/\.$/, '').toLowerCase());
   const rest = lines.slice(at + 1);

@@ -42,7 +42,7 @@ const READS: Record<Read, Words> = {
 };
 
 /**
- * Arguments of a read. Global options stand before the subcommand: releases of 2026 refuse them behind it.
+ * Arguments of a read. Global options come before the subcommand: releases of 2026 refuse them after it.
  * @returns null where this version has no such command, or where another read has the same arguments
  */
 export function readArgv(read: Read, can: Capabilities, acceptTerms: boolean): string[] | null {

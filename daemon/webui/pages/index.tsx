@@ -1,4 +1,4 @@
-// What every page but the first shows. Loaded when one of them is opened.
+// Shows every page but the first. Loaded when one of them is opened.
 import type { ComponentType } from 'preact';
 import { advancedForm } from '../../view/forms/advanced.ts';
 import { dnsForm } from '../../view/forms/dns.ts';

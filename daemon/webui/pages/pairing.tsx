@@ -1,4 +1,4 @@
-// What a device on another machine shows until it is paired: the question for the one-time code.
+// Asks a device on another machine for the one-time code, until it is paired.
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { useApp } from '../app.ts';

@@ -93,7 +93,7 @@ static int run_unpacked(const struct image *image, char **argv) {
   char directory[PATH_MAX];
   if (temporary_directory(directory, "appimage_culvert")) return fail("no temporary directory for unpacking");
   if (remove_when_unused(directory)) return fail("no process to clean up");
-  // licence texts are half of the files, and making files is what takes the time
+  // license texts are half of the files, and making files is what takes the time
   if (image_extract(image, directory, NULL, "usr/share/doc")) return fail("unpacking into %s failed", directory);
   return run(image, directory, argv);
 }

@@ -4,7 +4,7 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 
 GLib.get_system_data_dirs();
-Gio.content_type_set_mime_dirs(null); // to those; without this each look asks the variable anew
+Gio.content_type_set_mime_dirs(null); // to those; without this each look asks the variable again
 Gio.SettingsSchemaSource.get_default();
 Gio.Vfs.get_default(); // loads GIO's modules
 

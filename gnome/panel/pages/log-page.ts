@@ -20,7 +20,7 @@ import { turnTo } from '../widgets/stack.ts';
 import { type Follow, followEnd } from '../widgets/stick-to-end.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
-/** Until the daemon has told its own. */
+/** Until the daemon has reported its own. */
 const CAPACITY = 500;
 /** How many more than the daemon keeps may be listed: taking the oldest away moves, and so renews, every row. */
 const SLACK = 50;
@@ -154,7 +154,7 @@ export class LogPage extends Adw.Bin implements Page {
         since = page.next;
       }
     } catch {
-      // a lost daemon is told by the window, and the next one is read again
+      // the window says that the daemon is lost, and the next one is read again
       return;
     }
     // a later read has begun meanwhile

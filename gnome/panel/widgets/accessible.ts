@@ -24,7 +24,7 @@ export function setDescription(widget: Gtk.Widget, text: string): void {
   widget.update_property([Gtk.AccessibleProperty.DESCRIPTION], [text]);
 }
 
-/** Names what is no widget, such as the page of a stack. */
+/** Names what is not a widget, such as the page of a stack. */
 export function nameAccessible(accessible: Gtk.Accessible, name: string): void {
   accessible.update_property([Gtk.AccessibleProperty.LABEL], [name]);
 }

@@ -6,7 +6,7 @@ import { _, tr } from '../../i18n.ts';
 import { setDescription } from './accessible.ts';
 import { announce } from './compat.ts';
 
-/** Below this width, in pixels, the buttons stand below the words. */
+/** Below this width, in pixels, the buttons are below the text. */
 const WIDE = 480;
 
 export interface ConfirmBar {

@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { _ } from '../../i18n.ts';
 
-/** Larger files are no lists that a person made. */
+/** A list that a person made is not larger. */
 const LONGEST = 4_000_000;
 
 /** @returns whether the user chose a place and the text is there. @throws GLib.Error when it can't be written. */

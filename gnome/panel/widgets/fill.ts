@@ -3,7 +3,7 @@ import type Gtk from 'gi://Gtk?version=4.0';
 
 /** About what fits a tall window; more rows than these are made in one frame only while one scrolls. */
 const STEP = 16;
-/** GTK makes up to 200 rows; what lies beyond them costs nothing until it is scrolled to. */
+/** GTK makes up to 200 rows; what is beyond them costs nothing until it is scrolled to. */
 const MADE = 200;
 
 export interface Fill {

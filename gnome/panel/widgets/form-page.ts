@@ -18,7 +18,7 @@ interface ShownGroup {
 }
 
 /**
- * A form inside any container of groups. Groups and rows that stay are neither made anew nor taken out, whatever comes
+ * A form inside any container of groups. Groups and rows that stay are neither made again nor taken out, whatever comes
  * or goes beside them: they hold the focus, and what is typed.
  */
 export class FormGroups {
@@ -49,7 +49,7 @@ export class FormGroups {
     this.#shown = new Map(groups.map(({ id }) => [id, before.get(id) ?? createGroup()]));
     for (const [id, { widget }] of before) if (!this.#shown.has(id)) this.#remove(widget);
     const [, first] = [...before].find(([id]) => this.#shown.has(id)) ?? [];
-    // other widgets may stand before the groups
+    // other widgets may come before the groups
     let previous = first?.widget.get_prev_sibling();
     for (const { widget } of this.#shown.values()) {
       if (!widget.parent) this.#add(widget);

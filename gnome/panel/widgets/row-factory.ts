@@ -25,7 +25,7 @@ export function rowFactory<R>(
     const row = rows.get(item);
     if (row) show(row, item);
   });
-  // a list that is filled anew makes new rows; without this the old ones would stay, since item, row and handlers refer
+  // a list that is filled again makes new rows; without this the old ones would stay, since item, row and handlers refer
   // to each other partly from C, where the engine sees no cycle
   factory.connect('teardown', (_factory, item: Gtk.ListItem) => {
     rows.delete(item);

@@ -1,4 +1,4 @@
-// Where desktop entries are found, what hides what, and that nothing found there can hold the reader up.
+// Desktop entries are found where the specification says, and nothing found there holds the reader up.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {

@@ -1,4 +1,4 @@
-// Desktop entries: what the specification says a value is, and what is no entry at all.
+// Desktop entries: what the specification says a value is, and what is not an entry at all.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {

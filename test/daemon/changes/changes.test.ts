@@ -274,7 +274,7 @@ test('refuses a limit where the value before is not known, and where an action h
   assert.deepEqual(memory.performed, []);
 });
 
-test('makes no change whose return can not be written down', async t => {
+test('makes no change whose return cannot be written down', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   mkdirSync(dirname(dirname(m.paths.changes)), { recursive: true });

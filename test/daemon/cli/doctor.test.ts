@@ -92,7 +92,7 @@ test('a broken configuration file is named with its line', async t => {
   assert.match(byId('configuration').evidence[0] ?? '', /culvert\/config\.json, line 2: /);
 });
 
-test('a check that can not be completed ends with 7, and an unknown one with 2', async t => {
+test('a check that cannot be completed ends with 7, and an unknown one with 2', async t => {
   const home = createHome(t);
   await startDaemon(t, home);
   const env = { PATH: '/nowhere' };

@@ -246,7 +246,7 @@ test('edits the document in an editor, again where it has mistakes, and asks bef
   );
 });
 
-test('keeps the text of the editor where the list can not be set', async t => {
+test('keeps the text of the editor where the list cannot be set', async t => {
   let refuses = true;
   const { home, listed, onTerminal } = await setUp(t, () => {
     if (refuses) throw new Problem('tunnel-cli-failed', 'no');

@@ -61,7 +61,7 @@ test('ends with 0 for the document that it prints itself', async t => {
   assert.deepEqual([same.code, JSON.parse(same.stdout).ok], [0, true]);
 });
 
-test('simplifies a document, and names the first line that can not be read', async t => {
+test('simplifies a document, and names the first line that cannot be read', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('splitTunnel', some);

@@ -185,7 +185,7 @@ test('export replaces a file whole or leaves it, and keeps the link to it', asyn
   assert.equal(statSync(file).mode & 0o777, 0o640);
 });
 
-test('a list that is not there, and a place that can not be written, are failures with the reason', async t => {
+test('a list that is not there, and a place that cannot be written, are failures with the reason', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('splitTunnel', some);

@@ -1,4 +1,4 @@
-// The transport over the Unix socket: answers whole, streams in order, and every failure told as "unreachable".
+// The transport over the Unix socket: answers whole, streams in order, and every failure reported as "unreachable".
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';

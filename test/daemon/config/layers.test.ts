@@ -115,7 +115,7 @@ test('a file that is not JSON is reported with line and reason and left as it is
 
 test('a wrong or unknown key is ignored, and the others apply', async t => {
   const paths = files(t, {
-    user: '{\n  "server": {\n    "port": "4173",\n    "bind": "::1"\n  },\n  "colour": 1,\n  "ui": 5\n}\n',
+    user: '{\n  "server": {\n    "port": "4173",\n    "bind": "::1"\n  },\n  "colors": 1,\n  "ui": 5\n}\n',
   });
   const { config, problems } = (await loadConfig(paths, {})).response();
   assert.deepEqual([config.server.port, config.server.bind], [4173, '::1']);
@@ -123,7 +123,7 @@ test('a wrong or unknown key is ignored, and the others apply', async t => {
     problems.map(p => [p.line, p.key, p.message]),
     [
       [3, 'server.port', 'expected a whole number from 1 to 65535'],
-      [6, 'colour', 'unknown key'],
+      [6, 'colors', 'unknown key'],
       [7, 'ui', 'expected an object'],
     ],
   );

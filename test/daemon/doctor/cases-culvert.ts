@@ -147,7 +147,7 @@ export const CULVERT_CASES: Case[] = [
     }),
   ),
   {
-    ...{ check: remoteAccess, how: 'snapshot', title: 'a certificate that can not be used', verdict: 'problem' },
+    ...{ check: remoteAccess, how: 'snapshot', title: 'a certificate that cannot be used', verdict: 'problem' },
     shows: /does not belong/,
     world: t => {
       const problem = 'The key in /k does not belong to the certificate in /c.';

@@ -435,7 +435,7 @@ const PACKAGES: Case[] = [
   {
     check: knowledgeFiles,
     how: 'files',
-    title: 'an entry that can not be used',
+    title: 'an entry that cannot be used',
     verdict: 'notice',
     world: t => world(t, { knowledge: { ...KNOWLEDGE, problems: ['known-issues.toml: entry 3 is not used'] } }),
   },

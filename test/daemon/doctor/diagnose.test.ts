@@ -18,7 +18,7 @@ import { KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts'
 import { type ZipEntry, zip } from '../../support/doctor/zip.ts';
 import { temporary } from '../../support/temporary.ts';
 
-/** What is known for a name only by where it stands. */
+/** What is known for a name only by its place. */
 const CONTEXT: Record<string, string> = {
   canaryuser: '/home/canaryuser/file',
   canarypassword: 'http://canaryuser:canarypassword@canary-host.example.net:3128',

@@ -1,4 +1,4 @@
-// How many processes all checks start on the fullest healthy machine that can be staged.
+// Counts the processes that all checks start on the fullest healthy machine that can be staged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';

@@ -1,4 +1,4 @@
-// The installed launcher: finds its prefix wherever it stands and however it is called.
+// The installed launcher: finds its prefix wherever it is installed and however it is called.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';

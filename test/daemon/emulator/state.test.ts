@@ -67,7 +67,7 @@ describe('the emulated client', () => {
     });
   }
 
-  it('starts to connect anew when the mode or the protocol changes', async () => {
+  it('connects again when the mode or the protocol changes', async () => {
     await ok('connect');
     const since = async () => JSON.parse(await it_.control('show')).connection.since as number;
     for (const change of [

@@ -1,4 +1,4 @@
-// What is published reaches the history, while it is turned on.
+// Published changes reach the history while it is turned on.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -88,7 +88,7 @@ test('turned off, nothing is recorded, and what was recorded stays', async t => 
   assert.deepEqual(await kinds(history), ['start connected', 'stop connected', 'start disconnected']);
 });
 
-test('deleting tells every client, and the present state begins the history anew', async t => {
+test('deleting notifies every client, and the present state begins the new history', async t => {
   const { history, status, state } = await setUp(t);
   const events: string[] = [];
   state.subscribe(({ event }) => events.push(event));

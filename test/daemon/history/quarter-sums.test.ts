@@ -1,4 +1,4 @@
-// What is summed up by quarters of an hour answers as the day's file does, whatever became of either.
+// Sums of quarters of an hour answer as the day's file does, whatever became of either.
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
@@ -171,7 +171,7 @@ test('sums do not outlive the lines that they were made from', t => {
   assert.equal(ask(files, 0, 86_400).totals?.received, 14, 'two whole lines are left');
   rmSync(log);
   files.append(DAY, formatSample({ ...SAMPLE, at: START }));
-  assert.equal(existsSync(sums), false, 'the file was begun anew');
+  assert.equal(existsSync(sums), false, 'the file was started over');
   fill();
   files.maintain('2026-11-25');
   assert.equal(existsSync(sums), false, 'the day is kept in minutes now');

@@ -25,7 +25,7 @@ const CHANGE: Change = {
 };
 const parse = (line: string) => parseSample(Buffer.from(line), 0, Buffer.byteLength(line));
 
-/** What reads changes from lines; each lies among other bytes, as in a file. */
+/** What reads changes from lines; each is among other bytes, as in a file. */
 function changeParser() {
   const parseBytes = createChangeParser();
   return (line: string) => {

@@ -27,7 +27,7 @@ function walk(
   return { minutes: total.connectedSeconds / 60, drops: total.drops, days, titles };
 }
 
-test('the time connected lies between the changes, and inside the time asked for', () => {
+test('the time connected is between the changes, and inside the time asked for', () => {
   const steps = [
     [0, 'connected'],
     [30, 'disconnected', { reason: 'Manual' }],

@@ -262,7 +262,7 @@ test('logs name the oldest entry and count those that are lost, and end where th
   const get = async (query = '') =>
     (await raw({ port }, request(`GET /api/logs${query}`, `localhost:${port}`))).json() as unknown as Logs;
   const view = ({ entries, next, oldest, lost }: Logs) => [entries.map(({ id }) => id), next, oldest, lost];
-  assert.deepEqual(view(await get('?since=99')), [[], 0, null, 0], 'a poller of an earlier run starts anew');
+  assert.deepEqual(view(await get('?since=99')), [[], 0, null, 0], 'a poller of an earlier run starts over');
   for (let i = 0; i < 13; i++) daemon.log.append({ source: 'read', ...OUTPUT });
   const ids = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
   assert.deepEqual(view(await get()), [ids, 13, 4, 3]);

@@ -157,7 +157,7 @@ test('a connection that never finishes its handshake is closed, and takes nobody
   assert.equal(answer, true);
 });
 
-test('a certificate that can not be used lets nobody in, and the state says so', async t => {
+test('a certificate that cannot be used lets nobody in, and the state says so', async t => {
   const directory = temporary(t, 'tls');
   const files = { system: join(directory, 'system.json'), user: join(directory, 'user.json') };
   writeFileSync(files.user, JSON.stringify({ webui: { tlsCertificate: '/nowhere.pem', tlsKey: '/nowhere.key' } }));

@@ -127,7 +127,7 @@ async function attach(stage: Stage, victim: 'service' | 'nft', options: readonly
       if (strace.exitCode !== null || strace.signalCode !== null) return;
       const gone = once(strace, 'exit');
       strace.kill('SIGINT');
-      // it waits for ever for the first thread of a process that another thread's death has ended
+      // it waits forever for the first thread of a process that another thread's death has ended
       const force = setTimeout(() => strace.kill('SIGKILL'), 500);
       await gone;
       clearTimeout(force);

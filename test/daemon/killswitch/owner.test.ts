@@ -1,4 +1,4 @@
-// Where nft and kernel know tables that belong to a process and outlive it: a foreign flush never takes effect. Debian 12
+// With an nft and a kernel whose tables can belong to a process and outlive it, a foreign flush never takes effect. Debian 12
 // has no such nft; CULVERT_TEST_NFT names one (./culvert-tool leaktest fetches Debian 13's).
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// The root service as it is: GJS, real nft in a namespace, a private bus, and somebody who plays polkit and systemd.
+// The root service as it is: GJS, real nft in a namespace, a private bus, and stand-ins for polkit and systemd.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';

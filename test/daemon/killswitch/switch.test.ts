@@ -22,7 +22,7 @@ test('what was wanted holds after a restart of the service', async () => {
 
 test('whatever step of a change dies, what was wanted before or after is in force, before the restart and after it', async () => {
   const changes: Record<string, (control: Switch) => Promise<unknown>> = {
-    'enable anew': control => control.enable(WIDE, ALL_ACTIONS),
+    'enable with other options': control => control.enable(WIDE, ALL_ACTIONS),
     'enable again': control => control.enable(NARROW, ALL_ACTIONS),
     'end a pause': control => control.pause(0),
   };

@@ -226,7 +226,7 @@ test('a value that is tried in the place of another: the first one returns', asy
   assert.deepEqual(report.unconfirmed?.previous, { enabled: true, allowLan: false });
   assert.equal(machine.armed, SECONDS, 'systemd blocks again, even if this process dies');
   machine.uptime += 29;
-  assert.equal((await control.check()).enabled, false, 'the time begins anew');
+  assert.equal((await control.check()).enabled, false, 'the time starts over');
   machine.uptime += 1;
   assertReturned({ machine, report: await control.check() }, NARROW);
 });
@@ -285,7 +285,7 @@ test('a foreign change is mended meanwhile, and the deadline stays', async () =>
   assertReturned({ machine, report: await control.check() }, null);
 });
 
-test('in a pause, and where what is stored can not be read, no change waits for a confirmation; nor does a pause begin in one', async () => {
+test('in a pause, and where what is stored cannot be read, no change waits for a confirmation; nor does a pause begin in one', async () => {
   const { machine, control } = await startedWith(NARROW);
   await control.pause(60);
   for (const value of [WIDE, null])
@@ -300,7 +300,7 @@ test('in a pause, and where what is stored can not be read, no change waits for 
   const closed = machine.boot();
   await closed.start();
   for (const value of [WIDE, null])
-    await assert.rejects(closed.try(value, SECONDS, ALICE), { code: 'Unconfirmed', message: /can not be read/ });
+    await assert.rejects(closed.try(value, SECONDS, ALICE), { code: 'Unconfirmed', message: /cannot be read/ });
   assert.equal(machine.table, render(WIDE));
 });
 

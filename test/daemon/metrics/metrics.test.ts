@@ -201,7 +201,7 @@ test('requests are counted by route of the contract, and streams while they are 
   let found: Read[] = [];
   const requests = (route: string, code: string) => valueIn(found, 'culvert_api_requests_total', { route, code });
   await until(async () => {
-    daemon.state.publish('history', { clearedAt: new Date().toISOString() }); // so that the text is written anew
+    daemon.state.publish('history', { clearedAt: new Date().toISOString() }); // so that the text is written again
     found = await scrape(running);
     return requests('GET /api/health', '421') === 1;
   });
@@ -317,7 +317,7 @@ test('a hundred scrapes leave nothing behind', async t => {
   const gc = runInNewContext('gc') as () => void;
   const scrapes = async (count: number) => {
     for (let i = 0; i < count; i++) {
-      daemon.state.record('status', OUTPUT); // another revision, so that each is written anew
+      daemon.state.record('status', OUTPUT); // another revision, so that each is written again
       await scrape(running);
     }
     gc();

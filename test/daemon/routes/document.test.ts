@@ -32,7 +32,7 @@ test('expands ranges and differences to the fewest prefixes', () => {
   assert.equal(values('10.0.0.0/8 - 10.1.2.0/24').length, 16);
 });
 
-describe('a line that can not be read', () => {
+describe('a line that cannot be read', () => {
   for (const [text, reason] of [
     ['mode both', /"both" is not exclude or include/],
     ['mode include\nmode exclude', /second mode/],

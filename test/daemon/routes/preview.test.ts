@@ -1,4 +1,4 @@
-// What a document would change, and what the user is warned of.
+// The preview of a document: what it would change, and what it warns of.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { SplitTunnel } from '../../../daemon/api/schema.ts';
@@ -37,7 +37,7 @@ test('names repeated and contained entries with their lines', () => {
   assert.equal(add.length, 4);
 });
 
-test('refuses another mode than the one that is set, which warp-cli can not change', () => {
+test('refuses another mode than the one that is set, which warp-cli cannot change', () => {
   assert.match(added('mode include\n', list('exclude', [])).invalid[0]!.reason, /no command to change/);
   assert.deepEqual(added('mode exclude\n', list('exclude', [])).invalid, []);
   assert.deepEqual(added('mode include\n', list(null, [])).invalid, [], 'nothing is known to differ');

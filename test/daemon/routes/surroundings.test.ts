@@ -1,4 +1,4 @@
-// What the machine is connected to, as the kernel's tables and resolv.conf have it.
+// The machine's connections, as the kernel's tables and resolv.conf have them.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Whether a target goes through the tunnel, by mode, connection, list and kill switch.
+// The forecast whether a target goes through the tunnel, by mode, connection, list and kill switch.
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';

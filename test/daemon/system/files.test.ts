@@ -36,7 +36,7 @@ test('does not write through a link that somebody put in place of the temporary 
   assert.equal(readText(join(place, 'file')), 'text');
 });
 
-test('leaves the old file, and no temporary one, when the new one can not take its place', t => {
+test('leaves the old file, and no temporary one, when the new one cannot take its place', t => {
   const place = directory(t);
   mkdirSync(join(place, 'file/inside'), { recursive: true });
   assert.throws(() => replaceFile(join(place, 'file'), 'text'), { code: 'EISDIR' });

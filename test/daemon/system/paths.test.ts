@@ -1,4 +1,4 @@
-// Where a user's Culvert keeps its things.
+// The files and directories of a user.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { paths } from '../../../daemon/system/paths.ts';

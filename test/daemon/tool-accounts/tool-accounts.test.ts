@@ -146,7 +146,7 @@ test('shows what is left, who cools down, shared quotas and the last runs', asyn
   );
 });
 
-test('asks the providers when it is told to, and says which could not be asked', async t => {
+test('asks the providers on request, and says which could not be asked', async t => {
   const { box, accounts, events } = setUp(t);
   box.script('asks', '#!/bin/sh\necho ok\n');
   const usage = `status_command = '[ "$ASKS_KEY" = good ] && echo "{\\"remaining\\": 7, \\"limit\\": 9}"'`;

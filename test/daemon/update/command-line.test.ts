@@ -77,7 +77,7 @@ test('a check without an answer gives the reason, and fails', async t => {
 });
 
 test('an update of a source tree names the command instead of the source that does not answer', async t => {
-  const problem = { code: 'network-failed', detail: 'culvert.example can not be reached.' };
+  const problem = { code: 'network-failed', detail: 'culvert.example cannot be reached.' };
   const { home } = await checking(t, {
     latest: null,
     updateAvailable: false,
@@ -90,7 +90,7 @@ test('an update of a source tree names the command instead of the source that do
   assert.match(stderr, /not updated by the daemon\.\nRun: git pull\n$/);
 });
 
-test('culvert status warns on stderr when updates can not reach this installation', async t => {
+test('culvert status warns on stderr when updates cannot reach this installation', async t => {
   const { home, state } = await checking(t, {});
   // the launcher prints the status without Node, from the file that the daemon keeps
   keepStatusFile(path.join(home.env.XDG_RUNTIME_DIR!, 'culvert/status'), state, () => null);

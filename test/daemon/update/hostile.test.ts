@@ -378,7 +378,7 @@ const downloads: Case[] = [
     raw(IMAGE, c => Buffer.concat([Buffer.from(head(c.length)), c.subarray(0, 1000)]), 'hang'),
     HASTY,
   ],
-  ['a program that can not be run', 'program-broken', program(Buffer.from('\x7fELF no'))],
+  ['a program that cannot be run', 'program-broken', program(Buffer.from('\x7fELF no'))],
   ['a program that calls itself otherwise', 'program-broken', program(script('6.6.6'))],
   [
     'a program that fails',

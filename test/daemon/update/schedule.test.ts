@@ -1,4 +1,4 @@
-// When the daemon asks the source by itself: after its start, and then once a day at times that differ.
+// The daemon asks the source by itself: after its start, and then once a day at times that differ.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startSchedule } from '../../../daemon/update/schedule.ts';

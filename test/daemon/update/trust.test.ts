@@ -62,7 +62,7 @@ test('a release of the locked key revokes the daily one, also after a restart of
   assert.deepEqual([kept.revoked, kept.serials], [[daily.id], { stable: 100 }]);
 });
 
-test('a revocation is kept even where the release itself can not be installed', async t => {
+test('a revocation is kept even where the release itself cannot be installed', async t => {
   const { source, updater } = await setUp(t);
   const release = publish(source, '2.0.0', deb, { signer: otherKey });
   write(source, Buffer.from(JSON.stringify(release.object)), { ...release.statement, revoked: [daily.id] }, otherKey);

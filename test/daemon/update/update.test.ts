@@ -172,7 +172,7 @@ test('a beta in the place of the stable release is refused', async t => {
   assert.equal((await updater.updates.check()).problem?.code, 'channel-other');
 });
 
-test('a state that can not be read is refused, and left as it is', async t => {
+test('a state that cannot be read is refused, and left as it is', async t => {
   const { updater, file } = await setUp(t);
   fs.mkdirSync(updater.state, { recursive: true });
   const memory = path.join(updater.state, 'update.json');
@@ -271,7 +271,7 @@ test('with updates.checkOnStartup a check is made after the start, and a failure
   assert.deepEqual(off.source.asked, []);
 });
 
-test('where the daemon can not replace the installation, a command with the signed digest is offered', async t => {
+test('where the daemon cannot replace the installation, a command with the signed digest is offered', async t => {
   const source = await createSource(t);
   const artifacts = {
     'culvert-2.0.0.deb': Buffer.from('a package'),
@@ -309,7 +309,7 @@ test('where the daemon can not replace the installation, a command with the sign
   assert.match((await problemOf(nix.apply())).message, /installed with Nix/);
 });
 
-test('an AppImage that can not be replaced says why', async t => {
+test('an AppImage that cannot be replaced says why', async t => {
   const source = await createSource(t);
   publish(source, '2.0.0', { [image('2.0.0')]: script('2.0.0') });
   const means = { format: 'appimage' } as const;
@@ -322,7 +322,7 @@ test('an AppImage that can not be replaced says why', async t => {
   assert.match((await problemOf(gone.updates.apply())).message, /can't be replaced: ENOENT/);
 });
 
-test('an AppImage behind a link is replaced where it lies, and the link stays', async t => {
+test('an AppImage behind a link is replaced in its place, and the link stays', async t => {
   const { source, file, home } = await setUp(t);
   fs.mkdirSync(path.join(home, 'Desktop'));
   const link = path.join(home, 'Desktop', 'Culvert');

@@ -12,7 +12,7 @@ const day = (name: string, connectedSeconds: number, drops = {}) => ({
   ...{ day: name, connectedSeconds, received: 1_000, sent: 10, drops },
 });
 
-test('a change is told in words', () => {
+test('a change is described in words', () => {
   const cases: [Partial<HistoryChange>, string, string][] = [
     [{}, 'Connected', 'Everything, via AMS'],
     [{ kind: 'start', network: 'unstable' }, 'Connected', 'Unstable network, Everything, via AMS, Recording started'],

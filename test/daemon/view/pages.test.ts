@@ -113,7 +113,7 @@ test('the console keeps as many entries as the daemon’s ring, in order and eac
     2,
     [1, 2, 3].map(id => logEntry(id, 'x')),
   );
-  assert.deepEqual(ids(), [2, 3], 'ids of another daemon begin anew');
+  assert.deepEqual(ids(), [2, 3], 'ids of another daemon start over');
   assert.equal(ring.add(Array.from({ length: 9 }, (_, i) => logEntry(10 + i, 'x')))!.added.length, 2);
   assert.deepEqual(ids(), [17, 18]);
 });

@@ -237,7 +237,7 @@ test('a snapshot after an action waits for the parts that the action changed, ho
   }
 });
 
-test('parts that can not be read in time are listed with their age, until they are', async t => {
+test('parts that cannot be read in time are listed with their age, until they are', async t => {
   const { tunnel, status, cli, fresh } = await setup(t);
   await until(() => status().state === 'disconnected');
   await fresh();
@@ -306,7 +306,7 @@ test('a change during a read is read again', async t => {
   await until(() => runs().includes('-j settings'));
   await cli.run('mode', 'doh');
   await until(() => state.snapshot().settings.Mode === 'doh');
-  // The read under way and at most one after it tell the newest mode; nothing is lost.
+  // The read under way and at most one after it publish the newest mode; nothing is lost.
   assert.ok(runs().filter(run => run === '-j settings').length <= 2);
 });
 
@@ -386,7 +386,7 @@ test('the terms are accepted only when the user agrees, and that is remembered',
   assert.ok(runs().includes('--accept-tos connect'));
 });
 
-test('an agreement that can not be stored is not acted on', async t => {
+test('an agreement that cannot be stored is not acted on', async t => {
   const { tunnel, place, runs } = await setup(t, { faults: 'terms' });
   writeFileSync(join(place.path, 'state'), 'in the way');
   await assert.rejects(tunnel.perform({ action: 'acceptTerms' }), problem('config-not-writable'));
@@ -411,7 +411,7 @@ test('an unregistered device: connecting is refused without a process, registeri
   assert.deepEqual([account.ok, account.registered, account.devices], [true, false, []]);
 });
 
-test('"not registered" is not kept once the status contradicts it, even if the registration can not be read', async t => {
+test('"not registered" is not kept once the status contradicts it, even if the registration cannot be read', async t => {
   const { tunnel, cli, status, state } = await setup(t, { faults: 'not-registered' });
   await until(() => status().blocked === 'not-registered');
   assert.equal((await tunnel.account()).registered, false);

@@ -113,7 +113,7 @@ test('the page comes with what an event stream would start with, compressed as t
   assert.equal(gunzipSync(await read('gzip')).toString(), html);
 });
 
-test('what the state says can not end its block in the page', async t => {
+test('what the state says cannot end its block in the page', async t => {
   const { get, turn, daemon } = await startPage(t);
   turn(true);
   const { state } = daemon;

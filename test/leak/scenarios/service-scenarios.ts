@@ -13,7 +13,7 @@ import { createHost, type Host, type Service } from '../service.ts';
 import { control, enable, type Outcome, prove, remove, type Scenario, type Stage } from '../stage.ts';
 import { type TableWatch, watchTable } from '../table.ts';
 
-/** A moment without the table that lasts longer is no answer to a foreign flush. */
+/** A moment without the table that lasts longer does not count as a repair. */
 const MENDED_MS = 50;
 /** A sender of each kind: enough to see what leaves, and not the load of a hundred on what is timed. */
 const KINDS =

@@ -12,7 +12,7 @@ export interface Scene {
   faults?: string;
   /** Commands before the recorded one. */
   first?: string[][];
-  /** The recorded command, where placeholders stand in it. */
+  /** The recorded command, where it holds placeholders. */
   argv?: string[];
   /** On a terminal, with this typed. */
   typed?: string;

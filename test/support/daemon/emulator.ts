@@ -16,7 +16,7 @@ export interface Result {
 export interface Emulator {
   /** Absolute path of an executable that is spawned like `warp-cli`; its name is `warp-cli`, its folder holds nothing else. */
   bin: string;
-  /** Give it to whoever spawns `bin`: HOME, PATH and the `CULVERT_EMULATOR_*` variables. */
+  /** Pass it to what spawns `bin`: HOME, PATH and the `CULVERT_EMULATOR_*` variables. */
   env: NodeJS.ProcessEnv;
   stateFile: string;
   /** Runs `warp-cli ARGV…` to its end. */

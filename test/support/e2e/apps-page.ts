@@ -1,4 +1,4 @@
-// Runs inside the namespace of apps.test.ts: pages, a name server and UDP ports that tell each arrival as a line of JSON.
+// Runs inside the namespace of apps.test.ts: pages, a name server and UDP ports that print each arrival as a line of JSON.
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';

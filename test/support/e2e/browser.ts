@@ -21,7 +21,7 @@ interface Ends {
   after(end: () => Promise<void>): unknown;
 }
 
-/** What must be set up first: what the emulator is told, one after the other, and the title that the page shows then. */
+/** What must be set up first: the commands for the emulator, one after the other, and the title that the page shows then. */
 export const SETUP_STATES: readonly (readonly [words: readonly string[], title: string])[] = [
   [['fault=service-down'], 'The WARP service is not running'],
   [['clear', 'fault=terms'], 'Set up WARP'],
@@ -80,7 +80,7 @@ export async function openTab(
   const page = await context.newPage();
   const actions: WebPage['actions'] = [];
   const complaints: string[] = [];
-  // a daemon that is away is no defect of the page
+  // a daemon that is away is not a defect of the page
   page.on('console', message => {
     const away = /Failed to load resource|ERR_/.test(message.text());
     if (message.type() === 'error' && !away) complaints.push(message.text());

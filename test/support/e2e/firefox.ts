@@ -55,7 +55,7 @@ export async function launchFirefox(t: { after(end: () => unknown): unknown }): 
   const port = Number(await until(() => readIfThere(join(profile, 'MarionetteActivePort')), 'the port of Firefox'));
   const send = await createConnection(port);
   await send('WebDriver:NewSession', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
-  // messages at the bottom lie over nothing that is to be clicked
+  // messages at the bottom cover nothing that is to be clicked
   await send('WebDriver:SetWindowRect', { width: 1200, height: 2000 });
   const run = async <T>(body: string): Promise<T> => {
     const script = `const [done] = arguments;
@@ -75,7 +75,7 @@ export async function launchFirefox(t: { after(end: () => unknown): unknown }): 
       if (!element) return false;
       return send('WebDriver:ElementClick', { id: element[ELEMENT] }).then(
         () => true,
-        // it moved, or a message lies over it
+        // it moved, or a message covers it
         (error: Error) => {
           if (/obscures|stale|not connected/.test(error.message)) return false;
           throw error;

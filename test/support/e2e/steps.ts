@@ -1,4 +1,4 @@
-// How a person asks for each action in the browser page, in any browser.
+// Asks for each action in the browser page as a person does, in any browser.
 import type { ShownPage } from '../../../daemon/webui/pages/shown-pages.ts';
 import { freePort } from '../ports.ts';
 

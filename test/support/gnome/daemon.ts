@@ -272,7 +272,7 @@ function runChecks(daemon: FakeDaemon): unknown {
   return { ok: true, generatedAt: new Date().toISOString(), results, undo: [], durationMs: 1, processes: 0 };
 }
 
-/** What each mutation comes to where nothing is in its way; kill switch and updates tell it as an event as well. */
+/** What each mutation comes to where nothing is in its way; kill switch and updates publish it as an event as well. */
 function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
   const given = body as { appId: string; present: boolean; seconds: number };
   const found = daemon.apps.find(({ id }) => id === given?.appId);

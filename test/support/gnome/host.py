@@ -92,11 +92,11 @@ def item():
                      GLib.Variant("(s)", ("org.kde.StatusNotifierItem",)))
     pixmaps = values["IconPixmap"]
     largest = bytes(pixmaps[-1][2]) if pixmaps else b""
-    # the colour of the first opaque pixel tells the tone
+    # the color of the first opaque pixel tells the tone
     opaque = next((largest[i + 1:i + 4].hex() for i in range(0, len(largest), 4) if largest[i] == 255), None)
     return {
         "sizes": [(w, h, len(data)) for w, h, data in pixmaps],
-        "colour": opaque,
+        "color": opaque,
         "picture": hashlib.sha256(largest[0::4]).hexdigest(),
         "title": values["ToolTip"][2],
         "text": values["ToolTip"][3],

@@ -46,7 +46,7 @@ function* widgets(): Generator<Gtk.Widget> {
     if (widget instanceof Gtk.ListView) rowsSeen = true;
     for (let child = widget.get_first_child(); child; child = child.get_next_sibling()) yield* down(child);
   }
-  // the newest window first: a dialog covers what lies below it
+  // the newest window first: a dialog covers what is below it
   for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) yield* down(window);
 }
 

@@ -94,7 +94,7 @@ export function stageOf(desktop: Desktop, daemon: FakeDaemon, panel: Running, as
     press: name => ask({ do: 'press', name }),
     async click(name) {
       await ask({ do: 'find', name });
-      // without a window manager every window stands in the screen's corner
+      // without a window manager every window is in the screen's corner
       const [left, top, width, height] = (await ask({ do: 'place', name })) as [number, number, number, number];
       x('mousemove', String(left + width / 2), String(top + height / 2), 'click', '1');
     },

@@ -1,4 +1,4 @@
-// What is published of a tunnel at a minute after noon.
+// Publishes a tunnel's state and figures for a minute after noon.
 import type { Status } from '../../../daemon/api/schema.ts';
 import type { Seen } from '../../../daemon/history/observe.ts';
 import { NO_TUNNEL } from '../../../daemon/state/store.ts';

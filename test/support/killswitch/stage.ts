@@ -1,5 +1,5 @@
 // A machine in small for the root service: a network namespace of its own, a private bus that plays the system's, and
-// somebody who plays polkit and systemd. Everything ends with the test.
+// stand-ins for polkit and systemd. Everything ends with the test.
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// A provider that counts what each key uses, over HTTP on the loopback interface: the judge of what a pool promises.
+// A provider that counts what each key uses, over HTTP on the loopback interface, to check what a pool promises.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

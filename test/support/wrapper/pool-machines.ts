@@ -105,7 +105,7 @@ export function assertFencesRise(seen: readonly Seen[]): void {
   let highest = 0;
   let done = 0;
   for (const lease of [...leases].sort((a, b) => a.begun! - b.begun!)) {
-    // whoever begins after another has got its lease gets a higher fence
+    // a run that begins after another got its lease gets a higher fence
     for (; done < byEnd.length && byEnd[done]!.got! < lease.begun!; done++) {
       highest = Math.max(highest, Number(byEnd[done]!.fence));
     }

@@ -17,7 +17,7 @@ export interface StoreServer {
   pid(): number;
   /** Ends it as a crash would, and waits for that. */
   kill(): Promise<void>;
-  /** Starts it anew: empty. */
+  /** Starts it again: empty. */
   start(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// What `doctor --probe` asks the providers.
+// The questions that `doctor --probe` asks the providers.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { calls, setUp, stored } from '../../support/wrapper/fake-cli.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 
-test('L14: what can not be read is said with its reason, and a key that is there already stays where it is', async t => {
+test('L14: what cannot be read is said with its reason, and a key that is there already stays where it is', async t => {
   const box = setUp(t);
   const directory = await box.wrap(['accounts', 'import', box.home]);
   assert.deepEqual([directory.exit, directory.stderr.includes('it is a directory')], [66, true]);

@@ -51,7 +51,7 @@ test('reads every form of an address', () => {
   for (const [url, expected] of Object.entries(good)) assert.deepEqual(parseAddress(url), expected, url);
 });
 
-test('refuses what is no address, with the forms there are', () => {
+test('refuses what is not an address, with the forms there are', () => {
   for (const [url, message] of Object.entries(bad)) {
     assert.throws(() => parseAddress(url), { code: 'pool-address', message }, url);
   }

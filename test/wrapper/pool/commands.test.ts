@@ -122,7 +122,7 @@ test('the password of Sentinels comes from a source of its own, and is kept apar
   assert.deepEqual([(await box.wrap(['pool', 'leave'])).exit, stored()], [0, []]);
 });
 
-test('what can not be joined leaves the configuration as it was', async t => {
+test('what cannot be joined leaves the configuration as it was', async t => {
   const box = withConfig(t, BEFORE);
   const cases: [string[], number, RegExp][] = [
     [['redis://ci:open-sesame@h'], 2, /contains a password.*\n.*--password/],
@@ -163,7 +163,7 @@ test('a [pool] table that is wrong is named with its place', async t => {
   assert.match(status.stderr, /line \d+: pool\.offline: "local" needs machines = N/);
 });
 
-test('times that a timer can not wait are refused', async t => {
+test('times that a timer cannot wait are refused', async t => {
   const file = (line: string) => `${BEFORE}\n[pool]\nurl = "${server.url}"\nmachine = "m"\n${line}\n`;
   const box = withConfig(t, '');
   for (const [line, expected] of [

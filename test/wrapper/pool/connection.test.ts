@@ -1,4 +1,4 @@
-// What errors of a server mean, as Redis before 7, Redis 7 and Valkey write them.
+// The errors of a server are understood as Redis before 7, Redis 7 and Valkey write them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serverError } from '../../../wrapper/pool/connection.ts';

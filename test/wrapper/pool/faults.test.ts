@@ -1,4 +1,4 @@
-// What happens to a pool when its store or its machines fail, counted by the provider. What can't be guaranteed is shown.
+// A pool whose store or machines fail, with uses counted by the provider. What can't be guaranteed is shown.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -336,7 +336,7 @@ test('`pool leases` shows who uses what', async t => {
   assert.equal((await box.wrap(['pool', 'leases'])).stdout, 'no account is leased\n');
 });
 
-test('a share that can not be stored is not used', async t => {
+test('a share that cannot be stored is not used', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 100 });
   const box = poolBox(
@@ -425,7 +425,7 @@ test('a damaged report in pool.json is left out and stops no command', async t =
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).unsent.length, 0, 'what is sent is not sent again');
 });
 
-test('a state that can not be written stops no command', async t => {
+test('a state that cannot be written stops no command', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 5 });
   const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });

@@ -115,7 +115,7 @@ test('an observation that comes with the end of a command contains what the comm
   assert.equal((await row('a')).remaining, 44);
 });
 
-test('a lease that has ended can rest its account and lower its figures, and can not raise them', async t => {
+test('a lease that has ended can rest its account and lower its figures, and cannot raise them', async t => {
   const { got, release, row, pass, lease } = await pool(t);
   const lost = await got({ seen: [knows('a', 50)], want: 5 });
   await pass(90_000);
@@ -231,7 +231,7 @@ test('an account that the user named comes first, whatever the strategy', async 
   assert.equal((await got({ strategy: 'most-remaining', pinned: true })).fp, 'a');
 });
 
-test('one machine asks what nobody knows, while others wait for it and not for ever', async t => {
+test('one machine asks what nobody knows, while others wait for it and not forever', async t => {
   const { lease, got, pass } = await pool(t);
   const askable = { askable: true, accounts: [account('a')] };
   const asked = await lease(askable);

@@ -321,7 +321,7 @@ test('a database that is not there, or may not be chosen, is named, and nothing 
   assert.equal(await plain.client.dbsize(), 0);
 });
 
-test('what is no store, or says nothing, can not be reached', async t => {
+test('what is not a store, or says nothing, cannot be reached', async t => {
   const answers: Record<string, RegExp> = {
     'HTTP/1.1 400 Bad Request\r\n\r\n': /does not speak the protocol/,
     '$99999999999\r\n': /does not speak the protocol/,

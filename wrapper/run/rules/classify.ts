@@ -15,7 +15,7 @@ export interface Outcome {
 }
 
 /**
- * How long an account cools down. `period`: until the quota starts anew; `credential`: until the credential changes;
+ * How long an account cools down. `period`: until the quota starts again; `credential`: until the credential changes;
  * `time`: until a moment in milliseconds since the epoch.
  */
 export type Cooldown =
@@ -29,7 +29,7 @@ export type Verdict =
   | { kind: 'retry'; class: 'quota' | 'rate' | 'auth'; rest: Cooldown; text: string; scope?: Rule['scope'] }
   | { kind: 'final'; class: 'usage' | 'other' };
 
-/** A longer one is a mistake of whoever printed it. */
+/** A longer one is a mistake of the program that printed it. */
 const LONGEST_MS = 366 * 86_400_000;
 
 const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', Cooldown> = {

@@ -1,4 +1,4 @@
-// Ends regular expressions of the user's catalog entries that would run for ever.
+// Ends regular expressions of the user's catalog entries that would run forever.
 
 /** How long a pattern of the user's own catalog entries may take. */
 export const USER_PATTERN_MS = 500;

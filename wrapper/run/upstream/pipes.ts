@@ -1,5 +1,5 @@
 // Real pipes for the upstream's stdio. Node gives children sockets, on which opening /dev/stderr fails and which cat can't
-// reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them anew.
+// reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end of them again.
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;

@@ -18,7 +18,7 @@ type Say = (line: string) => void;
 
 /**
  * Installs a tree for this user, or brings the installed one to its version.
- * @param words the tree: a prefix with bin, share and lib; without one, the tree that this program lies in
+ * @param words the tree: a prefix with bin, share and lib; without one, the tree of this program
  */
 export async function installCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
   const [given = prefix, ...more] = words;
@@ -87,7 +87,7 @@ function versionIn(tree: string): string {
     const version = /^culvert (\d+\.\d+\.\d+[\w.+-]*)\n$/.exec(said)?.[1];
     if (version && existsSync(join(tree, 'share/culvert/daemon/main.cjs'))) return version;
   } catch {
-    // told below
+    // reported below
   }
   throw new Failure(`${tree} is not a built Culvert.`, { hint: 'From its source: ./culvert-tool install' });
 }
@@ -115,7 +115,7 @@ function adviseOnPath({ bin, data }: UserLayout, env: NodeJS.ProcessEnv, say: Sa
 function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
   const shims = shimsOf(layout);
   if (shims.length === 0) return;
-  say(`culvert-wrap stands before ${shims.join(', ')}: putting the originals back.`);
+  say(`culvert-wrap wraps ${shims.join(', ')}: putting the originals back.`);
   try {
     const wrap = join(layout.current, 'bin/culvert-wrap');
     say(execFileSync(wrap, ['uninstall', ...shims], { env, encoding: 'utf8', timeout: 60_000 }).trimEnd());

@@ -19,7 +19,7 @@ export const logs: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Listens first and reads then, so that no entry falls between; ids tell which were printed. */
+/** Listens first and reads then, so that no entry falls between; ids show which were printed. */
 async function followLogs(context: Context, limit: number): Promise<number> {
   let seen = 0;
   let read = false;

@@ -50,7 +50,7 @@ interface Identity {
 }
 
 /**
- * Whether this names one process that may be signalled. kill(2) takes 0 and negative numbers for whole groups, and -1
+ * Whether this names one process that may be signaled. kill(2) takes 0 and negative numbers for whole groups, and -1
  * for every process there is; 1 is init. Both numbers come from files and sockets, so they are looked at here, last.
  */
 export function isSingleProcess(found: { pid: unknown; started: unknown }): found is Identity {

@@ -115,7 +115,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     name: 'metrics',
     summary: 'print what Prometheus reads: tunnel, kill switch, checks, API and accounts of tools',
     details:
-      'metrics.enabled turns it on; GET /api/metrics then answers the same. Counters begin with the first request. The metrics name no network, no address and nobody; metrics.hashAccounts hides the names of accounts as well. share/culvert/metrics/README.md describes a dashboard, alerts, and a Prometheus that reads them.',
+      'metrics.enabled turns it on; GET /api/metrics then answers the same. Counters begin with the first request. The metrics name no networks, addresses or people; metrics.hashAccounts hides the names of accounts as well. share/culvert/metrics/README.md describes a dashboard, alerts, and a Prometheus that reads them.',
     load: async () => (await import('./metrics.ts')).metrics,
   },
   {

@@ -69,7 +69,7 @@ function described(found: UpdateCheck): string {
   return `${columns(rows)}\n${verdict}`;
 }
 
-/** Shows the progress that the daemon tells, then waits until the version that was installed answers. */
+/** Shows the progress that the daemon reports, then waits until the version that was installed answers. */
 async function followed(context: Context, work: () => Promise<UpdateResponse>): Promise<UpdateResponse> {
   const progress = createProgress(context);
   const stream = await context.client.events();

@@ -73,7 +73,7 @@ async function pair(context: Context, manage: boolean): Promise<number> {
   context.say(`Open ${addresses.join(' or ')} on the other device and enter this code within five minutes.`);
   context.say(`That device may then ${what}.`);
   if (!addresses.every(address => address.startsWith('https:')))
-    context.say('Without TLS, whoever can listen in on the network between can read along and take the access over.');
+    context.say('Without TLS, anyone on the network in between can read along and take over the access.');
   return EXIT.ok;
 }
 

@@ -68,7 +68,7 @@ function text({ style }: Context, found: Account): string {
   ];
   const known = rows.filter((row): row is [string, string] => Boolean(row[1]));
   const facts = columns(known, (cell, column) => (column === 0 ? style.dim(cell) : cell));
-  if (!found.devices.length) return facts || 'Registered; the tunnel CLI tells no more.';
+  if (!found.devices.length) return facts || 'Registered; the tunnel CLI reports no more.';
   const devices = found.devices.map(device => [
     device.active ? '●' : '○',
     device.name ?? 'unnamed',

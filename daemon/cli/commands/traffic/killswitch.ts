@@ -1,4 +1,4 @@
-// `culvert killswitch`: blocks traffic outside the tunnel, lets it through for a while, or says how it stands.
+// `culvert killswitch`: blocks traffic outside the tunnel, lets it through for a while, or prints its state.
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { KillSwitch, KillSwitchRequest } from '../../../api/schema.ts';
 import type { Call } from '../../../killswitch/client/busctl.ts';

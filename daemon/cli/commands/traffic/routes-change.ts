@@ -104,7 +104,7 @@ async function apply(context: Context, { document, cause, options, asks, routes 
   const found = await previewOf(context, document);
   if (found.invalid.length) {
     context.say(describePreview(context, found));
-    throw new Failure('The document has lines that can not be read. Nothing was changed.');
+    throw new Failure('The document has lines that cannot be read. Nothing was changed.');
   }
   const changes = found.add.length + found.remove.length > 0;
   if (changes && isAttended(context) && options.yes !== true && (asks === 'always' || found.warnings.length)) {

@@ -193,7 +193,7 @@ test('verified, a launch waits for the trace page’s word through the proxy', a
   entry('c', ['Name=C', 'Exec=curl']);
   for (const [answer, seen] of [
     ['off', /saw warp=off/],
-    ['nonsense', /did not tell/],
+    ['nonsense', /did not say/],
     ['500', /HTTP status 500/],
   ] as const) {
     word = answer;

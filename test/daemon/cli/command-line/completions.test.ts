@@ -1,4 +1,4 @@
-// What bash, zsh and fish offer: each in a shell of its own, after a Tab.
+// Completions in bash, zsh and fish: each in a real shell, after a Tab.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

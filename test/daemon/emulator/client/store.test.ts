@@ -75,7 +75,7 @@ describe('the state of the emulator', () => {
     assert.deepEqual(await hosts(), ['a.example', 'b.example']);
   });
 
-  it('puts a damaged file aside and begins anew', async () => {
+  it('puts a damaged file aside and starts over', async () => {
     await mkdir(dirname(it_.stateFile), { recursive: true });
     for (const damage of ['', '{"format":1,', '[]', '{"format":99}']) {
       await writeFile(it_.stateFile, damage);
@@ -84,7 +84,7 @@ describe('the state of the emulator', () => {
     }
   });
 
-  it('says why when it can not be written', async () => {
+  it('says why when it cannot be written', async () => {
     const { stderr, exitCode } = await it_.runWith({ CULVERT_EMULATOR_STATE: `${it_.bin}/emulator.json` }, 'status');
     assert.equal(exitCode, 70);
     assert.match(stderr, /^culvert-emulator: .*ENOTDIR.*bin\/warp-cli/);

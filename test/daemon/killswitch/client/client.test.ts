@@ -21,7 +21,7 @@ interface Side {
   killSwitch(): KillSwitch;
 }
 
-/** A daemon's context, as far as the kill switch stands on it. */
+/** A daemon's context, as far as the kill switch needs it. */
 async function createSide(
   t: TestContext,
   stage: Stage,

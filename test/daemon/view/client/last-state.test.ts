@@ -1,4 +1,4 @@
-// What a client shows before its first answer, from the daemon's status file.
+// A client shows the daemon's status file before its first answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastLook } from '../../../../daemon/view/client/last-state.ts';

@@ -285,7 +285,7 @@ test('the search finds rows by words of title, group and page, the best first', 
   assert.deepEqual(searchPages(pages, ' '), []);
 });
 
-test('the history turns counters into rates, and starts anew with a new connection', () => {
+test('the history turns counters into rates, and starts over with a new connection', () => {
   const history = createHistory(3);
   const at = (seconds: number, bytesReceived: number) => ({
     ...noTunnel(),

@@ -185,7 +185,7 @@ for (const name of ACTION_NAMES) {
 
 test('a refusal says what is expected, and does not repeat the value', () => {
   assert.throws(
-    () => planAction(actionRequest('setLicense', 'secret-licence-key'), NOW),
+    () => planAction(actionRequest('setLicense', 'secret-license-key'), NOW),
     (error: Problem) => /license key of three groups/.test(error.message) && !error.message.includes('secret'),
   );
 });

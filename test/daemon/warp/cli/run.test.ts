@@ -116,7 +116,7 @@ test('stdin is empty, so that a question is never waited on', async () => {
   assert.equal(output.stdout, 'eof\n');
 });
 
-test('a file that is missing or can not be executed is reported as not started', async () => {
+test('a file that is missing or cannot be executed is reported as not started', async () => {
   for (const file of [`${place.path}/nothing`, place.path]) {
     const { output, notStarted } = await runner().start(file);
     assert.equal(notStarted, true, file);

@@ -47,7 +47,7 @@ test('a document cut in the middle does not swallow the next one', () => {
   assert.deepEqual(split('{"status":"Conn'), ['{"status":"Conn']);
 });
 
-test('a huge line and a huge document are dropped, and what follows is heard', () => {
+test('a huge line and a huge document are dropped, and what follows is read', () => {
   const huge = 'x'.repeat(3 * 1024 * 1024);
   const splitter = createSplitter();
   for (let at = 0; at < huge.length; at += 65_536) splitter.push(huge.slice(at, at + 65_536));

@@ -178,7 +178,7 @@ test('a child that lives and says nothing is reported once', async t => {
   assert.deepEqual([watch.form(), runs().length], ['json', 1]);
 });
 
-test('a file that can not be started is reported and tried again', async t => {
+test('a file that cannot be started is reported and tried again', async t => {
   const { watch, ends, place } = setup(t, 'exit 0');
   watch.listen({ file: `${place.path}/nothing`, form: 'json', acceptTerms: false });
   await until(() => ends.some(ended => /failed to execute|ENOENT/.test(ended.stderr)));

@@ -1,4 +1,4 @@
-// Failures must be told from answers by what is printed, whatever the exit code says.
+// Failures and answers differ by what is printed, whatever the exit code says.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { parseVersion } from '../../../../daemon/warp/cli/version.ts';

@@ -1,4 +1,4 @@
-// Holds the account parser to the recorded answers, and the licence key to its mask.
+// Holds the account parser to the recorded answers, and the license key to its mask.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { parseDevices, parseRegistration, UNREGISTERED } from '../../../../daemon/warp/parse/registration.ts';

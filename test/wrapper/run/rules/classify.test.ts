@@ -1,4 +1,4 @@
-// What the end of an attempt means, for each part of a rule.
+// Cases for each part of a rule that says what the end of an attempt means.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Rule } from '../../../../wrapper/catalog/catalog.ts';

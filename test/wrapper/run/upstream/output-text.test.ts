@@ -13,7 +13,7 @@ function pushAll(output: OutputText, bytes: Buffer, size: number): void {
   }
 }
 
-test('a text of up to 192 KiB is kept whole, also where a character lies across two pieces', () => {
+test('a text of up to 192 KiB is kept whole, also where a character is split between two pieces', () => {
   for (const size of [7, 1_000, 65_536, 65_537]) {
     const text = 'äöü€ a line\n'.repeat(12_000);
     const output = new OutputText(() => []);
@@ -47,7 +47,7 @@ test('of a flood the beginning, the end and matching passages of the middle stay
   assert.ok(searched.length > 0 && Math.max(...searched) < 256 * KB);
 });
 
-test('the latest piece comes with the end of what was before it, wherever in the text it lies', () => {
+test('the latest piece comes with the end of what was before it, wherever in the text it is', () => {
   for (const before of [0, 3, 1_500, 65_530, 65_536, 100_000, 131_072, 400_000]) {
     const output = new OutputText(() => []);
     pushAll(output, Buffer.alloc(before, 'x\n'), 65_536);

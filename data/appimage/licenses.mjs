@@ -1,4 +1,4 @@
-// Reads the licences out of a Debian copyright file, as SPDX identifiers where the two lists agree.
+// Reads the licenses out of a Debian copyright file, as SPDX identifiers where the two lists agree.
 // https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 
 /** Debian's short names that SPDX spells differently; the rest is compared as it is. */
@@ -37,10 +37,10 @@ const SPDX = {
 
 /**
  * @param {string} text of a copyright file
- * @returns {{id?: string, name?: string}[]} one for each licence named in it, in CycloneDX's form; for a file that is not
+ * @returns {{id?: string, name?: string}[]} one for each license named in it, in CycloneDX's form; for a file that is not
  *   machine-readable, one that refers to the file.
  */
-export function licencesIn(text) {
+export function licensesIn(text) {
   if (!/^Format:.*copyright-format/im.test(text)) return [{ name: 'see usr/share/doc in the image' }];
   const words = [...text.matchAll(/^License:[ \t]*(\S.*)$/gim)]
     .flatMap(([, expression]) => expression.split(/,?\s+(?:and\/or|and|or)\s+|\s*[,|]\s*/i))
