@@ -10,8 +10,8 @@ export type Answer =
   | { kind: 'said'; text: string; json: unknown }
   /** The service refused: `Error: <message>` (or another prefix), or `{code, error}`. */
   | Refusal
-  /** Part of the real tool that the emulator does not imitate. */
-  | { kind: 'not-emulated' };
+  /** A command of the real tool that the emulator does not imitate, or one of its options. */
+  | { kind: 'not-emulated'; option?: string };
 
 export interface Refusal {
   kind: 'refused';

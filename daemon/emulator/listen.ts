@@ -4,20 +4,17 @@ import { basename, dirname } from 'node:path';
 import { type Status, statusAt } from './client/connection.ts';
 import type { State } from './client/state.ts';
 import { load } from './client/store.ts';
+import type { Setting } from './command.ts';
 import type { Faults } from './faults.ts';
 import { write } from './io.ts';
 import { view } from './perform.ts';
 import { statusJson, statusText } from './render/status.ts';
 import { garbled } from './respond.ts';
 import { serviceProblem } from './service.ts';
-import type { CliGeneration } from './version.ts';
 
-interface Options {
-  file: string;
+interface Options extends Setting {
   /** One object a line instead of the text of `status`. */
   json: boolean;
-  generationFor(state: State): CliGeneration;
-  faultsFor(state: State): Faults;
 }
 
 /** @returns null: it goes on until the service does not */

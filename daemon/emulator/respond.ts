@@ -1,40 +1,44 @@
-// An answer on its way out: text or JSON, the right stream, the exit code, and the faults that garble it.
+// What an answer prints: text or JSON, the right stream, the exit code, and the faults that garble it.
 import type { Answer } from './answer.ts';
 import type { Globals } from './command-line/parse.ts';
 import type { Faults } from './faults.ts';
-import { write } from './io.ts';
 
 /** sysexits(3) EX_UNAVAILABLE */
 const UNAVAILABLE = 69;
 
-/** @returns the exit code */
-export function respond(answer: Answer, command: string, { json }: Globals, faults: Faults): number {
+/** What a command prints, and how it ends. */
+export interface Output {
+  stdout: string;
+  stderr: string;
+  exitCode: number;
+}
+
+/** @param command its grouped words */
+export function respond(answer: Answer, command: string, { json }: Globals, faults: Faults): Output {
+  const say = (text: string, exitCode: number) => ({
+    stdout: garbled(text, command, json, faults),
+    stderr: '',
+    exitCode,
+  });
+  const refuse = (stderr: string, exitCode: number) => ({ stdout: '', stderr, exitCode });
   switch (answer.kind) {
     case 'success':
-      print(json ? pretty({ status: 'Success' }) : 'Success\n', command, json, faults);
-      return 0;
+      return say(json ? pretty({ status: 'Success' }) : 'Success\n', 0);
     case 'said':
-      print(json && answer.json !== null ? pretty(answer.json) : answer.text, command, json, faults);
-      return 0;
-    case 'not-emulated':
-      write(2, `culvert-emulator: "${command}" is not emulated.\n`);
-      return UNAVAILABLE;
+      return say(json && answer.json !== null ? pretty(answer.json) : answer.text, 0);
+    case 'not-emulated': {
+      const what = answer.option ? `${command} --${answer.option}` : command;
+      return refuse(`culvert-emulator: "${what}" is not emulated.\n`, UNAVAILABLE);
+    }
     case 'refused': {
       const { code, message, prefix = 'Error', daemon } = answer;
       const asked = faults.has('json-exit-0') !== null || faults.has('json-exit-1') !== null;
       // Without a service, 2026 answered in plain text even under -j; other captures have JSON.
-      if (json && faults.has('text-errors') === null && (!daemon || asked)) {
-        print(pretty({ code, error: message }), command, json, faults);
-        return faults.has('json-exit-1') !== null ? 1 : 0;
-      }
-      write(2, daemon ? `${message}\n\nMaybe the daemon is not running?\n` : `${prefix}: ${message}\n`);
-      return 1;
+      if (json && faults.has('text-errors') === null && (!daemon || asked))
+        return say(pretty({ code, error: message }), faults.has('json-exit-1') !== null ? 1 : 0);
+      return refuse(daemon ? `${message}\n\nMaybe the daemon is not running?\n` : `${prefix}: ${message}\n`, 1);
     }
   }
-}
-
-function print(text: string, command: string, json: boolean, faults: Faults): void {
-  write(1, garbled(text, command, json, faults));
 }
 
 /** stdout as the faults `huge`, `unknown-output` and `cut` leave it. */

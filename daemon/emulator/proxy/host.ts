@@ -6,17 +6,11 @@ import { startTime } from '../../system/process.ts';
 import { effectiveMode, statusAt } from '../client/connection.ts';
 import type { State } from '../client/state.ts';
 import { load, update } from '../client/store.ts';
+import type { Setting } from '../command.ts';
 import type { Faults } from '../faults.ts';
 import { view } from '../perform.ts';
 import { serviceProblem } from '../service.ts';
-import type { CliGeneration } from '../version.ts';
 import { createProxy } from './proxy.ts';
-
-export interface Setting {
-  file: string;
-  generationFor(state: State): CliGeneration;
-  faultsFor(state: State): Faults;
-}
 
 /** How often it looks whether its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
 const LOOK_MS = 500;
