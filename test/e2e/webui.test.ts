@@ -340,6 +340,30 @@ test('what is known of a bug is read aloud as English on a German page', async t
   );
 });
 
+test('what is typed while an entry is carried out stays', async t => {
+  const { page } = await openDemo(t);
+  await visit(page, 'dns');
+  let release = () => {};
+  const released = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  await page.route('**/api/action', async route => {
+    const response = await route.fetch();
+    await released;
+    await route.fulfill({ response });
+  });
+  await fill(page, 'Add a domain', 'one.example');
+  await page.getByText('one.example').waitFor(); // the event comes before the answer
+  const field = page.getByLabel('Add a domain', { exact: true });
+  await field.fill('two.example');
+  release();
+  await page.locator('main[aria-busy="false"]').waitFor();
+  assert.equal(await field.inputValue(), 'two.example');
+  await field.press('Enter');
+  await page.getByText('two.example').waitFor();
+  await until(async () => (await field.inputValue()) === '', 'the field is empty again');
+});
+
 const HOSTILE = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>\u202e{{7*7}}';
 
 test('hostile text of WARP, of apps and of a person stays text', async t => {

@@ -845,8 +845,15 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     await press('Name of another account of firecrawl: Add…');
     await find('Add “team-e” to firecrawl');
     await stage.enter('FIRECRAWL_KEY', 'fc-canary');
+    let release = (_: unknown) => {};
+    daemon.onAsked = () => new Promise(resolve => (release = resolve));
     await press('Add');
     await stage.asked(4);
+    // what is typed while an account is added stays
+    await stage.enter('Name of another account of firecrawl', 'team-f');
+    release({ ok: true });
+    await find('Added');
+    assert.ok((await stage.names()).includes('team-f'));
     const at = { cli: 'firecrawl', name: 'team-e', credentials: ['fc-canary'], store: 'keyring' };
     assert.deepEqual(
       daemon.asked.map(({ body }) => body),

@@ -275,7 +275,9 @@ function EntryRow({ row }: { row: Of<'entry'> }) {
     'aria-describedby': problem === null ? undefined : `${id}-problem`,
   };
   const submit = async () => {
-    if (usable && (await run(row.command(given)))) text.value = '';
+    if (!usable || !(await run(row.command(given)))) return;
+    // what was typed meanwhile stays
+    if (text.value.trim() === given) text.value = '';
   };
   return (
     <form

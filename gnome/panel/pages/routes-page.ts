@@ -235,7 +235,9 @@ export class RoutesPage extends Adw.Bin implements Page {
     if (!this.#addButton.sensitive) return;
     // Translators: %s is an address or a host name
     const done = fill(_('%s added'), text);
-    if (await this.#shell.run(perform(addRoute(text), { done }))) this.#add.text = '';
+    if (!(await this.#shell.run(perform(addRoute(text), { done })))) return;
+    // what was typed meanwhile stays
+    if (this.#add.text.trim() === text) this.#add.text = '';
   }
 }
 

@@ -307,7 +307,10 @@ function entryRow(first: Of<'entry'>, host: RowHost): Shown<'entry'> {
     button.sensitive = (now.sensitive ?? true) && text() !== '' && problem === null;
   };
   const submit = async () => {
-    if (button.sensitive && (await host.run(now.command(text())))) entry.text = '';
+    const given = text();
+    if (!button.sensitive || !(await host.run(now.command(given)))) return;
+    // what was typed meanwhile stays
+    if (text() === given) entry.text = '';
   };
   entry.connect('changed', check);
   entry.connect('activate', () => void submit());
