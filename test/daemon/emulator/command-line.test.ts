@@ -81,7 +81,7 @@ function commandsFor(version: string): [name: ActionName, argv: string[]][] {
 describe("the emulator's command line", { concurrency: 2 }, () => {
   let shared: Emulator;
   before(async () => {
-    shared = await emulator();
+    shared = await emulator({ program: true });
   });
   after(() => shared.remove());
 
@@ -111,7 +111,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
   }
 
   it('performs the command of every action', async () => {
-    const newest = await emulator({ version: GENERATIONS.at(-1)! });
+    const newest = await emulator({ version: GENERATIONS.at(-1)!, program: true });
     try {
       for (const [name, argv] of commandsFor(GENERATIONS.at(-1)!)) {
         await newest.control('reset', ...(STAGE[name] ?? []));
@@ -138,7 +138,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
     });
 
     it(`answers every read of the daemon as ${version}`, async () => {
-      const it_ = await emulator({ version });
+      const it_ = await emulator({ version, program: true });
       try {
         await it_.run('connect');
         const can = capabilitiesOf(version);

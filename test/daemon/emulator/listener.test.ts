@@ -15,7 +15,7 @@ describe('the emulated listener', () => {
   let it_: Emulator;
   let stop: () => Promise<unknown> = async () => {};
   beforeEach(async () => {
-    it_ = await emulator();
+    it_ = await emulator({ program: true });
   });
   afterEach(async () => {
     await stop();

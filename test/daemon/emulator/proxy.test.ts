@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 
 async function proxied(t: TestContext, version?: string): Promise<{ cli: Emulator; port: number }> {
   const port = freePort();
-  const cli = await emulator({ ...(version ? { version } : {}), proxy: true });
+  const cli = await emulator({ ...(version ? { version } : {}), proxy: true, program: true });
   t.after(cli.remove);
   await cli.control('reset', `settings.proxyPort=${port}`, 'settings.protocol="MASQUE"');
   return { cli, port };

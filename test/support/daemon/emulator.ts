@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundledOnce } from '../built.ts';
 import { removeTree } from '../temporary.ts';
+import { client, SERVICE, serve } from './emulator-service.ts';
 
 export interface Result {
   stdout: string;
@@ -34,22 +35,29 @@ export interface Emulator {
  * @param options.version the release to be, as `CULVERT_EMULATOR_VERSION` takes it
  * @param options.faults as `CULVERT_EMULATOR_FAULTS` takes them; those set by `control` can be taken back
  * @param options.connectMs how long connecting takes (default 0)
+ * @param options.program `bin` is the program for every command; without it, only for commands that take a process
  * @param options.proxy proxy mode really listens; without it, it doesn't, so that tests in parallel need no ports
  */
 export async function emulator(
-  options: { version?: string; faults?: string; connectMs?: number; proxy?: boolean } = {},
+  options: { version?: string; faults?: string; connectMs?: number; proxy?: boolean; program?: boolean } = {},
 ): Promise<Emulator> {
   const bundle = bundled();
   const home = await mkdtemp(join(tmpdir(), 'culvert-emulator-'));
   const bin = join(home, 'bin/warp-cli');
   const stateFile = join(home, 'state/emulator.json');
   await mkdir(join(home, 'bin'));
-  await writeFile(bin, `#!/bin/sh\nexec '${process.execPath}' '${bundle}' "$@"\n`);
+  const socket = join(home, 'service');
+  const service = options.program ? null : serve(socket);
+  await writeFile(
+    bin,
+    service ? client(process.execPath, bundle) : `#!/bin/sh\nexec '${process.execPath}' '${bundle}' "$@"\n`,
+  );
   await chmod(bin, 0o755);
   const env: NodeJS.ProcessEnv = {
     HOME: home,
     PATH: process.env.PATH,
     CULVERT_EMULATOR_STATE: stateFile,
+    [SERVICE]: socket,
     CULVERT_EMULATOR_CONNECT_MS: String(options.connectMs ?? 0),
     ...(options.version !== undefined && { CULVERT_EMULATOR_VERSION: options.version }),
     CULVERT_EMULATOR_FAULTS: [options.faults, options.proxy ? '' : 'proxy-silent'].filter(Boolean).join(','),
@@ -67,7 +75,10 @@ export async function emulator(
       return stdout;
     },
     start: (...argv) => spawn(bin, argv, { env }),
-    remove: async () => removeTree(home),
+    remove: async () => {
+      service?.close();
+      removeTree(home);
+    },
   };
 }
 

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { builtOnce } from '../built.ts';
+import { client, SERVICE, serve } from '../daemon/emulator-service.ts';
 import { freePort } from '../ports.ts';
 import { removeTree } from '../temporary.ts';
 
@@ -79,8 +81,25 @@ export function start({ env, defer, program: own }: Home, ...flags: string[]): S
   };
 }
 
+/** The built program, with an emulator that answers from the process of the test. */
+function withService(): string {
+  const tree = builtOnce('prefix', directory => {
+    cpSync(prefix, directory, { recursive: true, verbatimSymlinks: true });
+    const emulator = join(directory, 'bin/culvert-emulator');
+    rmSync(emulator);
+    writeFileSync(emulator, client(`${prefix}/bin/culvert-emulator`), { mode: 0o755 });
+  });
+  return join(tree, 'bin/culvert');
+}
+
 /** Starts the demo daemon and waits until it answers. */
 export async function startDemo(home: Home, ...flags: string[]) {
+  if (!home.program) {
+    home.program = withService();
+    home.env[SERVICE] = join(home.directory, 'service');
+    const service = serve(home.env[SERVICE]);
+    home.defer(() => service.close());
+  }
   const daemon = start(home, '--demo', ...(flags.includes('--port') ? [] : ['--port', String(freePort())]), ...flags);
   const [, port] = await daemon.says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
   return { ...daemon, port: Number(port) };

@@ -10,7 +10,7 @@ import { type Emulator, emulator } from '../../../support/daemon/emulator.ts';
 describe('the state of the emulator', () => {
   let it_: Emulator;
   beforeEach(async () => {
-    it_ = await emulator();
+    it_ = await emulator({ program: true });
   });
   afterEach(() => it_.remove());
 
