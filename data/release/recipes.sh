@@ -6,15 +6,19 @@ top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 source=$(readlink -f "$1") directory=$(readlink -m "$2")
 version=$(basename "$source" | sed -n 's/^culvert-\(.*\)-source\.tar\.gz$/\1/p')
 [ -n "$version" ] || { echo "recipes.sh: $source is not culvert-VERSION-source.tar.gz" >&2; exit 1; }
-project() { node -p "const p = require('$top/data/project.json'); $1"; }
 name=culvert-$version-source.tar.gz
-url=$(project "(p.releases.source.includes('{name}') ? p.releases.source : p.releases.source.replace(/\\/+\$/, '') + '/{channel}/{name}').replace('{channel}', 'stable').replace('{name}', '$name')")
+facts=$(node -p "const { homepage, contact, releases: { source } } = require('$top/data/project.json');
+  const address = source.includes('{name}') ? source : source.replace(/\\/+\$/, '') + '/{channel}/{name}';
+  [homepage, contact, address.replace('{channel}', 'stable').replace('{name}', '$name')].join('\n')")
+{ read -r homepage && read -r contact && read -r url; } <<E
+$facts
+E
 # a page of a certain release keeps its files; that of the newest one does not
 url=$(printf %s "$url" | sed "s|/releases/latest/download/|/releases/download/v$version/|; s|/-/releases/permalink/latest/|/-/releases/v$version/|")
 digest=$(sha256sum "$source")
 date=$(LC_ALL=C date -u -d "@${SOURCE_DATE_EPOCH:?}" '+%a %b %d %Y')
 mkdir -p "$directory"
 for file in rpm/culvert.spec arch/PKGBUILD arch/culvert.install nix/package.nix nix/flake.nix; do
-  sed "s|@VERSION@|$version|g; s|@HOMEPAGE@|$(project p.homepage)|g; s|@CONTACT@|$(project p.contact)|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
+  sed "s|@VERSION@|$version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
     "$top/data/$file" >"$directory/${file#*/}"
 done
