@@ -33,7 +33,8 @@ export function fileOperations(log: string, directory: string, which: 'changes' 
     });
 }
 
-function changes(call: string, line: string): boolean {
+/** Whether a call changes what a reader sees. @param line what strace wrote of it */
+export function changes(call: string, line: string): boolean {
   if (call === 'openat') return /O_(CREAT|TRUNC)/.test(line);
   return call !== 'fsync';
 }

@@ -1,12 +1,12 @@
 // Killed before each file operation of recording, summing up and deleting: what was written stays, and no byte counts twice.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { createHistoryService } from '../../../daemon/history/history-service.ts';
-import { FILE_CALLS, fileOperations } from '../../support/file-operations.ts';
 import { NOON, seen } from '../../support/history/seen.ts';
+import { moments } from '../../support/moments.ts';
 import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
 
@@ -26,35 +26,29 @@ function prepare(t: TestContext): string {
   return directory;
 }
 
-function killedAt(t: TestContext, act: string, check: (directory: string, what: string) => Promise<void>) {
-  const original = prepare(t);
-  const copy = () => {
-    const directory = join(temporary(t, 'crash'), 'history');
-    cpSync(original, directory, { recursive: true });
-    return directory;
-  };
-  const run = (directory: string, strace: string[]) =>
-    spawnSync('strace', [...strace, process.execPath, program, directory, act], { timeout: 60_000 });
-  const traced = copy();
-  const log = join(temporary(t, 'trace'), 'log');
-  const { status, stderr } = run(traced, ['-y', '-o', log, '-e', `trace=${FILE_CALLS}`]);
-  assert.equal(status, 0, String(stderr));
-  const operations = fileOperations(log, join(traced, '..'), 'changes');
-  t.diagnostic(`${act}: ${operations.map(({ call }) => call).join(' ')}`);
-  assert.ok(operations.length >= 3, `${operations.length} operations`);
-  return (async () => {
-    for (const { call, ordinal } of operations) {
-      const directory = copy();
-      run(directory, ['-o', '/dev/null', '-e', `inject=${call}:signal=KILL:when=${ordinal}`]);
-      await check(directory, `${act}, ${call} ${ordinal}`);
-    }
-  })();
+async function killedAt(t: TestContext, act: string, check: (directory: string, what: string) => Promise<void>) {
+  const directory = prepare(t);
+  const all = await moments(t, join(directory, '..'), [process.execPath, program, directory, act], { env: {} });
+  t.diagnostic(`${act}: ${all.map(({ after }) => after).join(', ')}`);
+  assert.ok(all.length > 3, `${all.length} moments`);
+  for (const { after, restore } of all) {
+    restore();
+    await check(directory, `${act}, after ${after}`);
+  }
 }
 
 test('recording and summing up', { skip }, async t => {
   await killedAt(t, 'record', async (directory, what) => {
     const week = readFileSync(join(directory, '2026-11-14.log'), 'utf8');
-    assert.match(week, /^(\d+ 5 1 1000 1000 1000 0 10 1\n){3}$|^# minute\n\d+ 10 2 .* 20 2\n\d+ 5 1 .* 10 1\n$/, what);
+    const [full, minutes] = [
+      /^(\d+ 5 1 1000 1000 1000 0 10 1\n){3}$/,
+      /^# minute\n\d+ 10 2 .* 20 2\n\d+ 5 1 .* 10 1\n$/,
+    ];
+    const quarters = /^# quarter\n\d+ 15 3 .* 30 3\n$/;
+    assert.ok(
+      [full, minutes, quarters].some(form => form.test(week)),
+      `${what}: ${week}`,
+    );
     const later = NOON + LATER * 60_000;
     const next = boot(directory, later);
     next.record([seen(LATER - 1, 'connected', null, 1_000)]);

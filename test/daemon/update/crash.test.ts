@@ -11,6 +11,7 @@ import { userLayout } from '../../../daemon/update/user/layout.ts';
 import { withInstallLock } from '../../../daemon/update/user/lock.ts';
 import { FILE_CALLS, fileOperations } from '../../support/file-operations.ts';
 import { key, pem } from '../../support/manifest/release.ts';
+import { moments } from '../../support/moments.ts';
 import { bundleScript } from '../../support/script.ts';
 import { FULL, sample } from '../../support/thoroughness.ts';
 import { pack, smallTree } from '../../support/update/small-tree.ts';
@@ -82,35 +83,30 @@ for (const kind of kinds) {
   describe(`an update of the format ${kind.format}`, { concurrency: 2 }, () => {
     test('killed before any of its file operations, it leaves the old version or the new one', async t => {
       if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
-      const { source, calls } = await trace(t, kind, 'changes');
-      assert.ok(calls.length >= 20, calls.join());
+      const source = await published(t, kind);
+      const home = await homeWith(t, kind);
+      const all = await moments(t, home, updating(kind, source), { env: environment(home) });
+      assert.ok(all.length >= 20, `${all.length} moments`);
       const seen = new Set<string>();
-      await each(calls, async (call, again) => {
-        const home = await homeWith(t, kind);
-        const { killed } = await run(home, kind, source, [
-          'strace',
-          '-o',
-          '/dev/null',
-          '-e',
-          `inject=${call}:signal=KILL`,
-        ]);
+      for (const [index, { after, restore }] of sample(all, 12).entries()) {
+        restore();
         const version = kind.version(home);
-        if (killed) seen.add(version);
+        seen.add(version);
         await kind.settle(home);
-        assert.equal(kind.version(home), version, call);
-        if (again) await goesOn(home, kind, source, call);
+        assert.equal(kind.version(home), version, after);
+        const again = index % 3 === 0;
+        if (again) await goesOn(home, kind, source, after);
         // what the killed run left behind is gone, or goes with the next
         const odd = names(home).filter(name => !kind.left.test(name) && !/\/lock(\.\d+)?$|\.culvert-new$/.test(name));
-        if (again) assert.deepEqual(odd, [], call);
-        if (kind.format === 'user') await gone(home, call);
-        fs.rmSync(home, { recursive: true });
-      });
+        if (again) assert.deepEqual(odd, [], after);
+        if (kind.format === 'user') await gone(home, after);
+      }
       assert.deepEqual([...seen].sort(), ['1.0.0', '2.0.0'], 'it was killed before and after the switch');
     });
 
     test('with the disk full at any of its file operations, it says so and leaves the old version or the new one', async t => {
       if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
-      const { source, calls } = await trace(t, kind, 'all');
+      const { source, calls } = await trace(t, kind);
       let refused = 0;
       const seen = new Set<string>();
       const writing = calls.filter(call => /^(openat|write|fsync|rename|symlink|link|mkdir)/.test(call));
@@ -145,50 +141,42 @@ describe('an installation by hand', { concurrency: 2 }, () => {
     spawnSync(path.join(userLayout({ HOME: home }).bin, 'culvert'), ['--version'], {
       encoding: 'utf8',
     }).stdout?.trim() ?? null;
-  const traced = async (t: TestContext, home: string, ...words: string[]) => {
-    const log = path.join(temporary(t), 'trace');
-    const { code, stderr } = await runInstaller(home, words, ['strace', '-y', '-o', log, '-e', `trace=${FILE_CALLS}`]);
-    assert.equal(code, 0, stderr);
-    return callsIn(log, home, 'changes');
-  };
-  const kill = (call: string) => ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`];
-  const installed = async (t: TestContext, tree: string) => {
-    const home = temporary(t);
-    await withInstallLock(userLayout({ HOME: home }), () => install(userLayout({ HOME: home }), tree, '1.0.0'));
-    return home;
-  };
+  const installInto = (home: string, tree: string) =>
+    withInstallLock(userLayout({ HOME: home }), () => install(userLayout({ HOME: home }), tree, '1.0.0'));
 
   test('killed before any of its file operations, a first one is whole or nothing, and goes through or away after', async t => {
     if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
     const tree = smallTree(temporary(t), '1.0.0');
-    const calls = await traced(t, temporary(t), 'install', tree, '1.0.0');
+    const home = temporary(t);
+    const argv = [process.execPath, INSTALL, 'install', tree, '1.0.0'];
+    const all = await moments(t, home, argv, { env: environment(home) });
     const seen = new Set<string | null>();
-    await each(calls, async (call, again) => {
-      const home = temporary(t);
-      await runInstaller(home, ['install', tree, '1.0.0'], kill(call));
+    for (const [index, { after, restore }] of sample(all, 12).entries()) {
+      restore();
       const now = version(home);
-      assert.ok(now === null || now === 'culvert 1.0.0', `${call}: ${now}`);
+      assert.ok(now === null || now === 'culvert 1.0.0', `${after}: ${now}`);
       seen.add(now);
-      if (again) {
-        assert.equal((await runInstaller(home, ['install', tree, '1.0.0'])).code, 0, call);
-        assert.equal(version(home), 'culvert 1.0.0', call);
+      if (index % 3 === 0) {
+        await installInto(home, tree);
+        assert.equal(version(home), 'culvert 1.0.0', after);
       }
-      await gone(home, call);
-    });
+      await gone(home, after);
+    }
     assert.deepEqual([...seen].sort(), ['culvert 1.0.0', null]);
   });
 
   test('a removal that is killed before any of its file operations is completed by the next', async t => {
     if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
     const tree = smallTree(temporary(t), '1.0.0');
-    const calls = await traced(t, await installed(t, tree), 'uninstall');
-    await each(calls, async call => {
-      const home = await installed(t, tree);
-      await runInstaller(home, ['uninstall'], kill(call));
+    const home = temporary(t);
+    await installInto(home, tree);
+    const all = await moments(t, home, [process.execPath, INSTALL, 'uninstall'], { env: environment(home) });
+    for (const { after, restore } of sample(all, 12)) {
+      restore();
       const now = version(home);
-      assert.ok(now === null || now === 'culvert 1.0.0', `${call}: ${now}`);
-      await gone(home, call);
-    });
+      assert.ok(now === null || now === 'culvert 1.0.0', `${after}: ${now}`);
+      await gone(home, after);
+    }
   });
 });
 
@@ -211,14 +199,16 @@ async function homeWith(t: Ends, kind: Kind): Promise<string> {
   return home;
 }
 
-/** The file operations of an undisturbed update within its home, as `name:when=N`. */
-async function trace(
-  t: TestContext,
-  kind: Kind,
-  which: 'changes' | 'all',
-): Promise<{ source: Source; calls: string[] }> {
+/** A server that has version 2.0.0. */
+async function published(t: TestContext, kind: Kind): Promise<Source> {
   const source = await createSource(t);
   publish(source, '2.0.0', kind.artifact(temporary(t)));
+  return source;
+}
+
+/** The file operations of an undisturbed update within its home, as `strace -e inject` takes them: `name:when=N`. */
+async function trace(t: TestContext, kind: Kind): Promise<{ source: Source; calls: string[] }> {
+  const source = await published(t, kind);
   const home = await homeWith(t, kind);
   const log = path.join(temporary(t), 'trace');
   const { code, stderr } = await run(home, kind, source, ['strace', '-y', '-o', log, '-e', `trace=${FILE_CALLS}`]);
@@ -228,27 +218,24 @@ async function trace(
     names(home).filter(name => !kind.left.test(name)),
     [],
   );
-  return { source, calls: callsIn(log, home, which) };
+  const calls = fileOperations(log, home, 'all').map(({ call, ordinal }) => `${call}:when=${ordinal}`);
+  return { source, calls };
 }
 
-/** As `strace -e inject` takes them: `name:when=N`. */
-function callsIn(log: string, home: string, which: 'changes' | 'all'): string[] {
-  return fileOperations(log, home, which).map(({ call, ordinal }) => `${call}:when=${ordinal}`);
-}
+const updating = ({ format }: Kind, source: Source) => [process.execPath, APPLY, format, '1.0.0', source.url];
 
-function run(home: string, { format }: Kind, source: Source, prefix: string[] = []) {
-  return start(home, [...prefix, process.execPath, APPLY, format, '1.0.0', source.url]);
-}
-
-function runInstaller(home: string, words: string[], prefix: string[] = []) {
-  return start(home, [...prefix, process.execPath, INSTALL, ...words]);
-}
+const environment = (home: string) => ({
+  ...{ PATH: process.env.PATH!, HOME: home },
+  ...{ TEST_KEY: pem(key), APPIMAGE: image(home) },
+});
 
 const LIMIT_MS = 30_000;
 
-function start(home: string, argv: string[]) {
-  const env = { PATH: process.env.PATH!, HOME: home, TEST_KEY: pem(key), APPIMAGE: image(home) };
-  const child = spawn(argv[0]!, argv.slice(1), { env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+function run(home: string, kind: Kind, source: Source, prefix: string[] = []) {
+  const [program, ...words] = [...prefix, ...updating(kind, source)];
+  const child = spawn(program!, words, {
+    ...{ env: environment(home), stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+  });
   const limit = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), LIMIT_MS);
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (piece: string) => (stderr += piece));
