@@ -4,8 +4,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
 import { REFUSALS } from '../../manifest/errors.ts';
-import { key, makeRelease, type Release, run, temporary } from '../support/manifest/release.ts';
-import { sample } from '../support/thoroughness.ts';
+import { buildManifest } from '../support/manifest/bundle.ts';
+import { key, makeRelease, type Release, run, runHere, temporary } from '../support/manifest/release.ts';
+import { moments } from '../support/moments.ts';
 
 /** Calls before the temporary file is opened, of which some may fail without harm. */
 const BEFORE = 4;
@@ -35,21 +36,22 @@ for (const { what, args, output } of writers) {
     // strace counts a system call's occurrences on the main thread, where all files are written
     test('killed before any of its file operations, it leaves the old file or the new one', async t => {
       const { calls, fresh } = await operations(t, args, output);
-      assert.ok(calls.length >= 10, calls.join());
       const synced = calls.filter(call => call.startsWith('fsync')).length;
       assert.equal(synced, 2, 'the file before it is renamed, and its directory after');
+      const release = makeRelease(t);
+      const old = fs.readFileSync(output(release));
+      const argv = args(release);
+      const all = await moments(t, release.directory, [process.execPath, buildManifest(), ...argv], { env: EPOCH });
+      assert.ok(all.length >= 4, `${all.length} moments`);
       const seen = new Set<string>();
-      for (const call of sample(calls, 10)) {
-        const release = makeRelease(t);
-        const old = fs.readFileSync(output(release));
-        const trace = ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`];
-        const { exit } = await run(args(release), { prefix: trace, env: EPOCH });
+      for (const { after, restore } of all) {
+        restore();
         const now = fs.readFileSync(output(release));
-        assert.ok(now.equals(old) || now.equals(fresh), `${call}: ${now}`);
-        if (exit === null) seen.add(now.equals(old) ? 'old' : 'new');
+        assert.ok(now.equals(old) || now.equals(fresh), `${after}: ${now}`);
+        seen.add(now.equals(old) ? 'old' : 'new');
         // the next run removes the leftovers
-        assert.equal((await run(args(release), { env: EPOCH })).exit, 0, call);
-        assert.deepEqual(temporaries(release), [], call);
+        assert.equal((await runHere(argv, EPOCH)).exit, 0, after);
+        assert.deepEqual(temporaries(release), [], after);
       }
       assert.deepEqual([...seen].sort(), ['new', 'old'], 'it was killed before and after the new file took its place');
     });
@@ -79,23 +81,24 @@ for (const { what, args, output } of writers) {
 
 test('keygen, killed before any of its file operations, leaves no half of a key', async t => {
   const args = (directory: string) => ['keygen', path.join(directory, 'release')];
-  const traced = temporary(t);
-  const trace = path.join(traced, 'trace');
-  await run(args(traced), { prefix: ['strace', '-o', trace, '-e', `trace=${CALLS}`] });
-  const calls = window(fs.readFileSync(trace, 'utf8'));
-  assert.ok(calls.length >= 14, calls.join());
+  const directory = temporary(t);
+  const all = await moments(t, directory, [process.execPath, buildManifest(), ...args(directory)], { env: {} });
+  assert.ok(all.length >= 7, `${all.length} moments`);
   const seen = new Set<number>();
-  for (const call of sample(calls, 12)) {
-    const directory = temporary(t);
-    await run(args(directory), { prefix: ['strace', '-o', '/dev/null', '-e', `inject=${call}:signal=KILL`] });
+  for (const { after, restore } of all) {
+    restore();
     const whole = fs.readdirSync(directory).filter(name => !name.endsWith('.tmp'));
     seen.add(whole.length);
     for (const name of whole) {
       const file = path.join(directory, name);
-      assert.match(fs.readFileSync(file, 'utf8'), /^-----BEGIN \w+ KEY-----\n[\w+/=]+\n-----END \w+ KEY-----\n$/, call);
+      assert.match(
+        fs.readFileSync(file, 'utf8'),
+        /^-----BEGIN \w+ KEY-----\n[\w+/=]+\n-----END \w+ KEY-----\n$/,
+        after,
+      );
     }
     for (const name of fs.readdirSync(directory).filter(name => name.includes('.key'))) {
-      assert.equal(fs.statSync(path.join(directory, name)).mode & 0o777, 0o600, `${call}: ${name}`);
+      assert.equal(fs.statSync(path.join(directory, name)).mode & 0o777, 0o600, `${after}: ${name}`);
     }
   }
   assert.deepEqual([...seen].sort(), [0, 1, 2]);

@@ -48,7 +48,7 @@ export function run(args: readonly string[], { env, input, prefix = [], bundle, 
  * For tables of cases: the first one of each refusal runs in the program, which shows that message and status get there,
  * the others in this process. A start of the program takes ten times as long.
  */
-export function firstStarts(): (refusal: RefusalCode | 'usage') => typeof runHere {
+export function firstStarts(): (refusal: RefusalCode | 'usage') => (args: readonly string[]) => Promise<Run> {
   const started = new Set<string>();
   return refusal => {
     if (started.has(refusal)) return runHere;
@@ -57,10 +57,11 @@ export function firstStarts(): (refusal: RefusalCode | 'usage') => typeof runHer
   };
 }
 
-async function runHere(args: readonly string[]): Promise<Run> {
+/** Runs the command line of `culvert-manifest` in this process. */
+export async function runHere(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   const output = { stdout: '', stderr: '' };
   const exit = await runCommandLine(args, {
-    ...{ env: {}, now: Date.now, worker: buildManifest(), version: '0.0.0-test' },
+    ...{ env, now: Date.now, worker: buildManifest(), version: '0.0.0-test' },
     stdout: { write: text => (output.stdout += text) },
     stderr: { write: text => (output.stderr += text) },
   });
