@@ -1,12 +1,11 @@
 // Chooses what an upstream gets as stdin, stdout and stderr: the caller's own, a pipe, or a terminal of ours.
 import type { ChildProcess } from 'node:child_process';
-import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
-import type { Readable, Writable } from 'node:stream';
+import { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { closedByCaller, furtherDescriptors, isTerminal } from './descriptors.ts';
-import { PIECE } from './kept-bytes.ts';
 import { passKeys } from './keyboard.ts';
-import { type AnonymousPipe, shimPipe } from './pipes.ts';
-import type { Source } from './relay.ts';
+import { shimPipe } from './pipes.ts';
+import { pipeSource, type Source, streamSource } from './sources.ts';
 import { followWindowSize, type OutputTerminal, openTerminals } from './terminal.ts';
 
 export interface Channels {
@@ -59,7 +58,7 @@ export function openChannels(wishes: Wishes): Channels {
     if (modes[name] === 'inherit') return undefined;
     const terminal = modes[name] === 'terminal' ? terminals?.[name] : undefined;
     const pipe = pipes[name];
-    return pipe ? readerOf(pipe) : sourceFrom(terminal ? terminal.stream : child[name]!);
+    return pipe ? pipeSource(pipe) : streamSource(terminal ? terminal.stream : child[name]!);
   }
   return {
     stdio: [
@@ -111,37 +110,4 @@ function terminalsFor(modes: Record<'stdout' | 'stderr', Mode>): Terminals | und
 
 function plain(mode: Mode): 'inherit' | 'pipe' {
   return mode === 'inherit' ? 'inherit' : 'pipe';
-}
-
-function sourceFrom(stream: Readable): Source {
-  return { stream, listen: listener => void stream.on('data', listener) };
-}
-
-/**
- * Reads into one buffer again and again: V8 collects buffers only when they sum up to 64 MiB. Half open, so that it is not
- * destroyed at end of file: that touches `process.stderr`, which takes 1.5 ms to come into being and makes the caller's
- * stderr non-blocking.
- */
-function readerOf(pipe: AnonymousPipe): Source {
-  let pass = (_: Buffer) => {};
-  const buffer = Buffer.allocUnsafeSlow(PIECE);
-  const options: SocketConstructorOpts & { onread: OnReadOpts } = {
-    fd: pipe.reader(),
-    ...{ readable: true, writable: true, allowHalfOpen: true },
-    onread: {
-      buffer,
-      callback: length => {
-        pass(buffer.subarray(0, length));
-        return true;
-      },
-    },
-  };
-  const stream = new Socket(options);
-  return {
-    stream,
-    pipe,
-    listen: listener => {
-      pass = listener;
-    },
-  };
 }

@@ -2,7 +2,8 @@
 import { KeptBytes, PIECE } from './kept-bytes.ts';
 import { OutputText } from './output-text.ts';
 import { writeAll } from './pipes.ts';
-import { relay, relayRest, type Source } from './relay.ts';
+import { relay, relayRest } from './relay.ts';
+import type { Source } from './sources.ts';
 
 export interface OutputOptions {
   /** No other account follows, so stderr need not be held. */
@@ -69,7 +70,7 @@ export class HeldOutput {
     this.#texts = { stdout: new OutputText(() => []), stderr: new OutputText(options.patterns.failures) };
     sources.stdout?.listen(chunk => this.#onStdout(chunk));
     sources.stderr?.listen(chunk => this.#onStderr(chunk));
-    this.#ended = Promise.all([ended(sources.stdout), ended(sources.stderr)]);
+    this.#ended = Promise.all([sources.stdout?.ended, sources.stderr?.ended]);
   }
 
   get stdout(): string {
@@ -80,8 +81,10 @@ export class HeldOutput {
     return this.#texts.stderr.toString();
   }
 
-  /** Resolves when both streams have ended and were passed on, at the latest after `graceMs`. */
+  /** Resolves when both streams of an upstream that has ended did so and were passed on, at the latest after `graceMs`. */
   async drained(graceMs: number): Promise<void> {
+    this.#sources.stdout?.catchUp();
+    this.#sources.stderr?.catchUp();
     // where the event loop was held up, its timers run before its pipes: one more turn reads what was written by then
     const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
     await Promise.race([this.#ended.then(() => this.#relayed), grace]);
@@ -98,8 +101,8 @@ export class HeldOutput {
 
   /** Closes the streams and forgets what is held. */
   dispose(): void {
-    this.#sources.stdout?.stream.destroy();
-    this.#sources.stderr?.stream.destroy();
+    this.#sources.stdout?.close();
+    this.#sources.stderr?.close();
     this.#segments = [];
     this.#held.clear();
   }
@@ -228,12 +231,4 @@ export class HeldOutput {
 function now(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1_000 + nanoseconds / 1e6;
-}
-
-function ended(source: Source | undefined): Promise<void> {
-  return new Promise(resolve => {
-    if (!source) return resolve();
-    source.stream.on('end', resolve).on('close', resolve);
-    source.stream.on('error', () => resolve());
-  });
 }
