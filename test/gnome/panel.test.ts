@@ -1,37 +1,14 @@
 // The panel's window as a person uses it, against a scripted daemon: one window through all of its states.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
-import { dirname, join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
-import { errno } from '../../daemon/system/errno.ts';
-import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
-import { type Desktop, missing, openDesktop, type Running, talk } from '../support/gnome/desktop.ts';
+import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
-
-/** Opens a named pipe; null while nobody reads it. */
-function openToWrite(pipe: string): number | null {
-  try {
-    return openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    if (errno(error) === 'ENXIO') return null;
-    throw error;
-  }
-}
 
 const NOT_RUNNING = 'Culvert’s background service isn’t running.';
 
@@ -340,84 +317,6 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.turn('connection');
   });
 
-  test('what a panel is started for waits for the state', async () => {
-    await given('disconnected');
-    daemon.set('settings', { Mode: 'proxy' });
-    daemon.set('tunnel', { proxyPort: 40123 });
-    for (const [action, shown] of [
-      ['report', 'Report a problem'],
-      ['copy-proxy', 'Copied'],
-    ] as const) {
-      const another = await openDesktop();
-      const behind = join(another.directory, 'behind.sock');
-      const service = createDaemon(behind);
-      service.snapshot = daemon.snapshot;
-      await service.listen();
-      const slow = await holdBack(another.socket, behind);
-      const fresh = another.start('gjs', ['-m', join(another.prefix, 'share', 'culvert', 'inside.js')]);
-      const look = talk(fresh);
-      try {
-        await look({ do: 'find', name: 'Looking for Culvert’s background service.' });
-        const call = ['call', '--session', '--dest', 'org.culvert.Culvert', '--object-path', '/org/culvert/Culvert'];
-        const method = ['--method', 'org.gtk.Actions.Activate', action, '[]', '{}'];
-        execFileSync('gdbus', [...call, ...method], { env: another.env });
-        slow.pass();
-        await look({ do: 'find', name: shown });
-      } finally {
-        await another.close();
-        slow.close();
-        await service.stop();
-      }
-    }
-  });
-
-  test('a page that a panel is started for is turned to, and one whose code is gone is named', async () => {
-    for (const [gone, shown] of [
-      [false, 'Reset all settings of WARP'],
-      [true, 'A part of Culvert is missing. Close and open this window, or install Culvert again.'],
-    ] as const) {
-      const another = await openDesktop();
-      const service = createDaemon(another.socket);
-      service.snapshot = daemon.snapshot;
-      await service.listen();
-      const share = join(another.prefix, 'share', 'culvert');
-      if (gone) rmSync(join(share, 'inside-further-pages.js'));
-      const flags = ['--gapplication-service'];
-      const look = talk(another.start('gjs', ['-m', join(share, 'inside.js'), ...flags]));
-      try {
-        await look({ do: 'names' });
-        const call = ['call', '--session', '--dest', 'org.culvert.Culvert', '--object-path', '/org/culvert/Culvert'];
-        const method = ['--method', 'org.gtk.Actions.Activate', 'advanced', '[]', '{}'];
-        execFileSync('gdbus', ['wait', '--session', 'org.culvert.Culvert'], { env: another.env });
-        execFileSync('gdbus', [...call, ...method], { env: another.env });
-        if (gone) await look({ do: 'press', name: 'Details' });
-        await look({ do: 'find', name: shown });
-      } finally {
-        await another.close();
-        await service.stop();
-      }
-    }
-  });
-
-  test('a panel that is ended while it still loads pages ends in order', async () => {
-    const another = await openDesktop();
-    try {
-      const share = join(another.prefix, 'share', 'culvert');
-      const code = join(share, 'inside-further-pages.js');
-      rmSync(code);
-      execFileSync('mkfifo', [code]);
-      const fresh = another.start('gjs', ['-m', join(share, 'inside.js')]);
-      const look = talk(fresh);
-      const source = await until(() => openToWrite(code), 'the panel reads the code');
-      await look({ do: 'press', name: 'Main Menu' });
-      await look({ do: 'press', name: 'Quit Culvert' });
-      closeSync(source);
-      assert.equal(await fresh.exited, 0, fresh.output());
-    } finally {
-      await another.close();
-    }
-  });
-
   const untranslated = spawnSync('sh', ['-c', 'command -v msgfmt']).status !== 0 && 'needs gettext';
   test('it speaks the language that the configuration sets, at once', { skip: untranslated }, async () => {
     await given('disconnected');
@@ -476,27 +375,3 @@ const FIGURES = {
   endpoints: ['162.159.198.2', '::'],
   ...{ latencyMs: 11, loss: 0.0002, bytesSent: 586_300, bytesReceived: 142e6, colo: 'MAD (927f116)' },
 };
-
-/** Listens on `socket`, and passes what connects on to `behind` only once that is said. */
-async function holdBack(socket: string, behind: string) {
-  const held: Socket[] = [];
-  let passing = false;
-  const pass = (client: Socket) => {
-    const server = connect(behind);
-    for (const [from, to] of [
-      [client, server],
-      [server, client],
-    ] as const)
-      from.on('error', () => to.destroy()).pipe(to);
-  };
-  mkdirSync(dirname(socket), { recursive: true });
-  const server = createServer(client => (passing ? pass(client) : held.push(client))).listen(socket);
-  await once(server, 'listening');
-  return {
-    pass() {
-      passing = true;
-      held.forEach(pass);
-    },
-    close: () => server.close(),
-  };
-}

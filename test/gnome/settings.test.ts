@@ -1,0 +1,272 @@
+// The panel's settings, updates, checks and accounts of tools as a person uses them.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { missing } from '../support/gnome/desktop.ts';
+import { checkResult, MODE_FIX, noUpdate, richTool, tool, toolAccount } from '../support/gnome/initial.ts';
+import { usePages } from '../support/gnome/pages.ts';
+import type { Stage } from '../support/gnome/stage.ts';
+import { until } from '../support/until.ts';
+
+describe('the settings', { skip: missing('xdotool'), concurrency: false }, () => {
+  let stage: Stage;
+  let daemon: FakeDaemon;
+  let succeed: FakeDaemon['onAsked'];
+  const { find, press, gone, type } = usePages((opened, ordinary) => {
+    stage = opened;
+    daemon = opened.daemon;
+    succeed = ordinary;
+  });
+
+  describe('updates', () => {
+    const NEWER = { updateAvailable: true, latest: '0.3.0' };
+    const open = async () => {
+      await stage.turn('updates');
+      await find('Installed version');
+    };
+
+    test('are offered across the window, and installed with their progress shown', async () => {
+      daemon.setUpdate({ ...NEWER, applicable: true });
+      await find('Culvert 0.3.0 is available');
+      let finish = () => {};
+      daemon.onAsked = async asked => {
+        await new Promise<void>(resolve => {
+          finish = resolve;
+        });
+        return succeed(asked);
+      };
+      await press('Update');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0], { line: 'POST /api/update/apply', body: {} });
+      daemon.setUpdate({ progress: { phase: 'downloading', received: 1e6, total: 4e6 } });
+      await find('Downloading: 1.0 MB of 4.0 MB');
+      assert.equal((await find('Culvert 0.3.0 is available: Check')).sensitive, false);
+      daemon.setUpdate({ ...noUpdate(), current: '0.3.0', latest: '0.3.0', previous: '0.2.7' });
+      finish();
+      await find('Close and open this window to use it');
+    });
+
+    test('that a package brings come with the command', async () => {
+      daemon.setUpdate({ ...NEWER, command: 'sudo apt install culvert' });
+      await press('How');
+      await press('Copy “sudo apt install culvert”');
+      await press('OK');
+      await gone('OK');
+    });
+
+    test('are looked for on request, and a failed check says why', async () => {
+      await open();
+      daemon.onAsked = () => ({ ...noUpdate(), problem: { code: 'expired', detail: 'The manifest has expired.' } });
+      await press('This is the newest version: Check');
+      await find('Couldn’t check for updates');
+      await find('The manifest has expired.');
+      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
+    });
+
+    test('that cannot reach this computer are warned of across the window', async () => {
+      const warnings = {
+        expired: 'The newest release has expired, so updates may be held back',
+        refused: 'The release at the update source was refused',
+        unreachable: 'The update source has not answered for a week',
+      };
+      for (const [state, warning] of Object.entries(warnings)) {
+        daemon.setUpdate({ source: { state: state as 'expired', lastAnswerAt: null } });
+        await find(warning);
+      }
+      daemon.setUpdate(noUpdate());
+      await gone(warnings.unreachable);
+    });
+
+    test('are taken back only after a question', async () => {
+      daemon.setUpdate({ previous: '0.2.6' });
+      await open();
+      await press('Return to Culvert 0.2.6: Return…');
+      await press('Cancel');
+      await gone('Return to Culvert 0.2.6?');
+      assert.deepEqual(daemon.asked, []);
+      await press('Return to Culvert 0.2.6: Return…');
+      await press('Return');
+      await find('Close and open this window to use it');
+      assert.deepEqual(daemon.asked, [{ line: 'POST /api/update/rollback', body: {} }]);
+    });
+
+    test('that were refused say why', async () => {
+      daemon.setUpdate({ ...NEWER, applicable: true });
+      daemon.onAsked = () => {
+        throw problem('update-refused', 409, 'The signature is wrong.');
+      };
+      await press('Update');
+      await find('The signature is wrong.');
+    });
+  });
+
+  describe('the settings', () => {
+    test('show the mode as confirmed, and ask before most traffic goes outside the tunnel', async () => {
+      daemon.set('status', { state: 'connected' });
+      await stage.turn('mode');
+      assert.equal((await stage.toggle('Everything')).checked, true);
+      await press('DNS only');
+      await find('Tunnel less than now?');
+      assert.equal((await stage.toggle('DNS only')).checked, false, 'no optimistic state');
+      await press('Cancel');
+      await gone('Tunnel less than now?');
+      await press('Everything except DNS');
+      await stage.acted(1);
+      assert.deepEqual(daemon.actions[0], { action: 'setMode', value: 'tunnel_only', confirmWithin: 30 });
+      assert.equal((await stage.toggle('Everything')).checked, true);
+      daemon.set('settings', { Mode: 'tunnel_only' });
+      await until(async () => (await stage.toggle('Everything except DNS')).checked, 'the mode');
+      await find('Mode changed');
+    });
+
+    test('are searched, and a result leads to its page', async () => {
+      await stage.turn('settings');
+      stage.key('ctrl+f');
+      await stage.enter('Search settings', 'fallback');
+      await press('Add a domain');
+      await stage.enter('Add a domain', 'corp.example');
+      daemon.onAction = () => daemon.set('options', { fallbackDomains: [{ domain: 'corp.example', note: null }] });
+      await press('Add a domain: Add');
+      await find('Remove corp.example');
+      assert.deepEqual(daemon.actions, [{ action: 'addFallbackDomain', value: 'corp.example' }]);
+      await press('Back');
+      await stage.enter('Search settings', '');
+    });
+
+    test('are searched until Escape, which empties the search first and then goes back', async () => {
+      await stage.turn('settings');
+      stage.key('ctrl+f');
+      type('theme');
+      await find('Preferences · Appearance');
+      stage.x('key', 'Escape');
+      await find('Search settings');
+      await gone('theme');
+      stage.x('key', 'Escape');
+      await gone('Search settings');
+    });
+
+    test('of Culvert itself are written to the user’s file, and move when the event arrives', async () => {
+      stage.key('ctrl+comma');
+      await press('Start at login');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0], { line: 'POST /api/config/user', body: { tray: { autostart: true } } });
+      assert.equal((await stage.toggle('Start at login')).checked, false, 'the entry is not there yet');
+      const autostart = join(stage.desktop.env.XDG_CONFIG_HOME!, 'autostart');
+      mkdirSync(autostart, { recursive: true });
+      writeFileSync(join(autostart, 'org.culvert.Culvert.desktop'), '[Desktop Entry]\nExec=culvert\n');
+      await until(async () => (await stage.toggle('Start at login')).checked, 'the switch');
+      assert.ok(!(await stage.names()).includes('Start hidden'), 'this desktop has no tray');
+      writeFileSync(join(autostart, 'org.culvert.Culvert.desktop'), '[Desktop Entry]\nHidden=true\n');
+      await until(async () => !(await stage.toggle('Start at login')).checked, 'the switch');
+    });
+
+    test('of an organization are joined by name and token, which stay hidden', async () => {
+      await stage.turn('account');
+      await stage.enter('Team name', 'my team');
+      await find('Letters, digits and hyphens only');
+      await stage.enter('Team name', 'my-team');
+      await press('Team name: Join');
+      await find('Continue in the browser');
+      assert.deepEqual(daemon.actions, [{ action: 'registerOrganization', value: 'my-team' }]);
+      const token = 'com.cloudflare.warp://my-team.cloudflareaccess.com/auth?token=abc';
+      await stage.enter('Address from the browser', token);
+      await press('Address from the browser: Finish');
+      await stage.acted(2);
+      assert.deepEqual(daemon.actions[1], { action: 'setRegistrationToken', value: token });
+    });
+
+    test('delete a registration only after a question', async () => {
+      await stage.turn('account');
+      await press('Remove this device: Remove…');
+      await press('Cancel');
+      await gone('Remove this device?');
+      assert.deepEqual(daemon.actions, []);
+    });
+  });
+
+  describe('the checks', () => {
+    const broken = checkResult('mode', 'problem', { explanation: 'Why.', fix: MODE_FIX, fixId: 'as shown' });
+
+    test('come as they end, problems first, and a fix is seen, applied and taken back', async () => {
+      daemon.checks = [checkResult('service', 'ok'), broken];
+      await stage.turn('checks');
+      await find('1 problem');
+      await find('seen by mode\nWhy.');
+      await find('culvert action setMode warp+doh');
+      const names = await stage.names();
+      assert.ok(names.indexOf('Title of mode') < names.indexOf('Title of service'));
+      daemon.onAsked = asked => {
+        const undo = asked.line.endsWith('fix')
+          ? [{ id: 'mode', label: 'Use another mode', at: new Date().toISOString() }]
+          : [];
+        const result = undo.length ? checkResult('mode', 'ok') : broken;
+        daemon.send('doctor', { running: false, completed: 1, total: 1, result, undo });
+        return succeed(asked);
+      };
+      await press('Apply “Use another mode”: Apply');
+      await find('Everything is in order.');
+      await gone('Needs attention');
+      await press('Take the last fix back: Undo');
+      await find('1 problem');
+      assert.deepEqual(daemon.asked, [
+        { line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } },
+        { line: 'POST /api/doctor/undo', body: {} },
+      ]);
+    });
+
+    test('give the cause of a failing tunnel its one button, which shows what it changes first', async () => {
+      daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
+      const { id, title, evidence, explanation, fix, fixId, source } = broken;
+      daemon.setDiagnosis({ id, title, evidence, explanation, fix, fixId, source, at: new Date().toISOString() });
+      await find('Why.');
+      await press('Use another mode');
+      await find('culvert action setMode warp+doh');
+      await press('Apply');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked, [{ line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } }]);
+      daemon.setDiagnosis(null);
+      await gone('Why.');
+    });
+  });
+  test('the accounts of tools are shown, changed and added, and nothing keeps the key', async () => {
+    daemon.tools = [richTool(Date.now()), tool('netlify')];
+    await stage.turn('tools');
+    await find('team-a');
+    await find('0 of 1000 left · Quota used up, used again in 12 minutes');
+    await press('team-d');
+    await press('“team-b” cools down: Use Again');
+    await press('netlify: Set Up…');
+    await press('Install');
+    await stage.asked(3);
+    await stage.enter('Name of another account of firecrawl', 'team-e');
+    await press('Name of another account of firecrawl: Add…');
+    await find('Add “team-e” to firecrawl');
+    await stage.enter('FIRECRAWL_KEY', 'fc-canary');
+    let release = (_: unknown) => {};
+    daemon.onAsked = () => new Promise(resolve => (release = resolve));
+    await press('Add');
+    await stage.asked(4);
+    // what is typed while an account is added stays
+    await stage.enter('Name of another account of firecrawl', 'team-f');
+    release({ ok: true });
+    await find('Added');
+    assert.ok((await stage.names()).includes('team-f'));
+    const at = { cli: 'firecrawl', name: 'team-e', credentials: ['fc-canary'], store: 'keyring' };
+    assert.deepEqual(
+      daemon.asked.map(({ body }) => body),
+      [
+        { change: 'enable', cli: 'firecrawl', name: 'team-d' },
+        { change: 'wake', cli: 'firecrawl', name: 'team-b' },
+        { change: 'install', cli: 'netlify' },
+        { change: 'add', ...at },
+      ],
+    );
+    daemon.tools = [tool('firecrawl', { accounts: [toolAccount('another', { default: true })] })];
+    daemon.send('accounts', { ok: true, tools: daemon.tools, refreshing: false, problem: null });
+    await find('another');
+    await gone('team-a');
+    assert.equal((await stage.names()).join().includes('fc-canary'), false);
+  });
+});

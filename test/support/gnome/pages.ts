@@ -1,0 +1,45 @@
+// One desktop for all tests of a file about pages: each test begins on the first page, with the daemon's first state.
+import { after, before, beforeEach } from 'node:test';
+import type { FakeDaemon } from './daemon.ts';
+import { KILL_SWITCH, noUpdate } from './initial.ts';
+import { closeStage, openStage, type Stage } from './stage.ts';
+
+/**
+ * Opens the panel before the tests of the suite that calls this, and closes it after them.
+ * @param opened gets the stage, and what the daemon does with a request unless a test says otherwise
+ */
+export function usePages(opened: (stage: Stage, succeed: FakeDaemon['onAsked']) => void) {
+  let stage: Stage;
+  let succeed: FakeDaemon['onAsked'];
+  before(async () => {
+    stage = await openStage();
+    succeed = stage.daemon.onAsked;
+    opened(stage, succeed);
+    await stage.daemon.listen();
+    await stage.find('Disconnected');
+  });
+  beforeEach(async () => {
+    const { daemon } = stage;
+    Object.assign(daemon, { onAsked: succeed, onAction: () => {}, asked: [], actions: [] });
+    daemon.set('killSwitch', KILL_SWITCH);
+    daemon.set('settings', { Mode: 'warp' });
+    daemon.set('tunnel', { proxyPort: null });
+    daemon.set('status', { state: 'disconnected', reason: null, blocked: null });
+    daemon.setUpdate(noUpdate());
+    await stage.turn('connection');
+    await stage.find('Disconnected');
+  });
+  // GTK 4.18 says so of an entry that is hidden with the focus, in a window that no window manager activates; and
+  // libadwaita 1.5 and newer measure the large heading of a question also where only the small one has room
+  after(() => closeStage(stage, /did not receive a focus-out event|Trying to measure GtkLabel/));
+  return {
+    find: (name: string) => stage.find(name),
+    press: (name: string) => stage.press(name),
+    gone: (name: string) => stage.gone(name),
+    type: (text: string) => stage.x('type', '--delay', '20', text),
+    positions: async (name: string) => {
+      const { checked, sensitive } = await stage.toggle(name);
+      return [checked, sensitive];
+    },
+  };
+}
