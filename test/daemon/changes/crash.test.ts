@@ -9,7 +9,6 @@ import { type Act, boot, DOCUMENT, OLD } from '../../support/changes/machine.ts'
 import { moments } from '../../support/moments.ts';
 import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
-import { sample } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 const NEW = DOCUMENT.trim().split('\n').sort();
@@ -24,7 +23,7 @@ async function killed(t: TestContext, home: string, act: Act, check: (call: stri
   const all = await moments(t, home, acting(home, act), { env: environment(home) });
   assert.ok(all.length > 5, `${all.length} moments`);
   t.diagnostic(`${act}: ${all.length} moments`);
-  for (const { after, restore } of sample(all, 8)) {
+  for (const { after, restore } of all) {
     restore();
     const name = `${act}, after ${after}`;
     await check(name);

@@ -10,7 +10,6 @@ import { type Act, act } from '../../support/doctor/act.ts';
 import { moments } from '../../support/moments.ts';
 import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
-import { sample } from '../../support/thoroughness.ts';
 
 const skip = spawnSync('strace', ['-V']).status === 0 ? false : 'needs strace';
 const acting = join(import.meta.dirname, '../../support/doctor/act.ts');
@@ -25,7 +24,7 @@ async function kill(t: TestContext, home: string, what: Act, check: (name: strin
   const all = await moments(t, home, [process.execPath, program, home, what], { env: { HOME: home } });
   assert.ok(all.length > 5, `${all.length} moments`);
   t.diagnostic(`${what}: ${all.length} moments`);
-  for (const { after, restore } of sample(all, 12)) {
+  for (const { after, restore } of all) {
     restore();
     const name = `${what}, after ${after}`;
     await check(name);
