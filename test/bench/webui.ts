@@ -8,7 +8,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import type { LogEntry } from '../../daemon/api/schema.ts';
 import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
-import { launchBrowser, startWeb } from '../support/e2e/browser.ts';
+import { CHROMIUM, launchBrowser, startWeb } from '../support/e2e/browser.ts';
 import { createHome, prefix } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { quiet } from './quiet.ts';
@@ -260,7 +260,7 @@ async function idleMemory() {
 }
 
 async function main() {
-  const browser = await launchBrowser(t as never);
+  const browser = await launchBrowser(t as never, [], CHROMIUM);
   const empty = addEmptyPage(); // before the daemon reads the names of the files
   const { address } = await startWeb(t as never);
   const parts = {

@@ -29,9 +29,14 @@ export const SETUP_STATES: readonly (readonly [words: readonly string[], title: 
   [['reset', 'fault=not-authorized'], 'You can’t change WARP on this computer'],
 ];
 
-/** Debian's Chromium with a profile of its own. @param flags further ones, such as resolver rules */
-export async function launchBrowser(t: Ends, flags: string[] = []): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: [...FLAGS, ...QUIET, ...flags] });
+/** The engine with its windows, as people use it. */
+export const CHROMIUM = '/usr/bin/chromium';
+/** The same engine without what draws windows: it takes a third less time of the processor. */
+const HEADLESS = '/usr/bin/chromium-headless-shell';
+
+/** A browser with a profile of its own. @param flags further ones, such as resolver rules */
+export async function launchBrowser(t: Ends, flags: string[] = [], executablePath = HEADLESS): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath, args: [...FLAGS, ...QUIET, ...flags] });
   t.after(() => browser.close());
   return browser;
 }
