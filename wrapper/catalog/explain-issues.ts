@@ -1,6 +1,8 @@
 // Says in one sentence each what is wrong with a file: its line, the key, and what is allowed there.
 import { TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
+// not as `z.core`, which would bundle all of zod with its 50 languages: 300 kB in the wrapper and in the daemon
+import { toDotPath } from 'zod/v4/core';
 import en from 'zod/v4/locales/en.js';
 
 z.config(en());
@@ -15,7 +17,7 @@ export function explainIssues(error: z.core.$ZodError, text?: string, within: re
     .map(issue => {
       const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path;
       const line = text === undefined ? undefined : lineOf(text, [...within, ...path]);
-      const place = path.length > 0 ? z.core.toDotPath(path) : 'the file';
+      const place = path.length > 0 ? toDotPath(path) : 'the file';
       return `${line === undefined ? '' : `line ${line}: `}${place}: ${messageOf(issue)}`;
     })
     .join('; ');
