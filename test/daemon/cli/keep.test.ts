@@ -212,7 +212,7 @@ test('imports, adds, removes, exports and takes back routes', async t => {
   assert.equal((await culvert(home, ['routes', 'history', '4'])).stdout, document);
   const binary = await culvert(home, ['routes', 'import'], '\0'.repeat(1_000_000));
   assert.deepEqual([binary.code, listed().length], [1, 3]);
-  assert.match(binary.stderr, /takes too many bytes, or is no text/);
+  assert.match(binary.stderr, /takes too many bytes, or is not text/);
   const bad = await culvert(home, ['routes', 'import'], '10.0.0\n');
   assert.deepEqual([bad.code, listed().length], [1, 3]);
   assert.match(bad.stderr, /! line 1: .*\n.*Nothing was changed/s);

@@ -327,9 +327,9 @@ test('what is not a store, or says nothing, cannot be reached', async t => {
     '$99999999999\r\n': /does not speak the protocol/,
     '-LOADING Redis is loading the dataset in memory\r\n': /it answers LOADING/,
     "-READONLY You can't write against a read only replica.\r\n": /it answers READONLY/,
-    '+OK\r\n': /no reply of the script/,
-    '$3\r\nabc\r\n': /no reply of the script/,
-    ':5\r\n': /no reply of the script/,
+    '+OK\r\n': /not a reply of the script/,
+    '$3\r\nabc\r\n': /not a reply of the script/,
+    ':5\r\n': /not a reply of the script/,
   };
   for (const [answer, expected] of Object.entries(answers)) {
     const server = createServer(socket => {
