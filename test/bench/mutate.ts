@@ -21,6 +21,7 @@ const TARGETS = [
   'daemon/apps/launch/exec-key.ts',
   'daemon/http/guard.ts',
   'daemon/killswitch/rules/rules.ts',
+  'daemon/routes/document.ts',
   'daemon/view/states/killswitch.ts',
   'daemon/view/states/tunnel.ts',
   'daemon/warp/actions/commands.ts',

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { SplitTunnel } from '../../../daemon/api/schema.ts';
-import { canonical, formatDocument, parseDocument, simplify } from '../../../daemon/routes/document.ts';
+import {
+  addedTo,
+  canonical,
+  formatDocument,
+  parseDocument,
+  removedFrom,
+  simplify,
+} from '../../../daemon/routes/document.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';
 import { english } from '../../../daemon/view/translator.ts';
 
@@ -30,6 +37,40 @@ test('expands ranges and differences to the fewest prefixes', () => {
   assert.deepEqual(values('10.0.0.1-10.0.0.9'), ['10.0.0.1', '10.0.0.2/31', '10.0.0.4/30', '10.0.0.8/31']);
   assert.deepEqual(values('10.0.0.0/30 - 10.0.0.1 - 10.0.0.2'), ['10.0.0.0', '10.0.0.3']);
   assert.equal(values('10.0.0.0/8 - 10.1.2.0/24').length, 16);
+});
+
+test('gives each prefix of a range its kind and its addresses', () => {
+  const [line] = parseDocument('10.0.0.1-10.0.0.3#no space').lines;
+  assert.equal(line!.comment, 'no space');
+  assert.deepEqual(
+    line!.entries.map(({ kind, value, range }) => [kind, value, range === null]),
+    [
+      ['ip', '10.0.0.1', false],
+      ['range', '10.0.0.2/31', false],
+    ],
+  );
+});
+
+test('takes host names of up to 253 characters, whose last label is not a number', () => {
+  const long = (length: number) => `${'a'.repeat(length - 192)}.${`${'b'.repeat(63)}.`.repeat(3)}`.slice(0, -1);
+  const unicode = `${'ü'.repeat(50)}.`.repeat(4);
+  assert.deepEqual(values(`${long(253)}\n1.example`), [long(253), '1.example']);
+  for (const name of [long(254), `${unicode}${'a'.repeat(40)}`, 'example.1'])
+    assert.match(reasons(name)[0]!, /nor a host name/);
+});
+
+test('numbers the lines that are refused', () => {
+  const { lines } = parseDocument('\nmode both\nmode include\n\nmode exclude\nexample.com:443');
+  assert.deepEqual(
+    lines.map(({ number }) => number),
+    [2, 5, 6],
+  );
+});
+
+test('quotes at most 60 characters', () => {
+  const quoted = (length: number) => /^"(.*)" is neither/.exec(reasons('_'.repeat(length - 1).concat('!'))[0]!)?.[1];
+  assert.equal(quoted(60), `${'_'.repeat(59)}!`);
+  assert.equal(quoted(61), `${'_'.repeat(59)}…`);
 });
 
 describe('a line that cannot be read', () => {
@@ -79,6 +120,26 @@ test('reads back what it writes, whatever the descriptions contain', () => {
   const text = formatDocument(split, value => (value === 'fe80::/10' ? 'default' : null));
   assert.equal(text, 'mode exclude\n10.0.0.0/8  # corp mode include [31m\nfe80::/10  # default\n*.example.com\n');
   assert.deepEqual(values(text), ['10.0.0.0/8', 'fe80::/10', '*.example.com']);
+});
+
+test('adds what a document does not contain, on lines of its own', () => {
+  const added = [
+    { value: '10.0.0.0/8', comment: 'office' },
+    { value: 'a.example', comment: 'own\nline' },
+    { value: 'b.example', comment: null },
+  ];
+  const lines = 'a.example  # own line\nb.example\n';
+  assert.equal(addedTo('', added), `10.0.0.0/8  # office\n${lines}`);
+  for (const end of ['', '\n']) assert.equal(addedTo(`10.1.2.3/8${end}`, added), `10.1.2.3/8\n${lines}`);
+});
+
+test('removes entries, and keeps what else their lines mean', () => {
+  const text = '# head\na.example # own\n10.0.0.1-10.0.0.3 # three\n10.0.0.4-10.0.0.6\nb.example';
+  assert.equal(
+    removedFrom(text, new Set(['a.example', '10.0.0.1', '10.0.0.6'])),
+    '# head\n10.0.0.2/31  # three\n10.0.0.4/31\nb.example',
+  );
+  assert.equal(removedFrom(text, new Set(['c.example'])), text);
 });
 
 test('simplifies a list without changing what it means', () => {
