@@ -1,107 +1,15 @@
-// The tunnel against the emulator: what clients see, what is spawned for it, and what each failure is called.
+// The tunnel against the emulator: what clients see, and what is spawned for it.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'node:test';
 import { actionRequest } from '../../../daemon/api/actions.ts';
 import type { ActionName } from '../../../daemon/api/schema.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import { createLog } from '../../../daemon/state/command-log.ts';
-import { createState, NO_TUNNEL, type Published } from '../../../daemon/state/store.ts';
-import { createTunnel } from '../../../daemon/warp/tunnel.ts';
-import { emulator } from '../../support/daemon/emulator.ts';
-import { folder } from '../../support/daemon/fake-cli.ts';
+import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
 import { until } from '../../support/until.ts';
 
-interface Setup {
-  version?: string;
-  faults?: string;
-  connectMs?: number;
-  /** What stands in place of the emulator. */
-  fake?: string;
-  accepted?: boolean;
-  missing?: boolean;
-  /** Proxy mode really listens, on this port. */
-  proxyPort?: number;
-}
-
-/** A started tunnel over an executable that counts how often it is spawned. */
-async function setup(t: test.TestContext, options: Setup = {}) {
-  const place = folder();
-  const cli = await emulator({
-    version: options.version,
-    faults: undefined,
-    connectMs: options.connectMs ?? 30,
-    proxy: options.proxyPort !== undefined,
-  });
-  const words = [
-    ...(options.faults ? [`fault=${options.faults}`] : []),
-    ...(options.proxyPort ? [`settings.proxyPort=${options.proxyPort}`] : []),
-  ];
-  if (words.length > 0) await cli.control('reset', ...words);
-  const counted = (bin: string) => `echo "$*" >> ${place.path}/runs\n${options.fake ?? `exec ${bin} "$@"`}`;
-  if (!options.missing) place.script('warp-cli', counted(cli.bin));
-  const acceptedTerms = join(place.path, 'state/accepted-terms');
-  const log = createLog({ capacity: 500 });
-  const state = createState({ available: false, path: null, version: null, emulated: true });
-  const events: Published[] = [];
-  state.subscribe(event => events.push(event));
-  const tunnel = createTunnel({
-    cli: 'warp-cli',
-    emulated: true,
-    env: { ...cli.env, PATH: `${place.path}:${process.env.PATH}`, CANARY: 'canary' },
-    acceptedTerms,
-    state,
-    log,
-  });
-  t.after(async () => {
-    await tunnel.stop();
-    await cli.remove();
-    place.remove();
-  });
-  tunnel.start();
-  const runs = () => place.read('runs').split('\n').filter(Boolean);
-  const status = () => state.snapshot().status;
-  return {
-    place,
-    cli,
-    log,
-    state,
-    events,
-    tunnel,
-    acceptedTerms,
-    runs,
-    status,
-    script: (name: string) => place.script(name, counted(cli.bin)),
-    /** Reads what is outdated until nothing is: each attempt waits a second, and a busy machine needs more. */
-    fresh: () =>
-      until(async () => {
-        await tunnel.refresh('stale');
-        return tunnel.isFresh();
-      }),
-    /** The processes that something spawned, once nothing is left that could spawn another. */
-    async spawned(work: () => Promise<unknown>) {
-      const before = runs().length;
-      await work();
-      await until(isIdle);
-      return runs().slice(before);
-    },
-  };
-}
-
-/** Whether the listening child is the only process, and no timer is pending that could start another. */
-function isIdle(): boolean {
-  const active = process.getActiveResourcesInfo();
-  return !active.includes('Timeout') && active.filter(type => type === 'ProcessWrap').length === 1;
-}
-
-const problem =
-  (code: string, more: (problem: Problem) => boolean = () => true) =>
-  (error: unknown) =>
-    error instanceof Problem && error.code === code && more(error);
-
 test('an idle daemon has one listening child and spawns nothing else', async t => {
-  const { tunnel, state, status, spawned, runs } = await setup(t);
+  const { tunnel, state, status, spawned, runs } = await startTunnel(t);
   await spawned(() => until(() => status().state === 'disconnected'));
   assert.deepEqual(runs(), ['--version', '-j -l status']);
   const { tunnelCli } = state.snapshot();
@@ -110,7 +18,7 @@ test('an idle daemon has one listening child and spawns nothing else', async t =
 });
 
 test('refresh reads each stale part once, however many ask, and nothing while all is fresh', async t => {
-  const { tunnel, state, runs, spawned, status, fresh } = await setup(t);
+  const { tunnel, state, runs, spawned, status, fresh } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   await Promise.all([1, 2, 3].map(fresh));
   assert.deepEqual(runs().sort(), [
@@ -136,7 +44,7 @@ test('refresh reads each stale part once, however many ask, and nothing while al
 });
 
 test('fresh=1 reads everything again', async t => {
-  const { tunnel, spawned } = await setup(t);
+  const { tunnel, spawned } = await startTunnel(t);
   await spawned(() => tunnel.refresh('stale'));
   const again = await spawned(() => tunnel.refresh('all'));
   assert.deepEqual(again.sort(), [
@@ -152,7 +60,7 @@ test('fresh=1 reads everything again', async t => {
 });
 
 test('connecting is accepted at once and then followed live; figures are read when asked for', async t => {
-  const { tunnel, state, events, status, spawned } = await setup(t, { connectMs: 90 });
+  const { tunnel, state, events, status, spawned } = await startTunnel(t, { connectMs: 90 });
   await spawned(() => tunnel.refresh('stale'));
   const spawnedByConnect = await spawned(async () => {
     const output = await tunnel.perform({ action: 'connect' });
@@ -178,7 +86,7 @@ test('connecting is accepted at once and then followed live; figures are read wh
 });
 
 test('no action spawns more than four processes, re-reads included', async t => {
-  const { tunnel, spawned, cli } = await setup(t);
+  const { tunnel, spawned, cli } = await startTunnel(t);
   await spawned(() => tunnel.refresh('stale'));
   const actions: [ActionName, string?][] = [
     ['setMode', 'warp+doh'],
@@ -202,7 +110,7 @@ test('no action spawns more than four processes, re-reads included', async t => 
 });
 
 test('a change made elsewhere arrives by itself', async t => {
-  const { tunnel, state, status, cli } = await setup(t);
+  const { tunnel, state, status, cli } = await startTunnel(t);
   await tunnel.refresh('stale');
   await cli.run('mode', 'doh');
   await until(() => state.snapshot().settings.Mode === 'doh');
@@ -216,7 +124,7 @@ test('a change made elsewhere arrives by itself', async t => {
 });
 
 test('a snapshot after an action waits for the parts that the action changed, however slow their reads are', async t => {
-  const { tunnel, state, status } = await setup(t, { faults: 'slow=1100' });
+  const { tunnel, state, status } = await startTunnel(t, { faults: 'slow=1100' });
   await until(() => status().state === 'disconnected');
   await tunnel.refresh('all');
   for (const [action, value, list] of [
@@ -238,7 +146,7 @@ test('a snapshot after an action waits for the parts that the action changed, ho
 });
 
 test('parts that cannot be read in time are listed with their age, until they are', async t => {
-  const { tunnel, status, cli, fresh } = await setup(t);
+  const { tunnel, status, cli, fresh } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   await fresh();
   assert.deepEqual(tunnel.stale(), []);
@@ -263,7 +171,7 @@ test('parts that cannot be read in time are listed with their age, until they ar
 });
 
 test('a part that was never read is stale without an age', async t => {
-  const { tunnel, status } = await setup(t, { faults: 'hang-deaf@settings' });
+  const { tunnel, status } = await startTunnel(t, { faults: 'hang-deaf@settings' });
   await until(() => status().state === 'disconnected');
   await tunnel.refresh('stale');
   assert.deepEqual(
@@ -273,7 +181,7 @@ test('a part that was never read is stale without an age', async t => {
 });
 
 test('a listener that floods does not keep actions and snapshots from their answers', async t => {
-  const { tunnel, status, place } = await setup(t, {
+  const { tunnel, status, place } = await startTunnel(t, {
     fake: `case "$*" in
       --version) echo "warp-cli 2026.7.1377.0";;
       *-l*) exec yes x;;
@@ -290,7 +198,7 @@ test('a listener that floods does not keep actions and snapshots from their answ
 });
 
 test('a command that never stops printing ends at its time limit', async t => {
-  const { tunnel } = await setup(t, {
+  const { tunnel } = await startTunnel(t, {
     fake: `case "$*" in --version) echo "warp-cli 2026.7.1377.0";; *) exec yes x;; esac`,
   });
   const begin = performance.now();
@@ -300,7 +208,7 @@ test('a command that never stops printing ends at its time limit', async t => {
 });
 
 test('a change during a read is read again', async t => {
-  const { tunnel, state, cli, runs, status } = await setup(t, { faults: 'slow=400@settings' });
+  const { tunnel, state, cli, runs, status } = await startTunnel(t, { faults: 'slow=400@settings' });
   await until(() => status().state === 'disconnected');
   void tunnel.refresh('stale');
   await until(() => runs().includes('-j settings'));
@@ -310,187 +218,9 @@ test('a change during a read is read again', async t => {
   assert.ok(runs().filter(run => run === '-j settings').length <= 2);
 });
 
-test('a missing CLI blocks, and is taken when it appears', async t => {
-  const { tunnel, status, state, script } = await setup(t, { missing: true });
-  await until(() => status().blocked === 'cli-missing');
-  assert.deepEqual([status().state, tunnel.isFresh()], ['unknown', true]);
-  await assert.rejects(
-    tunnel.perform({ action: 'connect' }),
-    problem('cli-missing', ({ extras }) => Boolean(extras.hint)),
-  );
-  await assert.rejects(tunnel.account(), problem('cli-missing'));
-  await assert.rejects(tunnel.perform(actionRequest('setMode', 'bogus')), problem('argument-rejected'));
-  script('warp-cli');
-  await until(() => status().state === 'disconnected');
-  assert.deepEqual([status().blocked, state.snapshot().tunnelCli.available], [null, true]);
-});
-
-test('a CLI that is removed, and one that is upgraded, are noticed while running', async t => {
-  const { place, status, state, script, cli, runs } = await setup(t);
-  await until(() => status().state === 'disconnected');
-  rmSync(join(place.path, 'warp-cli'));
-  await until(() => status().blocked === 'cli-missing');
-  assert.equal(state.snapshot().tunnelCli.available, false);
-  script('warp-cli');
-  await until(() => status().state === 'disconnected');
-  const newer = place.script(
-    'new',
-    `echo "$*" >> ${place.path}/runs; CULVERT_EMULATOR_VERSION=2023.3.398 exec ${cli.bin} "$@"`,
-  );
-  renameSync(newer, join(place.path, 'warp-cli'));
-  await until(() => state.snapshot().tunnelCli.version?.startsWith('2023.3.398'));
-  await until(() => runs().at(-1) === '-l status');
-});
-
-test('a stopped service blocks; actions say so; its return is noticed', async t => {
-  const { tunnel, status, cli, spawned } = await setup(t, { faults: 'service-down' });
-  await until(() => status().blocked === 'service-stopped');
-  assert.equal(status().state, 'unknown');
-  assert.deepEqual(
-    (await spawned(() => tunnel.refresh('stale'))).filter(run => !run.includes('-l')),
-    [],
-    'no pointless reads',
-  );
-  await assert.rejects(
-    tunnel.perform({ action: 'connect' }),
-    problem('service-stopped', ({ extras }) => /systemctl/.test(extras.hint ?? '')),
-  );
-  await assert.rejects(tunnel.account(), problem('service-stopped'));
-  await cli.control('clear');
-  await until(() => status().state === 'disconnected');
-  assert.equal(status().blocked, null);
-});
-
-test('a service that stops while connected is never shown as connected', async t => {
-  const { tunnel, status, cli, state } = await setup(t);
-  await tunnel.perform({ action: 'connect' });
-  await until(() => status().state === 'connected');
-  await cli.control('fault=service-down');
-  await until(() => status().blocked === 'service-stopped');
-  assert.equal(status().state, 'unknown');
-  assert.deepEqual(state.snapshot().tunnel, NO_TUNNEL);
-});
-
-test('the terms are accepted only when the user agrees, and that is remembered', async t => {
-  const { tunnel, status, acceptedTerms, runs } = await setup(t, { faults: 'terms' });
-  await until(() => status().blocked === 'terms-not-accepted');
-  await assert.rejects(tunnel.perform({ action: 'register' }), problem('terms-not-accepted'));
-  assert.equal(existsSync(acceptedTerms), false);
-  assert.ok(!runs().some(run => run.includes('--accept-tos')));
-  assert.equal(await tunnel.perform({ action: 'acceptTerms' }), null);
-  await until(() => status().state === 'disconnected');
-  assert.equal(status().blocked, null);
-  assert.match(readFileSync(acceptedTerms, 'utf8'), /^accepted 20/);
-  assert.equal(statSync(acceptedTerms).mode & 0o777, 0o600);
-  await tunnel.perform({ action: 'connect' });
-  assert.ok(runs().includes('--accept-tos connect'));
-});
-
-test('an agreement that cannot be stored is not acted on', async t => {
-  const { tunnel, place, runs } = await setup(t, { faults: 'terms' });
-  writeFileSync(join(place.path, 'state'), 'in the way');
-  await assert.rejects(tunnel.perform({ action: 'acceptTerms' }), problem('config-not-writable'));
-  assert.ok(!runs().some(run => run.includes('--accept-tos')));
-});
-
-test('an unregistered device: connecting is refused without a process, registering works', async t => {
-  const { tunnel, status, spawned, state } = await setup(t, { faults: 'not-registered' });
-  await until(() => status().blocked === 'not-registered');
-  assert.deepEqual([status().state, status().reason?.code], ['unable', 'RegistrationMissing']);
-  assert.equal(state.snapshot().account.registered, false);
-  assert.deepEqual(
-    await spawned(() =>
-      assert.rejects(
-        tunnel.perform({ action: 'connect' }),
-        problem('not-registered', p => Boolean(p.extras.hint)),
-      ),
-    ),
-    [],
-  );
-  const account = await tunnel.account();
-  assert.deepEqual([account.ok, account.registered, account.devices], [true, false, []]);
-});
-
-test('"not registered" is not kept once the status contradicts it, even if the registration cannot be read', async t => {
-  const { tunnel, cli, status, state } = await setup(t, { faults: 'not-registered' });
-  await until(() => status().blocked === 'not-registered');
-  assert.equal((await tunnel.account()).registered, false);
-  await cli.control('fault=not-authorized');
-  await until(() => status().state === 'disconnected');
-  assert.equal(state.snapshot().account.registered, null);
-  await assert.rejects(tunnel.account(), problem('tunnel-cli-failed'));
-  await cli.control('clear');
-  await tunnel.refresh('all');
-  assert.equal((await tunnel.account()).registered, true);
-});
-
-test('registering and deleting a registration change the account', async t => {
-  const { tunnel, status, state } = await setup(t);
-  await tunnel.perform({ action: 'deleteRegistration' });
-  await until(() => status().blocked === 'not-registered');
-  await until(() => state.snapshot().account.registered === false);
-  await tunnel.perform({ action: 'register' });
-  await until(() => status().blocked === null && state.snapshot().account.registered === true);
-  const account = await tunnel.account();
-  assert.equal(account.registered, true);
-  assert.match(account.license ?? '', /^\*{4}\w{4}$/);
-  assert.equal(account.devices.length, 1);
-});
-
-test('a JSON error is a failure at exit 0 as at exit 1', async t => {
-  for (const faults of ['json-exit-0,not-registered', 'json-exit-1,not-registered', 'text-errors,not-registered']) {
-    const { tunnel, state, status } = await setup(t, { faults });
-    await tunnel.refresh('all');
-    await until(() => status().blocked === 'not-registered');
-    assert.equal(state.snapshot().account.registered, false, faults);
-  }
-});
-
-test('what a policy refuses is not authorized, with what the CLI printed', async t => {
-  const { tunnel, status } = await setup(t, { faults: 'not-authorized' });
-  await assert.rejects(
-    tunnel.perform({ action: 'setMode', value: 'doh' }),
-    problem('not-authorized', ({ extras }) => /not authorized/i.test(extras.stderr ?? '') && extras.exitCode === 1),
-  );
-  await tunnel.refresh('all');
-  assert.equal(status().blocked, null, 'reading the settings is allowed');
-});
-
-test('a user who may not connect is blocked as not authorized, until an action succeeds', async t => {
-  const { tunnel, status, cli } = await setup(t, { faults: 'not-authorized' });
-  await until(() => status().state === 'disconnected');
-  await assert.rejects(tunnel.perform({ action: 'connect' }), problem('not-authorized'));
-  assert.equal(status().blocked, 'not-authorized');
-  await tunnel.refresh('all');
-  assert.deepEqual([status().blocked, status().state], ['not-authorized', 'disconnected'], 'reads change nothing');
-  await cli.control('clear');
-  await tunnel.perform({ action: 'connect' });
-  assert.equal(status().blocked, null);
-  await until(() => status().state === 'connected');
-});
-
-test('a failing command is reported with its exit code and what it said', async t => {
-  const { tunnel } = await setup(t);
-  await assert.rejects(
-    tunnel.perform({ action: 'register' }),
-    problem('tunnel-cli-failed', ({ extras, message }) => {
-      return /Old registration/.test(message) && extras.exitCode === 1 && /deleteRegistration/.test(extras.hint ?? '');
-    }),
-  );
-});
-
-test('output that no rule knows, and output cut in the middle, is unknown with its raw text', async t => {
-  for (const faults of ['unknown-output', 'cut']) {
-    const { tunnel, status } = await setup(t, { faults });
-    await tunnel.refresh('all');
-    await until(() => status().raw);
-    assert.equal(status().state, 'unknown', faults);
-  }
-});
-
 for (const version of ['2022.4', '2023.3.398', '2024.2.62', '2024.9.346', '2025.9.558', '2026.7.1377']) {
   test(`release ${version}: status, settings, mode and account are understood`, async t => {
-    const { tunnel, status, state, runs, fresh } = await setup(t, { version });
+    const { tunnel, status, state, runs, fresh } = await startTunnel(t, { version });
     await tunnel.refresh('all');
     await fresh();
     assert.equal(status().state, 'disconnected', status().raw ?? '');
@@ -512,7 +242,7 @@ for (const version of ['2022.4', '2023.3.398', '2024.2.62', '2024.9.346', '2025.
 }
 
 test('a license key reaches the CLI, and neither state nor log', async t => {
-  const { tunnel, state, log, runs } = await setup(t);
+  const { tunnel, state, log, runs } = await startTunnel(t);
   const license = 'CaNaRy77-CaNaRy77-aaaa1234';
   await tunnel.perform({ action: 'setLicense', value: license }).catch(() => {});
   await tunnel.account();
@@ -520,84 +250,8 @@ test('a license key reaches the CLI, and neither state nor log', async t => {
   assert.doesNotMatch(JSON.stringify([state.snapshot(), log.since(0, 500)]), /CaNaRy/);
 });
 
-test('a broken CLI is not hammered, however often it is asked', async t => {
-  const { tunnel, runs, status } = await setup(t, { fake: 'echo "Segmentation fault" >&2; exit 139' });
-  for (let count = 0; count < 50; count++) await tunnel.refresh('stale');
-  assert.ok(runs().length < 30, `${runs().length} processes`);
-  assert.equal(status().state, 'unknown');
-  await assert.rejects(
-    tunnel.perform({ action: 'connect' }),
-    problem('tunnel-cli-failed', ({ extras }) => extras.exitCode === 139),
-  );
-});
-
-test('a CLI that hangs holds a snapshot for a second at most, and the stop not at all', async t => {
-  const { tunnel, status, runs } = await setup(t, { faults: 'hang-deaf@settings' });
-  await until(() => status().state === 'disconnected');
-  const begin = performance.now();
-  await tunnel.refresh('stale');
-  const waited = performance.now() - begin;
-  assert.ok(waited >= 900 && waited < 10_000, `${waited} ms`);
-  assert.ok(runs().includes('-j settings'));
-  const stopping = performance.now();
-  await tunnel.stop();
-  assert.ok(performance.now() - stopping < 5_000);
-});
-
-test('a CLI that neither listens nor knows JSON is polled, and an action is followed at once', async t => {
-  const { tunnel, status, runs } = await setup(t, {
-    fake: `case "$*" in
-      --version) echo "WARP 0.1.0";;
-      *-l*) echo "error: Found argument '-l' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
-      status) cat "$HOME/fake-status" 2>/dev/null || echo "Status update: Disconnected. Reason: Manual Disconnection";;
-      connect) echo "Status update: Connected" > "$HOME/fake-status"; echo Success;;
-      *) echo "error: Found argument '$1' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
-    esac`,
-  });
-  await until(() => status().state === 'disconnected');
-  await tunnel.perform({ action: 'connect' });
-  await until(() => status().state === 'connected');
-  assert.ok(runs().includes('-l status') && runs().includes('status'));
-});
-
-test('a CLI whose listener reports changes only is asked for the status once', async t => {
-  const { status, runs, spawned, state } = await setup(t, {
-    fake: `case "$*" in
-      --version) echo "warp-cli 2026.7.1377.0";;
-      *-l*) exec sleep 60;;
-      *status) echo '{"status":"Connected","reason":"NetworkHealthy"}';;
-    esac`,
-  });
-  await spawned(() => until(() => status().state === 'connected'));
-  assert.deepEqual(runs(), ['--version', '-j -l status', '-j status']);
-  assert.deepEqual(state.snapshot().commands.status?.argv, ['warp-cli', '-j', 'status']);
-});
-
-test('a CLI that answers but ends every listener is asked for the status, and listened to ever less often', async t => {
-  const { log, status } = await setup(t, { faults: 'listener-exits' });
-  const ends = () => log.since(0, 500).filter(({ source }) => source === 'watch');
-  await until(() => ends().length === 7);
-  const [before, last] = ends().slice(-2);
-  const pause = Date.parse(last!.at) - Date.parse(before!.at);
-  assert.ok(pause >= 1000, `started again after ${pause} ms`);
-  await until(() => status().state === 'disconnected' && status().blocked === null);
-});
-
-test('an empty answer does not override the status of the listener', async t => {
-  const { tunnel, status } = await setup(t, {
-    fake: `case "$*" in
-      --version) echo "warp-cli 2026.7.1377.0";;
-      *-l*) echo '{"status":"Connected","reason":"NetworkHealthy"}'; exec sleep 60;;
-      *status) echo nonsense; exit 1;;
-    esac`,
-  });
-  await until(() => status().state === 'connected');
-  await tunnel.refresh('all');
-  assert.equal(status().state, 'connected');
-});
-
 test('after a stop nothing is spawned any more', async t => {
-  const { tunnel, runs, status } = await setup(t);
+  const { tunnel, runs, status } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   await tunnel.stop();
   const before = runs().length;
@@ -607,7 +261,7 @@ test('after a stop nothing is spawned any more', async t => {
 });
 
 test('what an action sets can be read back, also when another program set it', async t => {
-  const { tunnel, state, cli, status } = await setup(t);
+  const { tunnel, state, cli, status } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   await tunnel.refresh('all');
   const options = () => state.snapshot().options;
@@ -643,7 +297,7 @@ test('what an action sets can be read back, also when another program set it', a
 });
 
 test('the virtual network that was chosen is read back', async t => {
-  const { tunnel, state, cli, status, fresh } = await setup(t);
+  const { tunnel, state, cli, status, fresh } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   const network = (id: string) => ({ id, name: id, description: '', default: id === 'v-1' });
   await cli.control('organization=example', `vnets=${JSON.stringify([network('v-1'), network('v-2')])}`);

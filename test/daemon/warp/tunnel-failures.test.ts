@@ -1,0 +1,263 @@
+// The tunnel over a CLI or a service that fails: what each failure is called, and what is spawned meanwhile.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { actionRequest } from '../../../daemon/api/actions.ts';
+import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
+import { until } from '../../support/until.ts';
+
+test('a missing CLI blocks, and is taken when it appears', async t => {
+  const { tunnel, status, state, script } = await startTunnel(t, { missing: true });
+  await until(() => status().blocked === 'cli-missing');
+  assert.deepEqual([status().state, tunnel.isFresh()], ['unknown', true]);
+  await assert.rejects(
+    tunnel.perform({ action: 'connect' }),
+    problem('cli-missing', ({ extras }) => Boolean(extras.hint)),
+  );
+  await assert.rejects(tunnel.account(), problem('cli-missing'));
+  await assert.rejects(tunnel.perform(actionRequest('setMode', 'bogus')), problem('argument-rejected'));
+  script('warp-cli');
+  await until(() => status().state === 'disconnected');
+  assert.deepEqual([status().blocked, state.snapshot().tunnelCli.available], [null, true]);
+});
+
+test('a CLI that is removed, and one that is upgraded, are noticed while running', async t => {
+  const { place, status, state, script, cli, runs } = await startTunnel(t);
+  await until(() => status().state === 'disconnected');
+  rmSync(join(place.path, 'warp-cli'));
+  await until(() => status().blocked === 'cli-missing');
+  assert.equal(state.snapshot().tunnelCli.available, false);
+  script('warp-cli');
+  await until(() => status().state === 'disconnected');
+  const newer = place.script(
+    'new',
+    `echo "$*" >> ${place.path}/runs; CULVERT_EMULATOR_VERSION=2023.3.398 exec ${cli.bin} "$@"`,
+  );
+  renameSync(newer, join(place.path, 'warp-cli'));
+  await until(() => state.snapshot().tunnelCli.version?.startsWith('2023.3.398'));
+  await until(() => runs().at(-1) === '-l status');
+});
+
+test('a stopped service blocks; actions say so; its return is noticed', async t => {
+  const { tunnel, status, cli, spawned } = await startTunnel(t, { faults: 'service-down' });
+  await until(() => status().blocked === 'service-stopped');
+  assert.equal(status().state, 'unknown');
+  assert.deepEqual(
+    (await spawned(() => tunnel.refresh('stale'))).filter(run => !run.includes('-l')),
+    [],
+    'no pointless reads',
+  );
+  await assert.rejects(
+    tunnel.perform({ action: 'connect' }),
+    problem('service-stopped', ({ extras }) => /systemctl/.test(extras.hint ?? '')),
+  );
+  await assert.rejects(tunnel.account(), problem('service-stopped'));
+  await cli.control('clear');
+  await until(() => status().state === 'disconnected');
+  assert.equal(status().blocked, null);
+});
+
+test('a service that stops while connected is never shown as connected', async t => {
+  const { tunnel, status, cli, state } = await startTunnel(t);
+  await tunnel.perform({ action: 'connect' });
+  await until(() => status().state === 'connected');
+  await cli.control('fault=service-down');
+  await until(() => status().blocked === 'service-stopped');
+  assert.equal(status().state, 'unknown');
+  assert.deepEqual(state.snapshot().tunnel, NO_TUNNEL);
+});
+
+test('the terms are accepted only when the user agrees, and that is remembered', async t => {
+  const { tunnel, status, acceptedTerms, runs } = await startTunnel(t, { faults: 'terms' });
+  await until(() => status().blocked === 'terms-not-accepted');
+  await assert.rejects(tunnel.perform({ action: 'register' }), problem('terms-not-accepted'));
+  assert.equal(existsSync(acceptedTerms), false);
+  assert.ok(!runs().some(run => run.includes('--accept-tos')));
+  assert.equal(await tunnel.perform({ action: 'acceptTerms' }), null);
+  await until(() => status().state === 'disconnected');
+  assert.equal(status().blocked, null);
+  assert.match(readFileSync(acceptedTerms, 'utf8'), /^accepted 20/);
+  assert.equal(statSync(acceptedTerms).mode & 0o777, 0o600);
+  await tunnel.perform({ action: 'connect' });
+  assert.ok(runs().includes('--accept-tos connect'));
+});
+
+test('an agreement that cannot be stored is not acted on', async t => {
+  const { tunnel, place, runs } = await startTunnel(t, { faults: 'terms' });
+  writeFileSync(join(place.path, 'state'), 'in the way');
+  await assert.rejects(tunnel.perform({ action: 'acceptTerms' }), problem('config-not-writable'));
+  assert.ok(!runs().some(run => run.includes('--accept-tos')));
+});
+
+test('an unregistered device: connecting is refused without a process, registering works', async t => {
+  const { tunnel, status, spawned, state } = await startTunnel(t, { faults: 'not-registered' });
+  await until(() => status().blocked === 'not-registered');
+  assert.deepEqual([status().state, status().reason?.code], ['unable', 'RegistrationMissing']);
+  assert.equal(state.snapshot().account.registered, false);
+  assert.deepEqual(
+    await spawned(() =>
+      assert.rejects(
+        tunnel.perform({ action: 'connect' }),
+        problem('not-registered', p => Boolean(p.extras.hint)),
+      ),
+    ),
+    [],
+  );
+  const account = await tunnel.account();
+  assert.deepEqual([account.ok, account.registered, account.devices], [true, false, []]);
+});
+
+test('"not registered" is not kept once the status contradicts it, even if the registration cannot be read', async t => {
+  const { tunnel, cli, status, state } = await startTunnel(t, { faults: 'not-registered' });
+  await until(() => status().blocked === 'not-registered');
+  assert.equal((await tunnel.account()).registered, false);
+  await cli.control('fault=not-authorized');
+  await until(() => status().state === 'disconnected');
+  assert.equal(state.snapshot().account.registered, null);
+  await assert.rejects(tunnel.account(), problem('tunnel-cli-failed'));
+  await cli.control('clear');
+  await tunnel.refresh('all');
+  assert.equal((await tunnel.account()).registered, true);
+});
+
+test('registering and deleting a registration change the account', async t => {
+  const { tunnel, status, state } = await startTunnel(t);
+  await tunnel.perform({ action: 'deleteRegistration' });
+  await until(() => status().blocked === 'not-registered');
+  await until(() => state.snapshot().account.registered === false);
+  await tunnel.perform({ action: 'register' });
+  await until(() => status().blocked === null && state.snapshot().account.registered === true);
+  const account = await tunnel.account();
+  assert.equal(account.registered, true);
+  assert.match(account.license ?? '', /^\*{4}\w{4}$/);
+  assert.equal(account.devices.length, 1);
+});
+
+test('a JSON error is a failure at exit 0 as at exit 1', async t => {
+  for (const faults of ['json-exit-0,not-registered', 'json-exit-1,not-registered', 'text-errors,not-registered']) {
+    const { tunnel, state, status } = await startTunnel(t, { faults });
+    await tunnel.refresh('all');
+    await until(() => status().blocked === 'not-registered');
+    assert.equal(state.snapshot().account.registered, false, faults);
+  }
+});
+
+test('what a policy refuses is not authorized, with what the CLI printed', async t => {
+  const { tunnel, status } = await startTunnel(t, { faults: 'not-authorized' });
+  await assert.rejects(
+    tunnel.perform({ action: 'setMode', value: 'doh' }),
+    problem('not-authorized', ({ extras }) => /not authorized/i.test(extras.stderr ?? '') && extras.exitCode === 1),
+  );
+  await tunnel.refresh('all');
+  assert.equal(status().blocked, null, 'reading the settings is allowed');
+});
+
+test('a user who may not connect is blocked as not authorized, until an action succeeds', async t => {
+  const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-authorized' });
+  await until(() => status().state === 'disconnected');
+  await assert.rejects(tunnel.perform({ action: 'connect' }), problem('not-authorized'));
+  assert.equal(status().blocked, 'not-authorized');
+  await tunnel.refresh('all');
+  assert.deepEqual([status().blocked, status().state], ['not-authorized', 'disconnected'], 'reads change nothing');
+  await cli.control('clear');
+  await tunnel.perform({ action: 'connect' });
+  assert.equal(status().blocked, null);
+  await until(() => status().state === 'connected');
+});
+
+test('a failing command is reported with its exit code and what it said', async t => {
+  const { tunnel } = await startTunnel(t);
+  await assert.rejects(
+    tunnel.perform({ action: 'register' }),
+    problem('tunnel-cli-failed', ({ extras, message }) => {
+      return /Old registration/.test(message) && extras.exitCode === 1 && /deleteRegistration/.test(extras.hint ?? '');
+    }),
+  );
+});
+
+test('output that no rule knows, and output cut in the middle, is unknown with its raw text', async t => {
+  for (const faults of ['unknown-output', 'cut']) {
+    const { tunnel, status } = await startTunnel(t, { faults });
+    await tunnel.refresh('all');
+    await until(() => status().raw);
+    assert.equal(status().state, 'unknown', faults);
+  }
+});
+
+test('a broken CLI is not hammered, however often it is asked', async t => {
+  const { tunnel, runs, status } = await startTunnel(t, { fake: 'echo "Segmentation fault" >&2; exit 139' });
+  for (let count = 0; count < 50; count++) await tunnel.refresh('stale');
+  assert.ok(runs().length < 30, `${runs().length} processes`);
+  assert.equal(status().state, 'unknown');
+  await assert.rejects(
+    tunnel.perform({ action: 'connect' }),
+    problem('tunnel-cli-failed', ({ extras }) => extras.exitCode === 139),
+  );
+});
+
+test('a CLI that hangs holds a snapshot for a second at most, and the stop not at all', async t => {
+  const { tunnel, status, runs } = await startTunnel(t, { faults: 'hang-deaf@settings' });
+  await until(() => status().state === 'disconnected');
+  const begin = performance.now();
+  await tunnel.refresh('stale');
+  const waited = performance.now() - begin;
+  assert.ok(waited >= 900 && waited < 10_000, `${waited} ms`);
+  assert.ok(runs().includes('-j settings'));
+  const stopping = performance.now();
+  await tunnel.stop();
+  assert.ok(performance.now() - stopping < 5_000);
+});
+
+test('a CLI that neither listens nor knows JSON is polled, and an action is followed at once', async t => {
+  const { tunnel, status, runs } = await startTunnel(t, {
+    fake: `case "$*" in
+      --version) echo "WARP 0.1.0";;
+      *-l*) echo "error: Found argument '-l' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
+      status) cat "$HOME/fake-status" 2>/dev/null || echo "Status update: Disconnected. Reason: Manual Disconnection";;
+      connect) echo "Status update: Connected" > "$HOME/fake-status"; echo Success;;
+      *) echo "error: Found argument '$1' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
+    esac`,
+  });
+  await until(() => status().state === 'disconnected');
+  await tunnel.perform({ action: 'connect' });
+  await until(() => status().state === 'connected');
+  assert.ok(runs().includes('-l status') && runs().includes('status'));
+});
+
+test('a CLI whose listener reports changes only is asked for the status once', async t => {
+  const { status, runs, spawned, state } = await startTunnel(t, {
+    fake: `case "$*" in
+      --version) echo "warp-cli 2026.7.1377.0";;
+      *-l*) exec sleep 60;;
+      *status) echo '{"status":"Connected","reason":"NetworkHealthy"}';;
+    esac`,
+  });
+  await spawned(() => until(() => status().state === 'connected'));
+  assert.deepEqual(runs(), ['--version', '-j -l status', '-j status']);
+  assert.deepEqual(state.snapshot().commands.status?.argv, ['warp-cli', '-j', 'status']);
+});
+
+test('a CLI that answers but ends every listener is asked for the status, and listened to ever less often', async t => {
+  const { log, status } = await startTunnel(t, { faults: 'listener-exits' });
+  const ends = () => log.since(0, 500).filter(({ source }) => source === 'watch');
+  await until(() => ends().length === 7);
+  const [before, last] = ends().slice(-2);
+  const pause = Date.parse(last!.at) - Date.parse(before!.at);
+  assert.ok(pause >= 1000, `started again after ${pause} ms`);
+  await until(() => status().state === 'disconnected' && status().blocked === null);
+});
+
+test('an empty answer does not override the status of the listener', async t => {
+  const { tunnel, status } = await startTunnel(t, {
+    fake: `case "$*" in
+      --version) echo "warp-cli 2026.7.1377.0";;
+      *-l*) echo '{"status":"Connected","reason":"NetworkHealthy"}'; exec sleep 60;;
+      *status) echo nonsense; exit 1;;
+    esac`,
+  });
+  await until(() => status().state === 'connected');
+  await tunnel.refresh('all');
+  assert.equal(status().state, 'connected');
+});
