@@ -6,15 +6,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { changes } from './file-operations.ts';
+import { changes, FILE_CALLS } from './file-operations.ts';
 import { type Ends, removeTree, temporary } from './temporary.ts';
 
 /** The system calls that change what a reader of files sees. */
-const CHANGES = [
-  ...['openat', 'write', 'pwrite64', 'ftruncate', 'rename', 'renameat', 'renameat2', 'link', 'linkat'],
-  ...['symlink', 'symlinkat', 'unlink', 'unlinkat', 'mkdir', 'mkdirat', 'rmdir'],
-  ...['chmod', 'fchmod', 'fchmodat', 'utimensat'],
-].join(',');
+const CHANGES = FILE_CALLS.split(',')
+  .filter(call => call !== 'fsync')
+  .join(',');
 
 /** A directory between two operations of a program, as a kill at that time would have left it. */
 export interface Moment {
