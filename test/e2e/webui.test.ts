@@ -1,9 +1,8 @@
 // The browser page in Debian's Chromium against the built daemon with the emulator: pages, actions, states, keyboard.
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
@@ -16,10 +15,9 @@ import {
   shareBrowser,
   startWeb,
 } from '../support/e2e/browser.ts';
-import { createHome, culvert, getJson, prefix, start, startDemo } from '../support/e2e/culvert.ts';
+import { createHome, culvert, getJson, prefix, start } from '../support/e2e/culvert.ts';
 import { CAN_SEND, FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
 import { freePort } from '../support/ports.ts';
-import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
 const openBrowser = shareBrowser();
@@ -449,64 +447,5 @@ test('the routes are edited as text with a preview, and settings are exported an
   await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click();
   await press(page, 'Keep');
   assert.equal((await culvert(home, 'mode')).stdout.trim(), 'doh');
-  assert.deepEqual(complaints, []);
-});
-
-/** A copy of the installed program, in which `update` then puts another version with other files of the page. */
-function installCopy(t: TestContext) {
-  const directory = temporary(t, 'installed');
-  for (const part of ['bin', 'share/culvert']) cpSync(join(prefix, part), join(directory, part), { recursive: true });
-  const share = join(directory, 'share/culvert');
-  const change = (folder: string, names: RegExp, edit: (text: string) => string) => {
-    for (const name of readdirSync(join(share, folder)).filter(name => names.test(name))) {
-      const file = join(share, folder, name);
-      writeFileSync(file, edit(readFileSync(file, 'utf8')));
-    }
-  };
-  const update = (version: string) => {
-    const present = JSON.parse(readFileSync('package.json', 'utf8')).version as string;
-    change('daemon', /\.cjs$/, text => text.replaceAll(`"${present}"`, `"${version}"`));
-    const other = (text: string) => text.replaceAll(/\b(app|pages)-[0-9a-f]{8}\.js/g, '$1-00000000.js');
-    change('webui', /^(app|pages)-.*\.js$|^index\.html$/, text =>
-      other(text.replaceAll(`"${present}"`, `"${version}"`)),
-    );
-    const webui = join(share, 'webui');
-    for (const name of readdirSync(webui)) {
-      if (/\.js\.(br|gz)$/.test(name)) rmSync(join(webui, name));
-      else renameSync(join(webui, name), join(webui, other(name)));
-    }
-    for (const name of ['app-00000000.js', 'pages-00000000.js']) {
-      const file = join(webui, name);
-      writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file)));
-      writeFileSync(`${file}.gz`, gzipSync(readFileSync(file)));
-    }
-  };
-  return { program: join(directory, 'bin/culvert'), update };
-}
-
-test('a page whose daemon was updated keeps what is typed, offers the new page, and loads it where its own files are gone', async t => {
-  const { program, update } = installCopy(t);
-  const home = Object.assign(createHome(t), { program });
-  home.env.CULVERT_WEBUI = '1';
-  const { child, ended, port } = await startDemo(home);
-  const address = `http://127.0.0.1:${port}/`;
-  const browser = await openBrowser(t);
-  const { page, complaints } = await openTab(browser, `${address}#/advanced`);
-  await page.getByLabel('Port', { exact: true }).fill('40123');
-  const { page: first } = await openTab(browser, address);
-  await first.locator('main .state').waitFor();
-  child.kill('SIGTERM');
-  await ended;
-  update('99.0.0');
-  await start(home, '--demo', '--port', String(port)).says(/answers on/);
-  await page.getByText('Culvert 99.0.0 runs now').waitFor();
-  assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '40123');
-  await press(page, 'Reload');
-  await page.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
-  await page.getByRole('heading', { level: 1, name: 'Advanced' }).waitFor();
-  // a tab that has shown only the first page finds the script of the others gone
-  await first.getByText('Culvert 99.0.0 runs now').waitFor();
-  await visit(first, 'mode');
-  await first.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });
