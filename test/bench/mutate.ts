@@ -1,6 +1,6 @@
 // Measures whether tests notice small mistakes: changes one token of a pure file at a time and runs its table of cases.
 // node --import tsx test/bench/mutate.ts [--list] [--json] [FILE…]; without files, those of TARGETS.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
@@ -65,6 +65,11 @@ async function measure(file: string): Promise<Outcome> {
 }
 
 let bundled = 0;
+/** A mutation may loop; none outlives this process. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
 
 /** Whether a test file passes; the mutation is applied to its bundle, so that no file of the tree is ever changed. */
 async function passes(test: string, mutation: (Mutation & { file: string }) | null): Promise<boolean> {
@@ -75,9 +80,13 @@ async function passes(test: string, mutation: (Mutation & { file: string }) | nu
     timeout: LIMIT_MS,
     killSignal: 'SIGKILL',
   });
+  running.add(child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', code => resolve(code === 0));
+    child.once('exit', code => {
+      running.delete(child);
+      resolve(code === 0);
+    });
   });
 }
 
