@@ -77,8 +77,9 @@ export function createNotifier(bus: Gio.DBusConnection) {
     ...([NOTIFICATIONS, NOTIFICATIONS, 'ActionInvoked', NOTIFICATIONS_PATH, null, Gio.DBusSignalFlags.NONE] as const),
     (...[, , , , , parameters]) => {
       const [id, key] = parameters.recursiveUnpack<[number, string]>();
-      const found = [...shown.values()].find(known => known.id === id);
-      if (found && (key === 'act' || key === 'default')) found.activate?.();
+      if (key !== 'act' && key !== 'default') return;
+      // the answer with the number may have come in the same moment
+      void last.then(() => [...shown.values()].find(known => known.id === id)?.activate?.());
     },
   );
   return {
