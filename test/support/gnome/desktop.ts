@@ -1,6 +1,6 @@
 // A private X server, session bus and home for one test file, and the panel and tray built from the present source.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -88,10 +88,42 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
   cpSync(builtOnce('desktop', buildPrefix), desktop.prefix, { recursive: true });
   // -noreset: else the server resets when its last client leaves, and the next one may find no display
   const x = start('Xvfb', ['-displayfd', '1', '-screen', '0', `${screen}x24`, '-nolisten', 'tcp', '-noreset']);
-  const bus = start('dbus-daemon', ['--session', '--nofork', '--print-address=1']);
+  const bus = start('dbus-daemon', [`--config-file=${busConfiguration(directory)}`, '--nofork', '--print-address=1']);
   desktop.env.DISPLAY = `:${await firstLine(x)}`;
   desktop.env.DBUS_SESSION_BUS_ADDRESS = await firstLine(bus);
   return desktop;
+}
+
+/** Services that the bus starts on demand: what a developer's own desktop brings, such as one for notifications, is none. */
+const SERVICES = ['org.a11y.Bus', 'org.xfce.Xfconf'];
+
+/** Makes the configuration of a session bus. */
+function busConfiguration(directory: string): string {
+  const services = join(directory, 'services');
+  mkdirSync(services);
+  for (const name of SERVICES) {
+    const file = `/usr/share/dbus-1/services/${name}.service`;
+    if (existsSync(file)) cpSync(file, join(services, `${name}.service`));
+  }
+  const file = join(directory, 'bus.conf');
+  writeFileSync(
+    file,
+    `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:tmpdir=/tmp</listen>
+  <auth>EXTERNAL</auth>
+  <servicedir>${services}</servicedir>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+`,
+  );
+  return file;
 }
 
 /** Bundles panel and tray and lays them out as an installation does. */
