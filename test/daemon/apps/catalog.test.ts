@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import test from 'node:test';
 import { applicationDirectories, createCatalog } from '../../../daemon/apps/catalog.ts';
 import { type Entry, text } from '../../../daemon/apps/desktop-entry.ts';
+import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 function createPlace(t: test.TestContext, ...roots: string[]) {
@@ -136,15 +137,16 @@ test('a program that comes or goes has only what depends on it described again',
   assert.deepEqual(described, ['a.desktop', 'b.desktop', 'b.desktop', 'b.desktop']);
 });
 
-test('10,000 entries are read while others get their turn, and one that changes does not cost them all again', async t => {
+test('thousands of entries are read while others get their turn, and one that changes does not cost them all again', async t => {
+  const count = FULL ? 10_000 : 2_000;
   const { place, write, names, described } = createPlace(t, 'apps');
-  for (let at = 0; at < 10_000; at++) write(`apps/app${at}.desktop`, `App ${at}`);
+  for (let at = 0; at < count; at++) write(`apps/app${at}.desktop`, `App ${at}`);
   let turns = 0;
   const ticking = setInterval(() => turns++, 1);
-  assert.equal(Object.keys(await names()).length, 10_000);
+  assert.equal(Object.keys(await names()).length, count);
   clearInterval(ticking);
-  assert.ok(turns > 10, `others had ${turns} turns`);
+  assert.ok(turns > count / 1000, `others had ${turns} turns`);
   writeFileSync(join(place, 'apps/app5.desktop'), '[Desktop Entry]\nName=changed\n');
   await until(async () => (await names())['app5.desktop'] === 'changed');
-  assert.equal(described.length, 10_001);
+  assert.equal(described.length, count + 1);
 });
