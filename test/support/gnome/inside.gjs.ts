@@ -31,6 +31,8 @@ interface Panel {
 const STALLED_MS = 20_000;
 /** A clock that ticks in the window paints frames forever. */
 const LONGEST_MS = 40_000;
+/** AdwDialog, since libadwaita 1.5. */
+const { Dialog } = Adw as { Dialog?: new () => Gtk.Widget & { close(): void } };
 const PRESSABLE = ['GtkModelButton', 'GtkExpander', 'GtkMenuButton'];
 
 Gtk.init();
@@ -193,12 +195,17 @@ function surfaceOf(native: Gtk.Native): [left: number, top: number] {
   return surface instanceof Gdk.Popup ? [x + surface.get_position_x(), y + surface.get_position_y()] : [x, y];
 }
 
-/** Closes what is above the panel's window: a menu, or a window of its own. */
+/** Closes what is above the panel's page: a menu, a dialog within the window (libadwaita 1.5), or a window of its own. */
 function closeTop(): void {
-  const open = [...widgets()].find(widget => widget instanceof Gtk.Popover) as Gtk.Popover | undefined;
-  if (open) {
-    open.popdown();
-    return;
+  for (const widget of widgets()) {
+    if (widget instanceof Gtk.Popover) {
+      widget.popdown();
+      return;
+    }
+    if (Dialog && widget instanceof Dialog) {
+      widget.close();
+      return;
+    }
   }
   const window = main();
   for (const each of Gtk.Window.list_toplevels() as Gtk.Window[])
