@@ -211,7 +211,8 @@ const forGjs = (name, file, define, debuggable) => {
     ...common,
     minifySyntax: minify,
     minifyWhitespace: minify,
-    sourcemap: debuggable ? 'linked' : false,
+    // as part of the file: a debugger needs it, and the build installs the files that it knows
+    sourcemap: debuggable && name !== 'killswitch' ? 'inline' : false,
     entryPoints: { [name]: file },
     format: 'esm',
     platform: 'neutral',

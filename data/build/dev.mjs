@@ -1,7 +1,7 @@
 // Development: builds the development profile, runs it, and builds and starts it again when a source changes.
 // node data/build/dev.mjs [--real] [--inspect[=[HOST:]PORT]] [OPTION of culvert…]
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, watch } from 'node:fs';
+import { existsSync, rmSync, watch } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -31,6 +31,8 @@ function compile() {
     ['install', '-C', build, '--no-rebuild', '--quiet'],
   ];
   for (const command of commands) {
+    // the names of its files change with their content
+    if (command[0] === 'install') rmSync(join(prefix, 'share/culvert/webui'), { recursive: true, force: true });
     const { status, stdout, stderr } = spawnSync('meson', command, { cwd: root, encoding: 'utf8' });
     if (status === 0) continue;
     console.error(stdout + stderr);

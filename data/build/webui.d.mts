@@ -1,5 +1,9 @@
 /** Writes the page into a directory, in place of what is there. @returns absolute paths of the sources that went in. */
-export function bundleWebui(directory: string, define?: Record<string, string>): Promise<string[]>;
+export function bundleWebui(
+  directory: string,
+  define?: Record<string, string>,
+  debuggable?: boolean,
+): Promise<string[]>;
 export interface Catalog {
   /** Category of Intl.PluralRules -> index of the plural form. */
   plurals: Record<string, number>;

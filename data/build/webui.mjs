@@ -11,18 +11,23 @@ import { po } from 'gettext-parser';
 const root = resolve(import.meta.dirname, '../..');
 /** Older than what Debian ships; light-dark() needs them. */
 const target = ['chrome125', 'firefox128'];
-/** What every bundle of the page has in common, and what the scripts have. */
-const common = { bundle: true, write: false, minify: true, charset: 'utf8', legalComments: 'none' };
-const forBrowser = { ...common, target };
+/** What every bundle of the page has in common. */
+const common = { bundle: true, write: false, charset: 'utf8', legalComments: 'none' };
+/** @param debuggable keeps all names, and puts the source map into the script, where a debugger finds it without a request */
+const forBrowser = debuggable => ({
+  ...{ ...common, target },
+  ...(debuggable ? { sourcemap: 'inline' } : { minify: true }),
+});
 const ICON = 'data/icons/hicolor/scalable/apps/org.culvert.Culvert.svg';
 
 /**
  * Writes the page into `directory`.
  * @param define constants for the bundle, as esbuild takes them
+ * @param debuggable whether it is for a development build
  * @returns every source file, absolute
  */
-export async function bundleWebui(directory, define = {}) {
-  const { files, sources, first } = await bundleScripts(define);
+export async function bundleWebui(directory, define = {}, debuggable = false) {
+  const { files, sources, first } = await bundleScripts(define, debuggable);
   const add = (stem, extension, content) => {
     const name = `${stem}-${createHash('sha256').update(content).digest('hex').slice(0, 8)}${extension}`;
     files.set(name, Buffer.from(content));
@@ -46,7 +51,7 @@ export async function bundleWebui(directory, define = {}) {
   parts.set('index.html', html);
   const drawing = await bundleDrawing(define);
   parts.set('draw.cjs', drawing.code);
-  write(directory, files, parts);
+  write(directory, files, parts, debuggable);
   const catalogs = languages.map(language => join(root, `po/${language}.po`));
   return [
     ...sources,
@@ -65,9 +70,10 @@ export async function bundleWebui(directory, define = {}) {
  * both names carry the hash of both.
  * @returns the scripts by name, `app` first; every source file, absolute; those that went into `app`, relative to the root
  */
-async function bundleScripts(define) {
+async function bundleScripts(define, debuggable) {
+  const settings = forBrowser(debuggable);
   const { outputFiles, metafile } = await build({
-    ...{ ...forBrowser, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.ts' }, outdir: root },
+    ...{ ...settings, absWorkingDir: root, entryPoints: { app: 'daemon/webui/main.ts' }, outdir: root },
     ...{
       format: 'esm',
       splitting: true,
@@ -84,7 +90,7 @@ async function bundleScripts(define) {
     throw new Error(`Not the expected scripts: ${Object.keys(texts).join()}`);
   const assemble = async (format, contents, modules) => {
     const plugins = [inMemory(modules, './pages.js')];
-    const assembled = await build({ ...forBrowser, format, stdin: { contents, resolveDir: root }, plugins });
+    const assembled = await build({ ...settings, format, stdin: { contents, resolveDir: root }, plugins });
     return assembled.outputFiles[0].text;
   };
   const share = "import * as shared from './chunk.js'; globalThis.culvertShared = shared;";
@@ -107,9 +113,9 @@ async function bundleScripts(define) {
 /** Bundles what draws the first state: the same components as in the script, for the daemon. The further pages stay away. */
 async function bundleDrawing(define) {
   const { outputFiles, metafile } = await build({
-    ...{ ...common, absWorkingDir: root, entryPoints: ['daemon/webui/draw.tsx'], outfile: 'draw.cjs', metafile: true },
+    ...{ ...common, minify: true, absWorkingDir: root, entryPoints: ['daemon/webui/draw.tsx'], outfile: 'draw.cjs' },
     ...{ format: 'cjs', platform: 'node', target: 'node20', mainFields: ['module', 'main'], define },
-    ...{ plugins: [symbolicIcons], external: ['./pages/index.tsx'], logLevel: 'warning' },
+    ...{ plugins: [symbolicIcons], external: ['./pages/index.tsx'], metafile: true, logLevel: 'warning' },
   });
   return { code: outputFiles[0].text, sources: sourcesOf(Object.keys(metafile.inputs)) };
 }
@@ -189,15 +195,17 @@ function styleAsText(target) {
 }
 
 /** @param files served as they are @param parts what the daemon makes the HTML of */
-function write(directory, files, parts) {
+function write(directory, files, parts, debuggable) {
+  // small takes a second, which a developer would wait for after each change
+  const [gzipLevel, quality] = debuggable ? [1, 4] : [9, constants.BROTLI_MAX_QUALITY];
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   for (const [name, content] of parts) writeFileSync(join(directory, name), content);
   for (const [name, content] of files) {
     const file = join(directory, name);
     writeFileSync(file, content);
-    writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
-    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+    writeFileSync(`${file}.gz`, gzipSync(content, { level: gzipLevel }));
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length, [constants.BROTLI_PARAM_QUALITY]: quality };
     writeFileSync(`${file}.br`, brotliCompressSync(content, { params }));
   }
   if (readdirSync(directory).length !== 3 * files.size + parts.size)

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { bundleGjs, bundlePanel, bundleProgram } from '../../data/build/bundle.mjs';
 import { profiles } from '../../data/build/profiles.mjs';
+import { bundleWebui } from '../../data/build/webui.mjs';
 import { createHome, getJson, type Home, prefix, startDemo } from '../support/e2e/culvert.ts';
+import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
@@ -19,7 +21,9 @@ async function startDevelopment(t: TestContext, home: Home) {
   mkdirSync(join(tree, 'bin'));
   cpSync(join(prefix, 'bin/culvert-emulator'), join(tree, 'bin/culvert-emulator'));
   cpSync(join(prefix, 'share/culvert/emulator'), join(tree, 'share/culvert/emulator'), { recursive: true });
-  bundleProgram('daemon', join(tree, 'share/culvert/daemon'), define, true);
+  // in place of the profile's port, on which the developer's own copy may run
+  const port = freePort();
+  bundleProgram('daemon', join(tree, 'share/culvert/daemon'), { ...define, __PORT__: String(port) }, true);
   const main = join(tree, 'share/culvert/daemon/main.cjs');
   const flags = ['--demo', '--no-tray', '--no-panel', '--no-open'];
   const child = spawn(process.execPath, ['--enable-source-maps', main, ...flags], {
@@ -34,18 +38,18 @@ async function startDevelopment(t: TestContext, home: Home) {
   });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const [, port] = await until(
-    () => /answers on http:\/\/127\.0\.0\.1:(\d+)\//.exec(said),
-    () => `it answers: ${said}`,
+  await until(
+    () => said.includes(`answers on http://127.0.0.1:${port}/`),
+    () => `it answers on port ${port}: ${said}`,
   );
-  return { child, main, port: Number(port) };
+  return { child, port };
 }
 
 test('a development build and an installed one run side by side, each with its own files and port', async t => {
   const home = createHome(t);
   const installed = await startDemo(home);
   const development = await startDevelopment(t, home);
-  assert.ok(development.port >= 4273 && development.port < 4303, String(development.port));
+  assert.ok(Number(profiles.development.__PORT__) >= 4173 + 30, 'no port that an installed one may take');
   const healths = [await getJson(installed.port, '/api/health'), await getJson(development.port, '/api/health')];
   assert.deepEqual(
     healths.map(({ pid }) => pid),
@@ -62,22 +66,30 @@ test('a development build and an installed one run side by side, each with its o
   assert.equal((await getJson(installed.port, '/api/health')).pid, installed.child.pid);
 });
 
-test('a development build has source maps that name the files of the tree, and its own names for the desktop', t => {
+test('a development build has source maps that name the files of the tree, and its own names for the desktop', async t => {
   const tree = temporary(t, 'development');
   bundleProgram('cli', join(tree, 'cli'), define, true);
   const map = JSON.parse(readFileSync(join(tree, 'cli/main.cjs.map'), 'utf8')) as { sources: string[] };
   assert.ok(map.sources.some(source => source.endsWith('daemon/cli/main.ts')));
   bundleGjs(['tray'], tree, define, true);
   bundlePanel(tree, define, true);
-  for (const [program, source] of [
-    ['panel', 'gnome/panel/window.ts'],
-    ['panel-further-pages', 'gnome/panel/pages/log-page.ts'],
-    ['tray', 'gnome/tray/main.ts'],
+  await bundleWebui(join(tree, 'webui'), define, true);
+  const scripts = readdirSync(join(tree, 'webui')).filter(name => name.endsWith('.js'));
+  for (const [script, source] of [
+    ['panel.js', 'gnome/panel/window.ts'],
+    ['panel-further-pages.js', 'gnome/panel/pages/log-page.ts'],
+    ['tray.js', 'gnome/tray/main.ts'],
+    [`webui/${scripts.find(name => name.startsWith('app-'))}`, 'daemon/webui/shell.tsx'],
+    [`webui/${scripts.find(name => name.startsWith('pages-'))}`, 'daemon/webui/pages/routes.tsx'],
   ] as const) {
-    const map = JSON.parse(readFileSync(join(tree, `${program}.js.map`), 'utf8')) as { sources: string[] };
+    // in the script itself: the build installs no file beside it
+    const [, map] = /^\/\/# sourceMappingURL=data:application\/json;base64,(.+)$/m.exec(
+      readFileSync(join(tree, script), 'utf8'),
+    )!;
+    const { sources } = JSON.parse(Buffer.from(map!, 'base64').toString()) as { sources: string[] };
     assert.ok(
-      map.sources.some(each => each.endsWith(source)),
-      map.sources.join(' '),
+      sources.some(each => each.endsWith(source)),
+      `${script}: ${sources.join(' ')}`,
     );
   }
   for (const program of ['panel-chunk', 'tray']) {
