@@ -17,13 +17,15 @@ declare const __FORMAT__: string | undefined;
 // A shim names the file itself; a symlink to the launcher does not get here.
 const calledByShim = Boolean(process.env.CULVERT_WRAP_SHIM);
 const program = calledByShim ? process.argv[1]! : realpathSync(process.argv[1]!);
+/** `node --import tsx wrapper/main.ts`: the build puts the catalog beside the program. */
+const fromSources = program.endsWith('.ts');
 
 const context: Context = {
   // every look at a variable of `process.env` itself is a call into Node
   env: { ...process.env },
   cwd: workingDirectory(),
   paths: pathsFor(process.env),
-  catalog: join(dirname(program), 'providers.toml'),
+  catalog: join(dirname(program), fromSources ? 'catalog/providers.toml' : 'providers.toml'),
   now: Date.now,
   signals: signalForwarding(),
   load: () => import('./manage/lazy.ts'),

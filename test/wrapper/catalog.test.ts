@@ -34,6 +34,17 @@ test('every shipped entry fits the form, carries terms, and is driven by probes 
   }
 });
 
+test('the sources run as a program, for `catalog test`, and install no shim, which could not start them', async t => {
+  const box = sandbox(t);
+  const main = fileURLToPath(new URL('../../wrapper/main.ts', import.meta.url));
+  const run = (...args: string[]) => box.run(process.execPath, ['--import', import.meta.resolve('tsx'), main, ...args]);
+  const listed = await run('catalog', 'show', 'firecrawl', '--json');
+  assert.equal(listed.exit, 0, listed.stderr);
+  box.script('firecrawl', '#!/bin/sh\n');
+  const { exit, stdout } = await run('install', 'firecrawl', '--json');
+  assert.deepEqual([exit, JSON.parse(stdout).error.code], [78, 'not-built']);
+});
+
 test("a user's entry overrides key by key, tables by theirs, and needs `bin` alone when it is new", t => {
   const catalog = withUser(
     t,

@@ -192,7 +192,7 @@ export interface Catalog {
  * The shipped catalog with the user's entries laid over it, key by key.
  * @param shipped path of the shipped providers.toml
  * @param user path of the user's providers.toml, which need not exist
- * @throws WrapError `catalog-broken` when a file is not TOML or the shipped one is missing
+ * @throws WrapError `catalog-broken` when a file is not TOML, `catalog-missing` when there is no shipped one
  */
 export function loadCatalog(shipped: string, user: string): Catalog {
   const base = readCatalog(shipped);

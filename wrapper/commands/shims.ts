@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { isatty } from 'node:tty';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { say, WrapError } from '../errors.ts';
+import { EXIT, say, WrapError } from '../errors.ts';
 import { refreshPlans } from '../manage/compile.ts';
 import { install, uninstall } from '../shims/install.ts';
 import type { Programs } from '../shims/shim.ts';
@@ -24,6 +24,16 @@ export async function installShims(
   programs: Programs,
 ): Promise<void> {
   const { paths, env } = context;
+  if (programs.bundle.endsWith('.ts')) {
+    throw new WrapError(
+      'not-built',
+      EXIT.config,
+      'a shim starts the built program, and this one runs from its sources',
+      {
+        hint: 'build it with ./culvert-tool build, and install the shim with build/prefix/bin/culvert-wrap',
+      },
+    );
+  }
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const search = env.PATH ?? '';
   const wanted = names.length > 0 ? names : await findInstallable(catalog, options, context);
