@@ -26,5 +26,7 @@ for language in $(cat po/LINGUAS); do
     msgmerge -q -U --backup=none --no-wrap --add-location=file --no-fuzzy-matching "po/$language.po" "$pot"
   else
     msginit --no-translator --no-wrap -l "$language" -i "$pot" -o "po/$language.po"
+    # msginit leaves its default, because the template has no date, and msgfmt warns about it
+    sed -i "s/YEAR-MO-DA HO:MI+ZONE/$(date -u '+%Y-%m-%d %H:%M+0000')/" "po/$language.po"
   fi
 done

@@ -111,7 +111,7 @@ export function locateProgram(args: readonly string[]): Located {
     while (at < args.length && args[at]!.startsWith('-')) at++;
     return { at, packaging: 'snap', program: args[at] ?? null };
   }
-  if (/^\/(var\/lib\/snapd\/)?snap\/bin\/[^/]+$/.test(args[at] ?? '')) return { at, packaging: 'snap', program: name };
+  if (SNAP_DIRECTORIES.has(directory(args[at] ?? ''))) return { at, packaging: 'snap', program: name };
   if (at >= args.length || HIDING.has(name))
     return { at: Math.min(at, args.length - 1), packaging: 'native', program: null };
   return { at, packaging: 'native', program: name };
@@ -124,4 +124,7 @@ const HIDING = new Set(
   ),
 );
 
+const SNAP_DIRECTORIES = new Set(['/snap/bin', '/var/lib/snapd/snap/bin']);
+
+const directory = (path: string) => path.slice(0, path.lastIndexOf('/'));
 const baseName = (path: string) => path.slice(path.lastIndexOf('/') + 1);
