@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { PageName } from '../../daemon/view/forms/form.ts';
+import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
 import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Ask, type Desktop, missing, openDesktop, startDriver, talk } from '../support/gnome/desktop.ts';
 import {
@@ -151,36 +151,30 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   };
 
   /** What each page offers, at the least: the last of it comes with what the page reads by itself. */
-  const pages: [PageName, string[]][] = [
-    ['connection', ['Connect', 'Mode', 'Kill Switch', 'Connection', 'Apps', 'Settings', 'Main Menu', 'Keep']],
-    ['apps', ['Search apps', 'Show all', 'Tunnel Only Chosen Apps', 'Start Firefox']],
-    ['settings', ['Search settings', 'Routes', 'Account']],
-    ['mode', ['Everything', 'DNS only', 'MASQUE', 'Back']],
-    ['killswitch', ['Kill Switch', 'Allow local network', 'Pause for 15 minutes: Pause']],
-    ['routes', ['Address, range or host to add', 'More for routes', 'Edit as Text', 'Remove 10.0.0.0/8']],
-    [
-      'editor',
-      ['Routes as Text', 'Not looked at yet: Preview', 'Set these routes: Apply', 'Keep', 'Last change: Undo'],
-    ],
-    ['dns', ['Malware', 'Add a domain', 'Add a domain: Add', 'Remove corp']],
-    ['networks', ['Every Wi-Fi', 'Add a Wi-Fi by its name', 'Remove Home']],
-    ['account', ['Team name', 'License key', 'Remove this device: Remove…']],
-    ['advanced', ['Address and port', 'Reset all settings of WARP: Reset…']],
-    ['tools', ['What is left: Ask Now', 'team-a', 'netlify: Set Up…']],
-    ['graph', ['Back', 'No figures yet']],
-    ['history', ['Length of time', 'Delete the history', 'Timeline', 'As a table']],
+  const pages: Record<PageName, string[]> = {
+    connection: ['Connect', 'Mode', 'Kill Switch', 'Connection', 'Apps', 'Settings', 'Main Menu', 'Keep'],
+    apps: ['Search apps', 'Show all', 'Tunnel Only Chosen Apps', 'Start Firefox'],
+    settings: ['Search settings', 'Routes', 'Account'],
+    mode: ['Everything', 'DNS only', 'MASQUE', 'Back'],
+    killswitch: ['Kill Switch', 'Allow local network', 'Pause for 15 minutes: Pause'],
+    routes: ['Address, range or host to add', 'More for routes', 'Edit as Text', 'Remove 10.0.0.0/8'],
+    editor: ['Routes as Text', 'Not looked at yet: Preview', 'Set these routes: Apply', 'Keep', 'Last change: Undo'],
+    dns: ['Malware', 'Add a domain', 'Add a domain: Add', 'Remove corp'],
+    networks: ['Every Wi-Fi', 'Add a Wi-Fi by its name', 'Remove Home'],
+    account: ['Team name', 'License key', 'Remove this device: Remove…'],
+    advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
+    tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
+    graph: ['Back', 'No figures yet'],
+    history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // what they found is summed up at their end
-    [
-      'checks',
-      [
-        ...['Check this computer: Run Again', 'Report a problem: Show Report…'],
-        ...['Apply “Use another mode”: Apply', 'Apply “Use another protocol”: Apply', '2 problems'],
-      ],
+    checks: [
+      ...['Check this computer: Run Again', 'Report a problem: Show Report…'],
+      ...['Apply “Use another mode”: Apply', 'Apply “Use another protocol”: Apply', '2 problems'],
     ],
-    ['log', ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK']],
-    ['preferences', ['Start at login', 'Theme', 'Language', 'Export settings: Export…']],
-    ['updates', ['Back', 'This is the newest version: Check']],
-  ];
+    log: ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK'],
+    preferences: ['Start at login', 'Theme', 'Language', 'Export settings: Export…'],
+    updates: ['Back', 'This is the newest version: Check'],
+  };
   type Wanted = Partial<Pick<Node, 'role' | 'value' | 'description' | 'checked' | 'selected'>>;
   /** The role of a control, and its state. */
   const values: { [page in PageName]?: Record<string, Wanted> } = {
@@ -213,8 +207,9 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       'Keep a history': { role: 'check box', checked: true },
     },
   };
-  for (const [page, names] of pages)
+  for (const page of PAGE_NAMES)
     test(`the page "${page}" has names, roles, values, descriptions, and the order of the Tab key`, async () => {
+      const names = pages[page];
       await turn(page, names.at(-1));
       const { nodes } = await examine();
       const all = new Set(nodes.map(({ name }) => name));
@@ -341,7 +336,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   /** The order of the Tab key on every page, which must follow the eyes; a page that comes to nothing has too few stops. */
   const orders = async (rightToLeft: boolean) => {
     const wrong: string[] = [];
-    for (const [page] of pages) {
+    for (const page of PAGE_NAMES) {
       await turn(page);
       const met = await stops();
       assert.ok(met.length >= 3, `${page}: ${met.map(({ name }) => name).join(' > ')}`);
