@@ -1,17 +1,18 @@
 // Prints the results of commands: tables for people, one JSON document for programs.
+import stringWidth from 'string-width';
 
 /** Prints `data` as JSON, or `text` for a person. */
 export function emit(json: boolean | undefined, data: object, text: string): void {
   process.stdout.write(json ? `${JSON.stringify({ ok: true, ...data }, null, 2)}\n` : text === '' ? '' : `${text}\n`);
 }
 
-/** Columns as wide as their widest cell, two spaces apart. */
+/** Columns as wide as their widest cell in a terminal, two spaces apart. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0))) ?? [];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => stringWidth(row[column] ?? '')))) ?? [];
   return rows
     .map(row =>
       row
-        .map((cell, i) => cell.padEnd(widths[i]!))
+        .map((cell, i) => cell + ' '.repeat(widths[i]! - stringWidth(cell)))
         .join('  ')
         .trimEnd(),
     )
