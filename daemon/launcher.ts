@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { get } from 'node:http';
 import { parseArgs } from 'node:util';
 import type { Config, Health } from './api/schema.ts';
+import { errno, reason } from './system/errno.ts';
 import { programs } from './system/install-paths.ts';
 import { listenerOf, readTable } from './system/peer.ts';
 
@@ -100,9 +101,10 @@ export async function searchPort(
       await take(port);
       return { taken: port };
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'EADDRNOTAVAIL') throw new Error(`server.bind is not an address of this machine: ${message}.`);
-      if (code !== 'EADDRINUSE') throw new Error(`Port ${port} can't be used: ${message}. Choose another with --port.`);
+      const code = errno(error);
+      if (code === 'EADDRNOTAVAIL') throw new Error(`server.bind is not an address of this machine: ${reason(error)}.`);
+      if (code !== 'EADDRINUSE')
+        throw new Error(`Port ${port} can't be used: ${reason(error)}. Choose another with --port.`);
     }
     if (patience <= 0 || listenerOf(await readTable('tcp'), port) !== uid) continue;
     const asked = performance.now();

@@ -112,7 +112,10 @@ export function loadKnowledge(directories: readonly string[]): Knowledge {
 function readDocument(path: string, problems: string[]): Record<string, unknown> | null {
   if (!existsSync(path)) return null;
   const text = readText(path);
-  if (text === null) return void problems.push(`${path} can't be read.`) as unknown as null;
+  if (text === null) {
+    problems.push(`${path} can't be read.`);
+    return null;
+  }
   try {
     if (text.length > BYTES) throw new Error('it is longer than 1 MiB');
     return parse(text);

@@ -1,5 +1,6 @@
 // Writing to the standard streams at once: an exit right after loses nothing, and a listener's line leaves without delay.
 import { writeSync } from 'node:fs';
+import { errno } from '../system/errno.ts';
 
 /** Writes all of a text; waits where a full pipe does not block. Ends the process when the reader is gone. */
 export function write(fd: 1 | 2, text: string): void {
@@ -8,7 +9,7 @@ export function write(fd: 1 | 2, text: string): void {
     try {
       rest = rest.subarray(writeSync(fd, rest));
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const code = errno(error);
       if (code === 'EAGAIN') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
       // A Rust program panics on a closed pipe, and a panic exits with 101.
       else if (code === 'EPIPE') process.exit(101);

@@ -3,6 +3,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, mkdir, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errno, reason } from '../system/errno.ts';
 
 /** 32 random bytes as base64url. */
 const SHAPE = /^[A-Za-z0-9_-]{43}$/;
@@ -59,9 +60,8 @@ async function read(path: string): Promise<string | null> {
     }
   } catch (error) {
     if (error instanceof TokenError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return null;
-    throw new TokenError('unreadable', `${path} can't be read: ${message}.`, error);
+    if (errno(error) === 'ENOENT') return null;
+    throw new TokenError('unreadable', `${path} can't be read: ${reason(error)}.`, error);
   }
   if (!SHAPE.test(text)) throw new TokenError('malformed', `${path} holds no token. Delete it; a new one is made.`);
   return text;
@@ -81,8 +81,8 @@ async function make(path: string): Promise<void> {
     }
     await link(aside, path);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'EEXIST') throw new TokenError('unwritable', `${path} can't be made: ${message}.`, error);
+    if (errno(error) !== 'EEXIST')
+      throw new TokenError('unwritable', `${path} can't be made: ${reason(error)}.`, error);
   } finally {
     await unlink(aside).catch(() => {});
   }

@@ -2,6 +2,7 @@
 import { domainToASCII } from 'node:url';
 import type { SplitTunnel } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
+import { printable } from '../system/printable.ts';
 import { message } from '../view/message.ts';
 import { difference, faultOf, parseRange, prefixes, type Range, union } from './ranges.ts';
 
@@ -190,6 +191,6 @@ export function simplify(entries: readonly Entry[]): Entry[] {
 
 /** Text from outside, short and on one line. */
 function shown(text: string): string {
-  const line = text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  const line = printable(text);
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }

@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { extract, list, type ReadEntry } from 'tar';
 import { errno, reason } from '../system/errno.ts';
+import { printable } from '../system/printable.ts';
 import { UpdateRefused } from './errors.ts';
 
 export interface Member {
@@ -99,8 +100,5 @@ async function unpack(file: string, into: ReturnType<typeof list> | ReturnType<t
 }
 
 function unsafe(name: string, what: string): UpdateRefused {
-  return new UpdateRefused(
-    'archive-unsafe',
-    `The archive has "${name.replace(/\p{C}/gu, ' ').slice(0, 200)}", which ${what}.`,
-  );
+  return new UpdateRefused('archive-unsafe', `The archive has "${printable(name).slice(0, 200)}", which ${what}.`);
 }

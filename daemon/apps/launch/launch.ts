@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
+import { printable } from '../../system/printable.ts';
 import { afterExit } from '../../warp/cli/child.ts';
 import { findProgram } from '../inspect-binary.ts';
 
@@ -116,7 +117,7 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
       '--slice=app.slice',
       '--service-type=exec',
       `--unit=${unit}`,
-      `--description=${description.replace(/[\x00-\x1f]/g, ' ')}`,
+      `--description=${printable(description)}`,
       `--working-directory=${directory}`,
       ...variables.map(([name, value]) => `--setenv=${name}=${value}`),
       '--',

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import type { CheckResult } from '../../api/doctor.ts';
 import type { ConfigResponse, LogEntry } from '../../api/schema.ts';
+import { errno } from '../../system/errno.ts';
 import type { World } from '../world/world.ts';
 import { namesOf } from './names.ts';
 import { createRedactor } from './redact.ts';
@@ -112,7 +113,7 @@ export async function writeBundle(path: string, bundle: Bundle): Promise<void> {
   try {
     await pipeline(packBundle(bundle), output);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rm(path, { force: true });
+    if (errno(error) !== 'EEXIST') await rm(path, { force: true });
     throw error;
   }
 }

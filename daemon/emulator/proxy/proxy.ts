@@ -1,6 +1,7 @@
 // The proxy that proxy mode opens: SOCKS5, and HTTP and SOCKS4 where the release has them. TCP alone, without a tunnel.
 import { connect, createServer, isIPv4, type Server, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { errno } from '../../system/errno.ts';
 import type { CliGeneration } from '../version.ts';
 
 export interface ProxyOptions {
@@ -74,7 +75,7 @@ async function socks5(socket: Socket, options: ProxyOptions): Promise<void> {
     socket.write(reply(0));
     relay(socket, remote);
   } catch (error) {
-    socket.end(reply(SOCKS5_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? 1));
+    socket.end(reply(SOCKS5_ERRORS[errno(error) ?? ''] ?? 1));
   }
 }
 

@@ -1,7 +1,9 @@
 // Reads what the root service published, and whether the service still runs. Needs no privileges.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { errno, reason } from '../../system/errno.ts';
 import { programs } from '../../system/install-paths.ts';
+import { isRunning } from '../../system/process.ts';
 import { BUS_NAME, type Published, parsePublished, RUN_DIRECTORY, STATE_FILE } from '../report.ts';
 import { type Message, message } from '../wording.ts';
 
@@ -57,11 +59,11 @@ export function readPublished({ run }: Places): Published | Unreadable {
   try {
     text = readFileSync(join(run, STATE_FILE), 'utf8');
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
     return {
-      unreadable: missing
-        ? message('The root service is not running; whether its rules are in force is not known.')
-        : message("What the root service published can't be read: %s", (error as Error).message),
+      unreadable:
+        errno(error) === 'ENOENT'
+          ? message('The root service is not running; whether its rules are in force is not known.')
+          : message("What the root service published can't be read: %s", reason(error)),
     };
   }
   const published = parsePublished(text);
@@ -75,16 +77,11 @@ export function readPublished({ run }: Places): Published | Unreadable {
 
 /** A process that may not be looked at (hidepid) still refuses signals. */
 function lives(pid: number, startTime: string | null): boolean {
+  if (existsSync(`/proc/${pid}/stat`)) return startTime !== null && isRunning(pid, startTime);
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return state !== 'Z' && state !== 'X' && fields[18] === startTime;
-  } catch {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'EPERM';
-    }
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errno(error) === 'EPERM';
   }
 }

@@ -1,5 +1,6 @@
 // Pure: which address ranges may be an exception to the block, in one canonical spelling.
 import ipaddr from 'ipaddr.js';
+import { printable } from '../../system/printable.ts';
 
 export interface Cidr {
   family: 4 | 6;
@@ -38,7 +39,7 @@ const NOT_PUBLIC = [
  */
 export function parseCidr(word: string): Cidr | string {
   const cidr = range(word);
-  if (!cidr) return `"${printable(word)}" is neither an IP address nor a range such as 162.159.193.0/24`;
+  if (!cidr) return `"${printable(word.slice(0, 60))}" is neither an IP address nor a range such as 162.159.193.0/24`;
   const { family, prefix } = cidr;
   if (prefix < WIDEST[family])
     return `${word} is wider than /${WIDEST[family]}, the widest exception allowed for IPv${family}`;
@@ -69,8 +70,4 @@ function range(word: string): Cidr | null {
   const network = family === 4 ? ipaddr.IPv4.networkAddressFromCIDR(text) : ipaddr.IPv6.networkAddressFromCIDR(text);
   const canonical = network instanceof ipaddr.IPv6 ? network.toRFC5952String() : network.toString();
   return { family, network, prefix, text: prefix === BITS[family] ? canonical : `${canonical}/${prefix}` };
-}
-
-function printable(word: string): string {
-  return word.slice(0, 60).replace(/[^\x20-\x7e]/g, '?');
 }

@@ -1,7 +1,7 @@
 // Fetches files from a source that may be hostile: named hosts only, no encodings, and limits on bytes and time.
 import type { IncomingMessage } from 'node:http';
 import { UpdateRefused } from '../errors.ts';
-import { type Client, isNetwork, isNotHttp, open, printable, unreachable } from './request.ts';
+import { type Client, isNetwork, isNotHttp, open, shown, unreachable } from './request.ts';
 
 export interface Limits {
   /** Gives up after so long without a byte, in milliseconds. */
@@ -146,7 +146,7 @@ function checkHead(wanted: Wanted, { statusCode, headers }: IncomingMessage): bo
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new UpdateRefused(
       'encoded',
-      `${url.origin} responded with an unsupported Content-Encoding (${printable(encoding)}).`,
+      `${url.origin} responded with an unsupported Content-Encoding (${shown(encoding)}).`,
     );
   if (headers['content-length'] === undefined) return true;
   const length = Number(headers['content-length']);

@@ -1,6 +1,7 @@
 // Makes one HTTP request, and follows redirects to hosts that are named in advance.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { errno } from '../../system/errno.ts';
+import { printable } from '../../system/printable.ts';
 import { UpdateRefused } from '../errors.ts';
 import { tlsContext } from './tls-context.ts';
 
@@ -38,7 +39,7 @@ function redirectOf(url: URL, { statusCode = 0, headers }: IncomingMessage) {
   if (statusCode < 300 || statusCode >= 400) return null;
   const { location } = headers;
   if (location === undefined) return { url: null, shown: 'which it does not name' };
-  return { url: URL.canParse(location, url.href) ? new URL(location, url) : null, shown: printable(location) };
+  return { url: URL.canParse(location, url.href) ? new URL(location, url) : null, shown: shown(location) };
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
@@ -99,7 +100,7 @@ export function isNotHttp(error: unknown): boolean {
 /** The refusal for an error of the network. */
 export function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefused {
   const { code = '', message } = error;
-  const why = printable(message || code); // an AggregateError of several addresses has only a code
+  const why = shown(message || code); // an AggregateError of several addresses has only a code
   if (isNotHttp(error))
     return new UpdateRefused('response-malformed', `${url.origin} does not answer in HTTP: ${why}.`, error);
   if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(code))
@@ -110,6 +111,6 @@ export function unreachable(url: URL, error: NodeJS.ErrnoException): UpdateRefus
 }
 
 /** Text from a source, on one line and at most 200 characters. */
-export function printable(text: string): string {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 200);
+export function shown(text: string): string {
+  return printable(text).slice(0, 200);
 }

@@ -1,6 +1,7 @@
 // Starts and ends processes of the tunnel CLI, so that none outlives the daemon, however it dies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { errno } from '../../system/errno.ts';
 
 /**
  * Starts a program in a process group of its own, with stdout and stderr piped.
@@ -31,8 +32,7 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code !== 'ESRCH' && code !== 'EPERM') throw cause;
+    if (!['ESRCH', 'EPERM'].includes(errno(cause) ?? '')) throw cause;
   }
 }
 

@@ -1,5 +1,6 @@
 // `culvert stop`: ends the daemon, once it is sure which process that is, and waits until it is gone.
 import { setTimeout as delay } from 'node:timers/promises';
+import { errno } from '../../../system/errno.ts';
 import { running } from '../../../system/instance.ts';
 import { isRunning, startTime } from '../../../system/process.ts';
 import { type Context, type Run, show } from '../../context.ts';
@@ -13,7 +14,7 @@ export const stop: Run = async context => {
   try {
     process.kill(pid, 'SIGTERM');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (errno(error) !== 'ESRCH') throw error;
   }
   const deadline = Date.now() + PATIENCE_MS;
   while (isRunning(pid, started)) {
