@@ -53,16 +53,23 @@ const added = (entry: string): Step[] => [
   ],
 ];
 
-/** A page and what is done there, in order. */
-export const STEPS: readonly Step[] = [
+/** Steps that use each kind of control: buttons, radio buttons, a field, a search, a dialog, a switch. */
+export const EACH_KIND: readonly Step[] = [
   ['connection', press('Connect')],
   // else mode and protocol would wait to be confirmed, and revert meanwhile
   ['connection', press('Disconnect', 'Cancel')],
   ['mode', click('radio', 'Everything except DNS')],
+  ...added('192.0.2.7'),
+  ['routes', confirmed('Reset Addresses', 'Reset')],
+  ['networks', click('switch', 'Every Wi-Fi')],
+];
+
+/** A page and what is done there, in order. */
+export const STEPS: readonly Step[] = [
+  ...EACH_KIND,
   ['mode', click('radio', 'WireGuard')],
   ['mode', press('Default protocol: Reset')],
-  ...['192.0.2.7', '198.51.100.0/24', 'intranet.example.com'].flatMap(added),
-  ['routes', confirmed('Reset Addresses', 'Reset')],
+  ...['198.51.100.0/24', 'intranet.example.com'].flatMap(added),
   ['routes', confirmed('Reset Hosts', 'Reset')],
   ['dns', click('radio', 'Malware')],
   ['dns', fill('Add a domain', 'corp.example.com')],
@@ -71,7 +78,6 @@ export const STEPS: readonly Step[] = [
   ['dns', fill('Location ID', 'abc123')],
   ['dns', press('No location: Reset')],
   ['dns', press('Start logging: Start')],
-  ['networks', click('switch', 'Every Wi-Fi')],
   ['networks', click('switch', 'Every wired network')],
   ['networks', fill('Add a Wi-Fi by its name', 'Café <1>')],
   ['networks', press('Remove Café <1>')],
