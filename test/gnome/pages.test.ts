@@ -1,25 +1,17 @@
 // The panel's kill switch, apps, log and history as a person uses them.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, logEntry, NO_KILL_SWITCH, recorded } from '../support/gnome/initial.ts';
-import { usePages } from '../support/gnome/pages.ts';
-import type { Stage } from '../support/gnome/stage.ts';
+import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
 import { until } from '../support/until.ts';
 
 const SWITCH = 'Kill Switch';
 const BLOCKED = 'Traffic is blocked by the kill switch';
 
 describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
-  let stage: Stage;
-  let daemon: FakeDaemon;
-  let succeed: FakeDaemon['onAsked'];
-  const { find, press, gone, type, positions } = usePages((opened, ordinary) => {
-    stage = opened;
-    daemon = opened.daemon;
-    succeed = ordinary;
-  });
+  const { find, press, gone, type, positions } = usePages();
 
   describe('the kill switch', () => {
     test('asks, waits, and moves when the event arrives', async () => {

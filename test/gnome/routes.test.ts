@@ -2,22 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { PageName } from '../../daemon/view/forms/form.ts';
-import type { FakeDaemon } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, change, ROUTE_ANSWERS, ROUTE_PREVIEW } from '../support/gnome/initial.ts';
-import { usePages } from '../support/gnome/pages.ts';
-import type { Control, Stage } from '../support/gnome/stage.ts';
+import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
+import type { Control } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
 describe('the routes and changes', { skip: missing('xdotool'), concurrency: false }, () => {
-  let stage: Stage;
-  let daemon: FakeDaemon;
-  let succeed: FakeDaemon['onAsked'];
-  const { find, press, gone, type } = usePages((opened, ordinary) => {
-    stage = opened;
-    daemon = opened.daemon;
-    succeed = ordinary;
-  });
+  const { find, press, gone, type } = usePages();
 
   describe('the routes', () => {
     beforeEach(async () => {

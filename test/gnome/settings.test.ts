@@ -3,22 +3,14 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { checkResult, MODE_FIX, noUpdate, richTool, tool, toolAccount } from '../support/gnome/initial.ts';
-import { usePages } from '../support/gnome/pages.ts';
-import type { Stage } from '../support/gnome/stage.ts';
+import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
 import { until } from '../support/until.ts';
 
 describe('the settings', { skip: missing('xdotool'), concurrency: false }, () => {
-  let stage: Stage;
-  let daemon: FakeDaemon;
-  let succeed: FakeDaemon['onAsked'];
-  const { find, press, gone, type } = usePages((opened, ordinary) => {
-    stage = opened;
-    daemon = opened.daemon;
-    succeed = ordinary;
-  });
+  const { find, press, gone, type } = usePages();
 
   describe('updates', () => {
     const NEWER = { updateAvailable: true, latest: '0.3.0' };

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { until } from '../support/until.ts';
 import type { Sender } from './classes.ts';
 import type { Ground, Machine, Program } from './machine.ts';
-import type { Rig } from './rig.ts';
 
 export interface Traffic {
   /** Waits until every class has tried at least once, from beginning to end, since the call. */
@@ -21,14 +20,21 @@ const PAUSE_SECONDS = 0.008;
 
 let made = 0;
 
-/** @param settled flows among them are connected when this resolves */
-export async function startTraffic(ground: Ground, rig: Rig, senders: readonly Sender[]): Promise<Traffic> {
+/** The machines that send. */
+type Machines = Record<'client' | 'container' | 'neighbor', Machine>;
+
+/** Starts the senders; flows among them that are settled are connected when this resolves. */
+export async function startTraffic(
+  ground: Ground,
+  { client, container, neighbor }: Machines,
+  senders: readonly Sender[],
+): Promise<Traffic> {
   const groups = (
     [
-      ['user', rig.client, NOBODY],
-      ['root', rig.client, 0],
-      ['container', rig.container, 0],
-      ['neighbor', rig.neighbor, NOBODY],
+      ['user', client, NOBODY],
+      ['root', client, 0],
+      ['container', container, 0],
+      ['neighbor', neighbor, NOBODY],
     ] as const
   )
     .map(([from, machine, uid]) => ({ machine, uid, jobs: senders.filter(sender => sender.from === from) }))

@@ -4,22 +4,22 @@ import type { FakeDaemon } from './daemon.ts';
 import { KILL_SWITCH, noUpdate } from './initial.ts';
 import { closeStage, openStage, type Stage } from './stage.ts';
 
-/**
- * Opens the panel before the tests of the suite that calls this, and closes it after them.
- * @param opened gets the stage, and what the daemon does with a request unless a test says otherwise
- */
-export function usePages(opened: (stage: Stage, succeed: FakeDaemon['onAsked']) => void) {
-  let stage: Stage;
-  let succeed: FakeDaemon['onAsked'];
+// set before the tests of `usePages`, for them
+export let stage: Stage;
+export let daemon: FakeDaemon;
+/** What the daemon does with a request unless a test says otherwise. */
+export let succeed: FakeDaemon['onAsked'];
+
+/** Opens the panel before the tests of the suite that calls this, and closes it after them. */
+export function usePages() {
   before(async () => {
     stage = await openStage();
-    succeed = stage.daemon.onAsked;
-    opened(stage, succeed);
-    await stage.daemon.listen();
+    daemon = stage.daemon;
+    succeed = daemon.onAsked;
+    await daemon.listen();
     await stage.find('Disconnected');
   });
   beforeEach(async () => {
-    const { daemon } = stage;
     Object.assign(daemon, { onAsked: succeed, onAction: () => {}, asked: [], actions: [] });
     daemon.set('killSwitch', KILL_SWITCH);
     daemon.set('settings', { Mode: 'warp' });
