@@ -1,10 +1,10 @@
 // Defines the interfaces of the lazily loaded features; below their implementations, so that both sides import it.
 import type { ServerResponse } from 'node:http';
-import type { ToolAccounts, ToolAccountsChange } from './api/accounts.ts';
 import type { ActionRequest } from './api/actions.ts';
-import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api/changes.ts';
-import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/doctor.ts';
-import type { History, HistoryQuery } from './api/history.ts';
+import type { ToolAccounts, ToolAccountsChange } from './api/schema/accounts.ts';
+import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api/schema/changes.ts';
+import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/schema/doctor.ts';
+import type { History, HistoryQuery } from './api/schema/history.ts';
 import type {
   Routes,
   RoutesHistory,
@@ -14,7 +14,8 @@ import type {
   RoutesRequest,
   RoutesResponse,
   RoutesUndoRequest,
-} from './api/routes.ts';
+} from './api/schema/routes.ts';
+import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
 import type {
   App,
   CommandOutput,
@@ -28,7 +29,6 @@ import type {
   UpdateCheck,
   UpdateResponse,
 } from './api/schema.ts';
-import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/settings-file.ts';
 import type { TunnelSubject } from './api/subjects.ts';
 import type { Settings } from './config/layers.ts';
 import type { State } from './state/store.ts';

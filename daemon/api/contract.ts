@@ -1,7 +1,7 @@
 // The contract: every endpoint by its request line, and every event. Server, clients and OpenAPI derive from it.
 import * as z from 'zod/mini';
-import * as d from './doctor.ts';
-import * as p from './pairing.ts';
+import * as d from './schema/doctor.ts';
+import * as p from './schema/pairing.ts';
 import * as s from './schema.ts';
 
 export interface Endpoint {

@@ -2,8 +2,8 @@
 import * as z from 'zod/mini';
 import { ACTION_NAMES, ACTIONS, argumentOf } from './actions.ts';
 import { type Endpoint, endpoints, events, type RequestLine } from './contract.ts';
-import { METRICS_TYPE } from './metrics.ts';
 import { splitRequestLine } from './request-line.ts';
+import { METRICS_TYPE } from './schema/metrics.ts';
 import * as schemas from './schema.ts';
 import { SUBJECT_OF } from './subjects.ts';
 

@@ -1,9 +1,9 @@
 // The wire types: every JSON shape that crosses the API, as a zod schema and a type of the same name.
 import * as z from 'zod/mini';
 import * as actions from './actions.ts';
-import { Change, type ChangeOptions, ConfirmWithin, ForSeconds } from './changes.ts';
-import { Diagnosis } from './doctor.ts';
-import { KillSwitch } from './killswitch.ts';
+import { Change, type ChangeOptions, ConfirmWithin, ForSeconds } from './schema/changes.ts';
+import { Diagnosis } from './schema/doctor.ts';
+import { KillSwitch } from './schema/killswitch.ts';
 import {
   AccountSummary,
   CommandOutput,
@@ -15,24 +15,24 @@ import {
   Status,
   Tunnel,
   TunnelCli,
-} from './tunnel.ts';
-import { UpdateCheck } from './update.ts';
-import { Message, Time } from './values.ts';
+} from './schema/tunnel.ts';
+import { UpdateCheck } from './schema/update.ts';
+import { Message, Time } from './schema/values.ts';
 
-export * from './account.ts';
-export * from './accounts.ts';
-export * from './apps.ts';
-export * from './changes.ts';
-export * from './config.ts';
-export * from './history.ts';
-export * from './killswitch.ts';
-export * from './log.ts';
-export * from './problem.ts';
-export * from './routes.ts';
-export * from './settings-file.ts';
-export * from './tunnel.ts';
-export * from './update.ts';
-export * from './why.ts';
+export * from './schema/account.ts';
+export * from './schema/accounts.ts';
+export * from './schema/apps.ts';
+export * from './schema/changes.ts';
+export * from './schema/config.ts';
+export * from './schema/history.ts';
+export * from './schema/killswitch.ts';
+export * from './schema/log.ts';
+export * from './schema/problem.ts';
+export * from './schema/routes.ts';
+export * from './schema/settings-file.ts';
+export * from './schema/tunnel.ts';
+export * from './schema/update.ts';
+export * from './schema/why.ts';
 
 /** Other machines may use page and API: webui.allowRemote. */
 export const RemoteAccess = z.object({

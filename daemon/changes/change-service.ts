@@ -1,6 +1,6 @@
 // Makes changes that are taken back by themselves, and takes them back: unless they are confirmed, or when their time is up.
 import type { ActionRequest } from '../api/actions.ts';
-import type { ChangeOptions } from '../api/changes.ts';
+import type { ChangeOptions } from '../api/schema/changes.ts';
 import type { CommandOutput } from '../api/schema.ts';
 import { SUBJECT_OF, type TunnelSubject as Subject } from '../api/subjects.ts';
 import type { FeatureContext, Making, RoutesControl } from '../controls.ts';

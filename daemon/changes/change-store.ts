@@ -1,6 +1,6 @@
 // Keeps the changes that will be taken back: on disk, in the published state, and with the time of the next one to look
 // at.
-import type { Change } from '../api/changes.ts';
+import type { Change } from '../api/schema/changes.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { setPart } from '../state/pending-changes.ts';

@@ -1,6 +1,6 @@
 // Lazy facade of changes that are taken back by themselves: loads the rest when such a change is made, or was left over.
 import { existsSync } from 'node:fs';
-import type { Subject } from '../api/changes.ts';
+import type { Subject } from '../api/schema/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import type { ChangeService } from './change-service.ts';

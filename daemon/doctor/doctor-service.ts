@@ -9,7 +9,7 @@ import type {
   DoctorFixRequest,
   DoctorFixResponse,
   DoctorReport,
-} from '../api/doctor.ts';
+} from '../api/schema/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { Problem } from '../problem.ts';

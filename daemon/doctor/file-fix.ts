@@ -1,7 +1,7 @@
 // A fix that replaces a file, with the difference that a person is shown.
 import { createTwoFilesPatch } from 'diff';
-import type { Fix } from '../api/doctor.ts';
-import type { Message } from '../api/values.ts';
+import type { Fix } from '../api/schema/doctor.ts';
+import type { Message } from '../api/schema/values.ts';
 import { labeled } from './check.ts';
 
 interface FileChange {

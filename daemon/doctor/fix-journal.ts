@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
-import { Message } from '../api/values.ts';
+import { Message } from '../api/schema/values.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
 

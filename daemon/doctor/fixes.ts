@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync, rmSync } from 'node:fs';
 import type { ActionName } from '../api/actions.ts';
-import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
+import type { CheckResult, Fix, Undoable } from '../api/schema/doctor.ts';
 import { reason } from '../system/errno.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';

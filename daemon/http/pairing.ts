@@ -2,7 +2,7 @@
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import type { PairCode, Device as ShownDevice } from '../api/pairing.ts';
+import type { PairCode, Device as ShownDevice } from '../api/schema/pairing.ts';
 import { Problem } from '../problem.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { message } from '../view/message.ts';

@@ -1,6 +1,7 @@
 // Lets other machines in: by the bearer token and paired devices, and with TLS where a certificate is configured.
+
+import type { Message } from '../api/schema/values.ts';
 import type { Config } from '../api/schema.ts';
-import type { Message } from '../api/values.ts';
 import type { State } from '../state/store.ts';
 import type { Paths } from '../system/paths.ts';
 import { message, wordMessages } from '../view/message.ts';

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
-import type { Message } from '../api/values.ts';
+import type { Message } from '../api/schema/values.ts';
 import { errno, reason } from '../system/errno.ts';
 import { message, quoted, wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';

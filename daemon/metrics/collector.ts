@@ -9,7 +9,7 @@ import { metricsKey } from '../../wrapper/store/metrics/keep.ts';
 import { advance, tallyFromNow } from '../../wrapper/store/metrics/tally.ts';
 import { pathsFor } from '../../wrapper/store/paths.ts';
 import { endpoints } from '../api/contract.ts';
-import type { DoctorProgress, Verdict } from '../api/doctor.ts';
+import type { DoctorProgress, Verdict } from '../api/schema/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { COMMIT, VERSION } from '../system/build-info.ts';

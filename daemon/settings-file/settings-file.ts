@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
-import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/settings-file.ts';
+import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/schema/settings-file.ts';
+import type { Message } from '../api/schema/values.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
-import type { Message } from '../api/values.ts';
 import { actionsTo, currentValue, textOf, type Value } from '../changes/values.ts';
 import type { ChangesControl, FeatureContext, RoutesControl, SettingsFileControl } from '../controls.ts';
 import { Problem } from '../problem.ts';

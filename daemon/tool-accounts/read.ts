@@ -6,7 +6,7 @@ import { type AccountReport, describeAccounts, sharedWith, totalOf } from '../..
 import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/store/installs.ts';
 import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
 import { readState } from '../../wrapper/store/state.ts';
-import type { Tool, ToolAccount, ToolRun } from '../api/accounts.ts';
+import type { Tool, ToolAccount, ToolRun } from '../api/schema/accounts.ts';
 import { reason } from '../system/errno.ts';
 
 /** Entries of the log of runs that are looked through. */

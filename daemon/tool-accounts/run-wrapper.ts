@@ -1,7 +1,7 @@
 // Runs culvert-wrap as a child for one change. Credentials go to its standard input, never onto its command line.
 import * as z from 'zod/mini';
 import { runHelper } from '../../wrapper/store/run-helper.ts';
-import type { ToolAccountsChange } from '../api/accounts.ts';
+import type { ToolAccountsChange } from '../api/schema/accounts.ts';
 import { Problem } from '../problem.ts';
 
 /** A keyring may ask its user for a password; several providers may be slow. */

@@ -1,7 +1,7 @@
 // Shows the accounts that culvert-wrap holds for command-line tools, and has culvert-wrap change them.
 import { join } from 'node:path';
 import { pathsFor } from '../../wrapper/store/paths.ts';
-import type { ToolAccounts } from '../api/accounts.ts';
+import type { ToolAccounts } from '../api/schema/accounts.ts';
 import type { FeatureContext, ToolAccountsControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { dataDirectory, programs } from '../system/install-paths.ts';

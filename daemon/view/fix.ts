@@ -1,5 +1,5 @@
 // Describes what a fix of the doctor would do, as lines to read before it is applied.
-import type { Fix } from '../api/doctor.ts';
+import type { Fix } from '../api/schema/doctor.ts';
 
 /** What the fix changes: the difference of a file, or commands as a shell reads them. */
 export function fixText(fix: Fix): string {

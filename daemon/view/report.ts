@@ -1,5 +1,5 @@
 // The report of a problem as a person looks it through before sharing it.
-import type { DoctorBundle } from '../api/doctor.ts';
+import type { DoctorBundle } from '../api/schema/doctor.ts';
 import { formatBytes, formatCount } from './format.ts';
 import { fill, type Translator } from './translator.ts';
 

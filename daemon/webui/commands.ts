@@ -1,5 +1,5 @@
 // Carries out the commands that rows and buttons ask for.
-import type { ChangeOptions } from '../api/changes.ts';
+import type { ChangeOptions } from '../api/schema/changes.ts';
 import type { ActionRequest } from '../api/schema.ts';
 import { askAboutChange } from '../view/client/change-requests.ts';
 import { changeToolAccounts } from '../view/client/change-tool-accounts.ts';

@@ -1,5 +1,5 @@
 // Carries out the commands that rows and buttons ask for.
-import type { ChangeOptions } from '../../daemon/api/changes.ts';
+import type { ChangeOptions } from '../../daemon/api/schema/changes.ts';
 import type { ActionRequest } from '../../daemon/api/schema.ts';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import { changeToolAccounts } from '../../daemon/view/client/change-tool-accounts.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Tool, type ToolAccounts } from '../../daemon/api/accounts.ts';
+import { Tool, type ToolAccounts } from '../../daemon/api/schema/accounts.ts';
 import { App, LogEntry, Snapshot } from '../../daemon/api/schema.ts';
 import { SHOWN_PAGES, type ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
 import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';

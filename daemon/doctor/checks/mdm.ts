@@ -1,6 +1,6 @@
 // Check of the management file of an organization, which the client reads from one place and in one form only.
 import { SaxesParser } from 'saxes';
-import type { Message } from '../../api/values.ts';
+import type { Message } from '../../api/schema/values.ts';
 import { reason } from '../../system/errno.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, ok, problem, quoted } from '../check.ts';

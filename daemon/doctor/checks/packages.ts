@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Message } from '../../api/values.ts';
+import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { adminCommands } from '../world/facts.ts';

@@ -1,5 +1,5 @@
 // Check of port 53, which the tunnel client needs for its own DNS proxy.
-import type { Message } from '../../api/values.ts';
+import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../check.ts';
 import { fileFix } from '../file-fix.ts';

@@ -1,7 +1,7 @@
 // Checks of what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
 import * as z from 'zod/mini';
-import type { Fix } from '../../api/doctor.ts';
-import type { Message } from '../../api/values.ts';
+import type { Fix } from '../../api/schema/doctor.ts';
+import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { as } from '../world/bus.ts';

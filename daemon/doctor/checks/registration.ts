@@ -1,8 +1,8 @@
 // Checks of the tunnel client: installed, running, registered, and the session of an organization.
 import * as z from 'zod/mini';
 import type { ActionName } from '../../api/actions.ts';
+import type { Message } from '../../api/schema/values.ts';
 import type { Snapshot } from '../../api/schema.ts';
-import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
 import {
   type Check,

@@ -1,5 +1,5 @@
 // Check of what the tunnel service uses: memory, descriptors and logs, and how fast they grow.
-import type { Message } from '../../api/values.ts';
+import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../check.ts';
 import { adminCommands } from '../world/facts.ts';

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { hostname, release, userInfo } from 'node:os';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import type { CheckResult } from '../../api/doctor.ts';
+import type { CheckResult } from '../../api/schema/doctor.ts';
 import type { ConfigResponse, LogEntry } from '../../api/schema.ts';
 import { errno } from '../../system/errno.ts';
 import type { World } from '../world/world.ts';

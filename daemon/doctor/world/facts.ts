@@ -1,8 +1,8 @@
 // Answers small questions about the tunnel's snapshot that several checks ask.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import type { Fix } from '../../api/doctor.ts';
+import type { Fix } from '../../api/schema/doctor.ts';
+import type { Message } from '../../api/schema/values.ts';
 import type { Snapshot } from '../../api/schema.ts';
-import type { Message } from '../../api/values.ts';
 import { message } from '../../view/message.ts';
 import { labeled } from '../check.ts';
 import { NotApplicable, Unknown } from '../errors.ts';

@@ -1,8 +1,8 @@
 // Holds the daemon's state for a client: the snapshot, what the events changed since, and why it is not current.
 import { applyEvent } from '../../api/apply-event.ts';
-import type { ChangeOptions } from '../../api/changes.ts';
 import { ApiError, type Client, createClient, type Event, type Transport } from '../../api/client.ts';
 import type { EventName } from '../../api/contract.ts';
+import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type {
   ActionName,
   ActionRequest,

@@ -1,6 +1,6 @@
 // The page of checks: results as they come, problems first, each with what was seen and what would repair it.
-import type { CheckResult, DoctorReport, Undoable, Verdict } from '../../api/doctor.ts';
-import type { Message } from '../../api/values.ts';
+import type { CheckResult, DoctorReport, Undoable, Verdict } from '../../api/schema/doctor.ts';
+import type { Message } from '../../api/schema/values.ts';
 import { adminLines, adminUndoLines, fixText } from '../fix.ts';
 import { formatCount, formatList } from '../format.ts';
 import { type ChecksState, labelOf, needsAdministrator, type Repair, translated } from '../states/findings.ts';

@@ -1,5 +1,5 @@
 // The tunnel's modes: the page that says what each of them means.
-import type { ChangeOptions } from '../../api/changes.ts';
+import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { Mode, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { modeName } from '../states/labels.ts';

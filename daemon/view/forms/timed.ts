@@ -1,5 +1,5 @@
 // States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
-import type { Change } from '../../api/changes.ts';
+import type { Change } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { formatCount } from '../format.ts';
 import { changeText } from '../states/changes.ts';

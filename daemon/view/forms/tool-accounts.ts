@@ -1,5 +1,5 @@
 // The page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
-import type { Tool, ToolAccount, ToolAccounts, ToolAccountsChange, ToolRun } from '../../api/accounts.ts';
+import type { Tool, ToolAccount, ToolAccounts, ToolAccountsChange, ToolRun } from '../../api/schema/accounts.ts';
 import { formatCount, formatDate, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { Command, Form, Group, Question, Row, Tone } from './form.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
-import type { ChangeOptions } from '../../../daemon/api/changes.ts';
+import type { ChangeOptions } from '../../../daemon/api/schema/changes.ts';
 import { createChangeService } from '../../../daemon/changes/change-service.ts';
 import type { Clock } from '../../../daemon/changes/deadline.ts';
 import { Problem } from '../../../daemon/problem.ts';

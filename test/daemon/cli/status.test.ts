@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Change } from '../../../daemon/api/changes.ts';
+import type { Change } from '../../../daemon/api/schema/changes.ts';
 import { type Shown, statusLine } from '../../../daemon/state/status-line.ts';
 import { NO_TUNNEL } from '../../../daemon/state/store.ts';
 import {

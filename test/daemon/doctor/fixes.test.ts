@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { CheckResult, Fix } from '../../../daemon/api/doctor.ts';
+import type { CheckResult, Fix } from '../../../daemon/api/schema/doctor.ts';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
 import { begin, settle } from '../../../daemon/doctor/fix-journal.ts';

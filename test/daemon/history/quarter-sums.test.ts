@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { HistoryQuery } from '../../../daemon/api/history.ts';
+import type { HistoryQuery } from '../../../daemon/api/schema/history.ts';
 import { createDayFiles } from '../../../daemon/history/day-files.ts';
 import { sumQuarters, walkSections } from '../../../daemon/history/quarter-sums.ts';
 import { readPage } from '../../../daemon/history/read-page.ts';

@@ -1,8 +1,8 @@
 // The initial state of a fake daemon, and pieces for tests to build on.
-import type { Tool, ToolAccount } from '../../../daemon/api/accounts.ts';
-import type { Change } from '../../../daemon/api/changes.ts';
-import type { CheckResult } from '../../../daemon/api/doctor.ts';
-import type { RoutesPreview } from '../../../daemon/api/routes.ts';
+import type { Tool, ToolAccount } from '../../../daemon/api/schema/accounts.ts';
+import type { Change } from '../../../daemon/api/schema/changes.ts';
+import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
+import type { RoutesPreview } from '../../../daemon/api/schema/routes.ts';
 import type {
   App,
   ConfigResponse,

@@ -1,5 +1,5 @@
 // `culvert keep`, `revert` and `extend`: changes whose previous value would return by itself.
-import type { Change, Subject } from '../../../api/changes.ts';
+import type { Change, Subject } from '../../../api/schema/changes.ts';
 import { SUBJECTS } from '../../../api/subjects.ts';
 import { printable } from '../../../system/printable.ts';
 import { changeText } from '../../../view/states/changes.ts';

@@ -1,8 +1,8 @@
 // `culvert wait`: returns when the tunnel is up, and with --proof when a request has come through it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, createClient, Unreachable } from '../../../api/client.ts';
+import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import type { Message } from '../../../api/values.ts';
 import { type Trace, traceThrough } from '../../../apps/launch/verify-tunnel.ts';
 import { statusLine } from '../../../state/status-line.ts';
 import { wordMessage } from '../../../view/message.ts';

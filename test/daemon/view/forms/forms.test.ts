@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'smol-toml';
 import { ACTION_NAMES, type ActionName } from '../../../../daemon/api/actions.ts';
-import type { Change } from '../../../../daemon/api/changes.ts';
+import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/history.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';

@@ -1,7 +1,7 @@
 // The wire types of settings as a file: tunnel settings, routes and Culvert's own configuration as TOML.
 import * as z from 'zod/mini';
+import { MAX_DOCUMENT } from '../limits.ts';
 import { ConfirmWithin } from './changes.ts';
-import { MAX_DOCUMENT } from './limits.ts';
 import { Message } from './values.ts';
 
 const Toml = z.string().check(z.maxLength(MAX_DOCUMENT));

@@ -1,7 +1,7 @@
 // The wire types of the split tunnel as a document: reading, previewing, applying, and going back.
 import * as z from 'zod/mini';
+import { MAX_DOCUMENT } from '../limits.ts';
 import { ConfirmWithin } from './changes.ts';
-import { MAX_DOCUMENT } from './limits.ts';
 import { Message, Time } from './values.ts';
 
 const Count = z.int().check(z.nonnegative());

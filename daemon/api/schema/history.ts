@@ -1,6 +1,6 @@
 // The wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
 import * as z from 'zod/mini';
-import { DURATION } from './duration.ts';
+import { DURATION } from '../duration.ts';
 import { Blocked, ConnectionState } from './tunnel.ts';
 import { Count, Time } from './values.ts';
 

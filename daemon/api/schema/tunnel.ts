@@ -1,6 +1,6 @@
 // The wire types of the tunnel and its CLI: the status, the settings and what each command printed.
 import * as z from 'zod/mini';
-import * as actions from './actions.ts';
+import * as actions from '../actions.ts';
 import { Count, Time } from './values.ts';
 
 export const ConnectionState = z.enum([

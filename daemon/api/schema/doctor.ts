@@ -1,6 +1,6 @@
 // The wire types of the doctor: results of checks, fixes, and the most likely cause of a failing tunnel.
 import * as z from 'zod/mini';
-import { ACTION_NAMES } from './actions.ts';
+import { ACTION_NAMES } from '../actions.ts';
 import { Message, Time } from './values.ts';
 
 /** `unknown`: the check could not be completed; its evidence says why. */

@@ -1,6 +1,6 @@
 // The wire types of changes that revert automatically: unless they are confirmed, or when their time is up.
 import * as z from 'zod/mini';
-import { SUBJECTS } from './subjects.ts';
+import { SUBJECTS } from '../subjects.ts';
 import { Message, Time } from './values.ts';
 
 export const Subject = z.enum(SUBJECTS);
