@@ -4,7 +4,7 @@ import { initialRegistration, initialState, organizationPolicy } from './client/
 import type { State } from './client/state.ts';
 import { load, update } from './client/store.ts';
 import { FAULTS, FaultError, parseFaults } from './faults.ts';
-import { write } from './io.ts';
+import type { Output } from './respond.ts';
 import { acceptedFile } from './terms.ts';
 
 const HELP = `Control of the emulator. The words take effect in their order, in one change that listeners hear of at once.
@@ -32,12 +32,10 @@ Environment:
   CULVERT_EMULATOR_CONNECT_MS  how long connecting takes (default 1200)
 `;
 
-/** @returns the exit code */
-export function control(words: string[], file: string): number {
-  if (words.length === 0 || words.includes('help')) {
-    write(words.length === 0 ? 2 : 1, HELP);
-    return words.length === 0 ? 64 : 0;
-  }
+/** Carries out the words. */
+export function control(words: string[], file: string): Output {
+  if (words.length === 0) return { stdout: '', stderr: HELP, exitCode: 64 };
+  if (words.includes('help')) return { stdout: HELP, stderr: '', exitCode: 0 };
   const changes = words.filter(word => word !== 'show');
   if (changes.length > 0) {
     update(file, state => {
@@ -45,8 +43,8 @@ export function control(words: string[], file: string): number {
     });
     if (changes.includes('reset')) rmSync(acceptedFile(file), { force: true });
   }
-  if (words.includes('show')) write(1, `${JSON.stringify(load(file), null, 2)}\n`);
-  return 0;
+  const stdout = words.includes('show') ? `${JSON.stringify(load(file), null, 2)}\n` : '';
+  return { stdout, stderr: '', exitCode: 0 };
 }
 
 function apply(word: string, state: State): void {

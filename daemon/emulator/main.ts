@@ -22,9 +22,9 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   }
   if (argv[0] === '--emulate') {
     const setting = settingOf(env);
-    const code = control(argv.slice(1), setting.file);
-    if (code === 0) await ensureProxy(setting);
-    return code;
+    const output = control(argv.slice(1), setting.file);
+    if (output.exitCode === 0) await ensureProxy(setting);
+    return print(output);
   }
 
   const command = understand(argv, env);

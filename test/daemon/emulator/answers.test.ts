@@ -24,6 +24,12 @@ const CASES: [argv: string[], faults?: string][] = [
   [['tunnel', 'ip', 'add-range', '192.0.2.0/24', '--unknown']],
   [['status', '']],
   [['status'], 'no-such-fault'],
+  [['--emulate']],
+  [['--emulate', 'help']],
+  [['--emulate', 'reset', 'settings.mode=doh', 'fault=slow=1@settings']],
+  [['mode']],
+  [['--emulate', 'clear', 'settings.nothing=1']],
+  [['--emulate', 'fault=no-such-fault']],
   [['--emulate', 'reset']],
   [['settings', 'list']],
 ];

@@ -2,7 +2,9 @@
 // tests of the daemon ask for thousands of answers. The program itself is held by test/daemon/emulator.
 import { createServer, type Server } from 'node:net';
 import { effectiveMode } from '../../../daemon/emulator/client/connection.ts';
-import { answer, type Command, understand } from '../../../daemon/emulator/command.ts';
+import { load } from '../../../daemon/emulator/client/store.ts';
+import { answer, type Command, settingOf, understand } from '../../../daemon/emulator/command.ts';
+import { control } from '../../../daemon/emulator/control.ts';
 import { respond } from '../../../daemon/emulator/respond.ts';
 
 /** The variable that tells the client where the service listens. The daemon hands variables of this prefix on. */
@@ -52,8 +54,14 @@ function reply(request: string): string | Buffer {
 
 /** @returns null for what takes a process of its own */
 function answered(argv: string[], env: Record<string, string>) {
-  if (argv[0]?.startsWith('--emulate') || argv[0] === '--host-proxy') return null;
+  if (argv[0] === '--host-proxy') return null;
   try {
+    if (argv[0] === '--emulate') {
+      const { file } = settingOf(env);
+      const output = control(argv.slice(1), file);
+      // the program carries the words out again, and starts what proxy mode takes
+      return effectiveMode(load(file)) === 'proxy' ? null : output;
+    }
     const command = understand(argv, env);
     if ('exitCode' in command) return command;
     if (takesProcess(command)) return null;
