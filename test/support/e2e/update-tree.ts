@@ -1,6 +1,6 @@
 // Trees of a user installation as a release has them: the real programs and templates, of any version, with the tests' key.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { bundledOnce } from '../built.ts';
 import { key, pem } from '../manifest/release.ts';
@@ -13,6 +13,9 @@ const RELEASE_KEYS = JSON.stringify([
   { name: 'test', key: Buffer.from(pem(key).split('\n')[1]!, 'base64').subarray(-32).toString('base64') },
 ]);
 
+/** What the bundles have in the place of a version, so that they are made once for all. */
+const ANY_VERSION = '0.0.0-any-version';
+
 /**
  * Builds `culvert-VERSION` in a directory, as `meson install -Dinstall_format=user` leaves it but for translations.
  * @returns the tree's path
@@ -22,13 +25,16 @@ export function makeTree(directory: string, version: string, format: 'user' | 'a
   const share = join(tree, 'share');
   const program = join(share, 'culvert');
   const define = {
-    __VERSION__: JSON.stringify(version),
+    __VERSION__: JSON.stringify(ANY_VERSION),
     __COMMIT__: '""',
     __FORMAT__: JSON.stringify(format),
     __RELEASE_KEYS__: RELEASE_KEYS,
   };
-  for (const name of ['daemon', 'cli'] as const)
-    cpSync(bundledOnce(name, define), join(program, name), { recursive: true });
+  for (const name of ['daemon', 'cli'] as const) {
+    const bundle = bundledOnce(name, define);
+    for (const file of readdirSync(bundle))
+      put(join(program, name, file), readFileSync(join(bundle, file), 'utf8').replaceAll(ANY_VERSION, version));
+  }
   // no update looks into these
   for (const name of ['wrap', 'emulator'] as const)
     cpSync(bundledOnce(name, { __VERSION__: '"0.0.0-test"' }), join(program, name), { recursive: true });
