@@ -6,7 +6,7 @@ import { _ } from './i18n.ts';
 import { culvertProgram } from './install-paths.ts';
 
 /**
- * Starts `culvert` without panel and tray, in a session of its own, so that it outlives the caller and its terminal.
+ * Starts `culvert` without panel and tray, in its own session, so that it outlives the caller and its terminal.
  * @param failed is called when it can't be started or ends with a failure.
  */
 export function startDaemon(failed: (error: Error) => void): void {

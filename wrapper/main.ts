@@ -68,7 +68,7 @@ function fail(thrown: unknown): void {
   const error = notStored(path, thrown);
   const known = error instanceof WrapError;
   const message = known ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
-  // Behind a shim every argument is the upstream's, so `--json` there is no wish for our errors as JSON.
+  // Behind a shim every argument is the upstream's, so `--json` does not ask for our errors as JSON.
   if (process.argv.includes('--json') && process.argv[2] !== 'shim') {
     const code = known ? error.code : 'internal';
     const hint = known ? error.hint : undefined;

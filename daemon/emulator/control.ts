@@ -52,7 +52,7 @@ function apply(word: string, state: State): void {
   if (word === 'reset') Object.assign(state, initialState(state.seed));
   else if (word === 'clear') Object.assign(state, { faults: '', serviceUpAt: null });
   else if (key === undefined || value === undefined)
-    throw new FaultError(`"${word}" is no word of --emulate. See --emulate help.`);
+    throw new FaultError(`"${word}" is not a word of --emulate. See --emulate help.`);
   else if (key === 'fault') {
     parseFaults(value);
     Object.assign(state, { faults: value, serviceUpAt: null });

@@ -67,7 +67,7 @@ export const FAMILIES = {
   ...WRAP_FAMILIES,
 } as const satisfies Families;
 
-/** Durations have a type of their own; it is here so that all names are in one place. */
+/** Durations have their own type; it is here so that all names are in one place. */
 export const CLI_DURATION = {
   name: 'culvert_cli_duration_seconds',
   help: 'How long runs of the tunnel CLI took.',

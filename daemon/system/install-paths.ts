@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Version } from '../api/schema.ts';
 import { INSTALL_FORMAT } from './build-info.ts';
 
-/** `<prefix>/share/culvert`; the running bundle is in a directory of its own there. */
+/** `<prefix>/share/culvert`; the running bundle is in its own directory there. */
 const here = dirname(import.meta.dirname);
 /** `<prefix>/share/culvert`: data that is installed beside the programs. */
 export const dataDirectory = here;

@@ -1,5 +1,5 @@
 // The page's language: chosen by the configuration or else by the browser. The daemon writes its texts for the first
-// page into the HTML; the whole catalog is a file of its own.
+// page into the HTML; the whole catalog is a separate file.
 import type { ConfigResponse } from '../api/schema.ts';
 import { chooseLanguage } from '../view/language.ts';
 import { chosenLanguage, type Translator } from '../view/translator.ts';

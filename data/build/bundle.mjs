@@ -67,7 +67,7 @@ const forNode = define => ({
 /**
  * Bundles a program as `main.cjs` and chunks, so that what is imported lazily is not even parsed before: a quarter of
  * the daemon is enough to answer. esbuild splits ES modules only, so each chunk is turned into CommonJS afterwards. Those
- * that `main` needs at once become part of it, as those of `wholes` do of theirs: finding and reading a file of its own
+ * that `main` needs at once become part of it, as those of `wholes` do of theirs: finding and reading a separate file
  * takes 0.6 ms each.
  */
 export function bundleProgram(name, directory, define = {}, debuggable = false) {

@@ -142,7 +142,7 @@ function inMemory(texts, external) {
   };
 }
 
-/** Files whose texts the page shows, as a catalog names them; panel and tray have texts of their own. */
+/** Files whose texts the page shows, as a catalog names them; panel and tray have their own texts. */
 const OF_THE_PAGE = /^daemon\/(apps|doctor|http|view|webui)\//;
 
 /**

@@ -77,7 +77,7 @@ if [ -z "$key" ]; then
   :
 elif [ $signer = no ] && grep -q ENCRYPTED "$key"; then
   tries=1
-  # a mistyped passphrase is no reason to build everything again
+  # a mistyped passphrase is not a reason to build everything again
   # shellcheck disable=SC2086
   until openssl pkey -in "$key" $passphrase | sign --key - "$@"; do
     { [ -z "$passphrase" ] && [ -t 2 ] && [ $tries -lt 3 ]; } || exit 1

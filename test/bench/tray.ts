@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { FRUGAL } from '../../daemon/launcher.ts';
 
 if (!process.env.CULVERT_BENCH_BUS) {
-  // once more, on a session bus of its own
+  // once more, on its own session bus
   const command = ['--', process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const env = { ...process.env, CULVERT_BENCH_BUS: '1' };
   process.exit(spawnSync('dbus-run-session', command, { stdio: 'inherit', env }).status ?? 1);

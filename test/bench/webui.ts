@@ -42,7 +42,7 @@ function addEmptyPage(): string {
   return 'empty.html';
 }
 
-/** In a context of its own, so that nothing is cached. */
+/** In its own context, so that nothing is cached. */
 async function inTab<T>(browser: Browser, work: (page: Page, cdp: CDPSession) => Promise<T>, locale = 'en-US') {
   const context = await browser.newContext({ viewport: { width: 1000, height: 800 }, locale });
   try {

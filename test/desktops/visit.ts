@@ -1,4 +1,4 @@
-// Does with tray and window in a desktop what a person does: each step is a check of its own.
+// Does with tray and window in a desktop what a person does: each step is a separate check.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -138,7 +138,7 @@ async function follows(visit: Visit): Promise<void> {
     await visit.picture(`tray-${state}`);
     seen.add(((await ask({ do: 'item' })) as { picture: string }).picture);
   }
-  assert.equal(seen.size, 2, 'each state has a picture of its own');
+  assert.equal(seen.size, 2, 'each state has its own picture');
 }
 
 const leafEntries = (entries: Entry[]): Entry[] =>

@@ -130,7 +130,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.deepEqual(daemon.actions, [{ action: 'connect' }, { action: 'disconnect' }]);
   });
 
-  test('each state has a picture of its own, in every size a panel asks for', async () => {
+  test('each state has its own picture, in every size a panel asks for', async () => {
     const pictures = new Set<string>();
     for (const state of ConnectionState.options) {
       await ask({ do: 'signals' });

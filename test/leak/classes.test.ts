@@ -17,7 +17,7 @@ const frame = (seen: Partial<Seen>): Seen => ({
   ...seen,
 });
 
-test('every class has a name of its own, short enough to be read back from a frame', () => {
+test('every class has its own name, short enough to be read back from a frame', () => {
   const names = [...SENDERS, ...FLOWS, ...REROUTED, ...ADVERTISEMENTS].map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) assert.match(name, /^[\x20-\x3a\x3c-\x7e]{1,90}$/);

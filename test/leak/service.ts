@@ -1,4 +1,4 @@
-// The root service on the client, on a bus of its own there.
+// The root service on the client, on its own bus there.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../../daemon/killswitch/report.ts';

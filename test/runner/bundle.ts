@@ -1,4 +1,4 @@
-// Bundles test files, so that Node starts them as they are. A loader that strips types works in a thread of its own, for
+// Bundles test files, so that Node starts them as they are. A loader that strips types works in its own thread, for
 // which Node 20 waits at each import: that takes time, and can deadlock (https://github.com/nodejs/node/issues/50948).
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '../..');
-/** Below the root, so that packages are found; each process has a directory of its own. */
+/** Below the root, so that packages are found; each process has its own directory. */
 const bundles = join(root, 'build/test/bundles');
 
 /** A change of one source file that exists in the bundle only. */

@@ -11,7 +11,7 @@ root=$cache/root
 
 say() { printf '%s\n' "test in $release: $*" >&2; }
 
-# Mounts and processes of the root live in namespaces of their own, which end with this script, however it ends.
+# Mounts and processes of the root live in their own namespaces, which end with this script, however it ends.
 if [ -z "${CULVERT_TEST_NAMESPACE-}" ]; then
   mkdir -p "$cache"
   exec 9>"$cache/lock"

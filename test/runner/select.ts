@@ -6,7 +6,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 /**
  * A group follows from what a test file imports, directly or through other helpers, so a new file needs no entry here:
- * - `display`: opens windows on an X server of its own
+ * - `display`: opens windows on its own X server
  * - `kernel`: makes network namespaces and packet filters, and needs root; also a file of the name `kernel.test.ts`
  * - `browser`: drives the page of the built programs in a browser
  * - `built`: drives the programs in build/prefix, or package tools

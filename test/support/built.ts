@@ -7,7 +7,7 @@ import { bundleProgram, type programs } from '../../data/build/bundle.mjs';
 
 let own: string | undefined;
 
-/** Where the runner keeps what was built; a file that is started without the runner has a directory of its own. */
+/** Where the runner keeps what was built; a file that is started without the runner has its own directory. */
 function shared(): string {
   if (process.env.CULVERT_TEST_BUILDS) return process.env.CULVERT_TEST_BUILDS;
   if (!own) {

@@ -76,7 +76,7 @@ for (const cli of CLIS)
     const box = sandbox(t);
     box.script(cli, REPLAY);
     box.env.FIRECRAWL_API_URL = 'http://127.0.0.1:9';
-    // The key under a name of its own, because some names can't be variables of a shell.
+    // The key under a separate name, because some names can't be variables of a shell.
     fs.mkdirSync(box.config, { recursive: true, mode: 0o700 });
     fs.writeFileSync(path.join(box.config, 'providers.toml'), `[providers.${cli}]\ninject = ["REPLAY_KEY"]\n`);
     box.accounts(cli, { bad: 'bad', good: 'good' }, 'REPLAY_KEY');

@@ -35,7 +35,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** The line, from 1, of the deepest part of `path` that a TOML text writes on a line of its own. */
+/** The line, from 1, of the deepest part of `path` that a TOML text writes on its own line. */
 function lineOf(text: string, path: readonly PropertyKey[]): number | undefined {
   const wanted = path.map(String);
   let best: { line: number; depth: number } | undefined;

@@ -38,7 +38,7 @@ function collect(hashed: boolean, { paths, now }: Context): { samples: WrapSampl
   }
 }
 
-/** A node exporter runs as a user of its own; a directory that was made here would keep it out. */
+/** A node exporter runs as its own user; a directory that was made here would keep it out. */
 function writeForEverybody(file: string, text: string): void {
   const directory = dirname(file);
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory())

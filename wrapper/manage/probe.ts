@@ -27,7 +27,7 @@ export interface ProbeResult {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Runs every probe of a catalog entry, one after another, each with a home directory of its own.
+ * Runs every probe of a catalog entry, one after another, each with its own home directory.
  * @param program the original, as absolute path
  * @param search `PATH` for the CLI
  */

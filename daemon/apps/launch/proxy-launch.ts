@@ -88,7 +88,7 @@ function profileOf({ id }: Described, { packaging, program }: Located, { home, s
 // ── Chromium and Electron ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * A profile of its own, because a running browser of the same profile would take the start over and go around the proxy.
+ * Its own profile, because a running browser of the same profile would take the start over and go around the proxy.
  * SOCKS5, so that the proxy resolves names; the rule keeps everything else in the browser from resolving any (Chromium's
  * network settings document, "Preventing DNS leaks"). Loopback stays direct, as Chromium has it by default.
  */

@@ -99,7 +99,7 @@ function command(spec: CommandSpec, parent: string): string[] {
 }
 
 function wordsOf({ words }: ArgumentSpec): string[] {
-  const keys = words === CONFIG_KEYS ? [] : Object.entries(words ?? {}); // the keys have a section of their own
+  const keys = words === CONFIG_KEYS ? [] : Object.entries(words ?? {}); // the keys have their own section
   return keys.flatMap(([word, summary]) => ['.TP', `.B ${text(word)}`, text(summary)]);
 }
 

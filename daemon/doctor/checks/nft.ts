@@ -43,7 +43,7 @@ export const nftFeatures: Check = {
   },
 };
 
-/** A dry run changes nothing; as a user it needs a network namespace of its own, to be allowed to ask. */
+/** A dry run changes nothing; as a user it needs its own network namespace, to be allowed to ask. */
 async function checkKernel(world: World) {
   const { tools } = world;
   const asRoot = process.getuid?.() === 0;

@@ -1,5 +1,5 @@
 // The only way in from the system bus. GDBus reads a message whole and keeps several times its size, up to the 32 MiB
-// that the bus allows anybody to send. So it is given a socket of our own, and only small messages pass from the bus to it.
+// that the bus allows anybody to send. So it gets a private socket, and only small messages pass from the bus to it.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { createFrames, type Header, METHOD_CALL, SIGNAL } from '../bus-frames.ts';

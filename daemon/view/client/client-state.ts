@@ -8,7 +8,7 @@ export interface OfflineReason {
   detail: string;
 }
 
-/** A request that WARP refused for lack of authority; shown until another one succeeds. */
+/** A request that WARP refused because this user is not authorized; shown until another one succeeds. */
 interface Refusal {
   action: ActionName;
   detail: string;

@@ -192,7 +192,7 @@ export function setKillSwitch(view: KillSwitchView, value: KillSwitchRequest): C
   return killSwitchCommand(killSwitchRequest(view, value));
 }
 
-/** The one row of the kill switch that the connection page has; the rest is on a page of its own. */
+/** The one row of the kill switch that the connection page has; the rest is on its own page. */
 export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   return {
     ...{ kind: 'switch', id: 'killswitch', title: _('Kill Switch'), subtitle: view.sentence, tone: view.tone },

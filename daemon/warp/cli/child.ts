@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { errno } from '../../system/errno.ts';
 
 /**
- * Starts a program in a process group of its own, with stdout and stderr piped.
+ * Starts a program in its own process group, with stdout and stderr piped.
  * The kernel kills it when this process dies, also by SIGKILL, where util-linux' setpriv is installed; elsewhere
  * it ends at its time limit, or when it next writes to the broken pipe.
  * @param file absolute path

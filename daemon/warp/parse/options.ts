@@ -2,7 +2,7 @@
 import type { Options, Settings, VirtualNetworks } from '../../api/schema.ts';
 import { isObject, jsonOf, linesOf, stringOf } from './output.ts';
 
-/** The options that `settings` prints. Trusted SSIDs and virtual networks have commands of their own. */
+/** The options that `settings` prints. Trusted SSIDs and virtual networks have their own commands. */
 export function optionsOf(settings: Settings): Omit<Options, 'trustedSsids' | 'virtualNetworks'> {
   const get = (...names: string[]) => {
     const found = Object.entries(settings).find(([key]) =>

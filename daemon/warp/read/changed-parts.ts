@@ -4,7 +4,7 @@ import type { Settings } from '../../api/schema.ts';
 import type { Reader } from './reader.ts';
 import { EXTRAS, isExtra, type Read } from './reads.ts';
 
-/** Reads that fill a part with an event of its own, which no listener message carries; the others happen on demand. */
+/** Reads that fill a part with its own event, which no listener message carries; the others happen on demand. */
 const PUBLISHED: ReadonlySet<Read> = new Set<Read>(['settings', 'registration', ...EXTRAS]);
 
 /** How long to wait after an action for the tunnel CLI to announce new settings, before reading them anyway. */

@@ -54,7 +54,7 @@ function createRow(): Row {
   return { ok: null, expander: new Gtk.Expander({ label_widget: head }), head, output: null };
 }
 
-/** What unfolds. In a function of its own, whose scope does not hold the row: the expander could never be freed. */
+/** What unfolds. In its own function, whose scope does not hold the row: the expander could never be freed. */
 function createBody(listItem: Gtk.ListItem, source: LogSource, copied: () => void) {
   const output = new Gtk.Label({
     ...{ xalign: 0, hexpand: true, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR, selectable: true },

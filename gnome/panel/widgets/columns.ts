@@ -52,7 +52,7 @@ export class Columns extends Gtk.LayoutManager {
   }
 }
 
-/** The second child is a column of its own; what comes after it is placed below the first. */
+/** The second child is its own column; what comes after it is placed below the first. */
 function columns([first, second, ...rest]: Gtk.Widget[]): Gtk.Widget[][] {
   return [first ? [first, ...rest] : [], second ? [second] : []];
 }

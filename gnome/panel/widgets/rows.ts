@@ -143,7 +143,7 @@ function switchRow(first: Of<'switch'>, host: RowHost): Shown<'switch'> {
 
 function radioRow(first: Of<'radio'>, host: RowHost, radios: Radios): Shown<'radio'> {
   const widget = actionRow();
-  // GTK 4.8 takes a check button of a group for a check box
+  // GTK 4.8 mistakes a check button of a group for a check box
   const check = new Gtk.CheckButton({ valign: Gtk.Align.CENTER, accessible_role: Gtk.AccessibleRole.RADIO });
   // a group whose choices are all off needs a member that is on: none of them may be confirmed yet
   const { members } = radios;

@@ -14,7 +14,7 @@ export interface Toasts {
   showError(error: unknown): void;
 }
 
-/** A line of a toast holds about this many characters in a narrow window; longer errors get a dialog of their own. */
+/** A line of a toast holds about this many characters in a narrow window; longer errors get their own dialog. */
 const FITS = 35;
 /** Of a longer text. The longest name of a host has 253 characters. */
 const LINES = 8;

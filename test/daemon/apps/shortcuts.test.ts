@@ -56,7 +56,7 @@ X-Culvert-App=chr.desktop
 `,
   );
   assert.equal((await apps.list()).find(({ id }) => id === 'chr.desktop')?.shortcut, shortcut);
-  assert.equal((await apps.list()).length, 1, 'shortcuts are no apps');
+  assert.equal((await apps.list()).length, 1, 'shortcuts are not apps');
   const removed = await apps.setShortcut({ appId: 'chr.desktop', present: false });
   assert.deepEqual([removed.shortcut, existsSync(shortcut!)], [null, false]);
 });

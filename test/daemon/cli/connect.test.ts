@@ -18,7 +18,7 @@ import {
   status,
 } from '../../support/daemon/command.ts';
 
-/** Sets one status after another, each in a turn of its own, as the tunnel CLI's lines arrive. */
+/** Sets one status after another, each in its own turn, as the tunnel CLI's lines arrive. */
 function pass(state: State, ...statuses: Status[]): void {
   const [next, ...rest] = statuses;
   if (!next) return;

@@ -147,7 +147,7 @@ test('a process that ends while its sockets are read is not a failure', async t 
   assert.equal(await found, null);
 });
 
-test('every check has an identifier, a title of its own, and a source unless it is about Culvert', () => {
+test('every check has an identifier, its own title, and a source unless it is about Culvert', () => {
   assert.equal(new Set(CHECKS.map(({ id }) => id)).size, CHECKS.length);
   assert.equal(new Set(CHECKS.map(({ title }) => title)).size, CHECKS.length);
   for (const { id, group, source } of CHECKS) {

@@ -131,7 +131,7 @@ test('the header says whether a reply is expected, and from whom it came', () =>
     assert.deepEqual(cut(message(options), 10_000).headers, [{ ...HEADER, ...expected }], JSON.stringify(options));
 });
 
-test('fields that lie about their length, or have a type of their own, end the reading of the header', () => {
+test('fields that lie about their length, or have an unknown type, end the reading of the header', () => {
   const lying = message({ fields: [[7, 's', ':1.1']] });
   lying.writeUInt32LE(4_000_000_000, 20);
   assert.deepEqual(cut(lying, 10_000).headers, [{ ...HEADER, interface: '', sender: '' }]);

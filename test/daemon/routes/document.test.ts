@@ -122,7 +122,7 @@ test('reads back what it writes, whatever the descriptions contain', () => {
   assert.deepEqual(values(text), ['10.0.0.0/8', 'fe80::/10', '*.example.com']);
 });
 
-test('adds what a document does not contain, on lines of its own', () => {
+test('adds what a document does not contain, on separate lines', () => {
   const added = [
     { value: '10.0.0.0/8', comment: 'office' },
     { value: 'a.example', comment: 'own\nline' },

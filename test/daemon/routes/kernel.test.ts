@@ -55,7 +55,7 @@ for (const family of [4, 6] as const)
       const document = parseDocument(`mode ${mode}\n${Array.from({ length: next(6) }, entry).join('\n')}`);
       const entries = document.lines.flatMap(line => line.entries);
       const [listed, rest] = mode === 'include' ? ['CloudflareWARP', 'uplink'] : ['uplink', 'CloudflareWARP'];
-      // a table of its own for each document, so that none has to be emptied
+      // a separate table for each document, so that none has to be emptied
       const table = 1000 + i;
       lines.push(`route add default dev ${rest} table ${table}`);
       for (const value of new Set(entries.map(each => each.value)))

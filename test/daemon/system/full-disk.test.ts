@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
 
-/** Runs a script as root of a user namespace of its own, where `$MOUNT` is a full file system of 32 KiB. */
+/** Runs a script as root of its own user namespace, where `$MOUNT` is a full file system of 32 KiB. */
 function onFullDisk(script: string) {
   const prepare = 'mkdir "$MOUNT" && mount -t tmpfs -o size=32k tmpfs "$MOUNT" && mkdir -m 700 "$MOUNT/culvert"';
   const fill = 'head -c 64K /dev/zero > "$MOUNT/fill" 2>/dev/null; :';

@@ -72,7 +72,7 @@ test('connecting is accepted at once and then followed live; figures are read wh
   const states = events.filter(({ event }) => event === 'status').map(({ data }) => data as ReturnType<typeof status>);
   assert.ok(states.some(({ state, reason }) => state === 'connecting' && reason?.code === 'PerformingHappyEyeballs'));
   const connecting = states.filter(each => each.state === 'connecting');
-  assert.equal(new Set(connecting.map(each => each.since)).size, 1, 'a new reason is no new state');
+  assert.equal(new Set(connecting.map(each => each.since)).size, 1, 'a new reason is not a new state');
   assert.equal(state.snapshot().settings['Always On'], true);
 
   assert.equal(tunnel.isFresh(), false);

@@ -76,7 +76,7 @@ test('the page takes the first language that the reader reads', () => {
   for (const [wanted, chosen] of cases) assert.equal(chooseLanguage(wanted, available), chosen, wanted.join());
 });
 
-test('every page has a title of its own in every language', () => {
+test('every page has its own title in every language', () => {
   for (const language of languages) {
     const tr = translatorOf(language, readCatalog(readFileSync(`po/${language}.po`, 'utf8'), language));
     const titles = PAGE_NAMES.map(page => pageTitle(page, tr));

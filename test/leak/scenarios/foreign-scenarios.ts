@@ -51,7 +51,7 @@ async function imposter<T>({ rig }: Stage, type: string, body: () => Promise<T>)
   }
 }
 
-/** The uplink inside a VRF of its own, to which the senders are bound. */
+/** The uplink inside its own VRF, to which the senders are bound. */
 async function vrf<T>({ rig }: Stage, body: (senders: readonly Sender[]) => Promise<T>): Promise<T> {
   const { client } = rig;
   await client.ip('link add vrf0 type vrf table 101', 'link set vrf0 up', `link set ${UPLINK} master vrf0`);

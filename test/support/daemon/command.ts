@@ -1,4 +1,4 @@
-// The control commands as users run them: the bundled program in a process of its own, against the real front of a
+// The control commands as users run them: the bundled program in its own process, against the real front of a
 // daemon whose tunnel is a script.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ interface Ends {
   after(end: () => unknown): unknown;
 }
 
-/** Directories of a user of their own; `env` is all that the program gets to see. */
+/** Directories of a separate user; `env` is all that the program gets to see. */
 export interface Home {
   path: string;
   env: Record<string, string>;

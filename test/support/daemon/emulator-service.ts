@@ -11,7 +11,7 @@ import { respond } from '../../../daemon/emulator/respond.ts';
 export const SERVICE = 'CULVERT_EMULATOR_SERVICE';
 
 /**
- * The text of an executable that asks the service, and becomes the program where an answer takes a process of its own.
+ * The text of an executable that asks the service, and becomes the program where an answer takes a process.
  * @param program its executable or script, and the interpreter before it; without a quote in it
  */
 export const client = (...program: string[]) => `#!/usr/bin/perl
@@ -52,7 +52,7 @@ function reply(request: string): string | Buffer {
   return Buffer.concat([Buffer.from(`${output.exitCode} ${stdout.length}\n`), stdout, stderr]);
 }
 
-/** @returns null for what takes a process of its own */
+/** @returns null for what takes a process */
 function answered(argv: string[], env: Record<string, string>) {
   if (argv[0] === '--host-proxy') return null;
   try {

@@ -1,4 +1,4 @@
-// A fixture: the emulator as an executable with a state of its own.
+// A fixture: the emulator as an executable with its own state.
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -149,7 +149,7 @@ export interface Namespace {
 }
 
 /**
- * A network namespace of its own, set up by shell commands. Its processes have a process namespace as well, so that
+ * Its own network namespace, set up by shell commands. Its processes have a process namespace as well, so that
  * they all end with the test.
  */
 export async function namespace(t: Ends, setUp: string): Promise<Namespace> {

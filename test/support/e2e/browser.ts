@@ -34,7 +34,7 @@ export const CHROMIUM = '/usr/bin/chromium';
 /** The same engine without what draws windows: it takes a third less time of the processor. */
 const HEADLESS = '/usr/bin/chromium-headless-shell';
 
-/** A browser with a profile of its own. @param flags further ones, such as resolver rules */
+/** A browser with its own profile. @param flags further ones, such as resolver rules */
 export async function launchBrowser(t: Ends, flags: string[] = [], executablePath = HEADLESS): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: [...FLAGS, ...QUIET, ...flags] });
   t.after(() => browser.close());
@@ -42,7 +42,7 @@ export async function launchBrowser(t: Ends, flags: string[] = [], executablePat
 }
 
 /**
- * One browser for all tests of a file, which have contexts of their own: call it at the top of the file.
+ * One browser for all tests of a file, which have their own contexts: call it at the top of the file.
  * @returns what gives a test the browser; its contexts are closed with the test
  */
 export function shareBrowser(flags: string[] = []): (t: Ends) => Promise<Browser> {

@@ -34,7 +34,7 @@ const PREFERENCES = {
   'intl.accept_languages': 'en-US',
 };
 
-/** Firefox without a window, in a profile of its own; ended with the test. */
+/** Firefox without a window, in its own profile; ended with the test. */
 export async function launchFirefox(t: { after(end: () => unknown): unknown }): Promise<Firefox> {
   let end = async () => {};
   t.after(() => end()); // before the profile is removed

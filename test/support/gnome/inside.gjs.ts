@@ -195,7 +195,7 @@ function surfaceOf(native: Gtk.Native): [left: number, top: number] {
   return surface instanceof Gdk.Popup ? [x + surface.get_position_x(), y + surface.get_position_y()] : [x, y];
 }
 
-/** Closes what is above the panel's page: a menu, a dialog within the window (libadwaita 1.5), or a window of its own. */
+/** Closes what is above the panel's page: a menu, a dialog within the window (libadwaita 1.5), or its own window. */
 function closeTop(): void {
   for (const widget of widgets()) {
     if (widget instanceof Gtk.Popover) {
@@ -424,7 +424,7 @@ Gtk.Window.get_toplevels().connect('items-changed', () => {
   GLib.idle_add(GLib.PRIORITY_LOW, once(wake));
 });
 
-/** Moved to a namespace of its own in GLib 2.80; Debian 12 has 2.74. */
+/** Moved to its own namespace in GLib 2.80; Debian 12 has 2.74. */
 type InputStream = new (properties: { fd: number; close_fd: boolean }) => Gio.InputStream;
 const { gi } = (globalThis as unknown as { imports: { gi: Record<string, Record<string, InputStream>> } }).imports;
 function unixInputStream(): InputStream {

@@ -1,4 +1,4 @@
-// A machine in small for the root service: a network namespace of its own, a private bus that plays the system's, and
+// A small machine for the root service: its own network namespace, a private bus that plays the system's, and
 // stand-ins for polkit and systemd. Everything ends with the test.
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import {

@@ -30,7 +30,7 @@ export function namedIn(expression: string): Named {
   const bare = grouped.replace(/"(?:[^"\\]|\\.)*"/g, '').replace(/\[[^\]]*\]/g, '');
   for (const [word] of bare.matchAll(/\$?[a-zA-Z_:][\w:]*/g)) {
     if (word.startsWith('culvert_') || word.startsWith('process_') || word === 'up') named.metrics.push(word);
-    else if (!WORDS.has(word)) throw new Error(`${word} is no metric of Culvert: ${expression}`);
+    else if (!WORDS.has(word)) throw new Error(`${word} is not a metric of Culvert: ${expression}`);
   }
   return named;
 }

@@ -1,4 +1,4 @@
-// One machine of a pool in a process of its own: takes leases, uses the counting provider under them, and writes a JSON
+// One machine of a pool in its own process: takes leases, uses the counting provider under them, and writes a JSON
 // line for each. Its clock is wrong by as much as its command line says. Started by `machines` in pool-machines.ts.
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

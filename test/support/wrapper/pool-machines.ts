@@ -1,4 +1,4 @@
-// Starts several machines of a pool, each a process with a home and a clock of its own, and collects what they saw.
+// Starts several machines of a pool, each a process with its own home and clock, and collects what they saw.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';

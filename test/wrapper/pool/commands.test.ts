@@ -77,7 +77,7 @@ test('a password goes into the keyring once it is known to be right, and leaves 
   assert.deepEqual([(await box.wrap(['pool', 'leave'])).exit, stored()], [0, []]);
 });
 
-test('the password of Sentinels comes from a source of its own, and is kept apart from that of the store', async t => {
+test('the password of Sentinels comes from its own source, and is kept apart from that of the store', async t => {
   const [tcp, port] = [freePort(), freePort()];
   const store = await storeServer(t, ['--port', String(tcp), '--bind', '127.0.0.1']);
   await store.client.call('ACL', 'SETUSER', 'ci', 'on', '>of store', '~culvert:*', '+@all');

@@ -13,7 +13,7 @@ const HOUR = 60 * MINUTE;
 let clock = START;
 let clis = 0;
 
-/** A pool of its own for each test, with two accounts. */
+/** A separate pool for each test, with two accounts. */
 async function pool(t: { after(end: () => unknown): unknown }) {
   const cli = `tool${clis++}`;
   const store: Store = await openStore({ url: server.url, timeoutMs: 10_000, script: scriptWithClock() });

@@ -23,7 +23,7 @@ async function open(t: TestContext, url: string, more: Partial<Omit<ConnectOptio
   return store;
 }
 
-test('a store on TCP, in a database of its own', async t => {
+test('a store on TCP, in a separate database', async t => {
   const store = await open(t, `redis://127.0.0.1:${tcp}/3`);
   assert.deepEqual(await store.status('tool'), []);
   assert.match(await plain.client.info('keyspace'), /^db3:keys=1/m);
@@ -205,7 +205,7 @@ test('Sentinels name the primary, and its successor after it has failed', async 
   });
 });
 
-test('Sentinels are logged in to with a password of their own, and with a user that may do little', async t => {
+test('Sentinels are logged in to with their own password, and with a user that may do little', async t => {
   const directory = temporary(t, 'sentinel');
   const [tcp, port] = [freePort(), freePort()];
   const primary = await storeServer(t, ['--port', String(tcp), '--bind', '127.0.0.1']);

@@ -1,4 +1,4 @@
-// Passes the rest of a stream on to the caller, by a process of its own where possible.
+// Passes the rest of a stream on to the caller, by its own process where possible.
 import { spawn } from 'node:child_process';
 import { writeAll } from './pipes.ts';
 import type { Source } from './sources.ts';

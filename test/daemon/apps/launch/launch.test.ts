@@ -236,7 +236,7 @@ test('a terminal program runs in a terminal, with its variables in the command; 
   assert.deepEqual(args.slice(-2), ['w3m', 'x']);
 });
 
-test('with a systemd of the user the app becomes a unit of its own, outside the daemon', async t => {
+test('with a systemd of the user the app becomes its own unit, outside the daemon', async t => {
   const session = mkdtempSync(join(tmpdir(), 'culvert-session-'));
   t.after(() => rmSync(session, { recursive: true }));
   mkdirSync(join(session, 'systemd'));
@@ -258,7 +258,7 @@ test('with a systemd of the user the app becomes a unit of its own, outside the 
   assert.ok(options.includes(`--setenv=http_proxy=http://127.0.0.1:${port}`));
   const unit = options.find(option => option.startsWith('--unit='))!;
   assert.match(unit, /^--unit=app-culvert-my\\x5fapp\\x2d[0-9a-f]{8}-[0-9a-f]{8}\.service$/);
-  assert.ok(!args.join(' ').includes('s3cret'), 'the session’s secrets are no arguments');
+  assert.ok(!args.join(' ').includes('s3cret'), 'the session’s secrets are not arguments');
 
   // what it says is read after its end
   const words = 'echo "Failed to start transient service unit: no such file" >&2';

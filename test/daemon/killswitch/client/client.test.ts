@@ -166,7 +166,7 @@ onStage(
   },
 );
 
-onStage('a configuration that cannot be written is no reason not to block', async (stage, t) => {
+onStage('a configuration that cannot be written does not keep it from blocking', async (stage, t) => {
   await stage.serve();
   const { control, context, said } = await createSide(t, stage);
   writeFileSync(stage.path('config/config.json'), 'not JSON');
@@ -256,7 +256,7 @@ onStage('a daemon that is killed and started again leaves an unconfirmed change 
   await until(() => /Status/.test(readFileSync(stage.path('calls'), 'utf8')));
   assert.equal((await second.control.read()).enabled, false);
   assert.doesNotMatch(readFileSync(stage.path('calls'), 'utf8'), /Enable/);
-  // turning it off without a time is a choice of its own, though it is off
+  // turning it off without a time is a separate choice, though it is off
   assert.equal((await second.control.set({ enabled: false, allowLan: false })).unconfirmed, null);
   assert.equal(configOf(stage).warp.killSwitch, false);
   assert.equal(await stage.table(), null);

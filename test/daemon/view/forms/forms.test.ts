@@ -343,7 +343,7 @@ test('the last minute of what holds for a while is notified of once, with a way 
   const up = clientState({ status: { state: 'connected' } });
   const before = withPart({ changes: [off(false)] });
   const after = withPart({ changes: [off(true)] });
-  assert.equal(notificationOf(up, before, null, tr), null, 'turning it off for a while is no loss');
+  assert.equal(notificationOf(up, before, null, tr), null, 'turning it off for a while is not a loss');
   const news = notificationOf(before, after, null, tr)!;
   assert.deepEqual(
     [news.kind, news.body, news.action?.command.ask],

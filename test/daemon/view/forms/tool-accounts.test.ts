@@ -59,7 +59,7 @@ test('a cooldown that has ended, and what is past, is not shown', () => {
   assert.equal(unknown.find(({ id }) => id === 'account-x-a')?.subtitle, 'Key in a variable, Key in a file');
 });
 
-test('each scope and each kind of terms has a sentence of its own', () => {
+test('each scope and each kind of terms has its own sentence', () => {
   const describe = (more: Partial<Tool>) =>
     formOf(tool('x', { accounts: [toolAccount('a')], ...more })).groups.find(({ id }) => id === 'tool-x')!.description;
   const scopes = (['key', 'project', 'team', 'ip'] as const).map(scope => describe({ scope }));

@@ -25,7 +25,7 @@ test('every recorded listing is understood, and none takes a trap for the mode',
     assert.match(reading.settings.Mode ?? '', /^(warp|doh|dot|warp\+doh|warp\+dot|proxy|tunnel_only)$/);
     assert.ok(!('Merged configuration' in reading.settings));
     for (const key of Object.keys(reading.settings))
-      assert.doesNotMatch(key, /^\(|\)\s/, 'a source is no part of a key');
+      assert.doesNotMatch(key, /^\(|\)\s/, 'a source is not part of a key');
   }
 });
 
