@@ -52,7 +52,7 @@ async function main(argv: string[]): Promise<void> {
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }
 
-/** Nobody reads the output any more: what SIGPIPE is for, which Node ignores. */
+/** Nobody reads the output anymore: what SIGPIPE is for, which Node ignores. */
 function stopWithReader(error: Error): void {
   if (errno(error) !== 'EPIPE') throw error;
   exitLike(null, 'SIGPIPE');

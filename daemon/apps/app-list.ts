@@ -89,7 +89,7 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
   return { read, list, find, shortcuts, close: () => catalog?.close() };
 }
 
-/** The desktop entry of a file, or null where there is none (any more). */
+/** The desktop entry of a file, or null where there is none (anymore). */
 export function readEntry(path: string): Entry | null {
   return parseEntry(readFileSafely(path) ?? '');
 }

@@ -142,7 +142,7 @@ const HIDDEN: Kind = { kind: 'hidden', missing: false };
 
 const ELECTRON: Family = { kind: 'electron', method: 'arguments', names: [] };
 const ELECTRON_NOTE = N_(
-  'Starts with data of its own. Its windows use the proxy; what it does outside of them is its own affair.',
+  'Starts with its own data. Its windows use the proxy; what it does outside of them is up to the app.',
 );
 
 /** OnlyShowIn and NotShowIn: the first of the session's desktops that is named decides. */

@@ -43,7 +43,7 @@ const FAMILIES: readonly Family[] = [
     names: words(
       'thunderbird thunderbird-esr thunderbird-bin betterbird org.mozilla.Thunderbird org.mozilla.thunderbird',
     ),
-    note: N_('Starts with a profile of its own, in which your accounts have to be set up once.'),
+    note: N_('Starts with its own profile, in which your accounts have to be set up once.'),
   },
   {
     kind: 'firefox',
@@ -94,7 +94,7 @@ const FAMILIES: readonly Family[] = [
     kind: 'generic',
     method: 'environment',
     names: words('xterm uxterm urxvt rxvt-unicode st kitty alacritty foot wezterm lxterm'),
-    note: N_('What is started in it gets the proxy variables; whether a program honors them is its own affair.'),
+    note: N_('What is started in it gets the proxy variables; whether a program honors them is up to the program.'),
   },
 ];
 

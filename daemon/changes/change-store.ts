@@ -15,7 +15,7 @@ const LOOK_MS = 10_000;
 const RETRY_MS = { first: 1_000, last: 60_000 };
 /** When people are notified that a change ends. */
 const SOON_MS = 60_000;
-const INTERRUPTED: Failure = { problem: 'Culvert ended while it was being made.', problemCode: 'interrupted' };
+const INTERRUPTED: Failure = { problem: 'Culvert stopped before it was finished.', problemCode: 'interrupted' };
 
 /** Why a value could not be set again, as a change has it. */
 type Failure = Pick<Change, 'problem' | 'problemCode' | 'wording'>;
@@ -35,7 +35,7 @@ export interface ChangeStore {
   entries(): [Subject, Pending][];
   /** @throws Problem state-not-writable; the entry is then as it was before */
   set(subject: Subject, entry: Pending | null): void;
-  /** As `set`, for what has happened already and can't be refused any more. */
+  /** As `set`, for what has happened already and can't be refused anymore. */
   note(subject: Subject, entry: Pending | null): void;
   /** The change could not be taken back. @param now tries again at once, instead of after a pause that doubles */
   fail(subject: Subject, error: unknown, now?: 'now'): void;

@@ -16,7 +16,7 @@ interface Question {
   /** ms since the epoch. */
   since: number;
   until: number;
-  /** The last known state lasts until then; null where it is not recorded any more. */
+  /** The last known state lasts until then; null where it is not recorded anymore. */
   now: number | null;
 }
 

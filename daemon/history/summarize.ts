@@ -18,7 +18,7 @@ export const FULL: Tier = { name: null, bucket: 1, bytes: 1_500_000 };
 export const MINUTE: Tier = { name: 'minute', bucket: 60, bytes: 250_000 };
 export const QUARTER: Tier = { name: 'quarter', bucket: 900, bytes: 60_000 };
 
-/** How a day is kept on another day, both as `2026-11-21`; null where it is not kept any more. */
+/** How a day is kept on another day, both as `2026-11-21`; null where it is not kept anymore. */
 export function tierOf(day: string, today: string): Tier | null {
   const age = Math.round((Date.parse(today) - Date.parse(day)) / DAY_MS);
   return age <= 1 ? FULL : age <= 7 ? MINUTE : age <= 90 ? QUARTER : null;

@@ -113,7 +113,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
       day.received += received;
       day.sent += sent;
     },
-    /** @param now the state lasts until then, in ms; null where nothing is recorded any more */
+    /** @param now the state lasts until then, in ms; null where nothing is recorded anymore */
     end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
       if (upSince !== null && now !== null) count(upSince, now);
       drop(UNKNOWN);

@@ -55,7 +55,7 @@ export type Effect =
   /** Puts rules in force; null: the fallback, unless what is in force blocks already. */
   | { do: 'block'; wanted: Wanted | null }
   | { do: 'open' }
-  /** Wakes this process when a pause is over; null: not any more. */
+  /** Wakes this process when a pause is over; null: not anymore. */
   | { do: 'alarm'; pause: Pause | null }
   /** Has systemd load the rules later, even if this process dies. */
   | { do: 'arm'; seconds: number }

@@ -22,7 +22,7 @@ export interface Paths {
   routes: string;
   /** Directory of the history. */
   history: string;
-  /** The settings before the last file of settings. */
+  /** The settings that the last file of settings replaced. */
   settingsBefore: string;
   /** Desktop entry that starts the tray with the session. */
   autostart: string;

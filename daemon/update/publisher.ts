@@ -7,7 +7,7 @@ export interface Publisher {
   progress(): Progress;
   /** Takes a step of the operation under way; a step soon after the last one of the same phase is not published. */
   advance(next: NonNullable<Progress>): void;
-  /** Resolves when it is published that no operation is under way any more. */
+  /** Resolves when it is published that no operation is under way anymore. */
   end(): Promise<void>;
   /** Resolves when the state of this moment is published. */
   publish(): Promise<void>;

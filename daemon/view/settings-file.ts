@@ -82,6 +82,6 @@ export async function applySettings(hands: SettingsHands, tr: Translator): Promi
 /** Sets what was set before the last file. */
 export async function undoSettings({ model, toast }: SettingsHands, { _ }: Translator): Promise<boolean> {
   await model.call('POST /api/settings/undo', { body: { confirmWithin: CONFIRM_SECONDS } });
-  toast(_('The settings before are set again'));
+  toast(_('The previous settings are set again'));
   return true;
 }

@@ -20,7 +20,7 @@ export interface TunnelStore {
   setAuthorized(authorized: boolean): void;
   /** Whether a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
-  /** No listener confirms the published status any more. */
+  /** No listener confirms the published status anymore. */
   markStatusStale(): void;
   /** The executable changed: discards everything learned from the old one. */
   reset(): void;

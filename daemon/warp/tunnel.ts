@@ -182,7 +182,7 @@ export function createTunnel(options: Options): Tunnel {
     if (store.account()?.registration.registered) await reader.readLatest('devices');
     const { status, commands } = state.snapshot();
     const known = store.account();
-    // an earlier answer is worthless once nothing can be read any more
+    // an earlier answer is worthless once nothing can be read
     if (status.blocked && status.blocked !== 'not-registered' && !(known && status.blocked === 'not-authorized'))
       throw blockedProblem(status.blocked);
     if (known) {

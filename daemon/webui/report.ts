@@ -6,12 +6,12 @@ import { saveBytes } from './files.ts';
 /** Shows what would be shared, and saves it. Nothing is sent anywhere. */
 export async function showReport(app: App): Promise<void> {
   const { _ } = app.tr.value;
-  app.toast(_('The report is being put together…'));
+  app.toast(_('Preparing the report…'));
   const bundle = await app.model.call('GET /api/doctor/bundle');
   const { redacted, files, fileName } = reportView(bundle, app.tr.value);
   const agreed = await app.ask({
     heading: _('Report a problem'),
-    body: `${_('It is sent nowhere: look it through, save it, and attach it yourself.')} ${redacted}`,
+    body: `${_('It is not sent anywhere: look through it, save it, and attach it yourself.')} ${redacted}`,
     ...{ files, accept: _('Save…') },
   });
   if (!agreed) return;

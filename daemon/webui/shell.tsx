@@ -117,7 +117,7 @@ function Banners() {
       {readOnly.value && (
         <div class="banner">
           <p>
-            {_('This device may only look.')} {_('To let it change things, pair it again:')}{' '}
+            {_('This device has read-only access.')} {_('To let it change things, pair it again:')}{' '}
             <code>culvert web --pair --manage</code>
           </p>
         </div>

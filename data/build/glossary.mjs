@@ -31,6 +31,7 @@ const SPELLINGS = {
 /** Words of the dialect that the review lists -> the usual ones. */
 const WORDS = {
   'anew\\b': 'again',
+  'any more(?! (than|of|\\w+s)\\b)': 'anymore',
   'can not': 'cannot',
   'for ever\\b': 'forever',
   'none of ours': 'not ours',

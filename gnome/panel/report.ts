@@ -20,12 +20,12 @@ export async function showReport(shell: Shell): Promise<void> {
       `${_('Culvert’s background service isn’t running.')} ${_('In a terminal:')} ${program} diagnose --out report.zip`,
     );
   }
-  shell.toast(_('The report is being put together…'));
+  shell.toast(_('Preparing the report…'));
   const bundle = await shell.model.call('GET /api/doctor/bundle');
   const view = reportView(bundle, tr);
   const answer = await shell.ask({
     heading: _('Report a problem'),
-    body: `${_('It is sent nowhere: look it through, save it, and attach it yourself.')} ${view.redacted}`,
+    body: `${_('It is not sent anywhere: look through it, save it, and attach it yourself.')} ${view.redacted}`,
     extra: preview(view),
     responses: [
       ['close', _('Close')],

@@ -172,7 +172,7 @@ export class Window extends Adw.ApplicationWindow {
     const fresh = page.parent === null;
     page.refresh(this.#view);
     if (fresh) {
-      // first, since a role does not change any more once the page is in the window
+      // first, since a role can't change once the page is in the window
       mendTree(page, this.#pages.title(name));
       this.#stack.add_named(page, name);
     } else page.reload?.();

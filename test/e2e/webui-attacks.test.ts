@@ -153,15 +153,15 @@ test('a device on another machine sees nothing until it has the code, then reads
   const { code } = JSON.parse((await culvert(home, 'web', '--pair', '--json')).stdout);
   await page.getByLabel('Code', { exact: true }).fill(code);
   await page.getByRole('button', { name: 'Pair', exact: true }).click();
-  await page.getByText('This device may only look.').waitFor();
+  await page.getByText('This device has read-only access.').waitFor();
   const connect = page.getByRole('button', { name: 'Connect', exact: true });
   assert.equal(await connect.getAttribute('aria-disabled'), 'true');
-  assert.equal(await connect.getAttribute('title'), 'This device may only look.');
+  assert.equal(await connect.getAttribute('title'), 'This device has read-only access.');
   await page
     .getByText(/^Remote access is on\. .*Culvert does not encrypt these connections\.$/)
     .first()
     .waitFor();
-  await checkAccessibility(page, 'a device that may only look');
+  await checkAccessibility(page, 'a device with read-only access');
   assert.match((await culvert(home, 'status')).stdout, /Remote access is on/);
   assert.equal(await page.evaluate('document.cookie'), '', 'no script reads the cookie');
   const { devices } = JSON.parse((await culvert(home, 'web', 'devices', '--json')).stdout);

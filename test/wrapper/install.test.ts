@@ -144,7 +144,7 @@ test('an upgrade over the shim runs at once, is reported, and is adopted by inst
   assert.equal((await box.run('tool')).stdout, 'new\n');
   const doctor = await box.wrap(['doctor']);
   assert.match(doctor.stdout, /has been replaced, probably by an upgrade/);
-  assert.match((await box.wrap(['status', 'tool'])).stderr, /is not the shim any more, so no account is used/);
+  assert.match((await box.wrap(['status', 'tool'])).stderr, /is not the shim anymore, so no account is used/);
   assert.match((await box.wrap(['install', 'tool'])).stdout, /adopted the upgraded original/);
   assert.ok(shimmed(box));
   assert.equal((await box.run('tool', ['x'])).stdout, 'new\n');

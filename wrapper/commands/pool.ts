@@ -178,7 +178,7 @@ async function askPasswords(sources: Passwords): Promise<Passwords> {
   return Object.fromEntries(wanted.map((key, i) => [key, answers[i]]));
 }
 
-/** Removes from the keyring what `after` does not need any more. */
+/** Removes from the keyring what `after` does not need anymore. */
 async function forgetPasswords(before: Pool | undefined, after: Pool | undefined, { paths }: Context): Promise<void> {
   for (const key of PASSWORDS) {
     if (before?.[key] === 'keyring:' && after?.[key] !== 'keyring:') {

@@ -120,7 +120,7 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
   const lines = results.map(({ cli, change, bin, kept }) => {
     if (change === 'not-installed') return `${cli}: is not installed`;
     if (change === 'kept-foreign')
-      return `${cli}: ${bin} is not the shim any more and was left alone${kept ? `; the original is kept at ${kept}` : ''}`;
+      return `${cli}: ${bin} is not the shim anymore and was left alone${kept ? `; the original is kept at ${kept}` : ''}`;
     return `${cli}: ${change === 'restored' ? 'restored' : 'removed'} ${bin}`;
   });
   if (accounts > 0)

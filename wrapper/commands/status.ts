@@ -92,7 +92,7 @@ async function printStatus(
   for (const name of clis) {
     const bin = installs[name]?.bin;
     if (bin && shimOf(bin) !== name) {
-      say(`${name}: ${bin} is not the shim any more, so no account is used; run \`culvert-wrap install ${name}\``);
+      say(`${name}: ${bin} is not the shim anymore, so no account is used; run \`culvert-wrap install ${name}\``);
     }
   }
   const { entries, damaged } = readQueue(context.paths);

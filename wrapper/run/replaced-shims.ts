@@ -7,7 +7,7 @@ import { readText, writeAtomic } from '../store/files.ts';
 
 /**
  * Says once for each replaced shim what to do. Called after a run, for every CLI, because the replaced command itself
- * does not come here any more.
+ * does not come here anymore.
  */
 export function reportReplacedShims({ paths }: Pick<Context, 'paths'>): void {
   try {

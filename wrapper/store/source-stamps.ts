@@ -29,7 +29,7 @@ export function sourceStamps(
   return [stamp(paths.config, 'config'), stamp(paths.userCatalog, 'user'), ...shipped];
 }
 
-/** A condition for sh that holds when the source is not the stamped one any more. */
+/** A condition for sh that holds when the source is not the stamped one anymore. */
 export function isStale({ source, link, time }: SourceStamp): string {
   const [s, l, t] = [quote(source), quote(link), quote(time)];
   const changed = `! [ ${s} -ef ${l} ] || [ ${s} -nt ${t} ] || [ ${s} -ot ${t} ]`;

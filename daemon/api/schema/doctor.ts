@@ -132,7 +132,7 @@ export const DoctorFixRequest = z.strictObject({
 });
 export type DoctorFixRequest = z.infer<typeof DoctorFixRequest>;
 
-/** The result of the check, measured again afterwards; null where this version has no such check any more. */
+/** The result of the check, measured again afterwards; null where this version has no such check anymore. */
 export const DoctorFixResponse = z.object({
   ok: z.literal(true),
   /** What was done, a line each. */

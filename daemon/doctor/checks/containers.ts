@@ -43,7 +43,7 @@ export const containerDns: Check = {
       [
         message('Docker leaves the DNS server of WARP out of its default network.'),
         message(
-          'Names of your organization or of the local network fail there. In a network of its own a container asks WARP: %s',
+          'Names of your organization or of the local network fail there. In a separate network, a container asks WARP: %s',
           'docker network create NAME',
         ),
       ],

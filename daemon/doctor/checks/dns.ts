@@ -60,7 +60,7 @@ export function resolvedServers(world: World): Promise<string[] | null> {
     const values = await world.bus.properties(target, ['DNS']);
     if (values === null) return null;
     const servers = as(ServerList, values[0]);
-    if (!servers) throw new Unknown(message('%s answered in words that are not understood.', 'systemd-resolved'));
+    if (!servers) throw new Unknown(message('The output of %s was not understood.', 'systemd-resolved'));
     return servers.map(([, , bytes]) => addressText(bytes));
   });
 }

@@ -81,7 +81,7 @@ function renewKey(path: string) {
   );
 }
 
-/** Why a keyring is of no use any more, or null. */
+/** Why a keyring is of no use anymore, or null. */
 async function keyProblem(world: World, path: string): Promise<Message | null> {
   const info = await world.files.stat(path);
   if (!info) return message('%s is missing', path);

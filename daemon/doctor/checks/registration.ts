@@ -97,7 +97,7 @@ function describeAccount({ type, organization }: Snapshot['account']): Message {
   return account ? quoted(account) : message('the service answers');
 }
 
-/** Never registered, registered in a way that the server does not know any more, or removed by the organization. */
+/** Never registered, registered in a way that the server does not know anymore, or removed by the organization. */
 function unregistered({ reason, raw }: Snapshot['status']): Finding {
   const text = `${reason?.code ?? ''} ${reason?.text ?? raw ?? ''}`;
   const evidence = [reason?.text ? inEnglish(reason.text) : message('warp-cli reports a missing registration')];
@@ -115,7 +115,7 @@ function unregistered({ reason, raw }: Snapshot['status']): Finding {
   if (/not exist in api|notinapi|invalidated/i.test(text))
     return problem(
       evidence,
-      message('Cloudflare does not know this registration any more. Delete it and register this device again.'),
+      message('Cloudflare no longer knows this registration. Delete it and register this device again.'),
       register(message('Register again'), { action: 'deleteRegistration' }),
     );
   return problem(evidence, message('This device is not registered.'), register(message('Register this device')));

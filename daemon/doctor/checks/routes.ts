@@ -167,8 +167,8 @@ export const ipv6Beside: Check = {
     const leads = global.filter(({ ifname }) =>
       table.some(({ dst, dev, gateway }) => dst === 'default' && dev === ifname && gateway?.includes(':')),
     );
-    if (leads.length === 0) return ok(message('This machine has no IPv6 connection of its own.'));
-    const evidence = leads.map(({ ifname }) => message('%s has an IPv6 connection of its own', ifname));
+    if (leads.length === 0) return ok(message('This machine has no separate IPv6 connection.'));
+    const evidence = leads.map(({ ifname }) => message('%s has its own IPv6 connection', ifname));
     const carried = tunnel?.addr_info.some(({ family, scope }) => family === 'inet6' && scope === 'global') ?? false;
     const routed = table.some(
       ({ dst, dev }) => dev === TUNNEL_LINK && (dst === 'default' || HALVES.has(dst ?? '')) && carried,

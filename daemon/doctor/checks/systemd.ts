@@ -65,7 +65,7 @@ async function checkNewest(world: World, servers: readonly string[], text: strin
 async function versionOf(world: World): Promise<{ major: number; minor: number; text: string }> {
   const { stdout } = await world.tools.run('systemctl', ['--version']);
   const [, major, text = ''] = /^systemd (\d{1,4})(?: \(([^)\n]{1,60})\))?/.exec(stdout) ?? [];
-  if (!major) throw new Unknown(message('%s answered in words that are not understood.', 'systemctl --version'));
+  if (!major) throw new Unknown(message('The output of %s was not understood.', 'systemctl --version'));
   const minor = /^v?\d+\.(\d+)/.exec(text)?.[1] ?? '0';
   return { major: Number(major), minor: Number(minor), text: text || major };
 }

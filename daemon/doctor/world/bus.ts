@@ -44,7 +44,7 @@ export function createBus(tools: Tools, address: string | null): Bus {
       }
       const values = stdout.trim().split('\n').map(parse);
       if (values.length !== names.length)
-        throw new Unknown(message('%s answered in words that are not understood.', service));
+        throw new Unknown(message('The output of %s was not understood.', service));
       return values;
     },
   };
@@ -54,7 +54,7 @@ function parse(line: string): unknown {
   try {
     return z.parse(Property, JSON.parse(line)).data;
   } catch (error) {
-    throw new Unknown(message('%s answered in words that are not understood.', 'busctl'), error);
+    throw new Unknown(message('The output of %s was not understood.', 'busctl'), error);
   }
 }
 

@@ -123,7 +123,7 @@ export async function learnedMtu(world: World, when: 'again' | 'once'): Promise<
   try {
     return mtuOf(z.parse(RouteGet, JSON.parse(stdout)));
   } catch (error) {
-    throw new Unknown(message('%s answered in words that are not understood.', 'ip route get'), error);
+    throw new Unknown(message('The output of %s was not understood.', 'ip route get'), error);
   }
 }
 
@@ -138,7 +138,7 @@ async function readAlone<T>(world: World, args: string[], schema: z.ZodMiniType<
     // an empty table prints nothing
     return z.parse(z.array(schema), JSON.parse(stdout.trim() || '[]'));
   } catch (error) {
-    throw new Unknown(message('%s answered in words that are not understood.', `ip ${args.join(' ')}`), error);
+    throw new Unknown(message('The output of %s was not understood.', `ip ${args.join(' ')}`), error);
   }
 }
 

@@ -33,7 +33,7 @@ export async function withInstallLock<T>(layout: UserLayout, work: () => T | Pro
   }
 }
 
-/** @returns the directories that were made for this installation, when nothing is installed any more */
+/** @returns the directories that were made for this installation, when nothing is installed anymore */
 function removeLeftovers(layout: UserLayout): string[] {
   const record = readRecord(layout);
   if (currentOf(layout) !== null || record?.entries.length) return [];

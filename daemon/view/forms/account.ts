@@ -39,7 +39,7 @@ function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
     rows: [
       {
         ...{ kind: 'button', id: 'setup', title: _('Free, no account needed'), label: _('Set Up'), style: 'suggested' },
-        subtitle: _('This device gets keys of its own; no e-mail address, no password.'),
+        subtitle: _('This device gets its own keys; no e-mail address, no password.'),
         ...{ sensitive: free, busy: client.pending === 'register' || client.pending === 'acceptTerms' },
         command: terms
           ? perform(

@@ -159,7 +159,7 @@ function settingsFileGroup({ _ }: Translator): Group {
         _('Export…'),
       ),
       button('apply-settings', _('Apply a file of settings'), _('Shows first what would change'), _('Choose File…')),
-      button('undo-settings', _('Last file of settings'), _('Sets again what was set before it'), _('Undo')),
+      button('undo-settings', _('Last file of settings'), _('Restores what was set before it'), _('Undo')),
     ],
   };
 }

@@ -114,7 +114,7 @@ function progressText({ progress, busy }: EditorState, tr: Translator): string |
   const counts = [progress.done, progress.total].map(count => formatCount(count, tr));
   return progress.phase === 'rolling-back'
     ? // Translators: two numbers of calls
-      fill(tr._('A call failed. Setting the list before: %s of %s'), ...counts)
+      fill(tr._('A call failed. Restoring the previous list: %s of %s'), ...counts)
     : fill(tr._('Setting the list: %s of %s'), ...counts);
 }
 

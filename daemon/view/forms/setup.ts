@@ -33,7 +33,7 @@ export function setupView(setup: Setup, tr: Translator): SetupView {
         ...none,
         title: _('Cloudflare WARP is not installed'),
         description: _(
-          'Culvert controls the official WARP client, which is a package of its own. Install it to go on.',
+          'Culvert controls the official WARP client, which is a separate package. Install it to continue.',
         ),
         buttons: [
           {
@@ -66,7 +66,7 @@ export function setupView(setup: Setup, tr: Translator): SetupView {
       return {
         ...none,
         title: _('Set up WARP'),
-        description: _('Free, no account needed: this device gets keys of its own.'),
+        description: _('Free, no account needed: this device gets its own keys.'),
         buttons: [{ label: _('Set Up'), command: perform({ action: 'register' }) }, join],
       };
     case 'not-authorized':

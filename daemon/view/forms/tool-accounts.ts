@@ -35,7 +35,7 @@ export function toolAccountsForm(
   if (found.tools.length === 0)
     return note(
       _('No known tool was found'),
-      _('Culvert can change between accounts of command-line tools such as firecrawl, tvly and netlify.'),
+      _('Culvert can switch between accounts of command-line tools such as firecrawl, tvly and netlify.'),
     );
   return {
     groups: [
@@ -121,7 +121,7 @@ function scopeText({ scope }: Tool, { _ }: Translator): string {
     key: _('Each key has its own quota.'),
     project: _('Keys of one project share its quota.'),
     team: _('Keys of one team share its quota.'),
-    ip: _('The limit counts for this computer’s address, so another account does not help.'),
+    ip: _('The limit applies to this computer’s address, so another account does not help.'),
   };
   return texts[scope];
 }
@@ -132,7 +132,7 @@ function termsText({ terms }: Tool, { _ }: Translator): string {
   const texts: Record<Tool['terms']['accounts'], string> = {
     allowed: _('The provider’s terms allow several accounts.'),
     'per-team': _('The provider’s terms allow one account for each team.'),
-    'one-per-person': _('The provider’s terms allow one account for a person: you choose, and no failure changes it.'),
+    'one-per-person': _('The provider’s terms allow one account per person: you choose it, and a failure never changes that.'),
   };
   return texts[terms.accounts];
 }
@@ -157,7 +157,7 @@ function shimRow(tool: Tool, tr: Translator): Row {
     ...{ kind: 'switch', id: `shim-${cli}`, title: fill(_('Use these accounts for “%s”'), cli) },
     subtitle:
       shim === 'replaced'
-        ? _('An upgrade has replaced the shim, so that no account is used.')
+        ? _('An upgrade has replaced the shim, so no account is used.')
         : (path ?? _('The command was not found.')),
     ...{ tone: shim === 'replaced' ? 'warning' : 'neutral', on: shim === 'installed', sensitive: path !== null },
     command:
@@ -297,7 +297,7 @@ function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row {
     check: name => {
       if (name === '') return null;
       if (!NAME.test(name)) return _('Letters, digits, “.”, “_” and “-” only.');
-      return accounts.some(account => account.name === name) ? _('There is an account of this name.') : null;
+      return accounts.some(account => account.name === name) ? _('An account with this name already exists.') : null;
     },
     command: name =>
       change(

@@ -75,7 +75,7 @@ export function appDetails({ method, note, wording, packaging }: App, tr: Transl
   const { _ } = tr;
   const says: Record<ProxyMethod, string> = {
     arguments: _('The app is told to use the proxy when it starts.'),
-    profile: _('The app starts with a profile of its own, without your bookmarks.'),
+    profile: _('The app starts with its own profile, without your bookmarks.'),
     environment: _('The app is asked to use the proxy; most apps follow.'),
     proxychains: _('proxychains catches its connections; some get past it.'),
     none: _('No way is known to send it through the tunnel.'),

@@ -141,7 +141,7 @@ export function CommandButton({
 /** Why a command is not for this device; undefined where it is. */
 function useDenial({ ask }: Command): string | undefined {
   const { readOnly, tr } = useApp();
-  return readOnly.value && isChange(ask) ? tr.value._('This device may only look.') : undefined;
+  return readOnly.value && isChange(ask) ? tr.value._('This device has read-only access.') : undefined;
 }
 
 function FactRow({ row }: { row: Of<'fact'> }) {

@@ -231,7 +231,7 @@ const ROUTING: Case[] = [
     how: 'namespace',
     title: 'IPv6 of the provider beside a tunnel without it',
     verdict: 'problem',
-    shows: /uplink has an IPv6 connection of its own/,
+    shows: /uplink has its own IPv6 connection/,
     fix: /net\.ipv6\.conf\.uplink\.disable_ipv6=1/,
     world: t =>
       inside(t, `${TUNNEL} ${bridge('uplink', '2001:db8::5/64')} ip -6 route add default via 2001:db8::1 dev uplink`),

@@ -43,7 +43,7 @@ async function trying(previous: Wanted | null, wanted: Wanted | null) {
   return { machine, control, report: await control.try(wanted, SECONDS, ALICE) };
 }
 
-/** The previous value is in force, and nothing is pending any more. */
+/** The previous value is in force, and nothing is pending anymore. */
 function assertReturned({ machine, report }: { machine: Machine; report: Report }, previous: Wanted | null, at = '') {
   assert.equal(machine.table, text(previous), at);
   assert.equal(report.unconfirmed, null, at);

@@ -78,7 +78,7 @@ test('the metrics are off until they are turned on, and off again', async t => {
   const again = await ask(running);
   assert.deepEqual([again.headers['content-type'], again.headers['cache-control']], [METRICS_TYPE, 'no-store']);
   turn(false);
-  assert.equal((await ask(running)).status, 404, 'the text that was just written is not answered any more');
+  assert.equal((await ask(running)).status, 404, 'the text that was just written is not answered anymore');
   turn(true);
   assert.equal(valueIn(await scrape(running), 'culvert_tunnel_connection_attempts_total'), 0);
 });

@@ -250,7 +250,7 @@ test('a license key reaches the CLI, and neither state nor log', async t => {
   assert.doesNotMatch(JSON.stringify([state.snapshot(), log.since(0, 500)]), /CaNaRy/);
 });
 
-test('after a stop nothing is spawned any more', async t => {
+test('after a stop nothing is spawned anymore', async t => {
   const { tunnel, runs, status } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   await tunnel.stop();

@@ -9,7 +9,7 @@ const FILE = new URL('../../../wrapper/pool/pool.lua', import.meta.url);
 const CLOCK = /local function micros\(\)\n[\s\S]*?\nend\n/;
 const KEY = 'test:clock';
 
-/** @throws Error when the script has no such function any more */
+/** @throws Error when the script has no such function anymore */
 export function scriptWithClock(): Script {
   const real = readFileSync(FILE, 'utf8');
   const text = real.replace(CLOCK, `local function micros() return tonumber(redis.call('GET', '${KEY}')) * 1000 end\n`);

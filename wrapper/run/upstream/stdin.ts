@@ -61,7 +61,7 @@ function offset(): number {
 
 function replaying(open: () => Readable): Stdin {
   const kept = new KeptBytes();
-  /** Set once nothing has to be kept any more: the latest piece alone. */
+  /** Set once nothing has to be kept anymore: the latest piece alone. */
   let latest: { at: number; chunk: Buffer } | undefined;
   let keep = true;
   let total = 0;

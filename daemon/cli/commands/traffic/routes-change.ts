@@ -136,7 +136,7 @@ async function withProgress<T>(context: Context, calls: number, work: () => Prom
   const follow = async () => {
     for await (const { event, data } of stream.events) {
       if (event !== 'routes') continue;
-      const verb = data.phase === 'rolling-back' ? 'Setting the list before' : 'Setting the list';
+      const verb = data.phase === 'rolling-back' ? 'Restoring the previous list' : 'Setting the list';
       if (context.stderr.isTTY || data.done % 500 === 0) progress.step(`${verb}: ${data.done} of ${data.total}`);
     }
   };

@@ -344,7 +344,7 @@ test('the progress of a long list is shown, also of one that another client sets
   send({ event: 'routes', data: { phase: 'applying', done: 120, total: 5_000 } });
   assert.equal(shown(), 'Setting the list: 120 of 5000');
   send({ event: 'routes', data: { phase: 'rolling-back', done: 3, total: 120 } });
-  assert.match(shown()!, /^A call failed\. Setting the list before: 3 of 120/);
+  assert.match(shown()!, /^A call failed\. Restoring the previous list: 3 of 120/);
   send({ event: 'routes', data: { phase: 'done', done: 120, total: 120 } });
   assert.match(shown()!, /revert after 30 seconds/);
 });
