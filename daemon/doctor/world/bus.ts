@@ -43,8 +43,7 @@ export function createBus(tools: Tools, address: string | null): Bus {
         throw new Unknown(message('%s does not answer: %s', service, stderr.trim()));
       }
       const values = stdout.trim().split('\n').map(parse);
-      if (values.length !== names.length)
-        throw new Unknown(message('The output of %s was not understood.', service));
+      if (values.length !== names.length) throw new Unknown(message('The output of %s was not understood.', service));
       return values;
     },
   };

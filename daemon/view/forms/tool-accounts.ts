@@ -132,7 +132,9 @@ function termsText({ terms }: Tool, { _ }: Translator): string {
   const texts: Record<Tool['terms']['accounts'], string> = {
     allowed: _('The provider’s terms allow several accounts.'),
     'per-team': _('The provider’s terms allow one account for each team.'),
-    'one-per-person': _('The provider’s terms allow one account per person: you choose it, and a failure never changes that.'),
+    'one-per-person': _(
+      'The provider’s terms allow one account per person: you choose it, and a failure never changes that.',
+    ),
   };
   return texts[terms.accounts];
 }
