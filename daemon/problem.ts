@@ -1,4 +1,4 @@
-// Every refusal and failure that the API can answer: its status and title, in one place.
+// Lists every refusal and failure that the API can answer: its status and title, in one place.
 
 import type { Message } from './api/schema/values.ts';
 import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';

@@ -1,4 +1,4 @@
-// The apps that were started through the tunnel lately; the panel and the tray both write and read the list.
+// Keeps the apps that were started through the tunnel lately; the panel and the tray both write and read the list.
 import GLib from 'gi://GLib?version=2.0';
 import { statePath } from './install-paths.ts';
 

@@ -1,4 +1,4 @@
-// The contract's transport in GJS, on Gio's own sockets: loading libsoup would cost the idle tray a tenth of its memory.
+// Implements the contract's transport in GJS, on Gio's own sockets: loading libsoup would cost the idle tray a tenth of its memory.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { type Transport, Unreachable } from '../daemon/api/client.ts';

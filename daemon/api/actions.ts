@@ -1,4 +1,4 @@
-// The actions of the API: what each one does and what it takes. The request's type, OpenAPI, the words of the command
+// Lists the actions of the API: what each one does and what it takes. The request's type, OpenAPI, the words of the command
 // line and the daemon's grammar of arguments derive from this table.
 
 /** A kind of argument. */

@@ -1,4 +1,4 @@
-// A typed client of the contract over any transport: Node's sockets, Gio's in GJS, fetch in a browser.
+// Provides a typed client of the contract over any transport: Node's sockets, Gio's in GJS, fetch in a browser.
 import type { BodyOf, Endpoints, EventData, EventName, QueryOf, RequestLine, ResponseOf } from './contract.ts';
 import { splitRequestLine } from './request-line.ts';
 import type { Problem } from './schema.ts';

@@ -1,4 +1,4 @@
-// The contract: every endpoint by its request line, and every event. Server, clients and OpenAPI derive from it.
+// Defines the contract: every endpoint by its request line, and every event. Server, clients and OpenAPI derive from it.
 import * as z from 'zod/mini';
 import * as d from './schema/doctor.ts';
 import * as p from './schema/pairing.ts';

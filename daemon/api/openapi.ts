@@ -1,4 +1,4 @@
-// The contract as an OpenAPI 3.1 document, derived: nothing about a route is said twice.
+// Derives an OpenAPI 3.1 document from the contract, so that nothing about a route is said twice.
 import * as z from 'zod/mini';
 import { ACTION_NAMES, ACTIONS, argumentOf } from './actions.ts';
 import { type Endpoint, endpoints, events, type RequestLine } from './contract.ts';

@@ -1,4 +1,4 @@
-// The wire types: every JSON shape that crosses the API, as a zod schema and a type of the same name.
+// Defines the wire types: every JSON shape that crosses the API, as a zod schema and a type of the same name.
 import * as z from 'zod/mini';
 import * as actions from './actions.ts';
 import { Change, type ChangeOptions, ConfirmWithin, ForSeconds } from './schema/changes.ts';

@@ -1,4 +1,4 @@
-// The desktop entries of this session: found in the XDG data directories in their order, read once, kept while unchanged.
+// Reads the desktop entries of this session: found in the XDG data directories in their order, read once, kept while unchanged.
 import {
   closeSync,
   constants,

@@ -1,4 +1,4 @@
-// The file of changes that are to be taken back. It is written before a change is made, so that no kill loses its
+// Keeps the file of changes that are to be taken back. It is written before a change is made, so that no kill loses its
 // return.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,4 +1,4 @@
-// Exit codes of the command line, and the report of each failure.
+// Defines the exit codes of the command line, and the report of each failure.
 
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';

@@ -1,4 +1,4 @@
-// The words that commands take, each with what it means: for checks, help, completions and the manual.
+// Lists the words that commands take, each with what it means: for checks, help, completions and the manual.
 // Records over the contract's own types: a word that is missing or too much does not compile.
 import type { Config, Mode, Protocol } from '../api/schema.ts';
 

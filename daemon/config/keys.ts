@@ -1,4 +1,4 @@
-// The keys of the configuration: their names and defaults, and how a nested object is held as a layer.
+// Lists the keys of the configuration: their names and defaults, and how a nested object is held as a layer.
 import project from '../../data/project.json' with { type: 'json' };
 import type { Config } from '../api/schema.ts';
 import { PORT } from '../system/build-info.ts';

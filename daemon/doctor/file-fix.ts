@@ -1,4 +1,4 @@
-// A fix that replaces a file, with the difference that a person is shown.
+// Describes a fix that replaces a file, with the difference that a person is shown.
 import { createTwoFilesPatch } from 'diff';
 import type { Fix } from '../api/schema/doctor.ts';
 import type { Message } from '../api/schema/values.ts';

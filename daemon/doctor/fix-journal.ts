@@ -1,4 +1,4 @@
-// The file that remembers how to take fixes back: written before each change, so that a kill in between loses nothing.
+// Keeps the file that remembers how to take fixes back: written before each change, so that a kill in between loses nothing.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';

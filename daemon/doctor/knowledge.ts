@@ -1,4 +1,4 @@
-// The shipped knowledge of the tunnel client: known bugs by version, codes with causes, documented limits and addresses.
+// Reads the shipped knowledge of the tunnel client: known bugs by version, codes with causes, documented limits and addresses.
 // A user's files of the same names in ~/.config/culvert/knowledge add entries, and replace those with the same id.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';

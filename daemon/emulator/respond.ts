@@ -1,4 +1,4 @@
-// What an answer prints: text or JSON, the right stream, the exit code, and the faults that garble it.
+// Decides what an answer prints: text or JSON, the right stream, the exit code, and the faults that garble it.
 import type { Answer } from './answer.ts';
 import type { Globals } from './command-line/parse.ts';
 import type { Faults } from './faults.ts';

@@ -1,4 +1,4 @@
-// A day's samples summed up by quarters of an hour, beside its file, so that an answer need not read them one by one.
+// Keeps a day's samples summed up by quarters of an hour beside its file, so that an answer need not read them one by one.
 // Each section covers a stretch of the file whose lines are of one quarter. It holds the changes as they are, one sample,
 // and at its end the line that makes it count:
 //

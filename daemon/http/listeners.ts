@@ -1,4 +1,4 @@
-// The listeners of the API, a Unix socket and one TCP port: how many connections each admits, and whose they are.
+// Opens the listeners of the API, a Unix socket and one TCP port: how many connections each admits, and whose they are.
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Problem } from '../problem.ts';

@@ -1,4 +1,4 @@
-// The bearer token that requests from other machines need: made once, readable by this user alone.
+// Keeps the bearer token that requests from other machines need: made once, readable by this user only.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, mkdir, open, unlink } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The published state of the root service: its type, and the parser for its readers.
+// Defines the published state of the root service: its type, and the parser for its readers.
 import { type Message, N_ } from './wording.ts';
 
 export const BUS_NAME = 'org.culvert.KillSwitch1';

@@ -1,4 +1,4 @@
-// The sentences of the root service, for the language of their reader.
+// Holds the sentences of the root service, for the language of their reader.
 import type { Message } from '../api/schema/values.ts';
 import { wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';

@@ -1,4 +1,4 @@
-// The metrics of the daemon: the one table of their names. Prometheus' rules: base units, `_total` for counters.
+// Defines the metrics of the daemon: the one table of their names. Prometheus' rules: base units, `_total` for counters.
 import type { Families } from '../../wrapper/store/metrics/exposition.ts';
 import { WRAP_FAMILIES } from '../../wrapper/store/metrics/families.ts';
 

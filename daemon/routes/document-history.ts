@@ -1,4 +1,4 @@
-// The last documents of routes, and which one is set: what undo goes back to. Pure, but for reading and writing the
+// Keeps the last documents of routes, and which one is set: what undo goes back to. Pure, but for reading and writing the
 // file.
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,4 +1,4 @@
-// The split tunnel as a text document: a mode, then one address, range or host per line, with comments.
+// Reads and writes the split tunnel as a text document: a mode, then one address, range or host per line, with comments.
 import { domainToASCII } from 'node:url';
 import type { Message } from '../api/schema/values.ts';
 import type { SplitTunnel } from '../api/schema.ts';

@@ -1,4 +1,4 @@
-// The state as a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
+// Writes the state into a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
 
 import { replaceFile } from '../system/files.ts';
 import { startTime } from '../system/process.ts';

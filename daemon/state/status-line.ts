@@ -1,4 +1,4 @@
-// The one line that describes the tunnel: printed by `culvert status`, and kept in the daemon's status file.
+// Writes the one line that describes the tunnel: printed by `culvert status`, and kept in the daemon's status file.
 import type { ConnectionState, Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';

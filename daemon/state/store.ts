@@ -1,4 +1,4 @@
-// The one snapshot that every client shows: parts are set here, and whatever changed is published once.
+// Holds the one snapshot that every client shows: parts are set here, and whatever changed is published once.
 import { isDeepStrictEqual } from 'node:util';
 import type { Part } from '../api/apply-event.ts';
 import type { EventData, EventName } from '../api/contract.ts';

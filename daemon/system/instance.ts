@@ -1,4 +1,4 @@
-// The runtime directory of the one daemon per user session, and the record by which others find that daemon.
+// Manages the runtime directory of the one daemon per user session, and the record by which others find that daemon.
 import { lstatSync, mkdirSync } from 'node:fs';
 import { readText } from './files.ts';
 import type { Paths } from './paths.ts';

@@ -1,4 +1,4 @@
-// A lock file that a killed holder does not keep: it names its holder by pid and start time.
+// Provides a lock file that a killed holder does not keep: it names its holder by pid and start time.
 import {
   existsSync,
   linkSync,

@@ -1,4 +1,4 @@
-// The split-tunnel list that the vendor ships, so that a list can say which entries are the user's.
+// Holds the split-tunnel list that the vendor ships, so that a list can say which entries are the user's.
 
 /** Recorded from consumer releases 2023.3 and 2026.3, and the vendor's documentation of split tunnels; canonical. */
 export const DEFAULT_ROUTES: readonly string[] = [

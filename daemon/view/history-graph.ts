@@ -1,4 +1,4 @@
-// The graphs of the history: lengths of time to choose from, and one value for each slot of them.
+// Describes the graphs of the history: lengths of time to choose from, and one value for each slot of them.
 import type { HistoryQuery, HistorySample } from '../api/schema.ts';
 import type { Translator } from './translator.ts';
 

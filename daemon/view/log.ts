@@ -1,4 +1,4 @@
-// The command log as a page shows it: a bounded list, what passes the filter, and its words.
+// Describes the command log as a page shows it: a bounded list, what passes the filter, and its words.
 import type { LogEntry } from '../api/schema.ts';
 import { searchable } from './text-search.ts';
 import { fill, type Translator } from './translator.ts';

@@ -1,4 +1,4 @@
-// The titles of the pages, in panel and web page.
+// Holds the titles of the pages, in panel and web page.
 import type { PageName } from './forms/form.ts';
 import type { Translator } from './translator.ts';
 

@@ -1,4 +1,4 @@
-// The report of a problem as a person looks it through before sharing it.
+// Describes the report of a problem as a person looks through it before sharing it.
 import type { DoctorBundle } from '../api/schema/doctor.ts';
 import { formatBytes, formatCount } from './format.ts';
 import { fill, type Translator } from './translator.ts';

@@ -1,4 +1,4 @@
-// The words of a change of the split tunnel as a document: the difference, its warnings, presets and causes.
+// Holds the words of a change of the split tunnel as a document: the difference, its warnings, presets and causes.
 import type { RoutesCause, RoutesPresets, RoutesPreview } from '../api/schema/routes.ts';
 import { formatCount } from './format.ts';
 import { wordMessage } from './message.ts';

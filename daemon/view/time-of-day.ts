@@ -1,4 +1,4 @@
-// Times of day of the local clock, as people type and read them.
+// Converts times of day of the local clock, as people type and read them.
 
 /**
  * Seconds until the local clock next shows a time such as `18:00`, rounded up so that it does not

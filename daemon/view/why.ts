@@ -1,4 +1,4 @@
-// The words of "would this go through the tunnel?".
+// Holds the words of "would this go through the tunnel?".
 import type { Why, WhyAddress } from '../api/schema.ts';
 import type { Form, Row } from './forms/form.ts';
 import { worded } from './message.ts';

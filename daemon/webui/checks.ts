@@ -1,4 +1,4 @@
-// The checks of the daemon's computer, as the page asks for them.
+// Runs the checks of the daemon's computer for the page.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Model } from '../view/client/model.ts';
 import { type ChecksState, NO_CHECKS, receiveProgress, receiveReport } from '../view/states/findings.ts';

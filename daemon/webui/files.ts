@@ -1,4 +1,4 @@
-// Text to and from files of the user's choice.
+// Reads and saves text in files that the user chooses.
 
 /** Offers `text` as a download named `name`. */
 export function saveText(name: string, text: string): void {

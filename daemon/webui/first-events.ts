@@ -1,4 +1,4 @@
-// The events that came with the HTML: they show the state before anything else is asked for.
+// Reads the events that came with the HTML: they show the state before anything else is asked for.
 import type { Transport } from '../api/client.ts';
 
 /** `transport` whose first stream starts with the events of the HTML, where it has some, and goes on behind them. */

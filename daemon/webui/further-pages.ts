@@ -1,4 +1,4 @@
-// The pages beside the first, and all texts: a script and a catalog that are loaded when one of them is opened.
+// Loads the pages beside the first and all texts, a script and a catalog, when one of them is opened.
 import { signal } from '@preact/signals';
 import type { App } from './app.ts';
 import { loadTranslator } from './locale.ts';

@@ -1,4 +1,4 @@
-// The page's language: chosen by the configuration or else by the browser. The daemon writes its texts for the first
+// Chooses the page's language, by the configuration or else by the browser. The daemon writes its texts for the first
 // page into the HTML; the whole catalog is a separate file.
 import type { ConfigResponse } from '../api/schema.ts';
 import { chooseLanguage } from '../view/language.ts';

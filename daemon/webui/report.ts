@@ -1,4 +1,4 @@
-// The report of a problem: shown first, then saved.
+// Shows the report of a problem, then saves it.
 import { reportView } from '../view/report.ts';
 import type { App } from './app.ts';
 import { saveBytes } from './files.ts';

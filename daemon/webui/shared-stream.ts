@@ -1,4 +1,5 @@
-// One event stream for all tabs of a browser: it opens six connections to a host, and each stream takes one for good.
+// Shares one event stream among all tabs of a browser, since a stream takes one
+// of the six connections that it opens to a host for good.
 // The tab that holds a lock has the stream and passes it on; when it is gone, the next tab takes over where it ended.
 import { createClient, type Stream, type Transport } from '../api/client.ts';
 import type { EventData, EventName } from '../api/contract.ts';

@@ -1,4 +1,4 @@
-// The contract's transport over fetch, for a page that the daemon itself serves.
+// Implements the contract's transport over fetch, for a page that the daemon itself serves.
 import { type Transport, Unreachable } from '../api/client.ts';
 import { deadlineOf } from '../api/deadlines.ts';
 

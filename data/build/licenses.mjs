@@ -1,4 +1,4 @@
-// The licenses of the npm packages that are in the bundles: their notices have to go with every copy.
+// Collects the licenses of the npm packages in the bundles: their notices have to go with every copy.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// The pages of the window beside the first: how each is made. page-list.ts loads this file after the first frame.
+// Makes the pages of the window beside the first. page-list.ts loads this file after the first frame.
 import { accountForm } from '../../daemon/view/forms/account.ts';
 import { advancedForm } from '../../daemon/view/forms/advanced.ts';
 import { dnsForm } from '../../daemon/view/forms/dns.ts';

@@ -1,4 +1,4 @@
-// The header bar and the switcher of the primary pages: one switcher, above where there is room and below where not.
+// Builds the header bar and the switcher of the primary pages: one switcher, above where there is room and below where not.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

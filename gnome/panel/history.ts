@@ -1,4 +1,4 @@
-// The figures of the last minutes, for the graphs: the daemon sends the present ones only.
+// Keeps the figures of the last minutes, for the graphs: the daemon sends the present ones only.
 import { createHistory, type Sample } from '../../daemon/view/client/history.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
 

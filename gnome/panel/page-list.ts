@@ -1,4 +1,4 @@
-// The pages of the window, made when they are first asked for. The first frame shows the first one; loading the code of the
+// Makes the pages of the window when they are first asked for. The first frame shows the first one; loading the code of the
 // others takes about as long as a frame, so it comes after.
 import GLib from 'gi://GLib?version=2.0';
 import type { PageName } from '../../daemon/view/forms/form.ts';

@@ -1,4 +1,4 @@
-// The report of a problem: everything that it holds to be looked through, and to be saved.
+// Shows the report of a problem with everything that it holds, and saves it.
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { type ReportView, reportView } from '../../daemon/view/report.ts';

@@ -1,4 +1,4 @@
-// The size of the window, kept from one start to the next.
+// Keeps the size of the window from one start to the next.
 import GLib from 'gi://GLib?version=2.0';
 import type Gtk from 'gi://Gtk?version=4.0';
 import { statePath } from '../install-paths.ts';

@@ -1,4 +1,4 @@
-// The window: header, banners, the page that is turned to, and what its pages may ask of it.
+// Builds the window: header, banners, the page that is turned to, and what its pages may ask of it.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';

@@ -1,4 +1,4 @@
-// A StatusNotifierItem with its com.canonical.dbusmenu over D-Bus; no library does both without GTK 3.
+// Exports a StatusNotifierItem with its com.canonical.dbusmenu over D-Bus; no library does both without GTK 3.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { isRightToLeft } from '../../daemon/view/format.ts';

@@ -1,4 +1,4 @@
-// The leases of one wrapped command: one before each attempt, renewed while it runs, and one report at the end.
+// Manages the leases of one wrapped command: one before each attempt, renewed while it runs, and one report at the end.
 import type { Context, PooledEnd, PooledRun } from '../context.ts';
 import { EXIT, reason, say, WrapError } from '../errors.ts';
 import type { Account } from '../store/config.ts';

@@ -1,4 +1,4 @@
-// The one notation for lengths of time in the catalog and the configuration.
+// Reads and writes the one notation for lengths of time in the catalog and the configuration.
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -1,4 +1,4 @@
-// The wire types of the registration of this device.
+// Defines the wire types of the registration of this device.
 import * as z from 'zod/mini';
 import { StalePart } from './tunnel.ts';
 

@@ -1,4 +1,4 @@
-// The wire types of the accounts that culvert-wrap holds for command-line tools. WARP's own account is in account.ts.
+// Defines the wire types of the accounts that culvert-wrap holds for command-line tools. WARP's own account is in account.ts.
 import * as z from 'zod/mini';
 import { Time } from './values.ts';
 

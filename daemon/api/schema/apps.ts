@@ -1,4 +1,4 @@
-// The wire types of apps and their shortcuts.
+// Defines the wire types of apps and their shortcuts.
 import * as z from 'zod/mini';
 import { Message } from './values.ts';
 

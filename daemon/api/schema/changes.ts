@@ -1,4 +1,4 @@
-// The wire types of changes that revert automatically: unless they are confirmed, or when their time is up.
+// Defines the wire types of changes that revert automatically: unless they are confirmed, or when their time is up.
 import * as z from 'zod/mini';
 import { SUBJECTS } from '../subjects.ts';
 import { Message, Time } from './values.ts';

@@ -1,4 +1,4 @@
-// The wire types of Culvert's own configuration.
+// Defines the wire types of Culvert's own configuration.
 import * as z from 'zod/mini';
 import { Message } from './values.ts';
 

@@ -1,4 +1,4 @@
-// The wire types of the doctor: results of checks, fixes, and the most likely cause of a failing tunnel.
+// Defines the wire types of the doctor: results of checks, fixes, and the most likely cause of a failing tunnel.
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../actions.ts';
 import { Message, Time } from './values.ts';

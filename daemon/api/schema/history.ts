@@ -1,4 +1,4 @@
-// The wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
+// Defines the wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
 import * as z from 'zod/mini';
 import { DURATION } from '../duration.ts';
 import { Blocked, ConnectionState } from './tunnel.ts';

@@ -1,4 +1,4 @@
-// The wire types of the kill switch.
+// Defines the wire types of the kill switch.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { Message, Time } from './values.ts';

@@ -1,4 +1,4 @@
-// The wire types of the command log.
+// Defines the wire types of the command log.
 import * as z from 'zod/mini';
 import { Count, Time } from './values.ts';
 

@@ -1,4 +1,4 @@
-// The wire types of pairing: devices on other machines, and the codes that pair them.
+// Defines the wire types of pairing: devices on other machines, and the codes that pair them.
 import * as z from 'zod/mini';
 import { Time } from './values.ts';
 

@@ -1,4 +1,4 @@
-// The wire types of failures: a code for each, and the RFC 9457 document around it.
+// Defines the wire types of failures: a code for each, and the RFC 9457 document around it.
 import * as z from 'zod/mini';
 import { Message } from './values.ts';
 

@@ -1,4 +1,4 @@
-// The wire types of the split tunnel as a document: reading, previewing, applying, and going back.
+// Defines the wire types of the split tunnel as a document: reading, previewing, applying, and going back.
 import * as z from 'zod/mini';
 import { MAX_DOCUMENT } from '../limits.ts';
 import { ConfirmWithin } from './changes.ts';

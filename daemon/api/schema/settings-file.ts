@@ -1,4 +1,4 @@
-// The wire types of settings as a file: tunnel settings, routes and Culvert's own configuration as TOML.
+// Defines the wire types of settings as a file: tunnel settings, routes and Culvert's own configuration as TOML.
 import * as z from 'zod/mini';
 import { MAX_DOCUMENT } from '../limits.ts';
 import { ConfirmWithin } from './changes.ts';

@@ -1,4 +1,4 @@
-// The wire types of the tunnel and its CLI: the status, the settings and what each command printed.
+// Defines the wire types of the tunnel and its CLI: the status, the settings and what each command printed.
 import * as z from 'zod/mini';
 import * as actions from '../actions.ts';
 import { Count, Time } from './values.ts';

@@ -1,4 +1,4 @@
-// The wire types of updates.
+// Defines the wire types of updates.
 import * as z from 'zod/mini';
 import { Count, Time } from './values.ts';
 

@@ -1,4 +1,4 @@
-// The wire types of `GET /api/why`: whether a target would go through the tunnel, and what the kernel says.
+// Defines the wire types of `GET /api/why`: whether a target would go through the tunnel, and what the kernel says.
 import * as z from 'zod/mini';
 import { Message } from './values.ts';
 

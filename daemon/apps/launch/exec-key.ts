@@ -1,4 +1,4 @@
-// The Exec key: into arguments, with its field codes expanded, and back. No shell ever sees any of it.
+// Turns an Exec key into arguments, with its field codes expanded, and back. No shell ever sees any of it.
 import { message, WordedError } from '../../view/message.ts';
 
 /** Why a command line is none; `message` is a sentence about it. */

@@ -1,4 +1,4 @@
-// The types of the command table.
+// Defines the types of the command table.
 import type { Run } from '../context.ts';
 
 export interface ArgumentSpec {

@@ -1,4 +1,4 @@
-// All checks, in the order in which they are listed.
+// Lists all checks, in the order in which they are listed.
 import type { Check } from '../check.ts';
 import { clock } from './clock.ts';
 import { containerDns } from './containers.ts';

@@ -1,4 +1,4 @@
-// Check of name lookup in containers of Docker, whose default network leaves the tunnel client's DNS proxy out.
+// Checks name lookup in containers of Docker, whose default network leaves the tunnel client's DNS proxy out.
 import { type ParseError, parse } from 'jsonc-parser';
 import * as z from 'zod/mini';
 import { N_ } from '../../view/translator.ts';

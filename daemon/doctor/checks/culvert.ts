@@ -1,4 +1,4 @@
-// Checks of Culvert itself: its daemon, socket directory, port, configuration and kill switch.
+// Checks Culvert itself: its daemon, socket directory, port, configuration and kill switch.
 import { createServer } from 'node:net';
 import * as z from 'zod/mini';
 import type { KillSwitch, RemoteAccess } from '../../api/schema.ts';

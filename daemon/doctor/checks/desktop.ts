@@ -1,4 +1,4 @@
-// Checks of the desktop: a display, the libraries of the panel, and a host for the tray.
+// Checks the desktop: a display, the libraries of the panel, and a host for the tray.
 import * as z from 'zod/mini';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';

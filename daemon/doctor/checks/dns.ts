@@ -1,4 +1,4 @@
-// Checks of name lookup: which program writes the configuration, what is left over, and names that go to the wrong server.
+// Checks name lookup: which program writes the configuration, what is left over, and names that go to the wrong server.
 import * as z from 'zod/mini';
 import type { Fix } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';

@@ -1,4 +1,4 @@
-// Check of the installed version against the vendor's own list of bugs, and of the knowledge files themselves.
+// Checks the installed version against the vendor's own list of bugs, and checks the knowledge files themselves.
 import type { Snapshot } from '../../api/schema.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../check.ts';

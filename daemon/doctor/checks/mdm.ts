@@ -1,4 +1,4 @@
-// Check of the management file of an organization, which the client reads from one place and in one form only.
+// Checks the management file of an organization, which the client reads from one place and in one form only.
 import { SaxesParser } from 'saxes';
 import type { Message } from '../../api/schema/values.ts';
 import { reason } from '../../system/errno.ts';

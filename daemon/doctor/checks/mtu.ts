@@ -1,4 +1,4 @@
-// Checks of packet sizes: bridges that promise more than the tunnel takes, and paths that take less than it needs.
+// Checks packet sizes: bridges that promise more than the tunnel takes, and paths that take less than it needs.
 import { applyEdits, modify, type ParseError, parse } from 'jsonc-parser';
 import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';

@@ -1,4 +1,4 @@
-// Check of the packet filter that the client needs: the kernel's features, and the rights inside a container.
+// Checks the packet filter that the client needs: the kernel's features, and the rights inside a container.
 import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';

@@ -1,4 +1,4 @@
-// Check of the vendor's package repository: the key that signs it, and the release that it is asked for.
+// Checks the vendor's package repository: the key that signs it, and the release that it is asked for.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Check of port 53, which the tunnel client needs for its own DNS proxy.
+// Checks port 53, which the tunnel client needs for its own DNS proxy.
 import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../check.ts';

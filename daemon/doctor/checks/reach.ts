@@ -1,4 +1,4 @@
-// Checks of what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
+// Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
 import * as z from 'zod/mini';
 import type { Fix } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';

@@ -1,4 +1,4 @@
-// Checks of the tunnel client: installed, running, registered, and the session of an organization.
+// Checks the tunnel client: installed, running, registered, and the session of an organization.
 import * as z from 'zod/mini';
 import type { ActionName } from '../../api/actions.ts';
 import type { Message } from '../../api/schema/values.ts';

@@ -1,4 +1,4 @@
-// Check of what the tunnel service uses: memory, descriptors and logs, and how fast they grow.
+// Checks what the tunnel service uses: memory, descriptors and logs, and how fast they grow.
 import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../check.ts';

@@ -1,4 +1,4 @@
-// Checks of routing: ranges that containers use, other programs that own a default route, and rules that pile up.
+// Checks routing: ranges that containers use, other programs that own a default route, and rules that pile up.
 import type { Message } from '../../api/schema/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';

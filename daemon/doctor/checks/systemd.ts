@@ -1,4 +1,4 @@
-// Checks of systemd: versions whose systemd-resolved and the tunnel client do not understand each other.
+// Checks the version of systemd, because some of them and the tunnel client do not understand each other.
 import { N_ } from '../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
 import { handlesDns, isConnected, modeOf } from '../world/facts.ts';

@@ -1,4 +1,4 @@
-// A datagram that every QUIC server answers (RFC 9000, section 6.1): a long header of a version that does not exist.
+// Builds a datagram that every QUIC server answers (RFC 9000, section 6.1): a long header of a version that does not exist.
 
 /** A version of the pattern that RFC 9000, section 15, keeps for exercising version negotiation. */
 const VERSION = [0x1a, 0x2a, 0x3a, 0x4a];

@@ -1,4 +1,4 @@
-// The lists a client starts with, as recorded from 2023.3 and 2026.3.
+// Holds the lists a client starts with, as recorded from 2023.3 and 2026.3.
 
 import type { CliGeneration } from '../version.ts';
 import type { Fallback, Route } from './state.ts';

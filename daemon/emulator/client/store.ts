@@ -1,4 +1,4 @@
-// The state file: read whole, replaced whole, changed by one process at a time.
+// Keeps the state file: read whole, replaced whole, changed by one process at a time.
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errno } from '../../system/errno.ts';

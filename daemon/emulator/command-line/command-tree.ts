@@ -1,4 +1,4 @@
-// The command tree of one generation: flat names, grouped ones, or for two releases both.
+// Builds the command tree of one generation: flat names, grouped ones, or for two releases both.
 
 import { GROUPED_COMMANDS } from '../commands/grouped-commands.ts';
 import { LEGACY_COMMANDS } from '../commands/legacy-commands.ts';

@@ -1,4 +1,4 @@
-// The shape of the argument table, and the questions that parsing, help and errors ask of it.
+// Defines the shape of the argument table, and the questions that parsing, help and errors ask of it.
 import type { CliGeneration } from '../version.ts';
 
 interface Value {

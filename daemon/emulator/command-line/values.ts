@@ -1,4 +1,4 @@
-// The grammars of typed arguments, with the words in which the tunnel CLI refuses a value.
+// Defines the grammars of typed arguments, with the words in which the tunnel CLI refuses a value.
 import { isIP } from 'node:net';
 import type { Argument } from './grammar.ts';
 

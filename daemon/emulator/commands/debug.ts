@@ -1,4 +1,4 @@
-// The argument table of `debug …`.
+// Defines the argument table of `debug …`.
 import type { Command } from '../command-line/grammar.ts';
 import { leaf, SWITCH } from './build.ts';
 

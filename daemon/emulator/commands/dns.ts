@@ -1,4 +1,4 @@
-// The argument table of `dns …`.
+// Defines the argument table of `dns …`.
 import type { Command } from '../command-line/grammar.ts';
 import { leaf, listOf, overridable, SWITCH } from './build.ts';
 

@@ -1,4 +1,4 @@
-// The grouped commands (2024.2 and newer) as data. Pages of 2026.4.1390 and 2024.2.62 are recorded; nested texts
+// Defines the grouped commands (2024.2 and newer) as data. Pages of 2026.4.1390 and 2024.2.62 are recorded; nested texts
 // are those of the generated shell completions of 2025-10.
 import type { Command } from '../command-line/grammar.ts';
 import { consumer, leaf, listOf, ruled, SWITCH } from './build.ts';

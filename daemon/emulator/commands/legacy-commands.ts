@@ -1,4 +1,4 @@
-// The flat commands of 2021 to 2024.6 as data: their own help texts, and the grouped command line each stands for.
+// Defines the flat commands of 2021 to 2024.6 as data: their own help texts, and the grouped command line each stands for.
 import type { Argument, Command } from '../command-line/grammar.ts';
 
 const MODE: Argument = {

@@ -1,4 +1,4 @@
-// The argument table of `override …`.
+// Defines the argument table of `override …`.
 import type { Command } from '../command-line/grammar.ts';
 import { leaf } from './build.ts';
 

@@ -1,4 +1,4 @@
-// The argument table of `registration …`.
+// Defines the argument table of `registration …`.
 import type { Command } from '../command-line/grammar.ts';
 import { consumer, leaf } from './build.ts';
 

@@ -1,4 +1,4 @@
-// The argument table of `tunnel …`.
+// Defines the argument table of `tunnel …`.
 import type { Command } from '../command-line/grammar.ts';
 import { leaf, listOf, overridable } from './build.ts';
 

@@ -1,4 +1,4 @@
-// The script that installs the root service where no package did: `culvert killswitch installer | sudo sh`. It carries
+// Writes the script that installs the root service where no package did: `culvert killswitch installer | sudo sh`. It carries
 // the files with it, because root can't read an AppImage's, and must not run in place what a user may change.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The daemon's connection to the root service: asks it over the bus, and follows what it publishes.
+// Manages the daemon's connection to the root service: asks it over the bus, and follows what it publishes.
 import { type FSWatcher, watch } from 'node:fs';
 import { Problem } from '../../problem.ts';
 import type { Report } from '../report.ts';

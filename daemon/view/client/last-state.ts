@@ -1,4 +1,4 @@
-// The state that the daemon left in its status file, for the first frame of a client that has no connection yet.
+// Reads the state that the daemon left in its status file, for the first frame of a client that has no connection yet.
 import { type Look, lookOf, STATES } from '../states/labels.ts';
 
 /** The line of the file that holds the JSON of `culvert status --json` (daemon/state/status-file.ts). */

@@ -1,4 +1,4 @@
-// The page of the account: set-up, organization, license, devices, removal.
+// Describes the page of the account: set-up, organization, license, devices, removal.
 import type { Account } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { fill, type Translator } from '../translator.ts';

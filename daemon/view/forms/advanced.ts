@@ -1,4 +1,4 @@
-// The page of what few people need: endpoint, MASQUE, port of the proxy, virtual network, environment, reset.
+// Describes the page of what few people need: endpoint, MASQUE, port of the proxy, virtual network, environment, reset.
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { Snapshot, VirtualNetworks } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';

@@ -1,4 +1,4 @@
-// The page of checks: results as they come, problems first, each with what was seen and what would repair it.
+// Describes the page of checks: results as they come, problems first, each with what was seen and what would repair it.
 import type { CheckResult, DoctorReport, Undoable, Verdict } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';
 import { adminLines, adminUndoLines, fixText } from '../fix.ts';

@@ -1,4 +1,4 @@
-// The page of DNS: filter for families, Gateway location, fallback domains, log.
+// Describes the page of DNS: filter for families, Gateway location, fallback domains, log.
 import { type ClientState, current } from '../client/client-state.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Form, perform, type Row } from './form.ts';

@@ -1,4 +1,4 @@
-// A page as data: groups of rows with their words and what each row asks for. Panel and web page render the same form.
+// Defines a page as data: groups of rows with their words and what each row asks for. Panel and web page render the same form.
 import type { ToolAccountsChange } from '../../api/schema/accounts.ts';
 import type { ChangeOptions, Subject } from '../../api/schema/changes.ts';
 import type { DoctorFixRequest } from '../../api/schema/doctor.ts';

@@ -1,4 +1,4 @@
-// The page of the kill switch.
+// Describes the page of the kill switch.
 import {
   installRow,
   type KillSwitchView,

@@ -1,4 +1,4 @@
-// The tunnel's modes: the page that says what each of them means.
+// Describes the page of the tunnel's modes, which says what each of them means.
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { Mode, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';

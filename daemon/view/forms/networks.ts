@@ -1,4 +1,4 @@
-// The page of networks: where the tunnel stays off, and access to the local network.
+// Describes the page of networks: where the tunnel stays off, and access to the local network.
 import { type ClientState, current } from '../client/client-state.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Form, perform, type Row } from './form.ts';

@@ -1,4 +1,4 @@
-// The preferences of Culvert itself; each change goes to the user's configuration file and comes back as an event.
+// Describes the preferences of Culvert itself; each change goes to the user's configuration file and comes back as an event.
 import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { formatCount } from '../format.ts';

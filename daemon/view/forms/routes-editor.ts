@@ -1,4 +1,4 @@
-// The page of the routes as text, without the text itself: what it would change, presets, and earlier documents.
+// Describes the page of the routes as text, without the text itself: what it would change, presets, and earlier documents.
 import { type EditorState, missingEntries, type RoutesEditor } from '../client/routes-editor.ts';
 import { formatCount, formatDate } from '../format.ts';
 import { causeName, differenceLines, differenceText, differenceTotal, presetName, routeWarning } from '../routes.ts';

@@ -1,4 +1,4 @@
-// The page for each thing that must be set up before a tunnel is possible, with its one action.
+// Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup } from '../../api/schema.ts';
 import type { Translator } from '../translator.ts';
 import { type Command, goTo, perform } from './form.ts';

@@ -1,4 +1,4 @@
-// The split tunnel: which addresses, ranges and hosts go outside the tunnel, or alone through it.
+// Describes the split tunnel: which addresses, ranges and hosts go outside the tunnel, or alone through it.
 import type { ActionRequest, SplitTunnel } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { DEFAULT_ROUTES } from '../default-routes.ts';

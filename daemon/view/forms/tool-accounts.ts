@@ -1,4 +1,4 @@
-// The page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
+// Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
 import type { Tool, ToolAccount, ToolAccounts, ToolAccountsChange, ToolRun } from '../../api/schema/accounts.ts';
 import { formatCount, formatDate, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';

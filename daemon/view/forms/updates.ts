@@ -1,4 +1,4 @@
-// The page of updates.
+// Describes the page of updates.
 import { formatDate } from '../format.ts';
 import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';

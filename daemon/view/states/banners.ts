@@ -1,4 +1,4 @@
-// The banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
+// Describes the banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
 import type { ClientState } from '../client/client-state.ts';
 import { type Command, goTo } from '../forms/form.ts';
 import type { Translator } from '../translator.ts';

@@ -1,4 +1,4 @@
-// The words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
+// Holds the words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
 import type { Change, Subject } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { formatDuration } from '../format.ts';

@@ -1,4 +1,4 @@
-// The most likely cause that the daemon found for a tunnel that fails or carries nothing, with its one button.
+// Describes the most likely cause that the daemon found for a tunnel that fails or carries nothing, with its one button.
 import type { Diagnosis } from '../../api/schema/doctor.ts';
 import { type Command, goTo } from '../forms/form.ts';
 import { fill, type Translator } from '../translator.ts';

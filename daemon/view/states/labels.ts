@@ -1,4 +1,4 @@
-// The words of every state, written once: panel, tray, command line and status file show the same.
+// Holds the words of every state, written once: panel, tray, command line and status file show the same.
 import type { Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
 import type { Translator } from '../translator.ts';
 

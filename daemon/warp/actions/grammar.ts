@@ -1,4 +1,4 @@
-// The grammar of each argument that reaches the tunnel CLI: what is not exactly one of these is refused.
+// Defines the grammar of each argument that reaches the tunnel CLI: what is not exactly one of these is refused.
 import { isIP } from 'node:net';
 import { ARGUMENTS, type Argument, type ArgumentName } from '../../api/actions.ts';
 

@@ -1,4 +1,4 @@
-// The account page: the registration, and the actions that change it.
+// Renders the account page: the registration, and the actions that change it.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Account } from '../../api/schema.ts';

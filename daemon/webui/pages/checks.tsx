@@ -1,4 +1,4 @@
-// The checks of the computer where Culvert runs: results as they come, problems first, with what would repair each.
+// Renders the checks of the computer where Culvert runs: results as they come, problems first, with what would repair each.
 import { checksForm } from '../../view/forms/checks.ts';
 import { useApp } from '../app.ts';
 import { FormView } from '../widgets/rows.tsx';

@@ -1,4 +1,4 @@
-// The connection: its state in one sentence, the button, what is set, and the figures of the running tunnel.
+// Renders the connection: its state in one sentence, the button, what is set, and the figures of the running tunnel.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Snapshot } from '../../api/schema.ts';

@@ -1,4 +1,4 @@
-// The routes as text: the field, and below it what the text would change, presets and earlier lists.
+// Renders the routes as text: the field, and below it what the text would change, presets and earlier lists.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import { createRoutesEditor } from '../../view/client/routes-editor.ts';

@@ -1,4 +1,4 @@
-// The figures of the last minutes as curves and tables: latency, packet loss, throughput.
+// Renders the figures of the last minutes as curves and tables: latency, packet loss, throughput.
 import { formatLatency, formatLoss, formatRate } from '../../view/format.ts';
 import { useApp } from '../app.ts';
 import { Chart } from '../widgets/chart.tsx';

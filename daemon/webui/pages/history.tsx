@@ -1,4 +1,4 @@
-// The history: graphs over any length of time, totals of days and months, and what happened when.
+// Renders the history: graphs over any length of time, totals of days and months, and what happened when.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { History } from '../../api/schema.ts';

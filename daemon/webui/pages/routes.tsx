@@ -1,4 +1,4 @@
-// The split tunnel: its entries with a search, adding, removing, import and export.
+// Renders the split tunnel: its entries with a search, adding, removing, import and export.
 import { useSignal } from '@preact/signals';
 import { formatCount } from '../../view/format.ts';
 import type { Row } from '../../view/forms/form.ts';

@@ -1,4 +1,4 @@
-// The pages that the web page has.
+// Lists the pages that the web page has.
 import type { PageName } from '../../view/forms/form.ts';
 
 /** In the order of the navigation. */

@@ -1,4 +1,4 @@
-// The page of tool accounts: read when it is turned to, followed by events, and read again while it can be seen.
+// Renders the page of tool accounts: read when it is turned to, followed by events, and read again while it can be seen.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import {

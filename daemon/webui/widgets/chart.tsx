@@ -1,4 +1,4 @@
-// A curve over time with axes, and the same figures as a table.
+// Renders a curve over time with axes, and the same figures as a table.
 import { useId } from 'preact/hooks';
 import { axisEnd } from '../../view/client/history.ts';
 import { formatTime } from '../../view/format.ts';

@@ -1,4 +1,4 @@
-// A command for a terminal, with a button that copies it.
+// Renders a command for a terminal, with a button that copies it.
 import { useApp } from '../app.ts';
 import { copy } from '../clipboard.ts';
 

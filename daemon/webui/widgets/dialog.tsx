@@ -1,4 +1,4 @@
-// The one dialog: a question before something is done, or a notice.
+// Renders the one dialog: a question before something is done, or a notice.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type OpenDialog, useApp } from '../app.ts';

@@ -1,4 +1,4 @@
-// The symbolic icons of the states, drawn in the color of the text around them.
+// Renders the symbolic icons of the states, drawn in the color of the text around them.
 
 import connected from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-connected-symbolic.svg';
 import connecting from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-connecting-symbolic.svg';

@@ -1,4 +1,4 @@
-// Rows of a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
+// Renders rows of a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
 import { useSignal } from '@preact/signals';
 import { Fragment, type JSX, type TargetedInputEvent, type TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';

@@ -1,4 +1,4 @@
-// A field whose text narrows a list while it is typed.
+// Renders a field whose text narrows a list while it is typed.
 import type { Signal } from '@preact/signals';
 
 export function SearchField({ query, label }: { query: Signal<string>; label: string }) {

@@ -1,4 +1,4 @@
-// A list of any length whose rows have one height: only those in sight are in the document.
+// Renders a list of any length whose rows have one height: only those in sight are in the document.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';

@@ -1,4 +1,4 @@
-// One app in the list: what it is, how it takes the proxy, and the buttons that start it and make its shortcut.
+// Builds one app in the list: what it is, how it takes the proxy, and the buttons that start it and make its shortcut.
 import Gdk from 'gi://Gdk?version=4.0';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

@@ -1,4 +1,4 @@
-// The page of apps: a list to search, each started through the tunnel; what that changes is asked once.
+// Builds the page of apps: a list to search, each started through the tunnel; what that changes is asked once.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';

@@ -1,4 +1,4 @@
-// The page of the connection: its state with one button, mode and kill switch, the curve, and the facts folded away.
+// Builds the page of the connection: its state with one button, mode and kill switch, the curve, and the facts folded away.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

@@ -1,4 +1,4 @@
-// The page of the routes as text: the field, and below it what the text would change, presets and earlier lists.
+// Builds the page of the routes as text: the field, and below it what the text would change, presets and earlier lists.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

@@ -1,4 +1,4 @@
-// The page of the graph: latency, packet loss and throughput of the last minutes, with axes, and as a table.
+// Builds the page of the graph: latency, packet loss and throughput of the last minutes, with axes, and as a table.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

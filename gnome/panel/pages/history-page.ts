@@ -1,4 +1,4 @@
-// The page of the history: graphs over any length of time, totals of days and months, and what happened when.
+// Builds the page of the history: graphs over any length of time, totals of days and months, and what happened when.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

@@ -1,4 +1,4 @@
-// The page of the command log: what was asked of the tunnel CLI and what it answered, the newest at the end.
+// Builds the page of the command log: what was asked of the tunnel CLI and what it answered, the newest at the end.
 import '../resource.ts';
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';

@@ -1,4 +1,4 @@
-// One command in the console: when, what, how it went; its output unfolds below.
+// Builds one command in the console: when, what, how it went; its output unfolds below.
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';

@@ -1,4 +1,4 @@
-// The page of the split tunnel: one list to search, add to with validation, and take from with a way back.
+// Builds the page of the split tunnel: one list to search, add to with validation, and take from with a way back.
 
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';

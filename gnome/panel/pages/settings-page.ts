@@ -1,4 +1,4 @@
-// The page that leads to all settings, with a search over every row of every page.
+// Builds the page that leads to all settings, with a search over every row of every page.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

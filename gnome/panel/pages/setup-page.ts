@@ -1,4 +1,4 @@
-// The page shown instead of the connection while something has to be set up.
+// Builds the page shown instead of the connection while something has to be set up.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';

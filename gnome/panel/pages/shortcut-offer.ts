@@ -1,4 +1,4 @@
-// The offer of desktop shortcuts for common apps, made once the local proxy was turned on.
+// Builds the offer of desktop shortcuts for common apps, made once the local proxy was turned on.
 
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';

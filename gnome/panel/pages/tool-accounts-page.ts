@@ -1,4 +1,4 @@
-// The page of tool accounts: read when it is turned to, followed by events, and read again while it can be seen.
+// Builds the page of tool accounts: read when it is turned to, followed by events, and read again while it can be seen.
 import {
   NO_TOOL_ACCOUNTS,
   READ_AGAIN_MS,

@@ -1,4 +1,4 @@
-// Names, descriptions and roles for assistive technology; the one place that sets them.
+// Sets names, descriptions and roles for assistive technology, which no other file does.
 import Gtk from 'gi://Gtk?version=4.0';
 
 /** Names `widget`. GTK does not give a name back, so it is kept on the widget as well, for tests. */

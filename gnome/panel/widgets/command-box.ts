@@ -1,4 +1,4 @@
-// A command for a terminal, with a button that copies it.
+// Provides a command for a terminal, with a button that copies it.
 import Gtk from 'gi://Gtk?version=4.0';
 import { fill } from '../../../daemon/view/translator.ts';
 import { _ } from '../../i18n.ts';

@@ -1,4 +1,4 @@
-// A combo row that shows only what the daemon confirmed: choosing asks, and the row moves when the event says so.
+// Provides a combo row that shows only what the daemon confirmed: choosing asks, and the row moves when the event says so.
 import type Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 

@@ -1,4 +1,4 @@
-// A switch that shows only what the daemon confirmed: flipping it asks, and it moves when the event says so.
+// Provides a switch that shows only what the daemon confirmed: flipping it asks, and it moves when the event says so.
 import type Gtk from 'gi://Gtk?version=4.0';
 
 export interface ConfirmedSwitch {

@@ -1,4 +1,4 @@
-// A page that shows a form: groups of rows, renewed in place.
+// Provides a page that shows a form: groups of rows, renewed in place.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';

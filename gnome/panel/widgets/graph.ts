@@ -1,4 +1,4 @@
-// A curve of figures over time; a missing figure leaves a gap.
+// Provides a curve of figures over time; a missing figure leaves a gap.
 
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';

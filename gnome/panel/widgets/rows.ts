@@ -1,4 +1,4 @@
-// Rows of a form as libadwaita has them. A row shows what is confirmed; using it asks, and it moves with the event.
+// Provides rows of a form as libadwaita has them. A row shows what is confirmed; using it asks, and it moves with the event.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';

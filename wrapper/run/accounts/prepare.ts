@@ -1,4 +1,4 @@
-// The login step of a CLI that can't be switched by its environment: run before the upstream, remembered by digest.
+// Runs the login step of a CLI that can't be switched by its environment before the upstream, and remembers it by digest.
 
 import type { Provider } from '../../catalog/catalog.ts';
 import { parseDuration } from '../../store/duration.ts';

@@ -1,4 +1,4 @@
-// The metrics of the wrapper: the one table of their names, for `culvert-wrap metrics` and for the daemon.
+// Defines the metrics of the wrapper: the one table of their names, for `culvert-wrap metrics` and for the daemon.
 import type { Families } from './exposition.ts';
 
 const ACCOUNT = ['cli', 'account'] as const;

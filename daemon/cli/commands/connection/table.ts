@@ -1,4 +1,4 @@
-// The commands of the connection, for the command table.
+// Defines the commands of the connection, for the command table.
 
 import { SUBJECTS } from '../../../api/subjects.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-line/command-spec.ts';

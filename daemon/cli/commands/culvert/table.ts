@@ -1,4 +1,4 @@
-// The commands of Culvert itself, for the command table.
+// Defines the commands of Culvert itself, for the command table.
 
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-line/command-spec.ts';
 import { KEEP } from '../../keep.ts';

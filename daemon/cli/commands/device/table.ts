@@ -1,4 +1,4 @@
-// The commands of the registration and of single actions, for the command table.
+// Defines the commands of the registration and of single actions, for the command table.
 import { ACTION_NAMES, ACTIONS, argumentOf } from '../../../api/actions.ts';
 import type { CommandSpec } from '../../command-line/command-spec.ts';
 import { KEEP } from '../../keep.ts';

@@ -1,4 +1,4 @@
-// The commands that find and explain problems, for the command table.
+// Defines the commands that find and explain problems, for the command table.
 import type { CommandSpec } from '../../command-line/command-spec.ts';
 
 export const DOCTOR_COMMANDS: readonly CommandSpec[] = [

@@ -1,4 +1,4 @@
-// The commands that decide which traffic uses the tunnel, for the command table.
+// Defines the commands that decide which traffic uses the tunnel, for the command table.
 import type { ArgumentSpec, CommandSpec } from '../../command-line/command-spec.ts';
 import { CONFIRM_WITHIN, KEEP } from '../../keep.ts';
 
