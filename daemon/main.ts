@@ -35,7 +35,7 @@ const say = (line: string) => console.error(`culvert: ${line}`);
 
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077);
-  delete env.MALLOC_ARENA_MAX; // from data/bin/culvert.in, for this process alone
+  delete env.MALLOC_ARENA_MAX; // from data/bin/culvert.in, for this process only
   const flags = parseFlags(argv); // a TypeError here is a usage error
   const paths = pathsOf(env, flags.demo);
   const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {

@@ -10,14 +10,14 @@ export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
-  /** `status --check` alone. */
+  /** Only for `status --check`. */
   notConnected: 3,
   notAuthorized: 4,
   notRunning: 5,
   cliMissing: 6,
-  /** `doctor` alone: no problem, and a check could not be completed. */
+  /** Only for `doctor`: no problem, and a check could not be completed. */
   incomplete: 7,
-  /** `wait --proof` alone. */
+  /** Only for `wait --proof`. */
   notProven: 8,
   /** 128 + SIGINT, as shells report it. */
   interrupted: 130,

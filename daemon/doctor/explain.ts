@@ -49,7 +49,7 @@ function bestFirst(a: Place, b: Place): number {
   return b.end - a.end || b.length - a.length;
 }
 
-/** A short name counts at the end of a line alone: `Reason: Paused`. */
+/** A short name counts at the end of a line only: `Reason: Paused`. */
 function placeOf(name: string, line: string): Place | null {
   const [letters, all] = [lettersOf(name), lettersOf(line)];
   const { length } = letters;

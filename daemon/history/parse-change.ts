@@ -13,7 +13,7 @@ const Line = z.extend(HistoryChange, {
   lastAt: z.optional(Moment),
 });
 
-/** Most lines differ from another one in their time alone, and a schema's check costs 10 µs and 10 kB of garbage. */
+/** Most lines differ from another one only in their time, and a schema's check costs 10 µs and 10 kB of garbage. */
 const MOST_KNOWN = 200;
 const HEAD = Buffer.from('{"at":');
 const [COMMA, ZERO] = [0x2c, 0x30];

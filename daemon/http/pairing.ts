@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { message } from '../view/message.ts';
 
-/** What a request may do: `read` is GET and HEAD alone. */
+/** What a request may do: `read` is GET and HEAD only. */
 export type Rights = 'manage' | 'read';
 
 const COOKIE = 'culvert-device';

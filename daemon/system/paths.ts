@@ -32,7 +32,7 @@ export interface Paths {
 
 /**
  * Directories for an environment. Without XDG_RUNTIME_DIR (no login session) the state directory serves:
- * like it, it belongs to this user alone, which nothing below /tmp would.
+ * like it, it belongs to this user only, which nothing below /tmp would.
  * The launcher's `culvert status` in data/bin/culvert.in follows the same rule.
  * @param demo the emulator stands in for the tunnel client: what is remembered of its settings is kept apart, so that the
  *   next start with the real one takes nothing of it back.

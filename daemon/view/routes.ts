@@ -36,7 +36,7 @@ export interface DifferenceLine {
 }
 const MARKS: Record<DifferenceKind, string> = { invalid: '!', add: '+', remove: '-', duplicate: ' ', contained: ' ' };
 
-/** A daemon of an earlier version has the English reason alone. */
+/** A daemon of an earlier version has the English reason only. */
 function reasonOf({ message, reason }: RoutesPreview['invalid'][number], tr: Translator): string {
   return message ? wordMessage(message, tr) : reason;
 }

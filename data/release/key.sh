@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the two release keys, encrypted, and pins them: data/release/key.sh DIRECTORY [--passphrase-file FILE]
 # "current" signs releases; "next" stays locked away, signs when "current" is lost, and can revoke it.
-# A key on a token is pinned by its public part alone: data/release/key.sh --public NAME FILE.pub
+# A key on a token is pinned by its public part only: data/release/key.sh --public NAME FILE.pub
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 die() { printf '%s\n' "release-key: $*" >&2; exit 1; }

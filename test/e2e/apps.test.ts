@@ -274,7 +274,7 @@ const BROWSERS = {
 };
 
 for (const [name, browser] of Object.entries(BROWSERS))
-  test(`${name} sees the page from the proxy’s side alone, also beside one that runs, and nothing once the proxy is gone`, {
+  test(`${name} sees the page from the proxy’s side only, also beside one that runs, and nothing once the proxy is gone`, {
     skip: without(name),
   }, async t => {
     const { home, entry, launch, at, direct, arrivals, proxyOn, settled } = await createWorld(t);
@@ -335,7 +335,7 @@ connection.get_output_stream().write_all('GET /gtk HTTP/1.0\\r\\nHost: page\\r\\
 connection.get_input_stream().read_bytes(100, null);
 `;
 
-test('curl, a GTK program that asks Gio, and an unknown program under proxychains4 come from the proxy’s side alone', {
+test('curl, a GTK program that asks Gio, and an unknown program under proxychains4 come from the proxy’s side only', {
   skip: without('curl') || without('gjs'),
 }, async t => {
   const { home, entry, launch, at, leaks } = await createWorld(t);

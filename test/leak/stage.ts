@@ -21,7 +21,7 @@ export interface Outcome extends Partial<Measured> {
   injections?: number;
   /** Packets that left between a foreign flush and its answer. */
   mended?: number;
-  /** Figures of this scenario alone. */
+  /** Figures of this scenario only. */
   notes?: Record<string, string | number>;
   /** Why it counts as failed; empty: it passed. */
   faults: string[];

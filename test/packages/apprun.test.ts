@@ -49,7 +49,7 @@ const started = (at: string, argv0: string) => ({
   OWD: '/somewhere',
 });
 
-test('the image is the command line, and passes on the words and the name of its file alone', t => {
+test('the image is the command line, and passes on the words and the name of its file only', t => {
   const at = tree(t);
   const { called, seen } = run(join(at, 'AppRun'), ['status', '--json', 'a b'], started(at, './culvert.AppImage'));
   assert.equal(called, 'culvert status --json a b');

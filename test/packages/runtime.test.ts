@@ -199,7 +199,7 @@ describe('the head of the AppImage', {
     assert.equal(readFileSync(victim, 'utf8'), 'mine');
   });
 
-  test('TARGET_APPIMAGE names another image, for this start alone', t => {
+  test('TARGET_APPIMAGE names another image, for this start only', t => {
     const { run, directory } = place(t);
     const other = make('other.AppImage', 'other');
     const { stdout } = run(['show'], { TARGET_APPIMAGE: other, APPIMAGE_EXTRACT_AND_RUN: '1' });

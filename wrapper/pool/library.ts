@@ -1,4 +1,4 @@
-// Finds the server behind Sentinels or in a cluster with iovalkey, which is loaded for these alone.
+// Finds the server behind Sentinels or in a cluster with iovalkey, which is loaded for these only.
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
 import { reason } from '../errors.ts';
 import type { Address } from './address.ts';

@@ -61,7 +61,7 @@ export function pathsFor(env: NodeJS.ProcessEnv): Paths {
   };
 }
 
-/** `Paths.state` alone. */
+/** Only `Paths.state`. */
 export function stateDirectory(env: NodeJS.ProcessEnv): string {
   return join(base(env, 'XDG_STATE_HOME', '.local/state'), NAME);
 }

@@ -43,7 +43,7 @@ export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, t
   return { ok: true, env: result };
 }
 
-/** A source without what may be private in it: a command is named by its program alone. */
+/** A source without what may be private in it: a command is named by its program only. */
 export function describeSource(source: string): string {
   return source.startsWith('command:') ? `command:${source.slice(8).trim().split(/\s/)[0]} …` : source;
 }

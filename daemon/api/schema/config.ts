@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { Message } from './values.ts';
 
 const Port = z.int().check(z.gte(1), z.lte(65535));
-/** https, or http on this machine alone; without credentials, query and fragment. */
+/** https, or http on this machine only; without credentials, query and fragment. */
 const HttpAddress = z
   .string()
   .check(

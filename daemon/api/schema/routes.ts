@@ -114,7 +114,7 @@ export const RoutesHistory = z.object({
       current: z.boolean(),
       /** `POST /api/routes/undo` goes back to it. */
       undo: z.boolean(),
-      /** With `id=` alone. */
+      /** Only with `id=`. */
       document: z.optional(z.string()),
     }),
   ),

@@ -56,7 +56,7 @@ export function sessionEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     Object.entries(env).flatMap(([name, value]): [string, string][] => {
       if (value === undefined || OWN.test(name)) return [];
       if (!image || !value.includes(image)) return [[name, value]];
-      // what an AppImage put in front of a list of directories belongs to it alone
+      // what an AppImage put in front of a list of directories belongs to it only
       const rest = value.split(':').filter(part => !part.startsWith(image));
       return rest.length > 0 ? [[name, rest.join(':')]] : [];
     }),

@@ -105,7 +105,7 @@ export function packBundle({ files }: Bundle): NodeJS.ReadableStream {
 }
 
 /**
- * Writes the archive, readable for this user alone.
+ * Writes the archive, readable for this user only.
  * @throws NodeJS.ErrnoException EEXIST when there is a file already, or whatever the disk says; nothing is left then
  */
 export async function writeBundle(path: string, bundle: Bundle): Promise<void> {

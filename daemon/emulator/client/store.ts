@@ -24,7 +24,7 @@ export function load(file: string): State {
 
 /**
  * Changes the state under the lock. `change` may alter its argument; what it returns is passed on.
- * The file is only replaced when something changed, so listeners hear of changes alone.
+ * The file is only replaced when something changed, so listeners hear of changes only.
  * @throws StoreError ELOCKED when the lock is held by a living process for 15 s
  */
 export function update<T>(file: string, change: (state: State) => T): T {

@@ -71,7 +71,7 @@ export const HELP_COMMAND: Command = {
 const NO_PAGINATE: Option = { long: 'no-paginate', about: 'Disable automatic pagination', since: '2024.9.346' };
 const HELP: Option = { short: 'h', long: 'help', about: 'Print help' };
 
-/** Options that a command takes itself; the global ones belong to the root alone. */
+/** Options that a command takes itself; the global ones belong to the root only. */
 export function optionsOf(path: Command[], generation: CliGeneration): Option[] {
   const own = path.at(-1)?.options ?? [];
   const all = path.length === 1 ? own : [...own, NO_PAGINATE, HELP];

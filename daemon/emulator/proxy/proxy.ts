@@ -1,4 +1,4 @@
-// The proxy that proxy mode opens: SOCKS5, and HTTP and SOCKS4 where the release has them. TCP alone, without a tunnel.
+// The proxy that proxy mode opens: SOCKS5, and HTTP and SOCKS4 where the release has them. TCP only, without a tunnel.
 import { connect, createServer, isIPv4, type Server, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { errno } from '../../system/errno.ts';
@@ -65,7 +65,7 @@ async function socks5(socket: Socket, options: ProxyOptions): Promise<void> {
     return;
   }
   const port = (await take(socket, 2)).readUInt16BE();
-  // UDP ASSOCIATE gets 7 from the real one (recorded), which carries TCP alone.
+  // UDP ASSOCIATE gets 7 from the real one (recorded), which carries TCP only.
   if (command !== 1) {
     socket.end(reply(7));
     return;

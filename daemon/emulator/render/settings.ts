@@ -159,7 +159,7 @@ const environment = ({ state }: Context) => state.settings.environment ?? 'Norma
 const modeText = (mode: string, port: number) =>
   mode === 'proxy' ? `WarpProxy on port ${port}` : (MODE_NAMES[mode] ?? mode);
 
-/** Keys in the order of 2026.7.1377; those below `enable_pmtud` are known from parsers alone. */
+/** Keys in the order of 2026.7.1377; those below `enable_pmtud` are known from parsers only. */
 export function settingsJson(context: Context): { settings: Record<string, unknown> } {
   const { state, generation } = context;
   const { settings, policy, registration } = state;

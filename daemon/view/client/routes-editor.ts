@@ -66,7 +66,7 @@ export function createRoutesEditor(
       call('GET /api/routes/history', { query: {} }),
     ]);
     const text = state.text === (state.routes?.document ?? '') ? routes.document : state.text;
-    // the preview is of this text and this list alone
+    // the preview is of this text and this list only
     const same = text === state.text && state.preview?.revision === routes.revision;
     update({ routes, presets, documents, text, preview: same ? state.preview : null });
   }

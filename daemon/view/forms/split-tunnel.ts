@@ -1,4 +1,4 @@
-// Describes the split tunnel: which addresses, ranges and hosts go outside the tunnel, or alone through it.
+// Describes the split tunnel: which addresses, ranges and hosts go outside the tunnel, or are the only ones inside it.
 import type { ActionRequest, SplitTunnel } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { DEFAULT_ROUTES } from '../default-routes.ts';
@@ -52,7 +52,7 @@ export function describeRoutes(client: ClientState, settable: boolean, tr: Trans
   };
 }
 
-/** WARP lists an address as the range of that address alone, `192.0.2.7/32`, and removes it by the address. */
+/** WARP lists an address as the range of that address only, `192.0.2.7/32`, and removes it by the address. */
 function withoutFullLength(value: string): string {
   return value.replace(/^([\d.]+)\/32$|^([\da-f:.]+)\/128$/i, '$1$2');
 }

@@ -27,7 +27,7 @@ type Remedy =
   | 'connect'
   | 'wait';
 
-/** Codes and texts (compared by letters and digits alone), title, sentence, remedy. */
+/** Codes and texts (compared by letters and digits only), title, sentence, remedy. */
 type Entry = readonly [codes: readonly string[], title: string, sentence: string, remedy: Remedy];
 
 /** A page that every network lets a portal replace; Cloudflare's client asks it as well. */

@@ -126,7 +126,7 @@ async function untilAnswering(parts: Parts): Promise<void> {
   }
 }
 
-/** Releases before 2025.8 promise SOCKS5 alone. */
+/** Releases before 2025.8 promise SOCKS5 only. */
 function suffices({ socks5, http }: Answers, { can }: Parts): boolean {
   return socks5 && (http || !can.httpProxy);
 }

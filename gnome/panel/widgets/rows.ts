@@ -179,7 +179,7 @@ function radioRow(first: Of<'radio'>, host: RowHost, radios: Radios): Shown<'rad
 }
 
 /**
- * Up and Down move between the choices, since Tab comes to the one that is set alone. They choose nothing: what is chosen
+ * Up and Down move between the choices, since Tab stops only at the one that is set. They choose nothing: what is chosen
  * takes effect at once.
  */
 function moveAmong(check: Gtk.CheckButton, members: Gtk.CheckButton[]): Gtk.EventController {

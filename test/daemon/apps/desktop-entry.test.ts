@@ -19,7 +19,7 @@ const entry = (...lines: string[]) => {
   return found;
 };
 
-test('keys are read from the first group alone, around comments, blank lines, spaces and carriage returns', () => {
+test('keys are read from the first group only, around comments, blank lines, spaces and carriage returns', () => {
   const found = parseEntry(
     '# a comment\n\n[Desktop Entry]\r\nName = A name \r\n  \n#Name=no\nX-Long-Key1=x=y\n[Desktop Action new]\nName=other\nExec=evil\n',
   );

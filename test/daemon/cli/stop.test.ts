@@ -54,7 +54,7 @@ test('a pid that now belongs to another process is not signaled', async t => {
   assert.equal(other.signalCode, null);
 });
 
-// told apart by the function alone: were it wrong, running the command with these would end every process there is
+// told apart by the function only: were it wrong, running the command with these would end every process there is
 for (const pid of [-1, 0, 1, -1234, 1.5, Number.NaN, '1', '1234', null, undefined, 2 ** 60]) {
   test(`${typeof pid} ${pid} is not a process to signal`, () =>
     assert.equal(isSingleProcess({ pid, started: '1' }), false));

@@ -79,7 +79,7 @@ const CONTAINERS: Case[] = [
   {
     check: containerDns,
     how: 'namespace',
-    title: 'the default network of Docker with the server of the tunnel alone',
+    title: 'the default network of Docker with the server of the tunnel only',
     verdict: 'notice',
     shows:
       /resolv\.conf names loopback addresses only: 127\.0\.2\.2, 127\.0\.2\.3[\s\S]*docker0 ask 8\.8\.8\.8[\s\S]*network create/,
@@ -89,7 +89,7 @@ const CONTAINERS: Case[] = [
   {
     check: containerDns,
     how: 'namespace',
-    title: 'systemd-resolved that knows the server of the tunnel alone',
+    title: 'systemd-resolved that knows the server of the tunnel only',
     verdict: 'notice',
     shows: /systemd\/resolve\/resolv\.conf names loopback/,
     world: t =>

@@ -200,7 +200,7 @@ test('redaction leaves versions, times, loopback, file names and vendor hosts al
   assert.equal(redactor.text('fe80::1%eth0 and 8.8.8.8, 8.8.8.8 again'), '<lan-ip-1>%eth0 and <ip-1>, <ip-1> again');
 });
 
-test('a bundle is written once, for this user alone, and lists its contents', async t => {
+test('a bundle is written once, for this user only, and lists its contents', async t => {
   const path = join(temporary(t, 'bundle'), 'report.zip');
   const made = await bundle(t);
   await writeBundle(path, made);

@@ -120,7 +120,7 @@ test('UDP ASSOCIATE and BIND get code 7, unknown addresses 8, and what does not 
   assert.ok(await isOpen(port));
 });
 
-test('before 2025.8 there is SOCKS5 alone, and before 2025.10 no plain HTTP', async t => {
+test('before 2025.8 there is SOCKS5 only, and before 2025.10 no plain HTTP', async t => {
   const greeting = Buffer.from([5, 1, 0]);
   const old = await open(t, '2023.7.159');
   assert.deepEqual(await exchange(old.port, greeting, 2), Buffer.from([5, 0]));

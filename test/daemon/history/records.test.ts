@@ -35,7 +35,7 @@ function changeParser() {
 }
 const parseChange = changeParser();
 
-test('changes that differ in their time alone are each read with their own', () => {
+test('changes that differ only in their time are each read with their own', () => {
   const parse = changeParser();
   for (const at of [5, 7, 1_763_775_119_000, 8.64e15])
     assert.deepEqual(parse(formatChange({ ...CHANGE, at })), { ...CHANGE, at });

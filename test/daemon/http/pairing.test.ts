@@ -155,7 +155,7 @@ test('a paired device reads; only one that was paired to manage changes things',
   assert.deepEqual(performed, [['connect', undefined]]);
 });
 
-test('devices are paired, listed and revoked on this machine alone', async t => {
+test('devices are paired, listed and revoked on this machine only', async t => {
   const remote = await startRemote(t);
   if (!remote) return t.skip('this machine has no address beyond loopback');
   const { ask, pair, local } = remote;

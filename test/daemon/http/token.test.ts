@@ -14,7 +14,7 @@ function place(t: TestContext): string {
   return join(directory, 'state', 'token');
 }
 
-test('a token is made once, of 32 bytes, for this user alone, and read from then on', async t => {
+test('a token is made once, of 32 bytes, for this user only, and read from then on', async t => {
   const path = place(t);
   assert.equal(await readToken(path), null);
   const token = await readToken(path, { create: true });

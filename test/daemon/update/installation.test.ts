@@ -170,7 +170,7 @@ test('a second process is refused with the pid of the first', async t => {
   assert.equal(says(layout), 'culvert 1.0.0');
 });
 
-test('the stable path of a prefix is `current` for a user installation alone', () => {
+test('the stable path of a prefix is `current` for a user installation only', () => {
   assert.equal(stablePrefix('/home/a/.local/share/culvert/versions/1.2.3'), '/home/a/.local/share/culvert/current');
   for (const other of ['/usr', '/usr/local', '/home/a/versions/1.2.3', '/home/a/src/culvert/build/prefix'])
     assert.equal(stablePrefix(other), other);

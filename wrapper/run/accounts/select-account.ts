@@ -93,7 +93,7 @@ export function demandsAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>
 
 /**
  * The account that `CULVERT_WRAP_ACCOUNT` names for a CLI. `team-b` counts for whatever is run; `firecrawl=team-b,npm=ci`
- * for these alone.
+ * for these only.
  */
 export function pinnedAccount(cli: string, value: string | undefined): string | undefined {
   const entries = entriesOf(value);

@@ -151,7 +151,7 @@ interface Fault {
   message: string;
 }
 
-/** Returns what the API says of this entry alone; throws what would stop every further line. */
+/** Returns what the API says of this entry only; throws what would stop every further line. */
 async function addMissing(
   perform: Perform,
   entry: Entry,

@@ -170,7 +170,7 @@ test('without a registration it is refused, and the mode stays', async t => {
   assert.deepEqual((await settings())[0], 'warp');
 });
 
-test('a release of 2023 works with SOCKS5 alone, under the old names', async t => {
+test('a release of 2023 works with SOCKS5 only, under the old names', async t => {
   const { tunnel, port, changes } = await setup(t, { version: '2023.7.159' });
   await tunnel.perform({ action: 'enableLocalProxy' });
   assert.deepEqual(changes(), ['set-mode proxy', 'connect']);

@@ -24,7 +24,7 @@ test('without a rule that matches, exit 0 is success and everything else is fina
   for (const exit of [1, null]) assert.deepEqual(classify({ ...FAILED, exit }, []), { kind: 'final', class: 'other' });
 });
 
-test('a rule without exit codes holds for failures, and one with them for those alone', () => {
+test('a rule without exit codes holds for failures, and one with them for those only', () => {
   assert.equal(verdict({ stderr: '^x' }, { stderr: 'x' }), 'rate');
   assert.equal(verdict({ stderr: '^x' }, { stderr: 'x', exit: 0 }), 'success');
   assert.equal(verdict({ stderr: '^x' }, { stderr: 'x', exit: null }), 'rate');
