@@ -21,7 +21,6 @@ let pool: { exports: unknown } | undefined;
 
 if (directory) process.on('exit', () => module.exports.saveCode?.(unsaved));
 const program = join(__dirname, __PROGRAM__);
-// the build has made a function of it
 evaluate(program, readFileSync(program, 'utf8'), module);
 
 /** What the program, and its part for a pool, require with: for Node to find these two would take 0.9 ms. */
@@ -31,12 +30,12 @@ function required(id: string): unknown {
   if (!pool) {
     const file = join(__dirname, id);
     pool = { exports: {} };
-    evaluate(file, `(function(exports,require,module,__filename,__dirname){${readFileSync(file, 'utf8')}\n})`, pool);
+    evaluate(file, readFileSync(file, 'utf8'), pool);
   }
   return pool.exports;
 }
 
-/** Runs the text of a file, a function, as the body of a module. */
+/** Runs the text of a file, of which the build has made a function, as the body of a module. */
 function evaluate(file: string, text: string, target: { exports: unknown }): void {
   const script = directory ? compiled(file, text, directory) : new Script(text, { filename: file });
   script.runInThisContext().call(target.exports, target.exports, required, target, __filename, __dirname);
