@@ -24,13 +24,14 @@ local LOG_MS = 60000
 local BUCKET_MS = 100
 local base = KEYS[1]
 
+-- Microseconds since the epoch, as text.
 local function micros()
   local t = redis.call('TIME')
-  return tonumber(t[1]) * 1000000 + tonumber(t[2])
+  return t[1] .. string.sub('000000' .. t[2], -6)
 end
 
 local clock = micros()
-local now = math.floor(clock / 1000)
+local now = math.floor(tonumber(clock) / 1000)
 
 -- These three are followed by the id of what they are about.
 local ACCOUNT, BUDGET, SPENT = base .. ':account:', base .. ':budget:', base .. ':spent:'
@@ -46,6 +47,9 @@ local function read(key)
   for i = 1, #flat, 2 do record[flat[i]] = flat[i + 1] end
   return record
 end
+
+-- A number for a command. A store prints whole ones quickly, and others with more digits than they have.
+local function printed(value) return value % 1 == 0 and value or tostring(value) end
 
 local function number(record, field) return tonumber(record[field]) end
 
@@ -235,9 +239,10 @@ local function leasing(request)
     return low
   end
 
-  -- Whether the provider was asked so long ago that it should be asked again, and nobody does.
-  local function isStale(asking, asked)
-    asking, asked = tonumber(asking or 0), tonumber(asked or 0)
+  -- Whether the provider was asked about a budget so long ago that it should be asked again, and nobody does.
+  local function isStale(key)
+    local fields = call('HMGET', key, 'asking', 'asked')
+    local asking, asked = tonumber(fields[1] or 0), tonumber(fields[2] or 0)
     local asks = asking > now and asking <= now + ASKING_MS
     return not asks and (asked > now or asked + request.stale <= now)
   end
@@ -282,9 +287,11 @@ local function leasing(request)
 
   local function grant(chosen, old)
     local fp, budget = chosen.fp, BUDGET .. chosen.budget
-    -- rises also when the store was flushed, because it is never behind the time in microseconds
-    local fence = string.format('%.0f', math.max(tonumber(call('GET', FENCE) or 0) + 1, clock))
+    -- rises also when the store was flushed, because it is never behind the time
+    local fence, last = clock, call('GET', FENCE)
+    if last and tonumber(last) >= tonumber(clock) then fence = string.format('%.0f', tonumber(last) + 1) end
     call('SET', FENCE, fence, 'EX', KEEP)
+    local leased = tonumber(call('HGET', ACCOUNT .. fp, 'last') or 0)
     local lease = { fp = fp, budget = chosen.budget, want = want, owner = request.owner, since = now }
     call('HSET', LEASE, fence, cjson.encode(lease))
     call('ZADD', LEASES, now + request.ttl, fence)
@@ -292,19 +299,19 @@ local function leasing(request)
       'HSET', ACCOUNT .. fp, 'leases', chosen.leases + 1, 'last', fence,
       'name', accounts[chosen.index + 1]
     )
-    call('HSET', budget, 'reserved', tostring(chosen.reserved + want))
+    call('HSET', budget, 'reserved', printed(chosen.reserved + want))
     -- these two are made anew whenever the first lease is out
     call('EXPIRE', LEASE, KEEP)
     call('EXPIRE', LEASES, KEEP)
     -- and with an account's first lease of a day, so that one that is always in use lives on
-    if math.floor(chosen.last / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
+    if math.floor(leased / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
       call('ZADD', ACCOUNTS, now, fp)
       call('EXPIRE', ACCOUNTS, KEEP)
       for _, key in ipairs({ ACCOUNT .. fp, budget }) do
         if call('TTL', key) < tonumber(KEEP) then call('EXPIRE', key, KEEP) end
       end
     end
-    if askable and isStale(chosen.asking, chosen.asked) then old[#old + 1] = chosen end
+    if askable and isStale(budget) then old[#old + 1] = chosen end
     return { fence = fence, fp = fp, refresh = old[1] and ask(old) }
   end
 
@@ -312,38 +319,38 @@ local function leasing(request)
   local inOrder = not field and not below
   for index = 1, #accounts, 2 do
     local fp = accounts[index]
-    local row = call('HMGET', ACCOUNT .. fp, 'budget', 'leases', 'last', 'rest')
+    local row = call('HMGET', ACCOUNT .. fp, 'budget', 'leases', 'rest')
     local id = row[1] or fp
     local key = BUDGET .. id
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
     if fields[3] and tonumber(fields[3]) <= now then
       readBudget(id)
-      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'asking', 'asked')
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
     end
     local remaining, leases = tonumber(fields[1] or nil), row[2] and tonumber(row[2]) or 0
     local reserved = fields[2] and tonumber(fields[2]) or 0
     local left = remaining and remaining - reserved
     local resets, rest = tonumber(fields[3] or nil), fields[4] and tonumber(fields[4]) or 0
     local state, at, isOld
-    if row[4] == '-1' then state = 'refused'
+    if row[3] == '-1' then state = 'refused'
     elseif rest > now then state, at = 'resting', rest
     elseif left and (left <= 0 or left - want < reserve) then
       -- reservations that come back free something earlier than the period ends
       state, at = 'spent', resets
       if remaining > 0 and remaining - want >= reserve then state = 'reserved'
       -- somebody may have paid for more, and not every provider says when it gives anew
-      else isOld = askable and isStale(fields[5], fields[6])
+      else isOld = askable and isStale(key)
       end
     elseif max and leases >= max then state = 'busy'
-    elseif askable and not remaining and not fields[6] then
+    elseif askable and not remaining and not call('HGET', key, 'asked') then
       -- nobody knows what is left: somebody asks at the moment, or should
-      state = isStale(fields[5]) and 'unknown' or 'asking'
+      state = isStale(key) and 'unknown' or 'asking'
     end
     local low = below and left and isLow(key, left)
     if not state then
       local found = {
-        index = index, fp = fp, budget = id, leases = leases, last = row[3] and tonumber(row[3]) or 0, resets = resets, left = left,
-        reserved = reserved, low = low, asking = fields[5], asked = fields[6],
+        index = index, fp = fp, budget = id, leases = leases, resets = resets, left = left, reserved = reserved, low = low,
+        last = field == 'last' and tonumber(call('HGET', ACCOUNT .. fp, 'last') or 0),
       }
       if not best or comesFirst(found, best) then best = found end
       -- nothing that comes later can come first
