@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
-import { noteLocal, readLocal } from '../store/pool-file.ts';
+import { type LocalPool, noteLocal } from '../store/pool-file.ts';
 import { resolveAccount } from '../store/secrets.ts';
 import { isCheap, markOf, poolFingerprint } from './fingerprint.ts';
 
@@ -16,10 +16,11 @@ export interface Identified {
 /**
  * Keeps fingerprints, so that a run looks up the one credential that it uses where that starts a program; `matches`
  * notices when that has changed since.
+ * @param before what this machine has kept
  */
-export function identification(plan: Plan, context: Context) {
+export function identification(plan: Plan, context: Context, before: LocalPool) {
   const { cli } = plan;
-  let local = readLocal(context.paths);
+  let local = before;
   /** By fingerprint, those that were identified. */
   const known = new Map<string, Identified>();
   const remember = (account: Account, env: Record<string, string>): string => {

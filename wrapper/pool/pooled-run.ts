@@ -1,4 +1,4 @@
-// Manages the leases of one wrapped command: one before each attempt, renewed while it runs, and one report at the end.
+// The leases of one wrapped command: one before each attempt, renewed while it runs, and one report at the end.
 import type { Context, PooledEnd, PooledRun } from '../context.ts';
 import { EXIT, reason, say, WrapError } from '../errors.ts';
 import type { Account } from '../store/config.ts';
@@ -62,7 +62,7 @@ class Run implements PooledRun {
   readonly #deadline: number;
   readonly #ttl: number;
   /** What this machine has to report from before. */
-  #local: LocalPool | undefined;
+  #local: LocalPool;
   #held: { id: Identified; lease?: Granted; end?: PooledEnd } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #attempts = 0;
@@ -72,7 +72,8 @@ class Run implements PooledRun {
     const { plan, context } = options;
     this.#options = options;
     this.#store = store;
-    this.#ids = identification(plan, context);
+    this.#local = readLocal(context.paths);
+    this.#ids = identification(plan, context, this.#local);
     this.#ttl = parseDuration(plan.pool!.ttl);
     this.#deadline = context.now() + (plan.capacity.wait ? parseDuration(plan.capacity.wait) : 0);
   }
@@ -165,7 +166,6 @@ class Run implements PooledRun {
   #request(ids: readonly Identified[], seen: Observation[]): LeaseRequest {
     const { plan, cost, pinned } = this.#options;
     const { provider, capacity, pool, cli } = plan;
-    this.#local ??= readLocal(this.#options.context.paths);
     const now = this.#options.context.now();
     const done = this.#done();
     const late = this.#local.unsent
@@ -255,7 +255,7 @@ class Run implements PooledRun {
     }
     this.refusal = what;
     this.degraded = true;
-    if (offline === 'local' || this.#local?.degradedSince === undefined) {
+    if (offline === 'local' || this.#local.degradedSince === undefined) {
       noteLocal(context.paths, local => {
         local.degradedSince ??= context.now();
         if (offline === 'local') local.degradedRuns++;
