@@ -1,6 +1,7 @@
-// Tests that kill a program at each of its operations try some of them in every run, and all of them in a full one.
+// Tests that kill a program at each of its operations, or repeat in one browser what another's do, do a part of it in every run,
+// and all of it in a full one.
 
-/** Whether every point is tried: `./culvert-tool test --full`, or CULVERT_FULL=1. */
+/** Whether everything is done: `./culvert-tool test --full`, or CULVERT_FULL=1. */
 export const FULL = process.env.CULVERT_FULL === '1';
 
 /** As many as wanted, the first among them, evenly spread over all. */
