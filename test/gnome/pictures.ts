@@ -19,7 +19,7 @@ import {
   richTool,
   tool,
 } from '../support/gnome/initial.ts';
-import { stageOf } from '../support/gnome/stage.ts';
+import { type Stage, stageOf } from '../support/gnome/stage.ts';
 
 interface Variant {
   size: [width: number, height: number];
@@ -110,6 +110,7 @@ function furnish(daemon: FakeDaemon): void {
     reason: null,
     network: 'healthy',
     raw: 'Connected',
+    since: soon(-3723),
   };
   daemon.snapshot.tunnel = {
     ...daemon.snapshot.tunnel,
@@ -120,8 +121,18 @@ function furnish(daemon: FakeDaemon): void {
       loss: 0.0004,
       colo: 'FRA',
     },
-    ...{ bytesSent: 1_234_567, bytesReceived: 98_765_432, at: new Date().toISOString() },
+    ...{ bytesSent: 1_234_567, bytesReceived: 98_765_432, at: soon(-600) },
   };
+}
+
+/** Five minutes of latency, for the graph. */
+async function drawLatency(daemon: FakeDaemon, stage: Stage): Promise<void> {
+  for (let ago = 60; ago >= 0; ago--) {
+    const latencyMs = 38 + Math.round(5 * Math.sin(ago / 5) + 3 * Math.sin(ago));
+    daemon.set('tunnel', { latencyMs, at: soon(-5 * ago) });
+    // the window draws what is there when a frame begins
+    await stage.settled();
+  }
 }
 
 const soon = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
@@ -174,6 +185,7 @@ async function take(
   const stage = stageOf(desktop, daemon, panel, talk(panel));
   await stage.ask({ do: 'scale', text: String(text) });
   await stage.settled();
+  await drawLatency(daemon, stage);
   stage.x('windowsize', '--sync', stage.window(), String(width), String(height));
   // without a window manager, one that runs from right to left begins to the left of the screen
   stage.x('windowmove', '--sync', stage.window(), '0', '0');
