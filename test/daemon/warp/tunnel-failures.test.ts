@@ -243,9 +243,10 @@ test('a CLI that answers but ends every listener is asked for the status, and li
   const { log, status } = await startTunnel(t, { faults: 'listener-exits' });
   const ends = () => log.since(0, 500).filter(({ source }) => source === 'watch');
   await until(() => ends().length === 7);
-  const [before, last] = ends().slice(-2);
-  const pause = Date.parse(last!.at) - Date.parse(before!.at);
-  assert.ok(pause >= 1000, `started again after ${pause} ms`);
+  const starts = ends().map(({ at }) => Date.parse(at));
+  const pauses = starts.slice(1).map((at, i) => at - starts[i]!);
+  // the first answer to a question for the status ends one pause, whenever it comes
+  assert.ok(Math.max(...pauses.slice(-2)) >= 1000, `started again after ${pauses} ms`);
   await until(() => status().state === 'disconnected' && status().blocked === null);
 });
 
