@@ -151,6 +151,8 @@ function tabStops(): Stop[] {
     (Gtk.Window.list_toplevels() as Gtk.Window[]).find(each => each.get_mapped() && (each.is_active || each.modal)) ??
     main()!;
   window.set_focus(null);
+  // containers remember where the keyboard was, and GTK 4.18 goes on from there
+  for (const widget of inside(window)) widget.set_focus_child(null);
   const stops: Stop[] = [];
   const met = new Set<Gtk.Widget>();
   for (let before: Gtk.Widget | null = null; stops.length < 300; ) {
