@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 const FAKE =
-  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: slow down, retry after 2s" >&2; [ -e "$HOME/back" ] || exit 1 ;; esac\necho "ok $FAKE_KEY"\n';
+  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: slow down, retry after 60s" >&2; [ -e "$HOME/back" ] || exit 1 ;; esac\necho "ok $FAKE_KEY"\n';
 const RULES = `auth_command = "auth"
 inject = ["FAKE_KEY"]
 own_credential = ["-k", "--key"]
@@ -151,7 +151,8 @@ test('where terms allow one account for a person, another is only ever selected'
 });
 
 test('with `wait`, a command waits for the first account to come back instead of giving up', async t => {
-  const box = setUp(t, { a: 'bad-a', b: 'bad-b' }, { config: '[capacity.fake]\nwait = "1m"\n' });
+  const script = FAKE.replace('60s', '2s');
+  const box = setUp(t, { a: 'bad-a', b: 'bad-b' }, { script, config: '[capacity.fake]\nwait = "1m"\n' });
   const child = box.start('fake', ['x']);
   const end = finished(child);
   let told = '';
@@ -230,7 +231,7 @@ test('a quota that several accounts share counts once before a warning', async t
 });
 
 test('whatever a provider names as the end of a limit, every command goes on', async t => {
-  const box = setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('2s', '99999999999999999999s') });
+  const box = setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('60s', '99999999999999999999s') });
   assert.equal((await box.run('fake', ['x'])).stdout, 'ok good\n');
   for (const args of [['status'], ['accounts'], ['explain', 'fake', 'x'], ['doctor'], ['metrics']]) {
     const { exit, stderr } = await box.wrap(args);
