@@ -349,6 +349,8 @@ test('what is typed while an entry is carried out stays', async t => {
   });
   await page.route('**/api/action', async route => {
     const response = await route.fetch();
+    // what the daemon refuses brings no event
+    assert.equal(response.status(), 200, await response.text());
     await released;
     await route.fulfill({ response });
   });
