@@ -35,7 +35,7 @@ function required(id: string): unknown {
   return pool.exports;
 }
 
-/** Runs the text of a file, of which the build has made a function, as the body of a module. */
+/** Runs the text of a file as the body of a module; the build has made a function of it. */
 function evaluate(file: string, text: string, target: { exports: unknown }): void {
   const script = directory ? compiled(file, text, directory) : new Script(text, { filename: file });
   script.runInThisContext().call(target.exports, target.exports, required, target, __filename, __dirname);

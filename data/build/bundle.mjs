@@ -114,7 +114,7 @@ const loaders = { wrap: 'wrapper/loader.ts' };
 /** The text of a module as a function: V8 would copy joined texts, which brings its first collection of garbage (0.8 ms). */
 const asFunction = code => `(function(exports,require,module,__filename,__dirname){${code}\n})`;
 
-/** A module for Node's `require`, which as a script on its own comes to its function. */
+/** The text of a module for Node's `require`; evaluated as a script, it yields the function, which the loader calls. */
 const forLoaderToo = code =>
   `(f=>typeof module=="object"?f.call(exports,exports,require,module,__filename,__dirname):f)${asFunction(code)}`;
 

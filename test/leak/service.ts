@@ -1,4 +1,4 @@
-// The root service on the client, on its own bus there.
+// Starts the root service on the client machine, with a private bus.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../../daemon/killswitch/report.ts';

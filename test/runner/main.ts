@@ -11,7 +11,7 @@ const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A
 
   -t, --name REGEX   only tests whose name matches
       --unit         only tests that need nothing but Node and the npm packages
-      --full         do everything where a short run does a part, as in CULVERT_FULL=1: kill programs at every operation
+      --full         also what a short run leaves out, as with CULVERT_FULL=1: kill programs at every operation
       --jobs N       how many files run at once (default: three per core)
       --stall S      end a file that reports nothing for S seconds (default: 300)
       --list         print the files and their groups instead of running them`;

@@ -85,9 +85,9 @@ async function open(address: Address, { ca, timeoutMs }: ConnectOptions): Promis
   }, timeoutMs);
 }
 
-/** @param connected connects; what is received goes to a buffer, not through a stream, whose first use takes 0.4 ms */
-function linkOf(connected: (onread: OnReadOpts) => Socket, openMs: number): Link {
-  // its bytes as Latin-1
+/** @param connectWith connects, with a buffer for what is received: the first use of a stream takes 0.4 ms */
+function linkOf(connectWith: (onread: OnReadOpts) => Socket, openMs: number): Link {
+  // a character for each byte
   let received = '';
   let waiting:
     | { wanted: number; replies: Reply[]; done(replies: Reply[]): void; failed(error: Error): void }
@@ -96,7 +96,7 @@ function linkOf(connected: (onread: OnReadOpts) => Socket, openMs: number): Link
   /** From then on a reply that nobody waits for would be taken for the next one. */
   let answered = false;
   const buffer = Buffer.allocUnsafe(64 * 1024);
-  const socket = connected({
+  const socket = connectWith({
     buffer,
     callback: length => {
       received += buffer.toString('latin1', 0, length);
@@ -193,7 +193,7 @@ function readReply(data: string): { reply: Reply; length: number } | 'malformed'
   }
 }
 
-/** @param bytes UTF-8 as Latin-1 */
+/** @param bytes UTF-8, a character for each byte */
 function decode(bytes: string): string {
   return /^[\0-\x7f]*$/.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString('utf8');
 }

@@ -1,4 +1,4 @@
-// Finds the server behind Sentinels or in a cluster with iovalkey, which is loaded for these only.
+// Finds the server behind Sentinels or in a cluster with iovalkey, which is loaded only for these.
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
 import { reason } from '../errors.ts';
 import type { Address } from './address.ts';

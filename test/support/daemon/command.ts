@@ -24,7 +24,7 @@ interface Ends {
   after(end: () => unknown): unknown;
 }
 
-/** Directories of a separate user; `env` is all that the program gets to see. */
+/** The directories of a user of the test; `env` is all that the program gets to see. */
 export interface Home {
   path: string;
   env: Record<string, string>;

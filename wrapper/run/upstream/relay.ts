@@ -1,9 +1,9 @@
-// Passes the rest of a stream on to the caller, by its own process where possible.
+// Passes the rest of a stream on to the caller, in a separate process where possible.
 import { spawn } from 'node:child_process';
 import { writeAll } from './pipes.ts';
 import type { Source } from './sources.ts';
 
-/** Has the pipe hold 1 MiB instead of 64 KiB (fcntl(2) F_SETPIPE_SZ), so that fewer turns are needed; all goes well without. */
+/** Has the pipe hold 1 MiB instead of 64 KiB (fcntl(2) F_SETPIPE_SZ), which takes fewer turns. Without Perl it stays as it is. */
 const WIDEN = "perl -e 'open F, q(<&=3) and fcntl F, 1031, 1 << 20' 2>/dev/null </dev/null";
 
 /**
