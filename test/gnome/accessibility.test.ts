@@ -64,7 +64,12 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
   for (const { title, subtitle } of rows)
     if (subtitle && !nodes.some(({ description }) => description.includes(subtitle)))
       found.push(`the description of “${title}” lacks “${subtitle}”`);
-  return [...found, ...stops.slice(1).filter(isBackwards).map(describeStop)];
+  const hidden = stops.filter(({ box: [left, top, right, bottom] }) => left === right || top === bottom);
+  return [
+    ...found,
+    ...hidden.map(({ name }) => `Tab comes to “${name}”, which is not drawn`),
+    ...stops.filter(isBackwards).map(describeStop),
+  ];
 }
 const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Account that is tried first'];
 

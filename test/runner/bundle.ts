@@ -1,13 +1,15 @@
 // Bundles test files, so that Node starts them as they are. A loader that strips types works in its own thread, for
 // which Node 20 waits at each import: that takes time, and can deadlock (https://github.com/nodejs/node/issues/50948).
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '../..');
-/** Below the root, so that packages are found; each process has its own directory. */
-const bundles = join(root, 'build/test/bundles');
+/** Below the root, so that packages are found. Processes of another PID namespace are not seen, so each has a directory. */
+const bundles = join(root, 'build/test/bundles', readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''));
+/** Of this process. */
+const own = join(bundles, String(process.pid));
 
 /** A change of one source file that exists in the bundle only. */
 export interface Change {
@@ -30,7 +32,7 @@ export async function bundleFiles(
   name = 'files',
   change: Change | null = null,
 ): Promise<(file: string) => string> {
-  const directory = join(bundles, String(process.pid), name);
+  const directory = join(own, name);
   removeLeftovers();
   mkdirSync(directory, { recursive: true });
   await build({
@@ -56,14 +58,14 @@ export async function bundleFiles(
 
 /** Makes the directory for what `test/support/built.ts` builds once in a run; removed with the bundles. */
 export function makeBuilds(): string {
-  const directory = join(bundles, String(process.pid), 'builds');
+  const directory = join(own, 'builds');
   mkdirSync(directory, { recursive: true });
   return directory;
 }
 
 /** Removes what was bundled and built in this run. */
 export function removeBundles(): void {
-  rmSync(join(bundles, String(process.pid)), { recursive: true, force: true });
+  rmSync(own, { recursive: true, force: true });
 }
 
 /** What a source file may ask about its own place, and the variable that answers in the bundle, which is elsewhere. */

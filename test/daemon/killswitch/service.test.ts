@@ -54,8 +54,12 @@ onStage('a foreign change is repaired, or never takes effect', async stage => {
     rest = lines.pop()!;
     for (const line of lines) events.push({ at: performance.now(), line });
   });
-  await stage.nft('add', 'table', 'inet', 'elsewhere');
-  await until(() => events.length > 0);
+  // changes before it listens bring no event
+  await until(async () => {
+    await stage.nft('add', 'table', 'inet', 'elsewhere');
+    await stage.nft('delete', 'table', 'inet', 'elsewhere');
+    return events.length > 0;
+  });
   const mended: number[] = [];
   for (const change of [
     'flush ruleset',

@@ -1,6 +1,7 @@
 // A fixture: the emulator as an executable with its own state.
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundledOnce } from '../built.ts';
@@ -48,11 +49,9 @@ export async function emulator(
   await mkdir(join(home, 'bin'));
   const socket = join(home, 'service');
   const service = options.program ? null : serve(socket);
-  await writeFile(
-    bin,
-    service ? client(process.execPath, bundle) : `#!/bin/sh\nexec '${process.execPath}' '${bundle}' "$@"\n`,
-  );
-  await chmod(bin, 0o755);
+  const text = service ? client(process.execPath, bundle) : `#!/bin/sh\nexec '${process.execPath}' '${bundle}' "$@"\n`;
+  // at once: a process that starts meanwhile would hold the file open for writing for a moment, in which it can't be run
+  writeFileSync(bin, text, { mode: 0o755 });
   const env: NodeJS.ProcessEnv = {
     HOME: home,
     PATH: process.env.PATH,

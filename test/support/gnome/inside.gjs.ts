@@ -141,6 +141,7 @@ interface Stop {
   name: string;
   /** In the window, or in what both this stop and the one before it scroll in. */
   box: [left: number, top: number, right: number, bottom: number];
+  /** Of the stop before it; null for the first one of the window, and of a title bar. */
   before: Stop['box'] | null;
   rightToLeft: boolean;
 }
@@ -153,6 +154,9 @@ function tabStops(): Stop[] {
   window.set_focus(null);
   // containers remember where the keyboard was, and GTK 4.18 goes on from there
   for (const widget of inside(window)) widget.set_focus_child(null);
+  // GTK comes to a title bar of its own last (gtk_window_focus)
+  const bar = window.get_titlebar();
+  const isInBar = (widget: Gtk.Widget) => bar !== null && widget.is_ancestor(bar);
   const stops: Stop[] = [];
   const met = new Set<Gtk.Widget>();
   for (let before: Gtk.Widget | null = null; stops.length < 300; ) {
@@ -161,7 +165,8 @@ function tabStops(): Stop[] {
     const now = window.get_focus();
     if (!now || met.has(now)) break;
     met.add(now);
-    const [from, here] = before ? level(before, now) : [null, now];
+    const isFirst = !before || (isInBar(now) && !isInBar(before));
+    const [from, here] = isFirst ? [null, now] : level(before!, now);
     stops.push({
       name: namesOf(now)[0] ?? namesOf(now.get_parent()!)[0] ?? '',
       box: boxOf(here),
