@@ -39,7 +39,7 @@ export function createHearing(options: {
       changes.settingsAnnounced();
     }
     if (isObject(value) && typeof value.update === 'string') {
-      if (/registration|account/i.test(value.update)) reader.expire('registration', 'devices');
+      if (/registration|account/i.test(value.update)) changes.registrationAnnounced();
       changes.settingsAnnounced();
       return;
     }
@@ -62,7 +62,10 @@ export function createHearing(options: {
   function takeStatus(status: StatusReading, text: string): void {
     const before = state.snapshot().status;
     if (status.state === 'connected' && before.state !== 'connected') reader.expire('tunnelStats');
-    if (status.blocked !== before.blocked) reader.expire('settings', 'registration', 'devices', ...LISTS);
+    if (status.blocked !== before.blocked) {
+      reader.expire('settings', ...LISTS);
+      changes.registrationAnnounced();
+    }
     record(text);
     store.status(status, text);
     if (status.reason?.code === 'SettingsChanged') changes.settingsAnnounced();

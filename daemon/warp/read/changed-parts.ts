@@ -13,6 +13,8 @@ const ANNOUNCEMENT_MS = 150;
 export interface ChangedParts {
   /** The tunnel CLI announced new settings, or they may have changed unnoticed. */
   settingsAnnounced(): void;
+  /** The device was registered, or its registration deleted, by whatever program. */
+  registrationAnnounced(): void;
   /** An action begins that may make the tunnel CLI announce new settings. */
   expectAnnouncement(): void;
   /** An action changed these. */
@@ -63,6 +65,11 @@ export function createChangedParts(options: {
       announced = true;
       reader.expire('settings');
       changed.add('settings');
+      if (actions === 0) readSoon(0);
+    },
+    registrationAnnounced() {
+      reader.expire('registration', 'devices');
+      changed.add('registration');
       if (actions === 0) readSoon(0);
     },
     expectAnnouncement() {

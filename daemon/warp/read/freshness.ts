@@ -7,15 +7,20 @@ export interface Freshness<Part extends string> {
   isOutdated(part: Part): boolean;
   /** Milliseconds since the part was last read; null before the first read. */
   age(part: Part): number | null;
-  /** A read of the part begins; pass the result to `read`. */
+  /** A read of the part begins; pass the result to the methods below. */
   begin(part: Part): object;
+  /** The part expired since the read `began`, whose answer may be from before the change. */
+  isBefore(part: Part, began: object): boolean;
   /**
    * The part was read: it is current for so many ms (Infinity: until `expire`). If it expired since the read
    * `began`, it stays outdated, because the answer may be from before the change.
    */
   read(part: Part, forMs: number, began?: object): void;
-  /** The read failed: the part is not due for a pause that doubles with every failure in a row. */
-  failed(part: Part): void;
+  /**
+   * The read failed: the part is not due for a pause that doubles with every failure in a row. If it expired since the
+   * read `began`, it stays due.
+   */
+  failed(part: Part, began?: object): void;
   /** The parts are to be read again at the next occasion. */
   expire(...parts: Part[]): void;
 }
@@ -43,13 +48,15 @@ export function createFreshness<Part extends string>(
       return at === undefined ? null : now() - at;
     },
     begin: eraOf,
+    isBefore: (part, began) => began !== eraOf(part),
     read(part, forMs, began = eraOf(part)) {
       failures.delete(part);
       pausedUntil.delete(part);
       readAt.set(part, now());
       if (began === eraOf(part)) currentUntil.set(part, now() + forMs);
     },
-    failed(part) {
+    failed(part, began = eraOf(part)) {
+      if (began !== eraOf(part)) return;
       const before = failures.get(part) ?? 0;
       failures.set(part, before + 1);
       pausedUntil.set(part, now() + Math.min(pauses.firstMs * 2 ** before, pauses.longestMs));

@@ -84,10 +84,11 @@ export function createReader(options: Options): Reader {
     }
     const understood = take(part, finished.output, options) && !failure;
     if (understood || isExtra(part)) fresh.read(part, ttlOf(part, listening()), began);
-    else fresh.failed(part);
+    else fresh.failed(part, began);
     parts.settle(part);
     if (isExtra(part)) return;
-    const blocked = failure && blockedBy(failure);
+    // what blocked it may be over
+    const blocked = failure && !fresh.isBefore(part, began) && blockedBy(failure);
     // some accounts may not read some parts; only without the settings nothing else makes sense
     if (blocked && (blocked !== 'not-authorized' || part === 'settings'))
       store.setBlocked(blocked, outputText(finished));

@@ -135,6 +135,39 @@ test('registering and deleting a registration change the account', async t => {
   assert.equal(account.devices.length, 1);
 });
 
+test('a read that began before a registration does not say afterwards that there is none', async t => {
+  const { tunnel, place, cli, status, state } = await startTunnel(t, { missing: true });
+  const reach = (name: string) => writeFileSync(join(place.path, name), '');
+  const reached = (name: string) => until(() => existsSync(join(place.path, name)));
+  const wait = (name: string) => `until [ -e ${name} ]; do sleep 0.01; done`;
+  place.script(
+    'warp-cli',
+    `case "$*" in
+    *'registration show')
+      cd ${place.path}
+      if mv hold began 2>/dev/null; then
+        ${wait('removed')}; ${cli.bin} "$@" 2>errors; echo $? >code; touch asked
+        ${wait('registered')}; cat errors >&2; exit $(cat code)
+      fi ;;
+    esac
+    exec ${cli.bin} "$@"`,
+  );
+  await until(() => status().state === 'disconnected');
+  reach('hold');
+  const reading = tunnel.refresh('all');
+  await reached('began');
+  await tunnel.perform({ action: 'deleteRegistration' });
+  await until(() => status().blocked === 'not-registered');
+  reach('removed');
+  await reached('asked');
+  await tunnel.perform({ action: 'register' });
+  await until(() => status().blocked === null);
+  reach('registered');
+  await reading;
+  await until(() => state.snapshot().account.registered === true);
+  assert.deepEqual([status().state, status().blocked], ['disconnected', null]);
+});
+
 test('a JSON error is a failure at exit 0 as at exit 1', async t => {
   for (const faults of ['json-exit-0,not-registered', 'json-exit-1,not-registered', 'text-errors,not-registered']) {
     const { tunnel, state, status } = await startTunnel(t, { faults });

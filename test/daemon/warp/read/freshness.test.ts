@@ -54,6 +54,18 @@ test('an answer from before a change is not taken for a current one', () => {
   assert.equal(fresh.isDue('a'), false);
 });
 
+test('a failure from before a change pauses nothing', () => {
+  const { fresh } = clock();
+  const began = fresh.begin('a');
+  assert.equal(fresh.isBefore('a', began), false);
+  fresh.expire('a');
+  assert.equal(fresh.isBefore('a', began), true);
+  fresh.failed('a', began);
+  assert.equal(fresh.isDue('a'), true);
+  fresh.failed('a', fresh.begin('a'));
+  assert.equal(fresh.isDue('a'), false);
+});
+
 test('a failure pauses a part for two seconds at first, and for a minute at most', () => {
   let now = 0;
   const fresh = createFreshness<'a'>(undefined, () => now);
