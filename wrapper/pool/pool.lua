@@ -53,22 +53,26 @@ local function printed(value) return value % 1 == 0 and value or tostring(value)
 
 local function number(record, field) return tonumber(record[field]) end
 
+-- The id of a shared budget begins with i; any other is an account's fingerprint, in hexadecimal.
 local function budgetOf(fp) return known(redis.call('HGET', ACCOUNT .. fp, 'budget')) or fp end
+
+-- The hash of a budget: that of its account, so that most leases read one for each, unless accounts share it.
+local function budgetKey(id) return (string.sub(id, 1, 1) == 'i' and BUDGET or ACCOUNT) .. id end
 
 -- A budget as it is now: what its provider gave anew when its period ended is there again.
 local function readBudget(id)
-  local budget = read(BUDGET .. id)
+  local budget = read(budgetKey(id))
   local resets = number(budget, 'resets')
   if resets and resets <= now then
     local limit = budget.limit
     if limit then
-      redis.call('HSET', BUDGET .. id, 'remaining', limit, 'seen', now)
+      redis.call('HSET', budgetKey(id), 'remaining', limit, 'seen', now)
       budget.remaining, budget.seen = limit, tostring(now)
     else
-      redis.call('HDEL', BUDGET .. id, 'remaining', 'seen', 'asked')
+      redis.call('HDEL', budgetKey(id), 'remaining', 'seen', 'asked')
       budget.remaining, budget.seen, budget.asked = nil, nil, nil
     end
-    redis.call('HDEL', BUDGET .. id, 'resets')
+    redis.call('HDEL', budgetKey(id), 'resets')
     redis.call('DEL', SPENT .. id)
     budget.resets = nil
   end
@@ -83,9 +87,9 @@ local function ledger()
   -- Counts what was used since the last observation, and remembers when for observations that are still on their way.
   local function spend(id, amount, at)
     if amount <= 0 then return end
-    local remaining, asked, asking = unpack(redis.call('HMGET', BUDGET .. id, 'remaining', 'asked', 'asking'))
+    local remaining, asked, asking = unpack(redis.call('HMGET', budgetKey(id), 'remaining', 'asked', 'asking'))
     if remaining then
-      redis.call('HSET', BUDGET .. id, 'remaining', tostring(math.max(0, tonumber(remaining) - amount)))
+      redis.call('HSET', budgetKey(id), 'remaining', tostring(math.max(0, tonumber(remaining) - amount)))
     elseif not asked and not asking then
       -- nobody asks, so no observation is on its way
       return
@@ -111,7 +115,7 @@ local function ledger()
 
   -- Counts go below zero where a store that drops keys has dropped them.
   local function giveBack(lease)
-    local key = BUDGET .. lease.budget
+    local key = budgetKey(lease.budget)
     local left = redis.call('HINCRBYFLOAT', key, 'reserved', tostring(-lease.want))
     if tonumber(left) < 0 then redis.call('HSET', key, 'reserved', 0) end
   end
@@ -142,15 +146,15 @@ local function ledger()
       local lease = cjson.decode(flat[i + 1])
       if lease.fp == fp then
         giveBack(lease)
-        redis.call('HINCRBYFLOAT', BUDGET .. id, 'reserved', tostring(lease.want))
+        redis.call('HINCRBYFLOAT', budgetKey(id), 'reserved', tostring(lease.want))
         lease.budget = id
         redis.call('HSET', LEASE, flat[i], cjson.encode(lease))
       end
     end
     -- a cooldown of the quota goes along with it
-    local rest, class = unpack(redis.call('HMGET', BUDGET .. old, 'rest', 'class'))
-    if known(rest) and tonumber(rest) > (tonumber(known(redis.call('HGET', BUDGET .. id, 'rest')) or 0)) then
-      redis.call('HSET', BUDGET .. id, 'rest', rest, 'class', class)
+    local rest, class = unpack(redis.call('HMGET', budgetKey(old), 'rest', 'class'))
+    if known(rest) and tonumber(rest) > (tonumber(known(redis.call('HGET', budgetKey(id), 'rest')) or 0)) then
+      redis.call('HSET', budgetKey(id), 'rest', rest, 'class', class)
     end
   end
 
@@ -159,7 +163,7 @@ local function ledger()
   local function observe(seen, stale)
     if known(seen.identity) then moveToBudget(seen.fp, 'i' .. string.sub(redis.sha1hex(seen.identity), 1, 12)) end
     local id = budgetOf(seen.fp)
-    local key, budget, at = BUDGET .. id, readBudget(id), now - math.max(0, seen.age)
+    local key, budget, at = budgetKey(id), readBudget(id), now - math.max(0, seen.age)
     redis.call('HDEL', key, 'asking')
     redis.call('HSET', key, 'asked', now)
     redis.call('EXPIRE', key, KEEP)
@@ -176,12 +180,15 @@ local function ledger()
     return true
   end
 
-  -- A cooldown is never shortened. One of a refused credential (-1) is the account's and ends with the credential, whose
+  -- A cooldown is never shortened. One of a refused credential is the account's and ends with the credential, whose
   -- fingerprint is part of the key; any other is the budget's.
   local function coolDown(fp, rest)
-    local forever = rest.kind == 'credential'
-    local key = forever and ACCOUNT .. fp or BUDGET .. budgetOf(fp)
-    local till = -1
+    if rest.kind == 'credential' then
+      redis.call('HSET', ACCOUNT .. fp, 'refused', rest.class)
+      redis.call('EXPIRE', ACCOUNT .. fp, KEEP)
+      return
+    end
+    local key, till = budgetKey(budgetOf(fp)), nil
     if rest.kind == 'elapsed' then till = now + (rest.ms or rest.fallback) end
     if rest.kind == 'time' then till = rest.at and rest.at > now and rest.at or now + rest.fallback end
     if rest.kind == 'period' then
@@ -189,7 +196,7 @@ local function ledger()
     end
     till = math.min(till, now + LONGEST_MS)
     local old = tonumber(known(redis.call('HGET', key, 'rest')) or 0)
-    if forever or till > old then redis.call('HSET', key, 'rest', string.format('%.0f', till), 'class', rest.class) end
+    if till > old then redis.call('HSET', key, 'rest', string.format('%.0f', till), 'class', rest.class) end
     redis.call('EXPIRE', key, math.max(KEEP, math.ceil((till - now) / 1000)))
   end
 
@@ -274,7 +281,7 @@ local function leasing(request)
   local function ask(accounts)
     local names, asked = {}, {}
     for _, found in ipairs(accounts) do
-      local key = BUDGET .. found.budget
+      local key = budgetKey(found.budget)
       if not asked[key] then
         asked[key] = true
         call('HSET', key, 'asking', now + ASKING_MS)
@@ -286,7 +293,7 @@ local function leasing(request)
   end
 
   local function grant(chosen, old)
-    local fp, budget = chosen.fp, BUDGET .. chosen.budget
+    local fp, budget = chosen.fp, budgetKey(chosen.budget)
     -- rises also when the store was flushed, because it is never behind the time
     local fence, last = clock, call('GET', FENCE)
     if last and tonumber(last) >= tonumber(clock) then fence = string.format('%.0f', tonumber(last) + 1) end
@@ -295,11 +302,14 @@ local function leasing(request)
     local lease = { fp = fp, budget = chosen.budget, want = want, owner = request.owner, since = now }
     call('HSET', LEASE, fence, cjson.encode(lease))
     call('ZADD', LEASES, now + request.ttl, fence)
-    call(
-      'HSET', ACCOUNT .. fp, 'leases', chosen.leases + 1, 'last', fence,
-      'name', accounts[chosen.index + 1]
-    )
-    call('HSET', budget, 'reserved', printed(chosen.reserved + want))
+    local account, leases, name = ACCOUNT .. fp, chosen.leases + 1, accounts[chosen.index + 1]
+    local reserved = printed(chosen.reserved + want)
+    if budget == account then
+      call('HSET', account, 'leases', leases, 'last', fence, 'name', name, 'reserved', reserved)
+    else
+      call('HSET', account, 'leases', leases, 'last', fence, 'name', name)
+      call('HSET', budget, 'reserved', reserved)
+    end
     -- these two are made anew whenever the first lease is out
     call('EXPIRE', LEASE, KEEP)
     call('EXPIRE', LEASES, KEEP)
@@ -307,7 +317,7 @@ local function leasing(request)
     if math.floor(leased / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
       call('ZADD', ACCOUNTS, now, fp)
       call('EXPIRE', ACCOUNTS, KEEP)
-      for _, key in ipairs({ ACCOUNT .. fp, budget }) do
+      for _, key in ipairs({ account, budget }) do
         if call('TTL', key) < tonumber(KEEP) then call('EXPIRE', key, KEEP) end
       end
     end
@@ -319,20 +329,22 @@ local function leasing(request)
   local inOrder = not field and not below
   for index = 1, #accounts, 2 do
     local fp = accounts[index]
-    local row = call('HMGET', ACCOUNT .. fp, 'budget', 'leases', 'rest')
-    local id = row[1] or fp
-    local key = BUDGET .. id
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+    local key = ACCOUNT .. fp
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'leases', 'refused', 'budget')
+    local id, leases, refused = fields[7] or fp, fields[5] and tonumber(fields[5]) or 0, fields[6]
+    if id ~= fp then
+      key = budgetKey(id)
+      fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
+    end
     if fields[3] and tonumber(fields[3]) <= now then
       readBudget(id)
       fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
     end
-    local remaining, leases = tonumber(fields[1] or nil), row[2] and tonumber(row[2]) or 0
-    local reserved = fields[2] and tonumber(fields[2]) or 0
+    local remaining, reserved = tonumber(fields[1] or nil), fields[2] and tonumber(fields[2]) or 0
     local left = remaining and remaining - reserved
     local resets, rest = tonumber(fields[3] or nil), fields[4] and tonumber(fields[4]) or 0
     local state, at, isOld
-    if row[3] == '-1' then state = 'refused'
+    if refused then state = 'refused'
     elseif rest > now then state, at = 'resting', rest
     elseif left and (left <= 0 or left - want < reserve) then
       -- reservations that come back free something earlier than the period ends
@@ -371,7 +383,7 @@ local function leasing(request)
   for _, found in ipairs(late) do
     rows[#rows + 1] = {
       fp = found.fp, state = found.state, ms = found.at and found.at - now, remaining = found.remaining,
-      class = found.state == 'resting' and known(call('HGET', BUDGET .. found.budget, 'class')) or nil,
+      class = found.state == 'resting' and known(call('HGET', budgetKey(found.budget), 'class')) or nil,
     }
   end
   return { none = true, soon = soon, ms = earliest and earliest - now, accounts = rows }
@@ -385,15 +397,15 @@ local function sharesIntact(shares, reserve)
     local id = budgetOf(away.fp)
     if away.spent > 0 then
       ledger().spend(id, away.spent, now)
-      redis.call('HSET', BUDGET .. id, 'away', now)
-      redis.call('EXPIRE', BUDGET .. id, KEEP)
+      redis.call('HSET', budgetKey(id), 'away', now)
+      redis.call('EXPIRE', budgetKey(id), KEEP)
     else
       local budget = readBudget(id)
       local seen, remaining, since = number(budget, 'seen') or 0, number(budget, 'remaining') or 0, number(budget, 'away')
       -- a store that was flushed, or another one: what is observed from now on has what was used before
       if not since then
-        redis.call('HSET', BUDGET .. id, 'away', now)
-        redis.call('EXPIRE', BUDGET .. id, KEEP)
+        redis.call('HSET', budgetKey(id), 'away', now)
+        redis.call('EXPIRE', budgetKey(id), KEEP)
       elseif seen > since and remaining >= reserve then table.insert(intact, away.fp)
       end
     end
@@ -426,8 +438,8 @@ local function run(operation, request)
     local count = 0
     for _, fp in ipairs(redis.call('ZRANGE', ACCOUNTS, 0, -1)) do
       if redis.call('HGET', ACCOUNT .. fp, 'name') == request.name then
-        redis.call('HDEL', ACCOUNT .. fp, 'rest', 'class')
-        redis.call('HDEL', BUDGET .. budgetOf(fp), 'rest', 'class', 'remaining', 'limit', 'resets', 'seen', 'asked', 'asking', 'low')
+        redis.call('HDEL', ACCOUNT .. fp, 'refused')
+        redis.call('HDEL', budgetKey(budgetOf(fp)), 'rest', 'class', 'remaining', 'limit', 'resets', 'seen', 'asked', 'asking', 'low')
         redis.call('DEL', SPENT .. budgetOf(fp))
         count = count + 1
       end
@@ -440,12 +452,12 @@ local function run(operation, request)
       if not row.name then redis.call('ZREM', ACCOUNTS, fp)
       else
         local budget = readBudget(id)
-        local rest, own = (number(budget, 'rest') or 0) - now, number(row, 'rest')
+        local rest, refused = (number(budget, 'rest') or 0) - now, row.refused
         table.insert(accounts, {
           fp = fp, name = row.name, budget = id, leases = number(row, 'leases') or 0,
           remaining = number(budget, 'remaining'), reserved = number(budget, 'reserved') or 0, limit = number(budget, 'limit'),
           resets = number(budget, 'resets'), age = budget.seen and now - number(budget, 'seen'),
-          rest = own == -1 and -1 or rest > 0 and rest or nil, class = own == -1 and row.class or rest > 0 and budget.class or nil,
+          rest = refused and -1 or rest > 0 and rest or nil, class = refused or rest > 0 and budget.class or nil,
         })
       end
     end

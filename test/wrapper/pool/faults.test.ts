@@ -124,7 +124,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
     stale: 1,
     seen,
   });
-  await until(async () => (await replica.client.hget('culvert:1:{tool}:budget:a', 'remaining')) === '1');
+  await until(async () => (await replica.client.hget('culvert:1:{tool}:account:a', 'remaining')) === '1');
 
   process.kill(replica.pid(), 'SIGSTOP');
   await primary.client.client('KILL', 'TYPE', 'REPLICA');

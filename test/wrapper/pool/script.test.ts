@@ -400,7 +400,7 @@ test('a store that dropped some keys goes on, and gives nothing away', async t =
   await lease(own);
   assert.equal(await server.client.zcard(`${base}:leases`), 1, 'a lease without its record ends as well');
   const held = await got(own);
-  await server.client.del(`${base}:budget:a`, `${base}:account:a`);
+  await server.client.del(`${base}:account:a`);
   await release(held, { spent: 1 });
   await got({ ...own, seen: [knows('a', 1)] });
   const reply = await lease(own);
@@ -431,8 +431,9 @@ test('every key but the schema has an end', async t => {
 test('what is in use at least once a day lives on', async t => {
   const { cli, got, release, pass } = await pool(t);
   const base = `culvert:1:{${cli}}`;
-  const keys = [`${base}:accounts`, `${base}:account:a`, `${base}:budget:a`];
-  await release(await got({ seen: [knows('a', 10)] }));
+  await release(await got({ seen: [knows('a', 10, { identity: 'team' })] }));
+  const keys = [`${base}:accounts`, `${base}:account:a`, ...(await server.client.keys(`${base}:budget:*`))];
+  assert.equal(keys.length, 3, 'what accounts share has a key of its own');
   for (const key of keys) await server.client.expire(key, 1_000);
   await pass(13 * HOUR);
   await release(await got());
