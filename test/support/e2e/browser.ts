@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { FULL } from '../thoroughness.ts';
 import { createHome, type Home, prefix, startDemo } from './culvert.ts';
 
 /** Far above what the page needs, as in `until`: a busy machine is slow. */
@@ -106,10 +107,13 @@ export function untilLive(page: Page): Promise<void> {
   return page.locator('#app[inert]').waitFor({ state: 'detached' });
 }
 
+/** In a full run, a page that can be seen before anything is known of WARP, and that waits for each answer. */
+const SLOW = FULL ? { CULVERT_EMULATOR_FAULTS: 'slow=1200' } : {};
+
 /** A demo daemon with its page on. */
 export async function startWeb(t: Ends, environment: Record<string, string> = {}, ...flags: string[]) {
   const home = createHome(t);
-  Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_EMULATOR_CONNECT_MS: '50' }, environment);
+  Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_EMULATOR_CONNECT_MS: '50', ...SLOW }, environment);
   const daemon = await startDemo(home, ...flags);
   return { home, ...daemon, address: `http://127.0.0.1:${daemon.port}/` };
 }
