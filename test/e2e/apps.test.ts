@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { createHome, culvert, type Home, prefix, program } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { bundleScript } from '../support/script.ts';
+import { signal } from '../support/signal.ts';
 import { until } from '../support/until.ts';
 
 /** Where the page is, and where the emulator's proxy calls from: a call from elsewhere bypassed the proxy. */
@@ -68,14 +69,6 @@ async function killTree(root: number): Promise<void> {
     }
   for (const pid of tree) signal(pid, 'SIGKILL');
   await until(() => [...tree].every(pid => programOf(pid) === ''), 'the processes have ended');
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // it has ended
-  }
 }
 
 function descendants(root: number): number[] {

@@ -10,6 +10,7 @@ import { createHome, getJson, type Home } from '../support/e2e/culvert.ts';
 import { fakeGjs, imageOf, makeTree, pack } from '../support/e2e/update-tree.ts';
 import { snapshot } from '../support/manifest/release.ts';
 import { freePort } from '../support/ports.ts';
+import { signal } from '../support/signal.ts';
 import { until } from '../support/until.ts';
 import { createSource, publish, type Source } from '../support/update/source.ts';
 
@@ -36,7 +37,7 @@ function createUser(t: TestContext, env: Record<string, string> = {}): User {
   // the daemon that an update starts is not a child of the test
   home.defer(() => {
     const pid = pidOf(home);
-    if (pid !== null) process.kill(pid, 'SIGKILL');
+    if (pid !== null) signal(pid, 'SIGKILL');
   });
   return {
     ...home,

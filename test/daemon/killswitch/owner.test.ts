@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { missing, setStage, which } from '../../support/killswitch/stage.ts';
+import { signal } from '../../support/signal.ts';
 import { until } from '../../support/until.ts';
 
 const nft = process.env.CULVERT_TEST_NFT ?? which('nft');
@@ -71,7 +72,7 @@ test('the child that owns the table dies, and the table has an owner again', { s
     for (const child of execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
       .trim()
       .split('\n'))
-      process.kill(Number(child), 'SIGKILL');
+      signal(Number(child), 'SIGKILL');
     assert.match((await stage.table())!, /policy drop/);
     await until(
       async () =>

@@ -139,8 +139,10 @@ onStage('a pause is timed by the service, and survives its death with the same e
   assert.equal(await stage.table(), null);
   await stage.kill();
   await stage.serve();
-  assert.ok(Math.abs(Date.parse(stage.state()!.pausedUntil!) - ends) < 100);
-  assert.equal(await stage.table(), null);
+  // a busy machine may take longer than the pause to start it again
+  const { pausedUntil } = stage.state()!;
+  assert.ok(pausedUntil === null ? Date.now() >= ends : Math.abs(Date.parse(pausedUntil) - ends) < 100);
+  assert.ok((await stage.table()) === null || Date.now() >= ends);
   await until(async () => (await stage.table()) !== null);
   assert.ok(Date.now() - ends < 10_000 && Date.now() >= ends - 100, `${Date.now() - ends} ms after its end`);
   assert.equal(await stage.table(), before);

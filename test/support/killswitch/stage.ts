@@ -18,6 +18,7 @@ import { type Published, parsePublished } from '../../../daemon/killswitch/repor
 import { TABLE } from '../../../daemon/killswitch/rules/rules.ts';
 import { bundleGjs } from '../../../data/build/bundle.mjs';
 import { builtOnce } from '../built.ts';
+import { signal } from '../signal.ts';
 import { removeTree } from '../temporary.ts';
 import { until } from '../until.ts';
 
@@ -185,7 +186,7 @@ export async function setStage(polkit: 'played' | 'real' = 'played', console: 'e
     },
     async end(): Promise<void> {
       // a killed service leaves its children behind, which systemd would end with the unit
-      for (const pid of sharing(holder.pid!)) if (!isChild(pid)) process.kill(pid, 'SIGKILL');
+      for (const pid of sharing(holder.pid!)) if (!isChild(pid)) signal(pid, 'SIGKILL');
       const all = [...children].map(child => new Promise(done => child.once('exit', done)));
       for (const child of children)
         try {

@@ -210,7 +210,7 @@ test('verified, a launch waits for the trace page’s word through the proxy', a
 test('an Electron app that runs already is not started beside itself', async t => {
   const { apps, entry, program, place } = await createDesktop(t);
   // what runs shows as the shell that reads the script
-  const chat = program(join(place, 'opt/chat/chat'), 'sleep 30; :');
+  const chat = program(join(place, 'opt/chat/chat'), 'sleep 300; :');
   mkdirSync(join(place, 'opt/chat/resources'), { recursive: true });
   writeFileSync(join(place, 'opt/chat/resources/app.asar'), '');
   entry('chat', ['Name=Chat', `Exec=${chat} %U`]);
