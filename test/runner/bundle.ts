@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '../..');
-/** Below the root, so that packages are found. Processes of another PID namespace are not seen, so each has a directory. */
+/** Below the root, so that packages are found; for each PID namespace, since ids of processes are unique in one only. */
 const bundles = join(root, 'build/test/bundles', readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''));
 /** Of this process. */
 const own = join(bundles, String(process.pid));

@@ -1,5 +1,5 @@
 // Tests that kill a program at each of its operations, or repeat in one browser what another's do, do a part of it in every run,
-// and all of it in a full one, in which the page also meets a slow WARP.
+// and all of it in a full one, where the page's `warp-cli` also answers late.
 
 /** Whether everything is done: `./culvert-tool test --full`, or CULVERT_FULL=1. */
 export const FULL = process.env.CULVERT_FULL === '1';

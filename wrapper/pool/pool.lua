@@ -53,26 +53,28 @@ local function printed(value) return value % 1 == 0 and value or tostring(value)
 
 local function number(record, field) return tonumber(record[field]) end
 
--- The id of a shared budget begins with i; any other is an account's fingerprint, in hexadecimal.
+-- The id of an account's budget: its fingerprint, unless accounts share one.
 local function budgetOf(fp) return known(redis.call('HGET', ACCOUNT .. fp, 'budget')) or fp end
 
--- The hash of a budget: that of its account, so that most leases read one for each, unless accounts share it.
+-- The hash of a budget. An account's own is in the account's hash, so that a lease reads one hash for it. The id of a
+-- shared one begins with i, which no fingerprint does: those are hexadecimal.
 local function budgetKey(id) return (string.sub(id, 1, 1) == 'i' and BUDGET or ACCOUNT) .. id end
 
 -- A budget as it is now: what its provider gave anew when its period ended is there again.
 local function readBudget(id)
-  local budget = read(budgetKey(id))
+  local key = budgetKey(id)
+  local budget = read(key)
   local resets = number(budget, 'resets')
   if resets and resets <= now then
     local limit = budget.limit
     if limit then
-      redis.call('HSET', budgetKey(id), 'remaining', limit, 'seen', now)
+      redis.call('HSET', key, 'remaining', limit, 'seen', now)
       budget.remaining, budget.seen = limit, tostring(now)
     else
-      redis.call('HDEL', budgetKey(id), 'remaining', 'seen', 'asked')
+      redis.call('HDEL', key, 'remaining', 'seen', 'asked')
       budget.remaining, budget.seen, budget.asked = nil, nil, nil
     end
-    redis.call('HDEL', budgetKey(id), 'resets')
+    redis.call('HDEL', key, 'resets')
     redis.call('DEL', SPENT .. id)
     budget.resets = nil
   end
@@ -395,17 +397,18 @@ local function sharesIntact(shares, reserve)
   local intact = {}
   for _, away in ipairs(shares) do
     local id = budgetOf(away.fp)
+    local key = budgetKey(id)
     if away.spent > 0 then
       ledger().spend(id, away.spent, now)
-      redis.call('HSET', budgetKey(id), 'away', now)
-      redis.call('EXPIRE', budgetKey(id), KEEP)
+      redis.call('HSET', key, 'away', now)
+      redis.call('EXPIRE', key, KEEP)
     else
       local budget = readBudget(id)
       local seen, remaining, since = number(budget, 'seen') or 0, number(budget, 'remaining') or 0, number(budget, 'away')
       -- a store that was flushed, or another one: what is observed from now on has what was used before
       if not since then
-        redis.call('HSET', budgetKey(id), 'away', now)
-        redis.call('EXPIRE', budgetKey(id), KEEP)
+        redis.call('HSET', key, 'away', now)
+        redis.call('EXPIRE', key, KEEP)
       elseif seen > since and remaining >= reserve then table.insert(intact, away.fp)
       end
     end

@@ -13,7 +13,7 @@ const ANNOUNCEMENT_MS = 150;
 export interface ChangedParts {
   /** The tunnel CLI announced new settings, or they may have changed unnoticed. */
   settingsAnnounced(): void;
-  /** The device was registered, or its registration deleted, by whatever program. */
+  /** The device was registered, or its registration deleted, by any program. */
   registrationAnnounced(): void;
   /** An action begins that may make the tunnel CLI announce new settings. */
   expectAnnouncement(): void;

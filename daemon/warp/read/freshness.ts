@@ -9,8 +9,8 @@ export interface Freshness<Part extends string> {
   age(part: Part): number | null;
   /** A read of the part begins; pass the result to the methods below. */
   begin(part: Part): object;
-  /** The part expired since the read `began`, whose answer may be from before the change. */
-  isBefore(part: Part, began: object): boolean;
+  /** The part expired since the read `began`: its answer may be from before a change. */
+  expiredSince(part: Part, began: object): boolean;
   /**
    * The part was read: it is current for so many ms (Infinity: until `expire`). If it expired since the read
    * `began`, it stays outdated, because the answer may be from before the change.
@@ -48,7 +48,7 @@ export function createFreshness<Part extends string>(
       return at === undefined ? null : now() - at;
     },
     begin: eraOf,
-    isBefore: (part, began) => began !== eraOf(part),
+    expiredSince: (part, began) => began !== eraOf(part),
     read(part, forMs, began = eraOf(part)) {
       failures.delete(part);
       pausedUntil.delete(part);

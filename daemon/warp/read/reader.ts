@@ -87,8 +87,8 @@ export function createReader(options: Options): Reader {
     else fresh.failed(part, began);
     parts.settle(part);
     if (isExtra(part)) return;
-    // what blocked it may be over
-    const blocked = failure && !fresh.isBefore(part, began) && blockedBy(failure);
+    // a block from before a change may be over
+    const blocked = failure && !fresh.expiredSince(part, began) && blockedBy(failure);
     // some accounts may not read some parts; only without the settings nothing else makes sense
     if (blocked && (blocked !== 'not-authorized' || part === 'settings'))
       store.setBlocked(blocked, outputText(finished));

@@ -62,7 +62,7 @@ test('fresh=1 reads everything again', async t => {
 test('connecting is accepted at once and then followed live; figures are read when asked for', async t => {
   const { tunnel, state, events, status, spawned } = await startTunnel(t, { connectMs: 90 });
   await spawned(() => tunnel.refresh('stale'));
-  // on a busy machine a read may come before the listener, which tells only what happens while it is there
+  // on a busy machine a read may come first, and the listener reports only what happens once it runs
   await until(() => state.snapshot().commands.status?.argv.includes('-l'), 'the listener has spoken');
   const spawnedByConnect = await spawned(async () => {
     const output = await tunnel.perform({ action: 'connect' });

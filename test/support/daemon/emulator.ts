@@ -50,7 +50,7 @@ export async function emulator(
   const socket = join(home, 'service');
   const service = options.program ? null : serve(socket);
   const text = service ? client(process.execPath, bundle) : `#!/bin/sh\nexec '${process.execPath}' '${bundle}' "$@"\n`;
-  // at once: a process that starts meanwhile would hold the file open for writing for a moment, in which it can't be run
+  // synchronously: a process that forks while the file is open for writing can keep it so, and it can't be run (ETXTBSY)
   writeFileSync(bin, text, { mode: 0o755 });
   const env: NodeJS.ProcessEnv = {
     HOME: home,

@@ -107,7 +107,7 @@ export function untilLive(page: Page): Promise<void> {
   return page.locator('#app[inert]').waitFor({ state: 'detached' });
 }
 
-/** In a full run, a page that can be seen before anything is known of WARP, and that waits for each answer. */
+/** In a full run `warp-cli` answers late, so that the page is shown before the state of WARP is known. */
 const SLOW = FULL ? { CULVERT_EMULATOR_FAULTS: 'slow=1200' } : {};
 
 /** A demo daemon with its page on. */

@@ -78,7 +78,7 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
     start,
     async close() {
       for (const program of running.reverse()) await program.kill();
-      // what they started, such as the bus of AT-SPI, may still have these open, and would keep the test from its end
+      // a process that they started, such as the bus of AT-SPI, may hold these pipes open, and the test would never end
       for (const { child } of running) for (const stream of child.stdio) stream?.destroy();
       rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
     },

@@ -154,7 +154,7 @@ function tabStops(): Stop[] {
   window.set_focus(null);
   // containers remember where the keyboard was, and GTK 4.18 goes on from there
   for (const widget of inside(window)) widget.set_focus_child(null);
-  // GTK comes to a title bar of its own last (gtk_window_focus)
+  // GTK puts the title bar of a window behind its content (gtk_window_focus)
   const bar = window.get_titlebar();
   const isInBar = (widget: Gtk.Widget) => bar !== null && widget.is_ancestor(bar);
   const stops: Stop[] = [];
@@ -165,8 +165,8 @@ function tabStops(): Stop[] {
     const now = window.get_focus();
     if (!now || met.has(now)) break;
     met.add(now);
-    const isFirst = !before || (isInBar(now) && !isInBar(before));
-    const [from, here] = isFirst ? [null, now] : level(before!, now);
+    const previous = before && isInBar(now) && !isInBar(before) ? null : before;
+    const [from, here] = previous ? level(previous, now) : [null, now];
     stops.push({
       name: namesOf(now)[0] ?? namesOf(now.get_parent()!)[0] ?? '',
       box: boxOf(here),

@@ -57,9 +57,9 @@ test('an answer from before a change is not taken for a current one', () => {
 test('a failure from before a change pauses nothing', () => {
   const { fresh } = clock();
   const began = fresh.begin('a');
-  assert.equal(fresh.isBefore('a', began), false);
+  assert.equal(fresh.expiredSince('a', began), false);
   fresh.expire('a');
-  assert.equal(fresh.isBefore('a', began), true);
+  assert.equal(fresh.expiredSince('a', began), true);
   fresh.failed('a', began);
   assert.equal(fresh.isDue('a'), true);
   fresh.failed('a', fresh.begin('a'));
