@@ -366,8 +366,9 @@ async function streams() {
   report('of 20 streams that do not read, left after 4 MB each', after.streams, { bar: 0, unit: '' });
   report('memory that they cost', after.rssMb - before.rssMb, { bar: 30, unit: 'MB' });
   for (const client of stalled) client.destroy();
-  server.stdin.end();
-  await once(server, 'exit');
+  const ended = once(server, 'exit');
+  server.kill();
+  await ended;
 }
 
 const parts = { startAndMemory, throughput, metrics, processesPerAction, eventLatency, statusCommand, streams };
