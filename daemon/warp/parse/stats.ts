@@ -71,7 +71,8 @@ const SECONDS = new Map<string, number>(
 
 /** `658s`, `11ms`, `2h 3m 4s`. */
 function secondsOf(text: string | undefined): number | null {
-  const parts = [...(text ?? '').matchAll(/(\d+(?:\.\d+)?)\s*(ms|us|µs|ns|d|h|m|s)\b\s*/g)];
+  // µ, escaped: V8 keeps a program as two bytes a character where one of them is not ASCII
+  const parts = [...(text ?? '').matchAll(/(\d+(?:\.\d+)?)\s*(ms|us|\u00b5s|ns|d|h|m|s)\b\s*/g)];
   if (parts.map(part => part[0]).join('') !== text) return null;
   return round(parts.reduce((sum, [, figure, unit]) => sum + Number(figure) * SECONDS.get(unit!)!, 0));
 }
