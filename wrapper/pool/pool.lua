@@ -53,6 +53,12 @@ local function printed(value) return value % 1 == 0 and value or tostring(value)
 
 local function number(record, field) return tonumber(record[field]) end
 
+-- Has a key live for 40 days from now, or until a later time. Never shorter than before: it may hold a long cooldown.
+local function keep(key, till)
+  local seconds = till and math.max(KEEP, math.ceil((till - now) / 1000)) or KEEP
+  if redis.call('TTL', key) < tonumber(seconds) then redis.call('EXPIRE', key, seconds) end
+end
+
 -- The id of an account's budget: its fingerprint, unless accounts share one.
 local function budgetOf(fp) return known(redis.call('HGET', ACCOUNT .. fp, 'budget')) or fp end
 
@@ -157,6 +163,7 @@ local function ledger()
     local rest, class = unpack(redis.call('HMGET', budgetKey(old), 'rest', 'class'))
     if known(rest) and tonumber(rest) > (tonumber(known(redis.call('HGET', budgetKey(id), 'rest')) or 0)) then
       redis.call('HSET', budgetKey(id), 'rest', rest, 'class', class)
+      keep(budgetKey(id), tonumber(rest))
     end
   end
 
@@ -168,7 +175,7 @@ local function ledger()
     local key, budget, at = budgetKey(id), readBudget(id), now - math.max(0, seen.age)
     redis.call('HDEL', key, 'asking')
     redis.call('HSET', key, 'asked', now)
-    redis.call('EXPIRE', key, KEEP)
+    keep(key)
     local remaining, current = known(seen.remaining), number(budget, 'remaining')
     local before = number(budget, 'seen') or 0
     -- one from the future was made before the clock was set back
@@ -187,7 +194,7 @@ local function ledger()
   local function coolDown(fp, rest)
     if rest.kind == 'credential' then
       redis.call('HSET', ACCOUNT .. fp, 'refused', rest.class)
-      redis.call('EXPIRE', ACCOUNT .. fp, KEEP)
+      keep(ACCOUNT .. fp)
       return
     end
     local key, till = budgetKey(budgetOf(fp)), nil
@@ -199,7 +206,7 @@ local function ledger()
     till = math.min(till, now + LONGEST_MS)
     local old = tonumber(known(redis.call('HGET', key, 'rest')) or 0)
     if till > old then redis.call('HSET', key, 'rest', string.format('%.0f', till), 'class', rest.class) end
-    redis.call('EXPIRE', key, math.max(KEEP, math.ceil((till - now) / 1000)))
+    keep(key, till)
   end
 
   -- What a run reports about the account it had: { fence, fp, spent, rest, seen, release }; `seen` may have others, too.
@@ -287,7 +294,7 @@ local function leasing(request)
       if not asked[key] then
         asked[key] = true
         call('HSET', key, 'asking', now + ASKING_MS)
-        call('EXPIRE', key, KEEP)
+        keep(key)
         names[#names + 1] = found.fp
       end
     end
@@ -319,9 +326,8 @@ local function leasing(request)
     if math.floor(leased / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
       call('ZADD', ACCOUNTS, now, fp)
       call('EXPIRE', ACCOUNTS, KEEP)
-      for _, key in ipairs({ account, budget }) do
-        if call('TTL', key) < tonumber(KEEP) then call('EXPIRE', key, KEEP) end
-      end
+      keep(account)
+      keep(budget)
     end
     if askable and isStale(budget) then old[#old + 1] = chosen end
     return { fence = fence, fp = fp, refresh = old[1] and ask(old) }
@@ -401,14 +407,14 @@ local function sharesIntact(shares, reserve)
     if away.spent > 0 then
       ledger().spend(id, away.spent, now)
       redis.call('HSET', key, 'away', now)
-      redis.call('EXPIRE', key, KEEP)
+      keep(key)
     else
       local budget = readBudget(id)
       local seen, remaining, since = number(budget, 'seen') or 0, number(budget, 'remaining') or 0, number(budget, 'away')
       -- a store that was flushed, or another one: what is observed from now on has what was used before
       if not since then
         redis.call('HSET', key, 'away', now)
-        redis.call('EXPIRE', key, KEEP)
+        keep(key)
       elseif seen > since and remaining >= reserve then table.insert(intact, away.fp)
       end
     end

@@ -428,6 +428,29 @@ test('every key but the schema has an end', async t => {
   }
 });
 
+test('a long cooldown lives on whatever happens to its account', async t => {
+  const { cli, got, release, lease } = await pool(t);
+  const [a, b] = ['a', 'b'].map(fp => ({ accounts: [account(fp)] }));
+  const days = async (key: string) => (await server.client.ttl(`culvert:1:{${cli}}:${key}`)) / 86_400;
+  const rest = (ms: number) => release({ fence: '1', fp: 'a' }, { rest: quota(ms) });
+  await release(await got(a), { rest: quota(100 * 24 * HOUR) });
+  const events = {
+    'a shorter cooldown': () => rest(HOUR),
+    'a refused credential': () =>
+      release({ fence: '1', fp: 'a' }, { rest: { class: 'auth', kind: 'credential', fallback: HOUR } }),
+    'an observation': () => lease({ ...b, seen: [knows('a', 10)] }),
+    'no use without the store': () => lease({ ...b, away: [{ fp: 'a', spent: 0 }] }),
+    'use without the store': () => lease({ ...b, away: [{ fp: 'a', spent: 1 }] }),
+  };
+  for (const [event, happen] of Object.entries(events)) {
+    await happen();
+    assert.ok((await days('account:a')) > 99, event);
+  }
+  await lease({ ...b, seen: [knows('a', 10, { identity: 'team' })] });
+  const [shared] = await server.client.keys(`culvert:1:{${cli}}:budget:*`);
+  assert.ok((await server.client.ttl(shared!)) / 86_400 > 99, 'a budget that became shared');
+});
+
 test('what is in use at least once a day lives on', async t => {
   const { cli, got, release, pass } = await pool(t);
   const base = `culvert:1:{${cli}}`;
