@@ -109,7 +109,7 @@ export async function showLeases(options: Json, context: Context): Promise<void>
   if (!status.reachable) throw unreachable(status.address, status.problem!);
   const leases = status.clis.flatMap(({ cli, leases }) => leases.map(lease => ({ cli, ...lease })));
   const rows = leases.map(({ cli, name, owner, want, age, ttl, fence }) => [
-    ...[cli, plain(name), plain(owner), number(want), formatDuration(age), formatDuration(Math.max(0, ttl)), fence],
+    ...[cli, name, owner, number(want), formatDuration(age), formatDuration(Math.max(0, ttl)), fence],
   ]);
   const heading = ['CLI', 'ACCOUNT', 'MACHINE', 'COST', 'SINCE', 'ENDS IN', 'FENCE'];
   emit(options.json, { leases }, rows.length === 0 ? 'no account is leased' : table([heading, ...rows]));
@@ -238,7 +238,7 @@ function describe(status: PoolStatus): string {
     .filter(({ accounts }) => accounts.length > 0)
     .map(({ cli, accounts }) => {
       const rows = accounts.map(row => [
-        ...[plain(row.name), number(row.remaining), number(row.reserved), number(row.leases)],
+        ...[row.name, number(row.remaining), number(row.reserved), number(row.leases)],
         ...[time(row.resets), restText(row)],
       ]);
       return `\n${cli}\n${table([['ACCOUNT', 'REMAINING', 'RESERVED', 'LEASES', 'RESETS', 'STATE'], ...rows])}`;
@@ -250,9 +250,4 @@ function restText({ rest, class: failure, remaining }: AccountRow): string {
   if (rest === -1) return `resting (${failure}) until its credential changes`;
   if (rest !== undefined) return `resting (${failure}) for ${formatDuration(rest)}`;
   return remaining === 0 ? 'nothing left' : 'ready';
-}
-
-/** The store is written by other machines: what it says must not move the cursor. */
-function plain(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?');
 }

@@ -38,16 +38,24 @@ export function verified(ca: string | undefined): { rejectUnauthorized: true; ca
   return { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
 }
 
+/** Other machines write to the store, and it may be another program: what it says must not move a terminal's cursor. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
+}
+
 /** There is no store that could answer now; `pool.offline` says what to do. */
 export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
+  constructor(message: string, options?: ErrorOptions) {
+    super(printable(message), options);
+  }
 }
 
 /** The store answered, and only a change of its or our configuration can help. */
 class StoreRefused extends WrapError {
   override readonly name = 'StoreRefused';
   constructor(message: string, hint: string) {
-    super('pool-refused', EXIT.config, message, { hint });
+    super('pool-refused', EXIT.config, printable(message), { hint });
   }
 }
 

@@ -5,7 +5,7 @@ import { sha1 } from '../store/hash.ts';
 import type { Done, Observation } from '../store/pool-file.ts';
 import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../store/shape.ts';
 import { parseAddress } from './address.ts';
-import { type Connection, type ConnectOptions, type Script, StoreUnreachable } from './connection.ts';
+import { type Connection, type ConnectOptions, printable, type Script, StoreUnreachable } from './connection.ts';
 import { connectDirectly } from './direct.ts';
 
 /** An account that a command may use. The fingerprint identifies it in the store, the name is for people. */
@@ -183,9 +183,16 @@ function storeOf(connection: Connection, database: number) {
   };
 }
 
+/** JSON that may hold something that is not printable. */
+const SPECIAL = /\\[^"\\/]|[^\x20-\x7e]/;
+
+function withPrintableTexts(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? printable(value) : value;
+}
+
 function parsed(reply: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(reply);
+    const value: unknown = JSON.parse(reply, SPECIAL.test(reply) ? withPrintableTexts : undefined);
     if (isRecord(value)) return value;
   } catch (error) {
     noReply(error);

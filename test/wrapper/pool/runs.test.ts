@@ -393,6 +393,43 @@ test('a store that answers wrongly is named, and no command waits for it or ends
   assert.equal(api.used.size, 0);
 });
 
+test('nothing that a store says moves the cursor of a terminal', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 100 });
+  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
+  const file = join(box.config, 'config.toml');
+  const odd = '\x1b[2J\u009b2J\u202e';
+  const row = { fp: 'x', name: odd, budget: 'x', leases: 0, reserved: 0, rest: 5, class: odd };
+  const lease = { fence: '1', name: odd, fp: 'x', owner: odd, want: 1, age: 1, ttl: 1 };
+  const bulk = (value: object, text = JSON.stringify(value)) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+  const escaped = JSON.stringify({ accounts: [row], leases: [lease] }).replaceAll(
+    /[^\x20-\x7e]/g,
+    c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  let answer = '';
+  const wrong = createServer(socket => {
+    socket.on('error', () => {});
+    socket.on('data', () => socket.write(answer));
+  }).listen(0, '127.0.0.1');
+  await once(wrong, 'listening');
+  t.after(() => wrong.close());
+  const { port } = wrong.address() as AddressInfo;
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/url = ".*"/, `url = "valkey://127.0.0.1:${port}"`));
+  for (answer of [
+    `-ERR ${odd}\r\n`,
+    `-LOADING ${odd}\r\n`,
+    bulk({ accounts: [row], leases: [lease] }),
+    bulk({}, escaped),
+  ]) {
+    const runs = [await box.tool(), await box.wrap(['pool', 'status']), await box.wrap(['pool', 'leases'])];
+    for (const { stdout, stderr } of runs) {
+      const said = stdout + stderr;
+      assert.notEqual(said, '');
+      assert.doesNotMatch(said, /[^\n\P{C}]|\\u001b/u, JSON.stringify(said));
+    }
+  }
+});
+
 test('a damaged report in pool.json is left out and stops no command', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 100 });
