@@ -42,11 +42,12 @@ export function identification(plan: Plan, context: Context, before: LocalPool) 
      */
     identify: async (accounts: readonly Account[], again = false): Promise<Identified[]> => {
       const found: Identified[] = [];
+      const caller = callerEnvironment(context.env);
       for (const account of accounts) {
         const kept = isCheap(account) || again ? undefined : local.fingerprints[cli]?.[account.name]?.fp;
         if (kept !== undefined) found.push({ account, fp: kept });
         else {
-          const resolved = await resolveAccount(account, callerEnvironment(context.env), plan.secretTimeoutMs);
+          const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
           // Why one gives nothing is said when it is tried without a pool; here another account takes its place.
           if (resolved.ok) found.push({ account, fp: fingerprintOf(account, resolved.env) });
         }
