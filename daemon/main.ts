@@ -154,10 +154,10 @@ async function start(
   const startingTunnel = setTimeout(() => {
     tunnel.start();
     features.start();
-    autostart(paths, config.tray);
+    autostart(paths, settings.config.tray);
+    void keepHeapSmall();
   }, TUNNEL_DELAY_MS);
 
-  void keepHeapSmall();
   if (port !== config.server.port) say(`Port ${config.server.port} is in use; took ${port} instead.`);
   say(`version ${VERSION} answers on http://127.0.0.1:${port}/api/ and ${paths.socket}`);
   if (flags.demo) say('Demo: the embedded emulator stands in for warp-cli, and nothing is tunneled.');

@@ -88,12 +88,16 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
   const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
   const owners = ownersOf(name, metafile.outputs);
   const settings = { ...node, minifyIdentifiers, format: 'cjs', supported: { 'dynamic-import': false } };
-  const required = text =>
-    text.replaceAll(/require\("\.\/([\w-]+\.js)"\)/g, (_, file) => {
+  const required = text => {
+    const code = text.replaceAll(/require\("\.\/([\w-]+\.js)"\)/g, (_, file) => {
       const owner = owners.get(file);
+      if (owner === 'main.js') return `culvertMain.${exportOf(file)}`;
       const from = `require("./${(owner ?? file).replace(/js$/, 'cjs')}")`;
       return owner ? `${from}.${exportOf(file)}` : from;
     });
+    // once: Node looks for the file each time, character by character
+    return code.includes('culvertMain.') ? `const culvertMain=require("./main.cjs");${code}` : code;
+  };
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   for (const [file, text] of files) {
@@ -190,8 +194,7 @@ function bundleForDebugger(name, directory, define) {
 
 /**
  * What is loaded later, and then as one file with its chunks. A wrapped command with a pool waits for it. A daemon loads
- * its own as soon as it answers; as nine files, V8 found Node's work on paths worth optimizing, and the compiler for that
- * takes 3.6 MB.
+ * its own once it answers: to find nine files made V8 load its optimizing compiler (3.6 MB) for Node's work on paths.
  */
 const wholes = {
   wrap: ['wrapper/pool/pooled-run.ts'],
