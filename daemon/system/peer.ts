@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** A start would wait 2 ms for node:fs/promises, which nothing else in it needs. */
-const readFileLater = promisify(readFile);
+/** Loading node:fs/promises, which nothing else in a start needs, takes 2 ms. */
+const readFileAsync = promisify(readFile);
 
 export interface Ends {
   /** Our end. */
@@ -83,7 +83,7 @@ export function listenerOf(table: string, port: number): number | undefined {
 
 /** @throws NodeJS.ErrnoException when the kernel has the table and does not give it (EMFILE). */
 export function readTable(table: Table): Promise<string> {
-  return readFileLater(`/proc/net/${table}`, 'latin1').catch((error: NodeJS.ErrnoException) => {
+  return readFileAsync(`/proc/net/${table}`, 'latin1').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''; // no IPv6
     throw error;
   });

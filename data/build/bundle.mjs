@@ -95,7 +95,7 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
       const from = `require("./${(owner ?? file).replace(/js$/, 'cjs')}")`;
       return owner ? `${from}.${exportOf(file)}` : from;
     });
-    // once: Node looks for the file each time, character by character
+    // once, because Node resolves the path each time
     return code.includes('culvertMain.') ? `const culvertMain=require("./main.cjs");${code}` : code;
   };
   rmSync(directory, { recursive: true, force: true });
@@ -194,7 +194,7 @@ function bundleForDebugger(name, directory, define) {
 
 /**
  * What is loaded later, and then as one file with its chunks. A wrapped command with a pool waits for it. A daemon loads
- * its own once it answers: to find nine files made V8 load its optimizing compiler (3.6 MB) for Node's work on paths.
+ * its own once it answers: resolving the paths of nine files made V8 load its optimizing compiler (3.6 MB).
  */
 const wholes = {
   wrap: ['wrapper/pool/pooled-run.ts'],

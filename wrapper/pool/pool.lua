@@ -53,7 +53,7 @@ local function printed(value) return value % 1 == 0 and value or tostring(value)
 
 local function number(record, field) return tonumber(record[field]) end
 
--- Has a key live for 40 days from now, or until a later time. Never shorter than before: it may hold a long cooldown.
+-- Keeps a key for 40 days from now, or until a later time, and never shorter than before: it may hold a long cooldown.
 local function keep(key, till)
   local seconds = till and math.max(KEEP, math.ceil((till - now) / 1000)) or KEEP
   if redis.call('TTL', key) < tonumber(seconds) then redis.call('EXPIRE', key, seconds) end

@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
-import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
@@ -355,79 +353,6 @@ test('a share that cannot be stored is not used', async t => {
   assert.equal(refused.exit, 69, refused.stderr);
   assert.match(refused.stderr, /what this machine uses of the reserve can't be stored: /);
   assert.equal(api.used.size, 0);
-});
-
-test('a store that answers wrongly is named, and no command waits for it or ends with an error of the program', async t => {
-  const server = await storeServer(t);
-  const api = await countingApi(t, { ka: 100 });
-  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' }, capacity: 'wait = "1s"' });
-  const file = join(box.config, 'config.toml');
-  let answer = '';
-  const wrong = createServer(socket => {
-    socket.on('error', () => {});
-    socket.on('data', () => socket.write(`$${Buffer.byteLength(answer)}\r\n${answer}\r\n`));
-  }).listen(0, '127.0.0.1');
-  await once(wrong, 'listening');
-  t.after(() => wrong.close());
-  const { port } = wrong.address() as AddressInfo;
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/url = ".*"/, `url = "valkey://127.0.0.1:${port}"`));
-  const row = '{"fp":"x","name":5,"budget":"x","leases":0,"reserved":0}';
-  const answers = [
-    ...['null', '5', '"x"', '[]', '{}', '{"fence":1,"fp":"a"}', '{"fence":"1","fp":"unknown"}'],
-    ...['{"ask":["unknown"]}', '{"ask":[5]}', '{"ask":{"a":1}}', '{"none":true,"soon":true,"ms":-5,"accounts":{}}'],
-    ...['{"none":true,"soon":false,"accounts":[null]}', '{"none":true,"soon":false,"accounts":5}'],
-    ...['{"none":true,"soon":false,"accounts":[{"fp":"a","state":"odd"}]}', `{"accounts":[${row}],"held":1}`],
-  ];
-  const commands = [['status'], ['leases'], ['reset', 'a']];
-  for (const [i, wrong] of answers.entries()) {
-    answer = wrong;
-    const refused = await box.tool();
-    assert.equal(refused.exit, 69, `${answer}: ${refused.stderr}`);
-    assert.match(refused.stderr, /can't be reached: it (?:answers|leases|asks)/, answer);
-    // they read an answer by the same functions, so each meets some of them in a short run
-    for (const words of FULL ? commands : [commands[i % commands.length]!]) {
-      const { exit, stderr } = await box.wrap(['pool', ...words]);
-      assert.equal(exit, 69, `${answer}, ${words}: ${stderr}`);
-    }
-  }
-  assert.equal(api.used.size, 0);
-});
-
-test('nothing that a store says moves the cursor of a terminal', async t => {
-  const server = await storeServer(t);
-  const api = await countingApi(t, { ka: 100 });
-  const box = poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } });
-  const file = join(box.config, 'config.toml');
-  const odd = '\x1b[2J\u009b2J\u202e';
-  const row = { fp: 'x', name: odd, budget: 'x', leases: 0, reserved: 0, rest: 5, class: odd };
-  const lease = { fence: '1', name: odd, fp: 'x', owner: odd, want: 1, age: 1, ttl: 1 };
-  const bulk = (value: object, text = JSON.stringify(value)) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
-  const escaped = JSON.stringify({ accounts: [row], leases: [lease] }).replaceAll(
-    /[^\x20-\x7e]/g,
-    c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  let answer = '';
-  const wrong = createServer(socket => {
-    socket.on('error', () => {});
-    socket.on('data', () => socket.write(answer));
-  }).listen(0, '127.0.0.1');
-  await once(wrong, 'listening');
-  t.after(() => wrong.close());
-  const { port } = wrong.address() as AddressInfo;
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/url = ".*"/, `url = "valkey://127.0.0.1:${port}"`));
-  for (answer of [
-    `-ERR ${odd}\r\n`,
-    `-LOADING ${odd}\r\n`,
-    bulk({ accounts: [row], leases: [lease] }),
-    bulk({}, escaped),
-  ]) {
-    const runs = [await box.tool(), await box.wrap(['pool', 'status']), await box.wrap(['pool', 'leases'])];
-    for (const { stdout, stderr } of runs) {
-      const said = stdout + stderr;
-      assert.notEqual(said, '');
-      assert.doesNotMatch(said, /[^\n\P{C}]|\\u001b/u, JSON.stringify(said));
-    }
-  }
 });
 
 test('a damaged report in pool.json is left out and stops no command', async t => {

@@ -1,0 +1,68 @@
+// A store that answers wrongly, met by wrapped commands and by those about the pool.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { FULL } from '../../support/thoroughness.ts';
+import { countingApi } from '../../support/wrapper/counting-api.ts';
+import { poolBox } from '../../support/wrapper/pool-box.ts';
+
+/** A server that answers everything with the same text. @returns its address */
+async function fakeStore(t: TestContext, answer: () => string): Promise<string> {
+  const server = createServer(socket => {
+    socket.on('error', () => {});
+    socket.on('data', () => socket.write(answer()));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return `valkey://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
+
+test('a store that answers wrongly is named, and no command waits for it or ends with an error of the program', async t => {
+  const api = await countingApi(t, { ka: 100 });
+  let answer = '';
+  const url = await fakeStore(t, () => bulk(answer));
+  const box = poolBox(t, { url, api }, { keys: { a: 'ka' }, capacity: 'wait = "1s"' });
+  const row = '{"fp":"x","name":5,"budget":"x","leases":0,"reserved":0}';
+  const answers = [
+    ...['null', '5', '"x"', '[]', '{}', '{"fence":1,"fp":"a"}', '{"fence":"1","fp":"unknown"}'],
+    ...['{"ask":["unknown"]}', '{"ask":[5]}', '{"ask":{"a":1}}', '{"none":true,"soon":true,"ms":-5,"accounts":{}}'],
+    ...['{"none":true,"soon":false,"accounts":[null]}', '{"none":true,"soon":false,"accounts":5}'],
+    ...['{"none":true,"soon":false,"accounts":[{"fp":"a","state":"odd"}]}', `{"accounts":[${row}],"held":1}`],
+  ];
+  const commands = [['status'], ['leases'], ['reset', 'a']];
+  for (const [i, wrong] of answers.entries()) {
+    answer = wrong;
+    const refused = await box.tool();
+    assert.equal(refused.exit, 69, `${answer}: ${refused.stderr}`);
+    assert.match(refused.stderr, /can't be reached: it (?:answers|leases|asks)/, answer);
+    // they read an answer by the same functions, so each meets some of them in a short run
+    for (const words of FULL ? commands : [commands[i % commands.length]!]) {
+      const { exit, stderr } = await box.wrap(['pool', ...words]);
+      assert.equal(exit, 69, `${answer}, ${words}: ${stderr}`);
+    }
+  }
+  assert.equal(api.used.size, 0);
+});
+
+test('nothing that a store says moves the cursor of a terminal', async t => {
+  const api = await countingApi(t, { ka: 100 });
+  let answer = '';
+  const url = await fakeStore(t, () => answer);
+  const box = poolBox(t, { url, api }, { keys: { a: 'ka' } });
+  const odd = '\x1b[2J\u009b2J\u202e';
+  const row = { fp: 'x', name: odd, budget: 'x', leases: 0, reserved: 0, rest: 5, class: odd };
+  const lease = { fence: '1', name: odd, fp: 'x', owner: odd, want: 1, age: 1, ttl: 1 };
+  const said = JSON.stringify({ accounts: [row], leases: [lease] });
+  const escaped = said.replaceAll(/[^\x20-\x7e]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  for (answer of [`-ERR ${odd}\r\n`, `-LOADING ${odd}\r\n`, bulk(said), bulk(escaped)]) {
+    const runs = [await box.tool(), await box.wrap(['pool', 'status']), await box.wrap(['pool', 'leases'])];
+    for (const { stdout, stderr } of runs) {
+      const shown = stdout + stderr;
+      assert.notEqual(shown, '');
+      assert.doesNotMatch(shown, /[^\n\P{C}]|\\u001b/u, JSON.stringify(shown));
+    }
+  }
+});
