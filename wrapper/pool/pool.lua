@@ -35,7 +35,7 @@ local now = math.floor(tonumber(clock) / 1000)
 
 -- These three are followed by the id of what they are about.
 local ACCOUNT, BUDGET, SPENT = base .. ':account:', base .. ':budget:', base .. ':spent:'
-local LEASES, LEASE, FENCE, ACCOUNTS = base .. ':leases', base .. ':lease', base .. ':fence', base .. ':accounts'
+local LEASES, ACCOUNTS = base .. ':leases', base .. ':accounts'
 
 local function known(value)
   if value == nil or value == false or value == cjson.null then return nil end
@@ -65,6 +65,21 @@ local function budgetOf(fp) return known(redis.call('HGET', ACCOUNT .. fp, 'budg
 -- The hash of a budget. An account's own is in the account's hash, so that a lease reads one hash for it. The id of a
 -- shared one begins with i, which no fingerprint does: those are hexadecimal.
 local function budgetKey(id) return (string.sub(id, 1, 1) == 'i' and BUDGET or ACCOUNT) .. id end
+
+-- A whole number of any size as text.
+local function digits(value) return string.format('%.0f', value) end
+
+-- When a lease in the hash of leases ends, and its record as JSON; nothing for the two fields below.
+local function parts(raw) return string.match(raw or '', '^(%d+)({.*)$') end
+
+-- Fields of that hash which every call reads first: the last fencing number; and a time before which none of the leases
+-- ends. A renewal leaves that as it is, so a look for ended leases may find none.
+local lastFence, firstEnd
+
+local function endsAt(till)
+  if firstEnd and firstEnd <= till then return end
+  redis.call('HSET', LEASES, 'end', digits(till))
+end
 
 -- A budget as it is now: what its provider gave anew when its period ended is there again.
 local function readBudget(id)
@@ -103,7 +118,7 @@ local function ledger()
       return
     end
     local key, bucket = SPENT .. id, math.floor(now / BUCKET_MS)
-    redis.call('HINCRBYFLOAT', key, string.format('%.0f', math.floor(at / BUCKET_MS)), tostring(amount))
+    redis.call('HINCRBYFLOAT', key, digits(math.floor(at / BUCKET_MS)), tostring(amount))
     redis.call('PEXPIRE', key, LOG_MS * 2)
     if redis.call('HLEN', key) > 2 * LOG_MS / BUCKET_MS then
       for _, field in ipairs(redis.call('HKEYS', key)) do
@@ -129,16 +144,14 @@ local function ledger()
   end
 
   local function readLease(fence)
-    local raw = known(redis.call('HGET', LEASE, fence))
-    return raw and cjson.decode(raw)
+    local _, json = parts(redis.call('HGET', LEASES, fence))
+    return json and cjson.decode(json)
   end
 
   -- Ends a lease (`nil`: there is none) and returns its reservation. Each lease ends once: what it used is counted once.
   local function finish(fence, lease, spent, at)
-    -- also where a store that drops keys has dropped the other one
-    redis.call('ZREM', LEASES, fence)
     if not lease then return end
-    redis.call('HDEL', LEASE, fence)
+    redis.call('HDEL', LEASES, fence)
     local account = ACCOUNT .. lease.fp
     if redis.call('HINCRBY', account, 'leases', -1) < 0 then redis.call('HSET', account, 'leases', 0) end
     giveBack(lease)
@@ -149,14 +162,15 @@ local function ledger()
     local old = budgetOf(fp)
     if old == id then return end
     redis.call('HSET', ACCOUNT .. fp, 'budget', id)
-    local flat = redis.call('HGETALL', LEASE)
+    local flat = redis.call('HGETALL', LEASES)
     for i = 1, #flat, 2 do
-      local lease = cjson.decode(flat[i + 1])
-      if lease.fp == fp then
+      local till, json = parts(flat[i + 1])
+      local lease = json and cjson.decode(json)
+      if lease and lease.fp == fp then
         giveBack(lease)
         redis.call('HINCRBYFLOAT', budgetKey(id), 'reserved', tostring(lease.want))
         lease.budget = id
-        redis.call('HSET', LEASE, flat[i], cjson.encode(lease))
+        redis.call('HSET', LEASES, flat[i], till .. cjson.encode(lease))
       end
     end
     -- a cooldown of the quota goes along with it
@@ -205,7 +219,7 @@ local function ledger()
     end
     till = math.min(till, now + LONGEST_MS)
     local old = tonumber(known(redis.call('HGET', key, 'rest')) or 0)
-    if till > old then redis.call('HSET', key, 'rest', string.format('%.0f', till), 'class', rest.class) end
+    if till > old then redis.call('HSET', key, 'rest', digits(till), 'class', rest.class) end
     keep(key, till)
   end
 
@@ -233,11 +247,19 @@ end
 
 -- A command whose wrapper was killed may have done its work, so an expired lease counts as used.
 local function sweep()
-  local expired = redis.call('ZRANGEBYSCORE', LEASES, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 100)
-  for i = 1, #expired, 2 do
-    local books = ledger()
-    books.finish(expired[i], books.readLease(expired[i]), nil, tonumber(expired[i + 1]))
+  local flat, ended, first = redis.call('HGETALL', LEASES), 0, nil
+  for i = 1, #flat, 2 do
+    local text, json = parts(flat[i + 1])
+    local till = tonumber(text)
+    if json and till <= now and ended < 100 then
+      ledger().finish(flat[i], cjson.decode(json), nil, till)
+      ended = ended + 1
+    elseif json and not (first and first <= till) then first = till
+    end
   end
+  redis.call('HDEL', LEASES, 'end')
+  firstEnd = nil
+  if first then endsAt(first) end
 end
 
 -- Chooses an account and leases it; or says what to ask, or when to come back.
@@ -304,13 +326,12 @@ local function leasing(request)
   local function grant(chosen, old)
     local fp, budget = chosen.fp, budgetKey(chosen.budget)
     -- rises also when the store was flushed, because it is never behind the time
-    local fence, last = clock, call('GET', FENCE)
-    if last and tonumber(last) >= tonumber(clock) then fence = string.format('%.0f', tonumber(last) + 1) end
-    call('SET', FENCE, fence, 'EX', KEEP)
-    local leased = tonumber(call('HGET', ACCOUNT .. fp, 'last') or 0)
+    local fence = clock
+    if lastFence and tonumber(lastFence) >= tonumber(clock) then fence = digits(tonumber(lastFence) + 1) end
     local lease = { fp = fp, budget = chosen.budget, want = want, owner = request.owner, since = now }
-    call('HSET', LEASE, fence, cjson.encode(lease))
-    call('ZADD', LEASES, now + request.ttl, fence)
+    local till = now + request.ttl
+    call('HSET', LEASES, fence, digits(till) .. cjson.encode(lease), 'last', fence)
+    endsAt(till)
     local account, leases, name = ACCOUNT .. fp, chosen.leases + 1, accounts[chosen.index + 1]
     local reserved = printed(chosen.reserved + want)
     if budget == account then
@@ -319,13 +340,12 @@ local function leasing(request)
       call('HSET', account, 'leases', leases, 'last', fence, 'name', name)
       call('HSET', budget, 'reserved', reserved)
     end
-    -- these two are made anew whenever the first lease is out
-    call('EXPIRE', LEASE, KEEP)
-    call('EXPIRE', LEASES, KEEP)
-    -- and with an account's first lease of a day, so that one that is always in use lives on
-    if math.floor(leased / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
+    if not lastFence then call('EXPIRE', LEASES, KEEP) end
+    -- and with an account's first lease of a day, so that what is always in use lives on
+    if math.floor(chosen.last / 1000 / DAY_MS) ~= math.floor(now / DAY_MS) then
       call('ZADD', ACCOUNTS, now, fp)
       call('EXPIRE', ACCOUNTS, KEEP)
+      call('EXPIRE', LEASES, KEEP)
       keep(account)
       keep(budget)
     end
@@ -338,8 +358,9 @@ local function leasing(request)
   for index = 1, #accounts, 2 do
     local fp = accounts[index]
     local key = ACCOUNT .. fp
-    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'leases', 'refused', 'budget')
+    local fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest', 'leases', 'refused', 'budget', 'last')
     local id, leases, refused = fields[7] or fp, fields[5] and tonumber(fields[5]) or 0, fields[6]
+    local last = fields[8] and tonumber(fields[8]) or 0
     if id ~= fp then
       key = budgetKey(id)
       fields = call('HMGET', key, 'remaining', 'reserved', 'resets', 'rest')
@@ -370,7 +391,7 @@ local function leasing(request)
     if not state then
       local found = {
         index = index, fp = fp, budget = id, leases = leases, resets = resets, left = left, reserved = reserved, low = low,
-        last = field == 'last' and tonumber(call('HGET', ACCOUNT .. fp, 'last') or 0),
+        last = last,
       }
       if not best or comesFirst(found, best) then best = found end
       -- nothing that comes later can come first
@@ -433,8 +454,11 @@ local function run(operation, request)
     return reply
   end
   if operation == 'renew' then
-    if redis.call('HEXISTS', LEASE, request.fence) == 0 then return { held = false } end
-    redis.call('ZADD', LEASES, 'XX', now + request.ttl, request.fence)
+    local _, json = parts(redis.call('HGET', LEASES, request.fence))
+    if not json then return { held = false } end
+    local till = now + request.ttl
+    redis.call('HSET', LEASES, request.fence, digits(till) .. json)
+    endsAt(till)
     return { held = true }
   end
   if operation == 'report' or operation == 'release' then
@@ -472,17 +496,18 @@ local function run(operation, request)
     end
     return { accounts = accounts }
   elseif operation == 'leases' then
-    local leases, flat = {}, redis.call('ZRANGE', LEASES, 0, -1, 'WITHSCORES')
+    local leases, flat = {}, redis.call('HGETALL', LEASES)
     for i = 1, #flat, 2 do
-      local raw = redis.call('HGET', LEASE, flat[i])
-      if raw then
-        local lease = cjson.decode(raw)
+      local till, json = parts(flat[i + 1])
+      if json then
+        local lease = cjson.decode(json)
         table.insert(leases, {
           fence = flat[i], name = redis.call('HGET', ACCOUNT .. lease.fp, 'name') or '', fp = lease.fp, owner = lease.owner,
-          want = lease.want, age = now - lease.since, ttl = tonumber(flat[i + 1]) - now,
+          want = lease.want, age = now - lease.since, ttl = tonumber(till) - now,
         })
       end
     end
+    table.sort(leases, function(a, b) return a.ttl < b.ttl end)
     return { leases = leases }
   end
 end
@@ -490,7 +515,7 @@ end
 local schema = known(redis.call('GET', KEYS[2]))
 if schema and schema ~= SCHEMA then return redis.error_reply('CULVERTSCHEMA ' .. schema) end
 if not schema then redis.call('SET', KEYS[2], SCHEMA) end
--- most calls find no lease that has ended, which this sees in half the time
-local first = redis.call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')
-if first[1] and tonumber(first[2]) <= now then sweep() end
+local fields = redis.call('HMGET', LEASES, 'last', 'end')
+lastFence, firstEnd = fields[1], tonumber(fields[2] or nil)
+if firstEnd and firstEnd <= now then sweep() end
 return cjson.encode(run(ARGV[1], cjson.decode(ARGV[2])))

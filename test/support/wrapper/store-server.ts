@@ -43,6 +43,12 @@ export function spawnStore(args: readonly string[]): ChildProcess {
   return spawn(program, args, { argv0, stdio: 'pipe' });
 }
 
+/** When each lease on the accounts of `tool` ends, in milliseconds since the epoch, without a process of our own. */
+export async function endsOfLeases({ client }: StoreServer): Promise<number[]> {
+  const records = await client.hvals('culvert:1:{tool}:leases');
+  return records.flatMap(record => (record.includes('{') ? Number.parseInt(record, 10) : []));
+}
+
 /**
  * Starts a server that ends with the test.
  * @param first in place of the options that make it a store without persistence

@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
 import { buildWrapper, finished, type Sandbox } from '../../support/wrapper/sandbox.ts';
-import { type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
+import { endsOfLeases, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 interface AccountRow {
   name: string;
@@ -26,7 +26,7 @@ async function accountsOf(box: Sandbox): Promise<Record<string, AccountRow>> {
 }
 
 /** Without a process, so that waiting does not become the machine's main work. */
-const leasesIn = ({ client }: StoreServer) => client.zcard('culvert:1:{tool}:leases');
+const leasesIn = async (server: StoreServer) => (await endsOfLeases(server)).length;
 
 const audit = (box: Sandbox): { account: string | null; outcome: string; degraded?: boolean }[] =>
   readFileSync(join(box.state, 'audit.jsonl'), 'utf8')
@@ -278,7 +278,7 @@ test('a killed wrapper loses its lease after its time, and what it may have used
   const child = box.start('tool', ['go'], { env: { PID: pid } });
   child.stdin?.end();
   await until(async () => (await leasesIn(server)) === 1);
-  const end = async () => Number((await server.client.zrange('culvert:1:{tool}:leases', 0, 0, 'WITHSCORES'))[1]);
+  const end = async () => (await endsOfLeases(server))[0]!;
   const first = await end();
   await until(async () => (await end()) > first + 1_000, 'renewals beyond the time that the lease has by itself');
   const gone = once(child, 'exit');

@@ -339,6 +339,64 @@ test('fences rise, also after the store was flushed', async t => {
   assert.equal(new Set(fences).size, 6);
 });
 
+test('fences rise also where the clock was set back', async t => {
+  const { got, pass } = await pool(t);
+  const fences = [await got()];
+  await pass(-HOUR);
+  fences.push(await got(), await got());
+  const numbers = fences.map(({ fence }) => Number(fence));
+  assert.deepEqual(numbers, [START * 1000, START * 1000 + 1, START * 1000 + 2]);
+});
+
+test('a lease that nobody renews ends in its time, whatever the others do, and counts as used', async t => {
+  const { cli, store, got, pass, row } = await pool(t);
+  const own = { accounts: [account('a')] };
+  const out = async () => (await store.leases(cli)).map(({ ttl }) => ttl);
+  const first = await got({ ...own, ttl: 90_000, seen: [knows('a', 100)] });
+  await got({ ...own, ttl: 30_000, want: 5 });
+  await got({ ...own, ttl: 60_000, want: 7 });
+  assert.deepEqual(await out(), [30_000, 60_000, 90_000], 'the one that ends first comes first');
+  await pass(29_999);
+  assert.equal((await out()).length, 3);
+  await pass(1);
+  assert.deepEqual(await out(), [30_000, 60_000]);
+  assert.deepEqual([(await row('a')).remaining, (await row('a')).leases], [95, 2]);
+  await pass(29_000);
+  assert.equal(await store.renew(cli, first.fence, 90_000), true);
+  await pass(1_000);
+  assert.deepEqual(await out(), [89_000], 'only the one that was renewed is left');
+  assert.equal(await store.renew(cli, first.fence, 10_000), true, 'it can also be made shorter');
+  await pass(10_000);
+  assert.deepEqual(await out(), []);
+  assert.deepEqual([(await row('a')).remaining, (await row('a')).leases], [87, 0]);
+  assert.equal(await store.renew(cli, first.fence, 90_000), false);
+  await got({ ...own, ttl: 1_000 });
+  await pass(1_000);
+  assert.deepEqual(await out(), [], 'one that came after all had ended');
+});
+
+test('more leases than one call ends are ended by the next ones', async t => {
+  const { cli, store, got, pass, row } = await pool(t);
+  const own = { accounts: [account('a')] };
+  await got({ ...own, seen: [knows('a', 1_000)] });
+  for (let i = 1; i < 250; i++) await got(own);
+  await pass(90_000);
+  const left = [];
+  for (let i = 0; i < 3; i++) left.push((await store.leases(cli)).length);
+  assert.deepEqual(left, [150, 50, 0]);
+  assert.deepEqual([(await row('a')).remaining, (await row('a')).leases, (await row('a')).reserved], [750, 0, 0]);
+});
+
+test('what is no fencing number is no lease', async t => {
+  const { cli, store, got, release } = await pool(t);
+  await got();
+  for (const fence of ['last', 'end', '', '0']) {
+    assert.equal(await store.renew(cli, fence, 1_000), false, fence);
+    assert.equal(await release({ fence, fp: 'a' }), false, fence);
+  }
+  assert.equal((await store.leases(cli)).length, 1);
+});
+
 test('a store with another schema is refused with the versions and what to do', async t => {
   const { cli, lease } = await pool(t);
   await server.client.set(`culvert:{${cli}}:schema`, '2');
@@ -394,11 +452,9 @@ test('a store that dropped some keys goes on, and gives nothing away', async t =
   const base = `culvert:1:{${cli}}`;
   const own = { accounts: [account('a')] };
   await got({ ...own, seen: [knows('a', 5)] });
-  await server.client.del(`${base}:lease`);
+  await server.client.del(`${base}:leases`);
   assert.deepEqual(await store.leases(cli), []);
   await pass(90_000);
-  await lease(own);
-  assert.equal(await server.client.zcard(`${base}:leases`), 1, 'a lease without its record ends as well');
   const held = await got(own);
   await server.client.del(`${base}:account:a`);
   await release(held, { spent: 1 });
@@ -455,8 +511,13 @@ test('what is in use at least once a day lives on', async t => {
   const { cli, got, release, pass } = await pool(t);
   const base = `culvert:1:{${cli}}`;
   await release(await got({ seen: [knows('a', 10, { identity: 'team' })] }));
-  const keys = [`${base}:accounts`, `${base}:account:a`, ...(await server.client.keys(`${base}:budget:*`))];
-  assert.equal(keys.length, 3, 'what accounts share has a key of its own');
+  const keys = [
+    `${base}:accounts`,
+    `${base}:leases`,
+    `${base}:account:a`,
+    ...(await server.client.keys(`${base}:budget:*`)),
+  ];
+  assert.equal(keys.length, 4, 'what accounts share has a key of its own');
   for (const key of keys) await server.client.expire(key, 1_000);
   await pass(13 * HOUR);
   await release(await got());
