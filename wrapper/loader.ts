@@ -17,7 +17,7 @@ const wrapped = process.env.CULVERT_WRAP_SHIM && process.argv[2] === 'shim';
 const directory = wrapped && join(stateDirectory(process.env), 'code');
 const unsaved: UnsavedCode[] = [];
 
-let pool: { exports: unknown } | undefined;
+let pool: Pick<NodeModule, 'exports' | 'loaded'> | undefined;
 
 if (directory) process.on('exit', () => module.exports.saveCode?.(unsaved));
 const program = join(__dirname, __PROGRAM__);
@@ -29,8 +29,10 @@ function required(id: string): unknown {
   if (!directory || !POOL.test(id)) return require(id);
   if (!pool) {
     const file = join(__dirname, id);
-    pool = { exports: {} };
+    pool = { exports: {}, loaded: true };
     evaluate(file, readFileSync(file, 'utf8'), pool);
+    // for the parts of the program that Node loads: they must have the same classes
+    require.cache[file] = pool as NodeModule;
   }
   return pool.exports;
 }
