@@ -105,7 +105,7 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
     const whole = [...owners.values()].includes(file);
     const code = required(whole ? joined(files, owners, file, settings) : transformSync(text, settings).code);
     const loaded = whole && loaders[name] && file !== 'main.js';
-    writeFileSync(join(directory, file.replace(/js$/, 'cjs')), loaded ? forLoaderToo(code) : code);
+    writeFileSync(join(directory, file.replace(/js$/, 'cjs')), loaded ? forLoaderToo(code).padEnd(LARGE) : code);
   }
   const sources = [...copyBeside(name, directory), ...Object.keys(metafile.inputs).map(file => resolve(root, file))];
   if (loaders[name]) sources.push(...putLoaderBefore(join(directory, 'main.cjs'), loaders[name]));
@@ -114,6 +114,12 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
 
 /** What a program is loaded by. */
 const loaders = { wrap: 'wrapper/loader.ts' };
+
+/**
+ * V8 keeps a text of so many bytes apart from the objects that it soon collects. With the texts of a wrapped command among
+ * them, one with a pool waited 0.7 ms for a collection before its upstream had ended.
+ */
+const LARGE = 2 ** 17;
 
 /** The text of a module as a function: V8 would copy joined texts, which brings its first collection of garbage (0.8 ms). */
 const asFunction = code => `(function(exports,require,module,__filename,__dirname){${code}\n})`;
@@ -129,7 +135,7 @@ const forLoaderToo = code =>
 function putLoaderBefore(main, loader) {
   const text = asFunction(readFileSync(main, 'utf8'));
   const program = `program-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`;
-  writeFileSync(join(dirname(main), program), text);
+  writeFileSync(join(dirname(main), program), text.padEnd(LARGE));
   const { metafile } = buildSync({
     ...common,
     ...node,

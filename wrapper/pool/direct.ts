@@ -10,7 +10,7 @@ type Reply = string | number | null | Error;
 
 /** A connection that the first operation opens, without waiting for the reply to the login. */
 export function connectDirectly(address: Address, options: ConnectOptions): Connection {
-  const where = describeAddress(options.url);
+  const where = () => describeAddress(options.url);
   let link: Link | undefined;
   let opening: Promise<Link> | undefined;
   let loggedIn: Link | undefined;
@@ -39,7 +39,7 @@ export function connectDirectly(address: Address, options: ConnectOptions): Conn
     loggedIn = current;
     const replies = await current.send([...login, ...commands], options.timeoutMs);
     const failed = replies.slice(0, login.length).find(reply => reply instanceof Error);
-    if (failed instanceof Error) throw serverError(failed.message, where);
+    if (failed instanceof Error) throw serverError(failed.message, where());
     return replies.at(-1)!;
   };
   return {
@@ -49,7 +49,7 @@ export function connectDirectly(address: Address, options: ConnectOptions): Conn
       if (reply instanceof Error && reply.message.startsWith('NOSCRIPT')) {
         reply = await request(['EVAL', options.script.text(), ...rest]);
       }
-      if (reply instanceof Error) throw serverError(reply.message, where);
+      if (reply instanceof Error) throw serverError(reply.message, where());
       if (typeof reply !== 'string')
         throw new StoreUnreachable('it answers with something that is not a reply of the script');
       return reply;
@@ -195,7 +195,7 @@ function readReply(data: string): { reply: Reply; length: number } | 'malformed'
 
 /** @param bytes UTF-8, a character for each byte */
 function decode(bytes: string): string {
-  return /^[\0-\x7f]*$/.test(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString('utf8');
+  return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
 const REASONS: Record<string, string> = {
