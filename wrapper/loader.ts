@@ -17,8 +17,6 @@ const wrapped = process.env.CULVERT_WRAP_SHIM && process.argv[2] === 'shim';
 const directory = wrapped && join(stateDirectory(process.env), 'code');
 const unsaved: UnsavedCode[] = [];
 
-let pool: Pick<NodeModule, 'exports' | 'loaded'> | undefined;
-
 if (directory) process.on('exit', () => module.exports.saveCode?.(unsaved));
 const program = join(__dirname, __PROGRAM__);
 evaluate(program, readFileSync(program, 'utf8'), module);
@@ -27,13 +25,13 @@ evaluate(program, readFileSync(program, 'utf8'), module);
 function required(id: string): unknown {
   if (id === MAIN) return module.exports;
   if (!directory || !POOL.test(id)) return require(id);
-  if (!pool) {
-    const file = join(__dirname, id);
-    pool = { exports: {}, loaded: true };
-    evaluate(file, readFileSync(file, 'utf8'), pool);
-    // for the parts of the program that Node loads: they must have the same classes
-    require.cache[file] = pool as NodeModule;
-  }
+  const file = join(__dirname, id);
+  const loaded = require.cache[file];
+  if (loaded) return loaded.exports;
+  const pool: Pick<NodeModule, 'exports' | 'loaded'> = { exports: {}, loaded: true };
+  evaluate(file, readFileSync(file, 'utf8'), pool);
+  // Node loads the other parts of the program, and these must get the same classes
+  require.cache[file] = pool as NodeModule;
   return pool.exports;
 }
 

@@ -55,6 +55,7 @@ export function connectDirectly(address: Address, options: ConnectOptions): Conn
       return reply;
     },
     warm: () => void (usable() ?? opened()),
+    keepsAlive: false,
     close: () => link?.end(),
   };
 }

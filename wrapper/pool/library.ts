@@ -47,6 +47,7 @@ export function connectByLibrary(address: Address, options: ConnectOptions): Con
       }
     },
     warm: () => {},
+    keepsAlive: true,
     close: () => client.disconnect(),
   };
 }

@@ -128,7 +128,7 @@ class Run implements PooledRun {
     if (this.#held?.lease && !done?.rest) learnLease(this.#held.id.account, this.#machine());
     this.#held = undefined;
     // to close takes 0.3 ms, and the end of this process does it as well
-    if (this.#options.context.staysAlive) this.#store.close();
+    if (this.#options.context.staysAlive || this.#store.keepsAlive) this.#store.close();
   }
 
   async #lease(all: readonly Identified[], accounts: readonly Account[]): Promise<Account | undefined> {

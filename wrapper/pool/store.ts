@@ -179,6 +179,7 @@ function storeOf(connection: Connection, database: number) {
     status: async (cli: string): Promise<AccountRow[]> => list((await call(cli, 'status', {})).accounts, isAccountRow),
     leases: async (cli: string): Promise<LeaseRow[]> => list((await call(cli, 'leases', {})).leases, isLeaseRow),
     warm: () => connection.warm(),
+    keepsAlive: connection.keepsAlive,
     close: () => connection.close(),
   };
 }

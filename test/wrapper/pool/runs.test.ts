@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
-import { freePort } from '../../support/ports.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
@@ -224,22 +223,6 @@ test('a store that is away is named, and the command refused', async t => {
   await server.start();
   assert.equal((await box.tool()).stdout, 'used ka\n', 'it is tried again with each command');
   assert.equal(await metric(box, 'pool_degraded'), 0);
-});
-
-test('so it is behind Sentinels and in a cluster', async t => {
-  const api = await countingApi(t, { ka: 10 });
-  for (const [kind, path] of [
-    ['sentinel', '/shared'],
-    ['cluster', ''],
-  ]) {
-    const url = `valkey+${kind}://127.0.0.1:${freePort()}${path}`;
-    const refused = await poolBox(t, { url, api }, { keys: { a: 'ka' } }).tool();
-    assert.deepEqual([refused.exit, refused.stdout], [69, ''], refused.stderr);
-    assert.ok(refused.stderr.startsWith(`culvert-wrap: tool: the pool at ${url} can't be reached: no node answers`));
-    const pool = 'offline = "local"\nmachines = 1\naccounts = { tool = ["a"] }';
-    const local = await poolBox(t, { url, api }, { keys: { a: 'ka' }, pool, capacity: 'reserve = 1' }).tool();
-    assert.deepEqual([local.exit, local.stdout], [0, 'used ka\n'], local.stderr);
-  }
 });
 
 test('without its store a machine may use its share of the reserve, and no more', async t => {
