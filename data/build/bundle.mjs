@@ -116,8 +116,8 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
 const loaders = { wrap: 'wrapper/loader.ts' };
 
 /**
- * V8 keeps a text of so many bytes apart from the objects that it soon collects. With the texts of a wrapped command among
- * them, one with a pool waited 0.7 ms for a collection before its upstream had ended.
+ * V8 keeps a string of at least this many bytes outside of its new space. Inside of it, the texts of a wrapped command with
+ * a pool set off a garbage collection (0.7 ms) before the upstream had ended.
  */
 const LARGE = 2 ** 17;
 

@@ -11,7 +11,7 @@ export interface Connection {
   run(keys: readonly string[], args: readonly string[]): Promise<string>;
   /** Begins to connect, where that saves time later. */
   warm(): void;
-  /** Whether this process can't end by itself before it is closed. */
+  /** Whether this process goes on running until the connection is closed. */
   keepsAlive: boolean;
   close(): void;
 }

@@ -72,10 +72,11 @@ local function digits(value) return string.format('%.0f', value) end
 -- When a lease in the hash of leases ends, and its record as JSON; nothing for the two fields below.
 local function parts(raw) return string.match(raw or '', '^(%d+)({.*)$') end
 
--- Fields of that hash which every call reads first: the last fencing number; and a time before which none of the leases
--- ends. A renewal leaves that as it is, so a look for ended leases may find none.
+-- Two fields of that hash, which every call reads first: the last fencing number, and a time before which no lease ends. A
+-- renewal does not change that time, so a search for ended leases may find none.
 local lastFence, firstEnd
 
+-- Records when a lease ends, where it is the first one to end.
 local function endsAt(till)
   if firstEnd and firstEnd <= till then return end
   redis.call('HSET', LEASES, 'end', digits(till))
