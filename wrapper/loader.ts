@@ -1,45 +1,27 @@
 // Loads the program; behind a shim from code that V8 compiled in an earlier run, because compiling takes 4 ms of a start.
-// The build puts this into `main.cjs`, and `main.ts` with all that it needs at once into a file named by its digest.
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+// The build puts this into `main.cjs`, and `main.ts` with all that it needs at once into a file named by its digest; into
+// another one also with what a pool needs.
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Script } from 'node:vm';
 import type { UnsavedCode } from './store/compiled-code.ts';
-import { stateDirectory } from './store/paths.ts';
+import { POOL_FILE, stateDirectory } from './store/paths.ts';
 
 declare const __PROGRAM__: string;
-
-/** What a wrapped command with a pool loads as well. */
-const POOL = /^\.\/pooled-run-\w+\.cjs$/;
-/** This file, as others of the bundle name it. */
-const MAIN = './main.cjs';
+declare const __PROGRAM_WITH_POOL__: string;
 
 const wrapped = process.env.CULVERT_WRAP_SHIM && process.argv[2] === 'shim';
-const directory = wrapped && join(stateDirectory(process.env), 'code');
+const state = wrapped && stateDirectory(process.env);
 const unsaved: UnsavedCode[] = [];
 
-if (directory) process.on('exit', () => module.exports.saveCode?.(unsaved));
-const program = join(__dirname, __PROGRAM__);
-evaluate(program, readFileSync(program, 'utf8'), module);
-
-/** What the program, and its part for a pool, require with: for Node to find these two would take 0.9 ms. */
-function required(id: string): unknown {
-  if (id === MAIN) return module.exports;
-  if (!directory || !POOL.test(id)) return require(id);
-  const file = join(__dirname, id);
-  const loaded = require.cache[file];
-  if (loaded) return loaded.exports;
-  const pool: Pick<NodeModule, 'exports' | 'loaded'> = { exports: {}, loaded: true };
-  evaluate(file, readFileSync(file, 'utf8'), pool);
-  // Node loads the other parts of the program, and these must get the same classes
-  require.cache[file] = pool as NodeModule;
-  return pool.exports;
-}
-
-/** Runs the text of a file as the body of a module; the build has made a function of it. */
-function evaluate(file: string, text: string, target: { exports: unknown }): void {
-  const script = directory ? compiled(file, text, directory) : new Script(text, { filename: file });
-  script.runInThisContext().call(target.exports, target.exports, required, target, __filename, __dirname);
-}
+if (state) process.on('exit', () => module.exports.saveCode?.(unsaved));
+// only a guess, which saves time: either program runs commands with a pool and without
+const usesPool = state && existsSync(join(state, POOL_FILE));
+const program = join(__dirname, usesPool ? __PROGRAM_WITH_POOL__ : __PROGRAM__);
+const text = readFileSync(program, 'utf8');
+const script = state ? compiled(program, text, join(state, 'code')) : new Script(text, { filename: program });
+// the build has made a function of the text
+script.runInThisContext().call(module.exports, module.exports, require, module, __filename, __dirname);
 
 function compiled(filename: string, text: string, directory: string): Script {
   const file = join(directory, `${basename(filename)}.${process.versions.v8}-${process.arch}`);

@@ -86,14 +86,18 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
     ...forNode(define),
   });
   const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
-  const owners = ownersOf(name, metafile.outputs);
+  const owners = ownersOf(metafile.outputs, wholes[name] ?? []);
+  const larger = loaded[name] && withPart(files, metafile.outputs, loaded[name].part);
   const settings = { ...node, minifyIdentifiers, format: 'cjs', supported: { 'dynamic-import': false } };
-  const required = text => {
+  const required = (text, user) => {
     const code = text.replaceAll(/require\("\.\/([\w-]+\.js)"\)/g, (_, file) => {
       const owner = owners.get(file);
-      if (owner === 'main.js') return `culvertMain.${exportOf(file)}`;
+      const inMain = `culvertMain.${exportOf(file)}`;
+      if (owner === 'main.js') return inMain;
       const from = `require("./${(owner ?? file).replace(/js$/, 'cjs')}")`;
-      return owner ? `${from}.${exportOf(file)}` : from;
+      if (owner) return `${from}.${exportOf(file)}`;
+      // a second copy would have classes of its own
+      return user !== 'main.js' && larger?.owners.has(file) ? `(${inMain}??${from})` : from;
     });
     // once, because Node resolves the path each time
     return code.includes('culvertMain.') ? `const culvertMain=require("./main.cjs");${code}` : code;
@@ -103,20 +107,35 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
   for (const [file, text] of files) {
     if (owners.has(file)) continue;
     const whole = [...owners.values()].includes(file);
-    const code = required(whole ? joined(files, owners, file, settings) : transformSync(text, settings).code);
-    const loaded = whole && loaders[name] && file !== 'main.js';
-    writeFileSync(join(directory, file.replace(/js$/, 'cjs')), loaded ? forLoaderToo(code).padEnd(LARGE) : code);
+    const code = required(whole ? joined(files, owners, file, settings) : transformSync(text, settings).code, file);
+    writeFileSync(join(directory, file.replace(/js$/, 'cjs')), code);
   }
   const sources = [...copyBeside(name, directory), ...Object.keys(metafile.inputs).map(file => resolve(root, file))];
-  if (loaders[name]) sources.push(...putLoaderBefore(join(directory, 'main.cjs'), loaders[name]));
+  if (larger) {
+    const code = required(joined(larger.files, larger.owners, 'main.js', settings), 'main.js');
+    sources.push(...putLoaderBefore(join(directory, 'main.cjs'), code, loaded[name].loader, define));
+  }
   return sources;
 }
 
-/** What a program is loaded by. */
-const loaders = { wrap: 'wrapper/loader.ts' };
+/**
+ * A program that is there twice: as it is, and with a part in it that is otherwise loaded later. Its `main` is a loader, which
+ * takes one of them. To load the part of a pool from a file of its own takes a wrapped command 0.4 ms.
+ */
+const loaded = { wrap: { loader: 'wrapper/loader.ts', part: 'wrapper/pool/pooled-run.ts' } };
+
+/** The files of a program whose `main` has a part at once, and the chunks that become part of it. */
+function withPart(files, outputs, part) {
+  const file = fileOf(outputs, part);
+  const later = `import("./${file}")`;
+  const main = files.get('main.js');
+  if (main.split(later).length !== 2) throw new Error(`main.js has no ${later}, or several`);
+  const text = `import*as culvertPart from"./${file}";${main.replace(later, 'Promise.resolve(culvertPart)')}`;
+  return { files: new Map(files).set('main.js', text), owners: ownersOf(outputs, [], [part]) };
+}
 
 /**
- * V8 keeps a string of at least this many bytes outside of its new space. Inside of it, the texts of a wrapped command with
+ * V8 keeps a string of at least this many bytes outside of its new space. Inside of it, the text of a wrapped command with
  * a pool set off a garbage collection (0.7 ms) before the upstream had ended.
  */
 const LARGE = 2 ** 17;
@@ -124,24 +143,23 @@ const LARGE = 2 ** 17;
 /** The text of a module as a function: V8 would copy joined texts, which brings its first collection of garbage (0.8 ms). */
 const asFunction = code => `(function(exports,require,module,__filename,__dirname){${code}\n})`;
 
-/** The text of a module for Node's `require`; evaluated as a script, it yields the function, which the loader calls. */
-const forLoaderToo = code =>
-  `(f=>typeof module=="object"?f.call(exports,exports,require,module,__filename,__dirname):f)${asFunction(code)}`;
-
 /**
- * Makes `main` the loader of what it was, which becomes a function in a file named by its digest.
+ * Makes `main` the loader of what it was, and of a larger program, which both become functions in files named by their digests.
  * @returns the sources of the loader
  */
-function putLoaderBefore(main, loader) {
-  const text = asFunction(readFileSync(main, 'utf8'));
-  const program = `program-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`;
-  writeFileSync(join(dirname(main), program), text.padEnd(LARGE));
+function putLoaderBefore(main, larger, loader, define) {
+  const [program, programWithPool] = [readFileSync(main, 'utf8'), larger].map(code => {
+    const text = asFunction(code);
+    const file = `program-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`;
+    writeFileSync(join(dirname(main), file), text.padEnd(LARGE));
+    return JSON.stringify(file);
+  });
   const { metafile } = buildSync({
     ...common,
     ...node,
     minifyIdentifiers: true,
     format: 'cjs',
-    define: { __PROGRAM__: JSON.stringify(program) },
+    define: { ...define, __PROGRAM__: program, __PROGRAM_WITH_POOL__: programWithPool },
     entryPoints: [loader],
     outfile: main,
   });
@@ -199,34 +217,39 @@ function bundleForDebugger(name, directory, define) {
 }
 
 /**
- * What is loaded later, and then as one file with its chunks. A wrapped command with a pool waits for it. A daemon loads
- * its own once it answers: resolving the paths of nine files made V8 load its optimizing compiler (3.6 MB).
+ * What is loaded later, and then as one file with its chunks. A daemon loads its own once it answers: resolving the paths
+ * of nine files made V8 load its optimizing compiler (3.6 MB).
  */
-const wholes = {
-  wrap: ['wrapper/pool/pooled-run.ts'],
-  daemon: ['daemon/killswitch/client/client.ts', 'daemon/history/history-service.ts'],
-};
+const wholes = { daemon: ['daemon/killswitch/client/client.ts', 'daemon/history/history-service.ts'] };
 
-/** The chunks that become part of another file, and of which: each after those that it imports itself. */
-function ownersOf(name, outputs) {
+/** The file of a module that is loaded later. */
+function fileOf(outputs, entry) {
+  const found = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === entry);
+  if (!found) throw new Error(`${entry} is part of main.js or of no file`);
+  return basename(found[0]);
+}
+
+/**
+ * The chunks that become part of another file, and of which: each after those that it imports itself.
+ * @param wholes what is loaded later as one file
+ * @param parts what becomes part of `main` as well
+ */
+function ownersOf(outputs, wholes, parts = []) {
   const byName = new Map(Object.entries(outputs).map(([path, output]) => [basename(path), output]));
   const owners = new Map();
-  const entries = (wholes[name] ?? []).map(whole => {
-    const found = [...byName].find(([, { entryPoint }]) => entryPoint === whole);
-    if (!found) throw new Error(`${whole} is part of main.js or of no file`);
-    return found[0];
-  });
-  for (const owner of ['main.js', ...entries]) {
-    const visit = file => {
-      for (const { path, kind } of byName.get(file).imports) {
-        const chunk = basename(path);
-        if (kind !== 'import-statement' || !byName.has(chunk) || owners.has(chunk)) continue;
-        visit(chunk);
-        owners.set(chunk, owner);
-      }
-    };
-    visit(owner);
-  }
+  const own = (chunk, owner) => {
+    if (owners.has(chunk)) return;
+    visit(chunk, owner);
+    owners.set(chunk, owner);
+  };
+  const visit = (file, owner) => {
+    for (const { path, kind } of byName.get(file).imports) {
+      if (kind === 'import-statement' && byName.has(basename(path))) own(basename(path), owner);
+    }
+  };
+  visit('main.js', 'main.js');
+  for (const part of parts) own(fileOf(outputs, part), 'main.js');
+  for (const owner of wholes.map(whole => fileOf(outputs, whole))) visit(owner, owner);
   return owners;
 }
 

@@ -6,6 +6,9 @@ declare const __NAME__: string | undefined;
 /** Name of the directories and of the entries in the keyring; a development build has its own (data/build/profiles.mjs). */
 export const NAME = typeof __NAME__ === 'string' ? `${__NAME__}-wrap` : 'culvert-wrap';
 
+/** Of `Paths.pool`, in `Paths.state`. */
+export const POOL_FILE = 'pool.json';
+
 export interface Paths {
   /** `~/.config/culvert-wrap`, 0700. */
   configDir: string;
@@ -52,7 +55,7 @@ export function pathsFor(env: NodeJS.ProcessEnv): Paths {
     plans: join(state, 'plans'),
     accounts: join(state, 'accounts'),
     queue: join(state, 'queue'),
-    pool: join(state, 'pool.json'),
+    pool: join(state, POOL_FILE),
     installs: join(state, 'installs.json'),
     trust: join(state, 'trust.json'),
     audit: join(state, 'audit.jsonl'),

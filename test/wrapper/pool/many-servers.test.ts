@@ -72,11 +72,16 @@ test('without any server a command is refused, or uses the share of its machine'
   const api = await countingApi(t, { ka: 10 });
   for (const form of ['sentinel://HOST/shared', 'cluster://HOST']) {
     const url = `valkey+${form.replace('HOST', `127.0.0.1:${freePort()}`)}`;
-    const refused = await poolBox(t, { url, api }, { keys: { a: 'ka' } }).tool();
-    assert.deepEqual([refused.exit, refused.stdout], [69, ''], refused.stderr);
-    assert.ok(refused.stderr.startsWith(`culvert-wrap: tool: the pool at ${url} can't be reached: no node answers`));
     const pool = 'offline = "local"\nmachines = 1\naccounts = { tool = ["a"] }';
-    const local = await poolBox(t, { url, api }, { keys: { a: 'ka' }, pool, capacity: 'reserve = 1' }).tool();
-    assert.deepEqual([local.exit, local.stdout], [0, 'used ka\n'], local.stderr);
+    const refusing = poolBox(t, { url, api }, { keys: { a: 'ka' } });
+    const sharing = poolBox(t, { url, api }, { keys: { a: 'ka' }, pool, capacity: 'reserve = 2' });
+    // from the second on, by the program that has a pool's part in it
+    for (let run = 0; run < 2; run++) {
+      const refused = await refusing.tool();
+      assert.deepEqual([refused.exit, refused.stdout], [69, ''], refused.stderr);
+      assert.ok(refused.stderr.startsWith(`culvert-wrap: tool: the pool at ${url} can't be reached: no node answers`));
+      const local = await sharing.tool();
+      assert.deepEqual([local.exit, local.stdout], [0, 'used ka\n'], local.stderr);
+    }
   }
 });

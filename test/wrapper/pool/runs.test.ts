@@ -8,7 +8,7 @@ import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool-box.ts';
-import { buildWrapper, finished, type Sandbox } from '../../support/wrapper/sandbox.ts';
+import { buildWrapper, finished, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { endsOfLeases, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 interface AccountRow {
@@ -413,23 +413,24 @@ test('the store holds no credential', async t => {
   assert.ok(!all.join('\n').includes('secret'));
 });
 
-test('what a start without a pool parses has nothing of the pool, and a pool on one server nothing of the library', () => {
+test('a start without a pool parses nothing of the pool, and one with a pool on one server nothing of the library', () => {
   const directory = join(buildWrapper(), '..');
-  const program = readdirSync(directory).find(file => file.startsWith('program-'));
-  const main = ['main.cjs', program!].map(file => readFileSync(join(directory, file), 'utf8')).join('');
-  assert.ok(!main.includes('EVALSHA') && !main.includes('denque'));
-  const pooled = /pooled-run-\w+\.cjs/.exec(main)?.[0];
-  const needed = new Set<string>();
-  const visit = (file: string) => {
-    if (needed.has(file) || file === 'main.cjs') return;
-    needed.add(file);
-    const text = readFileSync(join(directory, file), 'utf8');
-    // `then(()=>N(require("./x.cjs")))` is an import() that waits until it is wanted
-    const atOnce = text.replaceAll(/then\(\(\)=>\w+\(require\("[^"]+"\)/g, '');
-    for (const [, next] of atOnce.matchAll(/require\("\.\/([\w-]+\.cjs)"\)/g)) visit(next!);
-  };
-  visit(pooled!);
-  const text = [...needed].map(file => readFileSync(join(directory, file), 'utf8')).join('');
-  assert.ok(text.includes('EVALSHA'));
-  assert.ok(!text.includes('sentinelRetryStrategy'), 'iovalkey is for Sentinels and clusters only');
+  const programs = readdirSync(directory).filter(file => file.startsWith('program-'));
+  const texts = programs.map(file => readFileSync(join(directory, file), 'utf8'));
+  assert.deepEqual(texts.map(text => text.includes('EVALSHA')).sort(), [false, true]);
+  // iovalkey is for Sentinels and clusters only
+  assert.ok(!texts.join('').includes('sentinelRetryStrategy') && !texts.join('').includes('denque'));
+});
+
+test('a machine that has used a pool starts the program that has what a pool needs, and another one does not', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 5 });
+  const [pooled, alone] = [poolBox(t, { url: server.url, api }, { keys: { a: 'ka' } }), sandbox(t)];
+  alone.script('tool', '#!/bin/sh\n');
+  alone.provider('tool', 'inject = ["FAKE_KEY"]');
+  alone.accounts('tool', { a: 'ka', b: 'kb' });
+  for (const box of [pooled, alone]) for (let i = 0; i < 2; i++) assert.equal((await box.run('tool', ['go'])).exit, 0);
+  const [ofPool, ofOther] = [pooled, alone].map(box => readdirSync(join(box.state, 'code')));
+  assert.deepEqual([ofPool!.length, ofOther!.length], [2, 1]);
+  assert.ok(ofPool!.includes(ofOther![0]!));
 });
