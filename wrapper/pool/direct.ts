@@ -75,11 +75,10 @@ async function open(address: Address, { ca, timeoutMs }: ConnectOptions): Promis
   const to = address.socket === undefined ? { host, port } : { path: address.socket };
   const secure = address.tls ? await import('node:tls') : undefined;
   return linkOf(onread => {
-    const options = { ...to, onread };
+    const options = { ...to, onread, noDelay: true };
     const socket: Socket = secure
       ? secure.connect({ ...options, ...verified(ca), ...(isIP(host) === 0 && { servername: host }) })
       : connect(options);
-    socket.setNoDelay(true);
     // whoever waits for an answer has a timer
     socket.unref();
     return socket;
@@ -104,6 +103,11 @@ function linkOf(connectWith: (onread: OnReadOpts) => Socket, openMs: number): Li
       take();
       return true;
     },
+  });
+  /** To write while it connects would take 0.1 ms longer. */
+  let unsent = '';
+  socket.on('connect', () => {
+    if (unsent !== '') socket.write(unsent);
   });
   const fail = (why: string, cause?: unknown) => {
     broken ??= new StoreUnreachable(why, { cause });
@@ -150,7 +154,9 @@ function linkOf(connectWith: (onread: OnReadOpts) => Socket, openMs: number): Li
             reject(error);
           },
         };
-        socket.write(commands.map(encode).join(''));
+        const text = commands.map(encode).join('');
+        if (socket.connecting) unsent = text;
+        else socket.write(text);
         // while the store works
         limit = setTimeout(
           () => fail(`it gave no answer within ${timeoutMs / 1000} s`),
@@ -173,13 +179,13 @@ function encode(words: readonly string[]): string {
 function readReply(data: string): { reply: Reply; length: number } | 'malformed' | undefined {
   const end = data.indexOf('\r\n');
   if (end < 0) return data.length > 64 * 1024 ? 'malformed' : undefined;
-  const line = decode(data.slice(1, end));
+  const line = data.slice(1, end);
   const after = end + 2;
   switch (data[0]) {
     case '+':
-      return { reply: line, length: after };
+      return { reply: decode(line), length: after };
     case '-':
-      return { reply: new Error(line), length: after };
+      return { reply: new Error(decode(line)), length: after };
     case ':':
       return { reply: Number(line), length: after };
     case '$': {
@@ -194,9 +200,9 @@ function readReply(data: string): { reply: Reply; length: number } | 'malformed'
   }
 }
 
-/** @param bytes UTF-8, a character for each byte */
+/** @param bytes UTF-8, a character for each byte; nearly always ASCII */
 function decode(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString('utf8');
+  return Buffer.byteLength(bytes) === bytes.length ? bytes : Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
 const REASONS: Record<string, string> = {

@@ -113,7 +113,7 @@ class Run implements PooledRun {
   }
 
   async finish(): Promise<void> {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     const done = this.#done();
     if (done && !this.degraded) {
       const refresh = this.#held?.lease?.refresh ?? [];
@@ -195,7 +195,7 @@ class Run implements PooledRun {
     const { plan, context } = this.#options;
     const before = this.#local;
     this.#held = undefined;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     const late = before?.unsent.some(({ cli }) => cli === plan.cli);
     const away = before?.away[plan.cli] ?? {};
     const news = Object.values(away).some(each => each.spent > each.reported || intact.includes(each.fp));
@@ -219,11 +219,13 @@ class Run implements PooledRun {
     if (!id) throw new StoreUnreachable('it leases an account that this machine does not have');
     this.#attempts++;
     this.#held = { id, lease };
-    this.#timer = setInterval(() => {
+    const timer = setTimeout(() => {
       // The next renewal, or the report, tries again; until then the command goes on under its lease.
       this.#store.renew(this.#options.plan.cli, lease.fence, this.#ttl).catch(() => {});
+      timer.refresh();
     }, this.#ttl / 3);
-    this.#timer.unref();
+    timer.unref();
+    this.#timer = timer;
     const { pinned, plan } = this.#options;
     if (pinned !== undefined && id.account.name !== pinned && this.#attempts === 1) {
       say(`${plan.cli}: account "${pinned}" is not free in the pool; using "${id.account.name}"`);
@@ -247,7 +249,7 @@ class Run implements PooledRun {
     const { plan, context } = this.#options;
     const { url, offline } = plan.pool!;
     const what = `the pool at ${describeAddress(url)} can't be reached: ${error.message}`;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     if (this.#held?.lease) {
       const done = this.#done();
       if (done) this.#keep(done);

@@ -184,8 +184,10 @@ function storeOf(connection: Connection, database: number) {
   };
 }
 
-/** JSON that may hold something that is not printable. */
-const SPECIAL = /\\[^"\\/]|[^\x20-\x7e]/;
+/** Whether JSON can hold nothing but what is printable. A regular expression takes 0.1 ms to compile. */
+function isPlain(json: string): boolean {
+  return Buffer.byteLength(json) === json.length && !json.includes('\\') && !json.includes('\x7f');
+}
 
 function withPrintableTexts(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? printable(value) : value;
@@ -193,7 +195,7 @@ function withPrintableTexts(_key: string, value: unknown): unknown {
 
 function parsed(reply: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(reply, SPECIAL.test(reply) ? withPrintableTexts : undefined);
+    const value: unknown = JSON.parse(reply, isPlain(reply) ? undefined : withPrintableTexts);
     if (isRecord(value)) return value;
   } catch (error) {
     noReply(error);
