@@ -10,7 +10,7 @@ import { sandbox } from '../support/wrapper/sandbox.ts';
 import { storeServer } from '../support/wrapper/store-server.ts';
 import { quiet } from './quiet.ts';
 
-const rounds = Number(process.argv[2] ?? 60);
+const rounds = Number(process.argv[2] ?? 200);
 const ends: (() => unknown)[] = [];
 const t = { after: (end: unknown) => void ends.push(end as () => unknown) };
 const results: Record<string, { value: string; bar: string }> = {};

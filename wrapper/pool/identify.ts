@@ -4,7 +4,7 @@ import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
 import { type LocalPool, noteLocal } from '../store/pool-file.ts';
-import { resolveAccount } from '../store/secrets.ts';
+import { type ReadFiles, resolveAccount } from '../store/secrets.ts';
 import { isCheap, markOf, poolFingerprint } from './fingerprint.ts';
 
 /** An account of this machine with what identifies it in the store. */
@@ -43,11 +43,13 @@ export function identification(plan: Plan, context: Context, before: LocalPool) 
     identify: async (accounts: readonly Account[], again = false): Promise<Identified[]> => {
       const found: Identified[] = [];
       const caller = callerEnvironment(context.env);
+      // most accounts of a CLI have theirs in one file, which takes 0.2 ms each time
+      const files: ReadFiles = new Map();
       for (const account of accounts) {
         const kept = isCheap(account) || again ? undefined : local.fingerprints[cli]?.[account.name]?.fp;
         if (kept !== undefined) found.push({ account, fp: kept });
         else {
-          const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
+          const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs, files);
           // Why one gives nothing is said when it is tried without a pool; here another account takes its place.
           if (resolved.ok) found.push({ account, fp: fingerprintOf(account, resolved.env) });
         }

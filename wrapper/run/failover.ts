@@ -68,9 +68,9 @@ export async function failover(command: Command): Promise<End> {
     // while the store answers
     const reported = pool?.finish();
     journal.store();
+    reportReplacedShims(context);
     await reported;
     if (needsUsage(plan)) await warnWhenLow(plan, context);
-    reportReplacedShims(context);
   }
 }
 

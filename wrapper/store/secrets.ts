@@ -21,6 +21,9 @@ const KEYRING_TIMEOUT_MS = 3_000;
 /** secret-tool cuts a longer secret off without an error. */
 const KEYRING_MAX_BYTES = 8_191;
 
+/** The lines of files of credentials, by file. */
+export type ReadFiles = Map<string, Map<string, string>>;
+
 export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; problem: string };
 
 /**
@@ -28,12 +31,19 @@ export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; 
  * stored login when their variable is empty.
  * @param env where `env:` sources are looked up, and the environment of `command:`
  * @param timeoutMs for `command:` and `pass:`
+ * @param files what was just read for other accounts; what is read for this one is added
  */
-export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Resolved> {
+export async function resolveAccount(
+  account: Account,
+  env: NodeJS.ProcessEnv,
+  timeoutMs: number,
+  files: ReadFiles = new Map(),
+): Promise<Resolved> {
   const result: Record<string, string> = {};
   for (const [variable, source] of Object.entries(account.env)) {
     try {
-      const value = await readSource(source, { cli: account.cli, account: account.name, variable }, env, timeoutMs);
+      const slot = { cli: account.cli, account: account.name, variable };
+      const value = await readSource(source, slot, { env, timeoutMs, files });
       assertCredential(value);
       result[variable] = value;
     } catch (error) {
@@ -131,7 +141,7 @@ export async function moveSecrets(
     const inFile = source === `file:${secretFile(paths, account.cli)}#${fileKey(slot)}`;
     if (source !== 'keyring:' && !inFile) sources[variable] = source;
     else {
-      const value = await readSource(source, slot, env, KEYRING_TIMEOUT_MS);
+      const value = await readSource(source, slot, { env, timeoutMs: KEYRING_TIMEOUT_MS, files: new Map() });
       const place = inFile ? 'file' : 'keyring';
       await storeSecret({ ...slot, account: to }, value, place, paths);
       sources[variable] = sourceOf({ ...slot, account: to }, place, paths);
@@ -140,7 +150,14 @@ export async function moveSecrets(
   return sources;
 }
 
-async function readSource(source: string, slot: Slot, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<string> {
+/** What credentials are read with: see `resolveAccount`. */
+interface Reading {
+  env: NodeJS.ProcessEnv;
+  timeoutMs: number;
+  files: ReadFiles;
+}
+
+async function readSource(source: string, slot: Slot, { env, timeoutMs, files }: Reading): Promise<string> {
   const colon = source.indexOf(':');
   const rest = source.slice(colon + 1);
   switch (source.slice(0, colon)) {
@@ -148,7 +165,7 @@ async function readSource(source: string, slot: Slot, env: NodeJS.ProcessEnv, ti
       if (env[rest] === undefined) throw new Error(`the variable ${rest} is not set`);
       return env[rest];
     case 'file':
-      return readFromFile(rest, env);
+      return readFromFile(rest, env, files);
     case 'keyring':
       return lookUp(source, slot);
     case 'pass':
@@ -161,15 +178,21 @@ async function readSource(source: string, slot: Slot, env: NodeJS.ProcessEnv, ti
   }
 }
 
-function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
+function readFromFile(spec: string, env: NodeJS.ProcessEnv, files: ReadFiles): string {
   const hash = spec.lastIndexOf('#');
   const file = spec.slice(0, hash).replace(/^~(?=\/)/, env.HOME ?? '~');
   const key = spec.slice(hash + 1);
-  const text = readText(file);
-  if (text === undefined) throw new Error(`the file ${file} does not exist`);
-  const value = envLines(text).get(key);
+  const lines = files.get(file) ?? linesIn(file);
+  files.set(file, lines);
+  const value = lines.get(key);
   if (value === undefined) throw new Error(`${file} has no line ${key}=…`);
   return value;
+}
+
+function linesIn(file: string): Map<string, string> {
+  const text = readText(file);
+  if (text === undefined) throw new Error(`the file ${file} does not exist`);
+  return envLines(text);
 }
 
 /**
