@@ -4,6 +4,7 @@ import type { AuditEntry } from './store/audit.ts';
 import type { Account } from './store/config.ts';
 import type { Paths } from './store/paths.ts';
 import type { Plan, Sources } from './store/plan.ts';
+import type { ReadFiles } from './store/secrets.ts';
 import type { CliState } from './store/state.ts';
 
 /** How a process ended, or is to end. */
@@ -89,6 +90,8 @@ export interface PooledEnd {
 export interface PooledRun {
   /** Leases one of the accounts, which come in the order in which this machine would try them. */
   next(accounts: readonly Account[]): Promise<Account | undefined>;
+  /** Files of credentials as `next` has just read them. */
+  readonly files: ReadFiles;
   /** Why `next` leased nothing. */
   readonly refusal: string;
   /** Whether the account that is leased has this credential; if not, the lease is given back. */

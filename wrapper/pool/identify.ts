@@ -23,6 +23,7 @@ export function identification(plan: Plan, context: Context, before: LocalPool) 
   let local = before;
   /** By fingerprint, those that were identified. */
   const known = new Map<string, Identified>();
+  const files: ReadFiles = new Map();
   const remember = (account: Account, env: Record<string, string>): string => {
     const fp = poolFingerprint(account, env);
     local = noteLocal(context.paths, pool => {
@@ -37,14 +38,17 @@ export function identification(plan: Plan, context: Context, before: LocalPool) 
   };
   return {
     /**
+     * What `identify` has read: most accounts of a CLI have their credentials in one file, which takes 0.2 ms each time.
+     */
+    files,
+    /**
      * The accounts whose credential is there.
      * @param again looks up also what starts a program
      */
     identify: async (accounts: readonly Account[], again = false): Promise<Identified[]> => {
       const found: Identified[] = [];
       const caller = callerEnvironment(context.env);
-      // most accounts of a CLI have theirs in one file, which takes 0.2 ms each time
-      const files: ReadFiles = new Map();
+      files.clear();
       for (const account of accounts) {
         const kept = isCheap(account) || again ? undefined : local.fingerprints[cli]?.[account.name]?.fp;
         if (kept !== undefined) found.push({ account, fp: kept });

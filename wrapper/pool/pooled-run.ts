@@ -78,6 +78,10 @@ class Run implements PooledRun {
     this.#deadline = context.now() + (plan.capacity.wait ? parseDuration(plan.capacity.wait) : 0);
   }
 
+  get files() {
+    return this.#ids.files;
+  }
+
   /** @throws WrapError `pool-unreachable` before the first attempt, and StoreRefused */
   async next(accounts: readonly Account[]): Promise<Account | undefined> {
     const ids = await this.#ids.identify(accounts);
@@ -155,6 +159,8 @@ class Run implements PooledRun {
         ids = again;
         if (changed) continue;
       }
+      // they may have changed when that is over
+      this.files.clear();
       if (!(await this.#wait(reply, askedUntil))) {
         this.refusal = describeRefusal(ids, reply);
         learnRefusal(ids, reply.accounts, this.#machine());

@@ -118,29 +118,31 @@ test('nothing left is refused with the reason, and no request is wasted', async 
   assert.equal(api.refused.size, 0);
 });
 
-test('a command waits for an account that others use, as long as the user allows', async t => {
+test('a command waits for an account that others use, as long as the user allows, and has what its credential is then', async t => {
   const server = await storeServer(t);
-  const api = await countingApi(t, { ka: 10 });
+  const api = await countingApi(t, { ka: 10, fresh: 10 });
   const options = { keys: { a: 'ka' }, capacity: 'max_leases = 1\nwait = "60s"' };
   const holder = poolBox(
     t,
     { url: server.url, api },
     { ...options, before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' },
   );
-  const waiter = poolBox(t, { url: server.url, api }, options);
+  const waiters = [0, 1].map(() => poolBox(t, { url: server.url, api }, options));
   const gate = join(holder.home, 'gate');
   const held = holder.tool({ GATE: gate });
   await until(async () => (await leasesIn(server)) === 1);
-  const waited = waiter.tool();
-  await until(
-    () =>
-      existsSync(join(waiter.state, 'pool.json')) &&
-      readFileSync(join(waiter.state, 'pool.json'), 'utf8').includes('"waits":1'),
-  );
-  assert.equal(api.used.get('ka'), undefined);
+  const waited = waiters.map(waiter => waiter.tool());
+  for (const { state } of waiters) {
+    const file = join(state, 'pool.json');
+    await until(() => existsSync(file) && readFileSync(file, 'utf8').includes('"waits":1'));
+  }
+  assert.equal(api.used.size, 0);
+  const keys = join(waiters[1]!.config, 'keys.env');
+  writeFileSync(keys, readFileSync(keys, 'utf8').replace('tool_a=ka', 'tool_a=fresh'));
   writeFileSync(gate, '');
   assert.equal((await held).exit, 0);
-  assert.equal((await waited).stdout, 'used ka\n');
+  const printed = (await Promise.all(waited)).map(({ stdout }) => stdout);
+  assert.deepEqual(printed, ['used ka\n', 'used fresh\n']);
 });
 
 const metric = async (box: Sandbox, name: string, labels: Record<string, string> = {}) => {

@@ -1,5 +1,5 @@
 // Makes an account ready for an attempt: resolves its credentials and runs its prepare command.
-import type { Context } from '../../context.ts';
+import type { Context, PooledRun } from '../../context.ts';
 import type { Account } from '../../store/config.ts';
 import type { Plan } from '../../store/plan.ts';
 import { resolveAccount } from '../../store/secrets.ts';
@@ -11,14 +11,19 @@ export type Ready =
   | { ok: true; env: NodeJS.ProcessEnv; credentials: Record<string, string>; digest?: string }
   | { ok: false; problem: string };
 
+interface Needs {
+  plan: Plan;
+  state: CliState;
+  context: Context;
+  /** What has leased the account. */
+  pool?: Pick<PooledRun, 'files'> | undefined;
+}
+
 /** The environment in which an account can be used, or why it can't be. */
-export async function makeReady(
-  account: Account,
-  { plan, state, context }: { plan: Plan; state: CliState; context: Context },
-): Promise<Ready> {
+export async function makeReady(account: Account, { plan, state, context, pool }: Needs): Promise<Ready> {
   const { provider } = plan;
   const caller = callerEnvironment(context.env);
-  const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
+  const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs, pool?.files);
   if (!resolved.ok) return resolved;
   const missing = provider.inject.filter(name => !resolved.env[name]);
   if (missing.length > 0) return { ok: false, problem: `it provides no ${missing.join(', ')}` };
