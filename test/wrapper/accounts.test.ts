@@ -65,6 +65,15 @@ test('an account added with its key from stdin works at once, and its key is in 
   assert.equal(fs.statSync(box.state).mode & 0o077, 0);
 });
 
+test('an account that is not there is refused with those that are, or with how to add it', async t => {
+  const box = setUp(t);
+  const none = await box.run('fake', ['auth', 'wake', 'a']);
+  assert.deepEqual([none.exit, none.stdout], [2, '']);
+  assert.match(none.stderr, /fake has no account "a"\n.*`culvert-wrap accounts add fake a` adds it\n$/);
+  box.accounts('fake', { b: 'kb', c: 'kc' });
+  assert.match((await box.run('fake', ['auth', 'wake', 'a'])).stderr, /fake has no account "a"\n.*accounts: b, c\n$/);
+});
+
 test('no secret is in an argument list while an account is added, prepared or used', async t => {
   const box = setUp(t, `prepare_command = "ps -eo args > \\"$HOME/ps-prepare\\"; : {FAKE_KEY}"\n${RULES}`);
   box.script('secret-tool', SECRET_TOOL.replace('verb=$1', 'ps -eo args >> "$HOME/ps-store"; verb=$1'));

@@ -152,6 +152,21 @@ test('an upgrade over the shim runs at once, is reported, and is adopted by inst
   assert.equal(fs.readFileSync(path.join(box.bin, 'tool'), 'utf8'), '#!/bin/sh\necho new\n');
 });
 
+test('uninstall tells how many accounts of the CLIs stay, and that there was nothing to do', async t => {
+  const box = withTool(t);
+  box.script('other', TOOL);
+  box.provider('other', 'inject = ["FAKE_KEY"]');
+  box.accounts('tool', { a: 'k1', b: 'k2' });
+  box.accounts('other', { c: 'k3' });
+  const told = async (...clis: string[]) => (await box.wrap(['uninstall', ...clis])).stdout;
+  assert.match(
+    await told('tool'),
+    /\n2 accounts stay in .*config\.toml; `culvert-wrap accounts remove CLI NAME` removes one/,
+  );
+  assert.match(await told(), /^other: restored .*\n1 account stays in /);
+  assert.equal(await told(), 'no shim is installed\n');
+});
+
 test('uninstall leaves a foreign file in the place of the shim alone and keeps the original', async t => {
   const box = withTool(t);
   await box.wrap(['install', 'tool']);

@@ -230,7 +230,10 @@ function find(accounts: readonly Account[], cli: string, name: string): Account 
   const account = accounts.find(same({ cli, name }));
   if (account) return account;
   throw new WrapError('unknown-account', EXIT.usage, `${cli} has no account "${name}"`, {
-    hint: accounts.length > 0 ? `accounts: ${accounts.map(each => each.name).join(', ')}` : `add one with: add ${name}`,
+    hint:
+      accounts.length > 0
+        ? `accounts: ${accounts.map(each => each.name).join(', ')}`
+        : `\`culvert-wrap accounts add ${cli} ${name}\` adds it`,
   });
 }
 

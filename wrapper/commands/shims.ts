@@ -116,16 +116,17 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
     cli,
     ...uninstall(cli, binOf(cli, context), context.paths, context.env.PATH ?? ''),
   }));
-  const accounts = readAccountsQuietly(context);
+  const accounts = countAccounts(wanted, context);
   const lines = results.map(({ cli, change, bin, kept }) => {
     if (change === 'not-installed') return `${cli}: is not installed`;
     if (change === 'kept-foreign')
       return `${cli}: ${bin} is not the shim anymore and was left alone${kept ? `; the original is kept at ${kept}` : ''}`;
     return `${cli}: ${change === 'restored' ? 'restored' : 'removed'} ${bin}`;
   });
+  if (wanted.length === 0) lines.push('no shim is installed');
   if (accounts > 0)
     lines.push(
-      `${accounts} ${accounts === 1 ? 'account stays' : 'accounts stay'} in ${context.paths.config}; \`culvert-wrap accounts remove\` removes them`,
+      `${accounts} ${accounts === 1 ? 'account stays' : 'accounts stay'} in ${context.paths.config}; \`culvert-wrap accounts remove CLI NAME\` removes one`,
     );
   emit(options.json, { uninstalled: results }, lines.join('\n'));
 }
@@ -139,9 +140,10 @@ function binOf(cli: string, context: Context): string {
   }
 }
 
-function readAccountsQuietly(context: Context): number {
+/** How many accounts these CLIs have; none where the configuration can't be read. */
+function countAccounts(clis: readonly string[], context: Context): number {
   try {
-    return readConfig(context.paths.config).accounts.length;
+    return readConfig(context.paths.config).accounts.filter(({ cli }) => clis.includes(cli)).length;
   } catch {
     return 0;
   }
