@@ -1,7 +1,8 @@
 // A store that answers wrongly, met by wrapped commands and by those about the pool.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { FULL } from '../../support/thoroughness.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
@@ -65,4 +66,29 @@ test('nothing that a store says moves the cursor of a terminal', async t => {
       assert.doesNotMatch(shown, /[^\n\P{C}]|\\u001b/u, JSON.stringify(shown));
     }
   }
+});
+
+const DEAF = `import socket, sys
+s = socket.socket()
+s.bind(('127.0.0.1', 0))
+s.listen(0)
+print(s.getsockname()[1], flush=True)
+sys.stdin.read()`;
+
+test('no command waits longer than pool.timeout for a server that takes no connection', async t => {
+  const api = await countingApi(t, { ka: 100 });
+  const deaf = spawn('python3', ['-I', '-c', DEAF], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => deaf.stdin.end());
+  const port = Number(String((await once(deaf.stdout, 'data'))[0]));
+  // it holds one that it has not accepted, and the kernel lets all others wait
+  const first = connect(port, '127.0.0.1');
+  t.after(() => first.destroy());
+  await once(first, 'connect');
+  const url = `valkey://127.0.0.1:${port}`;
+  const box = poolBox(t, { url, api }, { keys: { a: 'ka' }, pool: 'timeout = "200ms"' });
+  for (const { exit, stderr } of [await box.tool(), await box.tool()]) {
+    assert.equal(exit, 69, stderr);
+    assert.match(stderr, /can't be reached: it gave no answer within 0.2 s/);
+  }
+  assert.equal(api.used.size, 0);
 });
