@@ -89,7 +89,7 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
   const owners = ownersOf(metafile.outputs, wholes[name] ?? []);
   const larger = loaded[name] && withPart(files, metafile.outputs, loaded[name].part);
   const settings = { ...node, minifyIdentifiers, format: 'cjs', supported: { 'dynamic-import': false } };
-  const required = (text, user) => {
+  const required = (text, importer) => {
     const code = text.replaceAll(/require\("\.\/([\w-]+\.js)"\)/g, (_, file) => {
       const owner = owners.get(file);
       const inMain = `culvertMain.${exportOf(file)}`;
@@ -97,7 +97,7 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
       const from = `require("./${(owner ?? file).replace(/js$/, 'cjs')}")`;
       if (owner) return `${from}.${exportOf(file)}`;
       // a second copy would have classes of its own
-      return user !== 'main.js' && larger?.owners.has(file) ? `(${inMain}??${from})` : from;
+      return importer !== 'main.js' && larger?.owners.has(file) ? `(${inMain}??${from})` : from;
     });
     // once, because Node resolves the path each time
     return code.includes('culvertMain.') ? `const culvertMain=require("./main.cjs");${code}` : code;

@@ -38,7 +38,7 @@ export function identification(plan: Plan, context: Context, before: LocalPool) 
   };
   return {
     /**
-     * What `identify` has read: most accounts of a CLI have their credentials in one file, which takes 0.2 ms each time.
+     * What `identify` has read: most accounts of a CLI have their credentials in one file, and reading it takes 0.2 ms.
      */
     files,
     /**

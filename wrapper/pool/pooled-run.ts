@@ -159,7 +159,7 @@ class Run implements PooledRun {
         ids = again;
         if (changed) continue;
       }
-      // they may have changed when that is over
+      // credentials may change while this waits
       this.files.clear();
       if (!(await this.#wait(reply, askedUntil))) {
         this.refusal = describeRefusal(ids, reply);

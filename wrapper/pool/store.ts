@@ -184,7 +184,7 @@ function storeOf(connection: Connection, database: number) {
   };
 }
 
-/** Whether JSON can hold nothing but what is printable. A regular expression takes 0.1 ms to compile. */
+/** Whether JSON is ASCII without escapes, so that all its texts are printable. A regular expression takes 0.1 ms to compile. */
 function isPlain(json: string): boolean {
   return Buffer.byteLength(json) === json.length && !json.includes('\\') && !json.includes('\x7f');
 }
