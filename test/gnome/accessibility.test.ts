@@ -2,7 +2,7 @@
 // from within the panel, which sends the signal of that key itself.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, describe, test } from 'node:test';
 import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
 import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Ask, type Desktop, missing, openDesktop, startDriver, talk } from '../support/gnome/desktop.ts';
@@ -128,6 +128,9 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     await desktop.close();
     await daemon.stop();
   });
+
+  // a test that fails in a dialog leaves it open, and the next one would meet it
+  afterEach(() => stage.ask({ do: 'clear' }));
 
   const survey = () => atspi({ do: 'survey' }) as Promise<Node[]>;
   const stops = () => stage.ask({ do: 'stops' }) as Promise<Stop[]>;

@@ -73,17 +73,12 @@ def find(name, ms, ok=lambda node: True):
         except GLib.Error:
             pass  # a node vanished while we walked: look again
         if time.monotonic() > end:
-            raise LookupError(f"no {name!r} on screen; there are {sorted(set(names()))}")
+            raise LookupError(f"no {name!r} on screen; there are {sorted(set(settled(names, ms)))}")
         time.sleep(0.03)
 
 
 def names():
-    found = []
-    try:
-        found = [node.get_name() for node in visible() if node.get_name()]
-    except GLib.Error:
-        pass
-    return found
+    return [node.get_name() for node in visible() if node.get_name()]
 
 
 def press(name, ms):
@@ -95,7 +90,7 @@ def press(name, ms):
 
 def gone(name, ms):
     end = time.monotonic() + ms / 1000
-    while name in names():
+    while name in settled(names, ms):
         if time.monotonic() > end:
             raise LookupError(f"{name!r} is still on screen")
         time.sleep(0.03)
@@ -109,6 +104,18 @@ def value_of(node, interfaces):
         # GTK 4.8 takes -1 for the beginning
         return Atspi.Text.get_text(node, 0, Atspi.Text.get_character_count(node))
     return None
+
+
+def settled(look, ms):
+    """The answer of a look that no vanishing node interrupts, such as that of a dialog which is just closing."""
+    end = time.monotonic() + ms / 1000
+    while True:
+        try:
+            return look()
+        except GLib.Error:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.03)
 
 
 def survey():
@@ -125,16 +132,17 @@ def place(name, ms):
     """Where it is in its window, and how large: [x, y, width, height]."""
     extents = lambda node: node.get_extents(Atspi.CoordType.WINDOW)
     # what lies on a page that is not shown has no size
-    box = extents(find(name, ms, lambda node: "Component" in node.get_interfaces() and extents(node).width > 0))
+    sized = lambda node: "Component" in node.get_interfaces() and extents(node).width > 0
+    box = settled(lambda: extents(find(name, ms, sized)), ms)
     return [box.x, box.y, box.width, box.height]
 
 
 def perform(request):
-    what, name, ms = request["do"], request.get("name"), request.get("ms", 8000)
+    what, name, ms = request["do"], request.get("name"), request.get("ms", 60000)
     if what == "find":
-        return describe(find(name, ms))
+        return settled(lambda: describe(find(name, ms)), ms)
     if what == "switch":
-        return describe(find(name, ms, lambda node: "toggle" in actions(node)))
+        return settled(lambda: describe(find(name, ms, lambda node: "toggle" in actions(node))), ms)
     if what == "press":
         return press(name, ms)
     if what == "gone":
@@ -142,11 +150,11 @@ def perform(request):
     if what == "place":
         return place(name, ms)
     if what == "names":
-        return names()
+        return settled(names, ms)
     if what == "survey":
-        return survey()
+        return settled(survey, ms)
     if what == "description":
-        return find(name, ms, lambda node: "Action" in node.get_interfaces()).get_description()
+        return settled(lambda: find(name, ms, lambda node: "Action" in node.get_interfaces()).get_description(), ms)
     raise ValueError(what)
 
 

@@ -4,7 +4,7 @@
 // Requests: {do: 'find' | 'gone' | 'press' | 'switch' | 'place' | 'focused', name}
 // {do: 'focus' | 'focusable', name}: puts the keyboard onto a control, and describes what takes it there {do: 'enter', name, text}
 // {do: 'turn', name} to a page, {do: 'settle', revision} {do: 'names'} {do: 'texts'} {do: 'rows'} {do: 'stops'} of the Tab key
-// {do: 'resize', width, height} {do: 'close'} what is in front {do: 'collect'} the garbage. Answers: {ok} or {error}.
+// {do: 'resize', width, height} {do: 'close'} what is in front {do: 'clear'} everything above the page {do: 'collect'} the garbage. Answers: {ok} or {error}.
 
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
@@ -28,9 +28,9 @@ interface Panel {
 }
 
 /** Neither a frame nor an event for this long: what is waited for will not come. */
-const STALLED_MS = 20_000;
+const STALLED_MS = 60_000;
 /** A clock that ticks in the window paints frames forever. */
-const LONGEST_MS = 40_000;
+const LONGEST_MS = 120_000;
 /** AdwDialog, since libadwaita 1.5. */
 const { Dialog } = Adw as { Dialog?: new () => Gtk.Widget & { close(): void } };
 const PRESSABLE = ['GtkModelButton', 'GtkExpander', 'GtkMenuButton'];
@@ -204,19 +204,19 @@ function surfaceOf(native: Gtk.Native): [left: number, top: number] {
 
 /** Closes what is above the panel's page: a menu, a dialog within the window (libadwaita 1.5), or its own window. */
 function closeTop(): void {
-  for (const widget of widgets()) {
-    if (widget instanceof Gtk.Popover) {
-      widget.popdown();
-      return;
-    }
-    if (Dialog && widget instanceof Dialog) {
-      widget.close();
-      return;
-    }
-  }
-  const window = main();
-  for (const each of Gtk.Window.list_toplevels() as Gtk.Window[])
-    if (each !== window && each.get_mapped()) each.close();
+  const [top] = above();
+  if (top instanceof Gtk.Popover) top.popdown();
+  else top?.close();
+}
+
+/** What is open above the panel's page, the foremost first. */
+function above(): (Gtk.Popover | { close(): void })[] {
+  const within = [...widgets()].filter(
+    widget => widget instanceof Gtk.Popover || (Dialog !== undefined && widget instanceof Dialog),
+  ) as (Gtk.Popover | InstanceType<NonNullable<typeof Dialog>>)[];
+  const page = main();
+  const windows = (Gtk.Window.list_toplevels() as Gtk.Window[]).filter(each => each !== page && each.get_mapped());
+  return [...within, ...windows];
 }
 
 /** The panel's window. */
@@ -313,6 +313,10 @@ function attempt({ do: what, name = '', text = '', revision = 0, width = 0, heig
     case 'close':
       closeTop();
       return true;
+    case 'clear':
+      if (above().length === 0) return true;
+      closeTop();
+      return undefined;
     case 'scale':
       Gtk.Settings.get_default()!.gtk_xft_dpi = Math.round(96 * 1024 * Number(text));
       return true;
