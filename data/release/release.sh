@@ -38,7 +38,6 @@ if [ -f package-lock.json ]; then
   [ "$locked" = "$version" ] || die "package-lock.json says $locked, not $version. Run: ./culvert-tool version $version"
 fi
 [ -z "$(git status --porcelain)" ] || die 'The tree is not clean; a release is a commit. Commit or remove: ' "$(git status --porcelain | head -n 5)"
-node --import tsx data/build/catalogs.ts --complete || die 'A release has all texts in all languages: fill in those above in po/*.po.'
 node data/release/version.mjs "$version" --check || die "Run: ./culvert-tool version $version, which dates the changes and commits."
 for file in "dist/$version" dist/culvert-"$version"[-.]*; do
   [ ! -e "$file" ] || die "$file exists: a release is made once. Remove it if it was never published."
