@@ -88,7 +88,7 @@ function shortcutText({ id, path, entry }: Original, launcher: string): string {
     'Type=Application',
     ...copied,
     `Categories=${(categories.length > 0 ? categories : ['Network']).join(';')};`,
-    `Exec=${escapeValue(joinExec([launcher, 'apps', 'launch', id]))}`,
+    `Exec=${escapeValue(joinExec([launcher, 'apps', 'launch', '--yes', id]))}`,
     `TryExec=${escapeValue(launcher)}`,
     'Terminal=false',
     `${SHORTCUT_KEY}=${escapeValue(id)}`,

@@ -9,6 +9,7 @@ import { english } from '../view/translator.ts';
 import type { OptionSpec } from './command-line/command-spec.ts';
 import type { Context, Options } from './context.ts';
 import { EXIT, usage } from './errors.ts';
+import { isAttended } from './prompt.ts';
 
 export const CONFIRM_WITHIN: OptionSpec = {
   flags: '--confirm-within <seconds>',
@@ -70,11 +71,6 @@ export function confirmWithinOf(text: Options[string]): number | undefined {
   if (!/^\d{1,3}$/.test(String(text)) || seconds < 1 || seconds > 600)
     throw usage(`--confirm-within takes seconds, from 1 to 600; not "${text}".`);
   return seconds;
-}
-
-/** Input and output are a terminal, and the output is not meant for a program. */
-export function isAttended({ stdin, stderr, json }: Context): boolean {
-  return Boolean(stdin.isTTY && stderr.isTTY && !json);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Reads a secret from a hidden prompt or a pipe, never from the command line, which other users can read.
 import { text as readAll } from 'node:stream/consumers';
-import type { Context } from './context.ts';
+import type { Context, Options } from './context.ts';
 import { Failure, usage } from './errors.ts';
 
 /**
@@ -13,6 +13,27 @@ export async function readSecret(context: Context, name: string): Promise<string
     throw usage(`No ${name} was given.`, `Pipe it in, or run the command on a terminal and type it.`);
   if (/[\r\n]/.test(text)) throw usage(`The ${name} has more than one line.`);
   return text.trim();
+}
+
+/** Input and output are a terminal, and the output is not meant for a program. */
+export function isAttended({ stdin, stderr, json }: Context): boolean {
+  return Boolean(stdin.isTTY && stderr.isTTY && !json);
+}
+
+/**
+ * Asks before a change that goes further than its command says, or that nothing takes back.
+ * @param consequence says what changes, in whole sentences
+ * @throws Failure after a no; without a terminal unless `--yes` was given
+ */
+export async function consent(
+  context: Context,
+  { yes }: Options,
+  { consequence, question }: { consequence: string; question: string },
+): Promise<void> {
+  if (yes === true) return;
+  if (!isAttended(context)) throw usage(consequence, 'Without a terminal, --yes says that you want it.');
+  context.say(consequence);
+  if (!(await confirm(context, question))) throw new Failure('Nothing was changed.');
 }
 
 /** Asks on a terminal; elsewhere the answer is no. */

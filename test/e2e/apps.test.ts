@@ -349,7 +349,7 @@ urllib.request.urlopen('http://${PAGE}/unknown').read()
   assert.equal(method('unknown'), has('proxychains4') ? 'proxychains' : 'none');
 
   // as a shortcut does it: the proxy is switched on for it. curl fails at the name, which is what it prints
-  await culvert(home, 'apps', 'launch', 'curl.desktop');
+  await culvert(home, 'apps', 'launch', '--yes', 'curl.desktop');
   await until(() => at('/curl').length === 1, 'curl’s request');
   if (method('gtk') === 'none') t.diagnostic('glib-networking is not installed, so Gio takes no proxy');
   else {
@@ -410,7 +410,7 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and noti
   const notified = () => readFileSync(join(home.directory, 'notified'), 'utf8');
 
   // without a tunnel client, with a daemon that has to be started for it
-  const refused = await culvert(home, 'apps', 'launch', 'get.desktop');
+  const refused = await culvert(home, 'apps', 'launch', '--yes', 'get.desktop');
   assert.equal(refused.code, 6, refused.stderr);
   assert.match(notified(), /get\.desktop was not started\n.*not installed/);
   assert.equal((await culvert(home, 'stop')).code, 0);
@@ -421,7 +421,7 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and noti
   script('warp-cli', `CULVERT_EMULATOR_CONNECT_MS=50 CULVERT_EMULATOR_STATE=${state} exec ${emulator} "$@"`);
   const port = freePort();
   execFileSync(join(bin, 'warp-cli'), ['--emulate', 'reset', `settings.proxyPort=${port}`], { env: home.env });
-  const first = await culvert(home, 'apps', 'launch', 'get.desktop', '--shortcut');
+  const first = await culvert(home, 'apps', 'launch', '--yes', 'get.desktop', '--shortcut');
   assert.equal(first.code, 0, first.stderr);
   assert.match(
     first.stderr,
@@ -432,16 +432,16 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and noti
   assert.match(notified(), /Switching the local proxy on/);
 
   const shortcut = join(applications, 'org.culvert.Culvert.proxy.get.desktop');
-  const exec = /^Exec=(\S+) apps launch get\.desktop$/m.exec(readFileSync(shortcut, 'utf8'));
+  const exec = /^Exec=(\S+) apps launch --yes get\.desktop$/m.exec(readFileSync(shortcut, 'utf8'));
   assert.equal(exec?.[1], program);
   assert.equal((await culvert(home, 'stop')).code, 0);
   rmSync(join(home.directory, 'out'));
-  execFileSync(exec![1]!, ['apps', 'launch', 'get.desktop'], { env: home.env, stdio: 'ignore' });
+  execFileSync(exec![1]!, ['apps', 'launch', '--yes', 'get.desktop'], { env: home.env, stdio: 'ignore' });
   await until(() => existsSync(join(home.directory, 'out')), 'the program ran again');
 
   // with the original gone, its shortcut goes, and says so until then
   rmSync(original);
-  const gone = await culvert(home, 'apps', 'launch', 'get.desktop');
+  const gone = await culvert(home, 'apps', 'launch', '--yes', 'get.desktop');
   assert.deepEqual([gone.code, /There is no app "get\.desktop"/.test(gone.stderr)], [1, true]);
   await until(async () => {
     await culvert(home, 'apps');
@@ -449,7 +449,7 @@ test('what a shortcut runs starts the daemon and the proxy when needed, and noti
   }, 'the shortcut is removed');
   assert.equal((await culvert(home, 'stop')).code, 0);
   writeFileSync(original, '[Desktop Entry]\nType=Application\nName=Get\nExec=wget\n');
-  await culvert(home, 'apps', 'launch', 'get.desktop', '--shortcut');
+  await culvert(home, 'apps', 'launch', '--yes', 'get.desktop', '--shortcut');
   await culvert(home, 'stop');
   assert.equal((await culvert(home, 'apps', 'shortcut', '--remove-all')).code, 0, 'without a daemon');
   assert.ok(!existsSync(shortcut));

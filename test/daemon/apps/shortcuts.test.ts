@@ -49,7 +49,7 @@ GenericName[fr]=Navigateur
 Comment=A %f comment
 Icon=chr
 Categories=Network;WebBrowser;
-Exec="/opt/a b/bin/culvert" apps launch chr.desktop
+Exec="/opt/a b/bin/culvert" apps launch --yes chr.desktop
 TryExec=/opt/a b/bin/culvert
 Terminal=false
 X-Culvert-App=chr.desktop
@@ -91,7 +91,7 @@ test('shortcuts of every entry are valid, and their commands come out as written
     ]);
   for (const id of ids) {
     const { shortcut } = await apps.setShortcut({ appId: `${id}.desktop`, present: true });
-    assert.deepEqual(commandOf(shortcut!), [LAUNCHER, 'apps', 'launch', `${id}.desktop`]);
+    assert.deepEqual(commandOf(shortcut!), [LAUNCHER, 'apps', 'launch', '--yes', `${id}.desktop`]);
     execFileSync('desktop-file-validate', [shortcut!], { stdio: 'pipe' });
   }
   assert.equal(readdirSync(join(data, 'applications')).length, ids.length);

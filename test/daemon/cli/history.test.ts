@@ -90,7 +90,7 @@ test('deletes the history, after it asked at a terminal', async t => {
   assert.notEqual((await ended(child)).code, 0);
   const kept = JSON.parse((await culvert(home, ['history', '--json'])).stdout);
   assert.equal(kept.changes.length, 2);
-  assert.equal((await culvert(home, ['history', 'clear'])).stdout, 'The history is deleted.\n');
+  assert.equal((await culvert(home, ['history', 'clear', '--yes'])).stdout, 'The history is deleted.\n');
   const left = JSON.parse((await culvert(home, ['history', '--json'])).stdout);
   assert.deepEqual(
     left.changes.map(({ kind }: { kind: string }) => kind),

@@ -1,6 +1,8 @@
 // `culvert proxy`: turns the local proxy of the tunnel client on or off, or shows its state.
+import { type ActionName, actionRequest } from '../../../api/actions.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { type Run, show } from '../../context.ts';
+import { type Context, type Run, show } from '../../context.ts';
+import { EXIT } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
 import { createProgress } from '../../progress.ts';
 
@@ -14,6 +16,7 @@ export const proxyStatus: Run = async context => {
 
 export const proxyOn: Run = async (context, _, options) => {
   const keeping = keepingOf(context, options);
+  const before = await context.client.call('GET /api/snapshot');
   if (options.port !== undefined)
     await context.client.call('POST /api/action', { body: { action: 'setProxyPort', value: String(options.port) } });
   const progress = createProgress(context);
@@ -22,8 +25,32 @@ export const proxyOn: Run = async (context, _, options) => {
   if (context.json) show(context, response, () => '');
   const { address } = describe(await context.client.call('GET /api/snapshot'));
   context.say(`Local proxy on${address ? ` at ${address}` : ''}.`);
-  return askToKeep(context, 'mode', keeping);
+  if (!describe(before).enabled) context.say(`${consequenceOf(before, 'now')}.`);
+  const code = await askToKeep(context, 'mode', keeping);
+  if (code !== EXIT.ok) await setBack(context, before);
+  return code;
 };
+
+/** What proxy mode does to everything that does not use the proxy, and the way back. */
+export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot, when: 'now' | 'then'): string {
+  const goes = killSwitch.active ? 'is blocked by the kill switch' : 'goes out directly';
+  const rest = mode === 'doh' || mode === 'dot' ? `DNS ${when} goes out directly` : `Other traffic ${when} ${goes}`;
+  return `${rest}; back: culvert mode ${mode ?? 'warp'}`;
+}
+
+/** Sets mode, protocol and connection to what they were before the proxy was switched on. */
+export async function setBack({ client }: Context, before: Snapshot): Promise<void> {
+  const perform = (action: ActionName, value?: string) =>
+    client.call('POST /api/action', { body: actionRequest(action, value) });
+  const now = await client.call('GET /api/snapshot', { query: { fresh: '1' } });
+  if (before.settings.Mode && now.settings.Mode !== before.settings.Mode)
+    await perform('setMode', before.settings.Mode);
+  const protocol = before.settings['WARP tunnel protocol'];
+  if (protocol === 'WireGuard' && now.settings['WARP tunnel protocol'] !== protocol)
+    await perform('setProtocol', protocol);
+  const wasDown = before.status.state === 'disconnected' || before.status.state === 'disconnecting';
+  if (wasDown && now.status.state !== 'disconnected') await perform('disconnect');
+}
 
 /** Leaves every other mode alone: `proxy off` must not switch from DNS only to the tunnel. */
 export const proxyOff: Run = async (context, _, options) => {

@@ -6,9 +6,8 @@ import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from
 import { english } from '../../../view/translator.ts';
 import { columns } from '../../columns.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
-import { isAttended } from '../../keep.ts';
-import { confirm } from '../../prompt.ts';
+import { EXIT, usage } from '../../errors.ts';
+import { consent } from '../../prompt.ts';
 
 export const showHistory: Run = async (context, _, options) => {
   if (options.csv && context.json) throw usage('--json and --csv exclude each other.');
@@ -21,8 +20,8 @@ export const showHistory: Run = async (context, _, options) => {
 };
 
 export const clearHistory: Run = async (context, _, options) => {
-  if (isAttended(context) && options.yes !== true && !(await confirm(context, 'Delete the history?')))
-    throw new Failure('Nothing was changed.');
+  const consequence = 'This deletes everything that the history holds, up to 90 days. Nothing brings it back.';
+  await consent(context, options, { consequence, question: 'Delete the history?' });
   show(context, await context.client.call('POST /api/history/clear', { body: {} }), () => 'The history is deleted.');
   return EXIT.ok;
 };

@@ -5,8 +5,8 @@ import { settingsLines } from '../../../view/settings-file.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
-import { askToKeep, isAttended, keepingOf, limited } from '../../keep.ts';
-import { confirm } from '../../prompt.ts';
+import { askToKeep, keepingOf, limited } from '../../keep.ts';
+import { confirm, isAttended } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
 import { writeDocument } from '../../write-document.ts';
 

@@ -97,7 +97,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'clear',
         summary: 'delete everything that was recorded',
-        options: [{ flags: '-y, --yes', summary: 'do not ask' }],
+        options: [{ flags: '-y, --yes', summary: 'without being asked' }],
         load: async () => (await import('./history.ts')).clearHistory,
       },
     ],

@@ -4,8 +4,8 @@ import type { Account } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
 import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
-import { EXIT, usage } from '../../errors.ts';
-import { confirm, readSecret } from '../../prompt.ts';
+import { EXIT } from '../../errors.ts';
+import { consent, readSecret } from '../../prompt.ts';
 
 export const account: Run = async context => {
   show(context, await context.client.call('GET /api/account'), found => text(context, found));
@@ -18,14 +18,8 @@ export const register: Run = (context, _, options) =>
     : perform(context, 'This device is registered.', 'register');
 
 export const deleteRegistration: Run = async (context, _, options) => {
-  if (!options.yes) {
-    if (!context.stdin.isTTY)
-      throw usage('Deleting the registration cuts this device off.', 'Say --yes to do it without being asked.');
-    if (!(await confirm(context, 'Delete the registration of this device? The tunnel stops working.'))) {
-      context.say('Nothing was changed.');
-      return EXIT.failure;
-    }
-  }
+  const consequence = 'Without a registration the tunnel does not work. A new one has another identity.';
+  await consent(context, options, { consequence, question: 'Delete the registration of this device?' });
   return perform(context, 'The registration is deleted.', 'deleteRegistration');
 };
 

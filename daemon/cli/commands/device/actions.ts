@@ -5,7 +5,7 @@ import { columns } from '../../columns.ts';
 import { type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
-import { readSecret } from '../../prompt.ts';
+import { consent, readSecret } from '../../prompt.ts';
 
 export const listActions: Run = async context => {
   const { bold, cyan, dim } = context.style;
@@ -50,6 +50,8 @@ export const action: Run = async (context, [name, given], options) => {
   if (!argument && given !== undefined) throw usage(`${known} takes no value.`);
   const value = argument?.secret ? await readSecret(context, argument.placeholder) : given;
   if (argument && value === undefined) throw usage(`${known} needs a value: ${argument.placeholder}`);
+  const consequence = FINAL[known];
+  if (consequence) await consent(context, options, { consequence, question: `Perform ${known}?` });
   const subject = SUBJECT_OF[known];
   const wanted = keepingOf(context, options);
   // who connects or disconnects is asked for nothing, and other actions have no value that could return
@@ -58,6 +60,13 @@ export const action: Run = async (context, [name, given], options) => {
   if (context.json) show(context, response, () => '');
   context.say(`${known}: done.`);
   return askToKeep(context, subject, keeping);
+};
+
+/** Actions that nothing takes back, with what they end. */
+const FINAL: { readonly [A in ActionName]?: string } = {
+  deleteRegistration: 'Without a registration the tunnel does not work. A new one has another identity.',
+  resetSettings:
+    'This resets all settings of the tunnel client: mode, protocol, split tunnel, DNS and trusted networks.',
 };
 
 function nearest(name: string): string {

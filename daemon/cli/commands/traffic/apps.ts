@@ -2,10 +2,13 @@
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
 import { columns } from '../../columns.ts';
-import { type Context, type Run, show } from '../../context.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
+import { performKept } from '../../keep.ts';
 import { announce } from '../../notify-desktop.ts';
 import { createProgress, type Progress } from '../../progress.ts';
+import { consent } from '../../prompt.ts';
+import { consequenceOf, setBack } from '../connection/proxy.ts';
 
 export const listApps: Run = async context => {
   const { bold, cyan, dim } = context.style;
@@ -40,7 +43,7 @@ export const launchApp: Run = async (context, [appId], options) => {
   };
   const progress = createProgress(context);
   try {
-    const launched = await launch(context, body, progress);
+    const launched = await launch(context, body, { options, progress });
     progress.end();
     show(context, launched, ({ pid, proxy, shortcut }) => {
       const line = `Started ${appId}${pid === null ? '' : ` (pid ${pid})`} through ${proxy.host}:${proxy.port}.`;
@@ -57,33 +60,74 @@ export const launchApp: Run = async (context, [appId], options) => {
   }
 };
 
-async function launch(
-  context: Context,
-  body: LaunchRequest,
-  progress: Progress,
-  started = false,
-): Promise<LaunchResponse> {
-  const { client } = context;
-  const attempt = () => client.call('POST /api/apps/proxy-launcher', { body });
-  const wait = async (what: string) => {
-    progress.step(what);
-    await announce(context, `Starting ${body.appId}`, what);
-  };
+interface Launching {
+  options: Options;
+  progress: Progress;
+}
+
+async function launch(context: Context, body: LaunchRequest, launching: Launching): Promise<LaunchResponse> {
+  const attempt = () => context.client.call('POST /api/apps/proxy-launcher', { body });
   try {
-    return await attempt();
-  } catch (error) {
-    if (error instanceof Unreachable && !started) {
-      await wait('Starting the Culvert daemon.');
+    return await attempt().catch(async error => {
+      if (!(error instanceof Unreachable)) throw error;
+      await announceStep(context, body, launching, 'Starting the Culvert daemon.');
       const { startDaemon } = await import('../../start-daemon.ts');
       await startDaemon(context);
-      return launch(context, body, progress, true);
-    }
+      return attempt();
+    });
+  } catch (error) {
     if (!(error instanceof ApiError) || error.problem.code !== 'proxy-not-enabled') throw error;
   }
-  await wait('Switching the local proxy on, and waiting until it answers.');
-  await client.call('POST /api/action', { body: { action: 'enableLocalProxy' } });
-  progress.step(`Starting ${body.appId}.`);
-  return attempt();
+  return withProxy(context, body, launching, attempt);
+}
+
+/** How long the proxy stays on where this process ends before the app was started. */
+const CONFIRM_SECONDS = 120;
+
+/** Switches the local proxy on, which changes where other traffic goes, and off again where the app does not start. */
+async function withProxy<T>(
+  context: Context,
+  body: LaunchRequest,
+  launching: Launching,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const { client } = context;
+  const before = await client.call('GET /api/snapshot');
+  const isChange = before.settings.Mode !== 'proxy';
+  // what the tunnel client refuses in any case needs no answer
+  if (isChange && !before.status.blocked) {
+    launching.progress.end();
+    const consequence = `The local proxy is off, and switching it on changes the mode of the whole machine to proxy. ${consequenceOf(before, 'then')}.`;
+    await consent(context, launching.options, {
+      consequence,
+      question: `Switch the proxy on and start ${body.appId}?`,
+    });
+  }
+  await announceStep(context, body, launching, 'Switching the local proxy on, and waiting until it answers.');
+  await performKept(context, { action: 'enableLocalProxy' }, { confirmWithin: CONFIRM_SECONDS, asks: false });
+  launching.progress.step(`Starting ${body.appId}.`);
+  let launched: T;
+  try {
+    launched = await attempt();
+  } catch (error) {
+    launching.progress.end();
+    await client.call('POST /api/changes/revert', { body: { subject: 'mode' } }).catch(() => {}); // as `setBack` does
+    await setBack(context, before);
+    if (isChange) context.say(`The mode is ${before.settings.Mode ?? 'as before'} again.`);
+    throw error;
+  }
+  await client.call('POST /api/changes/confirm', { body: { subject: 'mode' } }).catch(error => {
+    // nothing was to be confirmed where proxy mode was set before
+    if (!(error instanceof ApiError) || error.problem.code !== 'nothing-pending') throw error;
+  });
+  launching.progress.end();
+  if (isChange) context.say(`${consequenceOf(before, 'now')}.`);
+  return launched;
+}
+
+async function announceStep(context: Context, { appId }: LaunchRequest, { progress }: Launching, what: string) {
+  progress.step(what);
+  await announce(context, `Starting ${appId}`, what);
 }
 
 export const shortcutApp: Run = async (context, [appId], options) => {
@@ -91,6 +135,8 @@ export const shortcutApp: Run = async (context, [appId], options) => {
   if (appId === undefined) throw usage('Name the app whose shortcut is meant.', 'See: culvert apps list');
   const response = await context.client.call('POST /api/apps/shortcut', { body: { appId, present: !options.remove } });
   show(context, response, ({ shortcut }) => shortcut ?? `The shortcut of ${appId} is gone.`);
+  if (response.shortcut)
+    context.say('It switches the local proxy on where it is off; other traffic then goes out directly.');
   return EXIT.ok;
 };
 

@@ -11,9 +11,9 @@ import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { askToKeep, isAttended, type Keeping, keepingOf, limited } from '../../keep.ts';
+import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
 import { createProgress } from '../../progress.ts';
-import { confirm } from '../../prompt.ts';
+import { confirm, isAttended } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
 import { describePreview, previewOf } from './routes.ts';
 

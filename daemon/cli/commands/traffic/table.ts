@@ -207,8 +207,10 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'launch',
         summary: 'start an app through the local proxy',
         arguments: [{ name: '<app>', summary: 'its id, as listed', lists: 'apps' }],
-        details: 'Starts the daemon and the local proxy first, where that is needed.',
+        details:
+          'Starts the daemon first, where that is needed. Where the local proxy is off, it asks before it changes the mode to proxy, since other traffic then goes out directly; without a terminal it refuses. The mode returns where the app does not start.',
         options: [
+          { flags: '-y, --yes', summary: 'switch the local proxy on without being asked' },
           { flags: '--shortcut', summary: 'add an entry to the menu of apps' },
           { flags: '--verify', summary: 'refuse unless the proxy is seen to lead through the tunnel' },
         ],

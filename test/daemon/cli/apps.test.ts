@@ -1,0 +1,128 @@
+// `culvert apps launch`: the question before the whole machine changes to proxy mode, and the way back after a failure.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Problem } from '../../../daemon/problem.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
+import { memoryTunnel, type Values } from '../../support/daemon/memory-tunnel.ts';
+
+const LAUNCH = ['apps', 'launch', 'firefox.desktop'];
+const CONSEQUENCE = /Other traffic then goes out directly; back: culvert mode warp/;
+
+/** A daemon whose tunnel has values in memory, and whose apps start in proxy mode as `start` decides. */
+async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => void = () => {}) {
+  const home = createHome(t);
+  const memory = memoryTunnel(given);
+  const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
+  const follow = () => {
+    const { status, settings, splitTunnel, options, tunnel } = memory.state.snapshot();
+    daemon.state.set('status', status);
+    daemon.state.set('settings', settings);
+    daemon.state.set('splitTunnel', splitTunnel);
+    daemon.state.set('options', options);
+    daemon.state.set('tunnel', tunnel);
+  };
+  memory.state.subscribe(follow);
+  follow();
+  const apps = await daemon.features.apps();
+  const launch: typeof apps.launch = async request => {
+    if (memory.values.mode !== 'proxy' || !memory.values.connected)
+      throw new Problem('proxy-not-enabled', 'The local proxy is off, so nothing was started.');
+    start();
+    return apps.launch(request);
+  };
+  Object.assign(daemon.features, { apps: async () => ({ ...apps, launch }) });
+  return { home, memory, values: memory.values, daemon };
+}
+
+test('refuses to change the mode of the machine without a terminal, and says what would change', async t => {
+  const { home, values, memory } = await setUp(t);
+  for (const words of [LAUNCH, [...LAUNCH, '--json']]) {
+    const { code, stderr } = await culvert(home, words);
+    assert.equal(code, 2);
+    assert.match(stderr, CONSEQUENCE);
+    assert.match(stderr, /--yes/);
+  }
+  assert.deepEqual([values.mode, memory.performed], ['warp', []]);
+});
+
+test('asks at a terminal, and changes nothing after a no', async t => {
+  const { home, values, memory } = await setUp(t);
+  const child = await startOnTerminal(home, LAUNCH);
+  t.after(() => child.kill('SIGKILL'));
+  await prints(child, 'stdout', /Switch the proxy on and start firefox\.desktop\? \[y\/N\]/);
+  assert.match(child.text.stdout, CONSEQUENCE);
+  child.stdin.write('n\r');
+  assert.equal((await ended(child)).code, 1);
+  assert.deepEqual([values.mode, memory.performed], ['warp', []]);
+});
+
+test('starts the app after a yes, and says what changed and the way back', async t => {
+  const { home, values, daemon } = await setUp(t, { mode: 'tunnel_only' });
+  const child = await startOnTerminal(home, LAUNCH);
+  t.after(() => child.kill('SIGKILL'));
+  await prints(child, 'stdout', /\[y\/N\]/);
+  child.stdin.write('y\r');
+  const { code, stdout } = await ended(child);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /Other traffic now goes out directly; back: culvert mode tunnel_only/);
+  assert.deepEqual([values.mode, daemon.state.snapshot().changes], ['proxy', []]);
+});
+
+test('asks nothing where the local proxy is on', async t => {
+  const { home } = await setUp(t, { mode: 'proxy' });
+  const { code, stderr } = await culvert(home, LAUNCH);
+  assert.equal(code, 0, stderr);
+  assert.doesNotMatch(stderr, /directly/);
+});
+
+for (const given of [
+  {},
+  { mode: 'doh', connected: false },
+  { mode: 'warp+doh', protocol: 'WireGuard' },
+  { mode: 'proxy', connected: false },
+] satisfies Partial<Values>[])
+  test(`sets back everything after a failed start: ${JSON.stringify(given)}`, async t => {
+    const world = await setUp(t, given, () => {
+      // killed now, the command would leave a change that returns by itself
+      assert.equal(world.daemon.state.snapshot().changes.length, given.mode === 'proxy' ? 0 : 1);
+      throw new Problem('app-launch-failed', 'Firefox did not start.');
+    });
+    const { home, memory, values, daemon } = world;
+    const { mode, connected, protocol } = { ...values };
+    // as the daemon does it for the real client
+    memory.before = ({ action }) => {
+      if (action === 'enableLocalProxy') Object.assign(values, { connected: true, protocol: 'MASQUE' });
+    };
+    const { code, stderr } = await culvert(home, [...LAUNCH, '--yes']);
+    assert.equal(code, 1);
+    assert.match(stderr, /Firefox did not start/);
+    assert.deepEqual([values.mode, values.connected, values.protocol], [mode, connected, protocol]);
+    assert.deepEqual(daemon.state.snapshot().changes, []);
+  });
+
+test('a proxy that is taken back takes protocol and connection back as well', async t => {
+  const { home, memory, values } = await setUp(t, { mode: 'warp', connected: false, protocol: 'WireGuard' });
+  memory.before = ({ action }) => {
+    if (action === 'enableLocalProxy') Object.assign(values, { connected: true, protocol: 'MASQUE' });
+  };
+  const child = await startOnTerminal(home, ['proxy', 'on']);
+  t.after(() => child.kill('SIGKILL'));
+  await prints(child, 'stdout', /Other traffic now goes out directly; back: culvert mode warp/);
+  await prints(child, 'stdout', /Keep this change/);
+  child.stdin.write('n\r');
+  assert.equal((await ended(child)).code, 1);
+  assert.deepEqual([values.mode, values.connected, values.protocol], ['warp', false, 'WireGuard']);
+});
+
+for (const words of [
+  ['history', 'clear'],
+  ['account', 'delete'],
+  ['action', 'deleteRegistration'],
+  ['action', 'resetSettings'],
+])
+  test(`refuses without a terminal what nothing takes back: ${words.join(' ')}`, async t => {
+    const { home, memory } = await setUp(t);
+    assert.equal((await culvert(home, words)).code, 2);
+    assert.deepEqual(memory.performed, []);
+    assert.notEqual((await culvert(home, [...words, '--yes'])).code, 2);
+  });
