@@ -15,6 +15,9 @@ import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { VERSION } from '../system/build-info.ts';
 import { running } from '../system/instance.ts';
+import { causeOf } from '../view/states/causes.ts';
+import { canBeCause } from '../view/states/diagnosis.ts';
+import { english } from '../view/translator.ts';
 import type { Check } from './check.ts';
 import { CHECKS } from './checks/all.ts';
 import { createBundle, packBundle } from './diagnose/bundle.ts';
@@ -156,15 +159,18 @@ export function createDoctorService(context: FeatureContext): DoctorService {
       return { ok: true, files, redacted: bundle.redacted, archive };
     },
     async diagnose() {
-      const cheap = CHECKS.filter(check => check.cheap);
-      return causeIn(await runChecks(cheap, world()));
+      const cheap = CHECKS.filter(({ id, cheap }) => cheap && canBeCause(id));
+      const results = await runChecks(cheap, world());
+      return causeIn(results, causeOf(state.snapshot(), english)?.checks ?? []);
     },
     stop: () => ended.abort(),
   };
 }
 
-function causeIn(results: readonly CheckResult[]): Diagnosis | null {
-  const cause = results.find(({ verdict }) => verdict === 'problem');
+/** @param likely checks that look for the reason of the failure */
+function causeIn(results: readonly CheckResult[], likely: readonly string[]): Diagnosis | null {
+  const problems = results.filter(({ verdict }) => verdict === 'problem');
+  const cause = problems.find(({ id }) => likely.includes(id)) ?? problems[0];
   if (!cause) return null;
   const { id, title, evidence, explanation, wording, fix, fixId, source } = cause;
   const at = new Date().toISOString();

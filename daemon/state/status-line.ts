@@ -2,6 +2,7 @@
 import type { ConnectionState, Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';
+import { lostRegistration } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
 import { nextStep, setupText, statusLabel } from '../view/states/labels.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
@@ -30,7 +31,9 @@ export function statusLine(shown: Shown, style: Style = plain): string {
   const parts = [`${paint(symbol)} ${style.bold(paint(statusLabel(status, english)))}`];
   if (status.blocked) {
     const next = nextStep(status.blocked);
-    parts.push([setupText(status.blocked, english), next].filter(Boolean).join(' '));
+    const lost = lostRegistration(status, english);
+    const what = lost ? `${lost.title}.` : setupText(status.blocked, english);
+    parts.push([what, next].filter(Boolean).join(' '));
   } else {
     if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
     else if (status.reason) parts.push(printable(status.reason.text));

@@ -14,7 +14,6 @@ export const knownIssues: Check = {
   title: N_('Known bugs of the installed version'),
   group: 'service',
   source: releaseNotes,
-  cheap: true,
   async probe(world) {
     const { tunnelCli } = tunnelOf(world);
     if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));

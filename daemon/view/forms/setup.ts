@@ -1,5 +1,6 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup } from '../../api/schema.ts';
+import type { LostRegistration } from '../states/causes.ts';
 import type { Translator } from '../translator.ts';
 import { type Command, goTo, perform } from './form.ts';
 
@@ -22,8 +23,11 @@ export function termsLinks({ _ }: Translator): { label: string; uri: string }[] 
   ];
 }
 
-/** Page of one set-up step, in the language of `tr`. Addresses: Cloudflare's package site and legal pages. */
-export function setupView(setup: Setup, tr: Translator): SetupView {
+/**
+ * Page of one set-up step, in the language of `tr`. Addresses: Cloudflare's package site and legal pages.
+ * @param lost why a device that was registered is not anymore
+ */
+export function setupView(setup: Setup, tr: Translator, lost: LostRegistration | null = null): SetupView {
   const { _ } = tr;
   const none = { icon: `culvert-${setup}-symbolic`, links: [], commands: [] };
   const join = { label: _('Join an Organization…'), command: goTo('account') };
@@ -65,8 +69,8 @@ export function setupView(setup: Setup, tr: Translator): SetupView {
     case 'not-registered':
       return {
         ...none,
-        title: _('Set up WARP'),
-        description: _('Free, no account needed: this device gets its own keys.'),
+        title: lost?.title ?? _('Set up WARP'),
+        description: lost?.sentence ?? _('Free, no account needed: this device gets its own keys.'),
         buttons: [{ label: _('Set Up'), command: perform({ action: 'register' }) }, join],
       };
     case 'not-authorized':

@@ -9,7 +9,11 @@ export interface Cause {
   sentence: string;
   /** The one button, or null where waiting or another person helps. */
   remedy: { label: string; command: Command } | null;
+  /** Checks of the doctor that look for this very cause; null where the table does not know the reason. */
+  checks: readonly string[] | null;
 }
+
+export type LostRegistration = Pick<Cause, 'title' | 'sentence'>;
 
 type Remedy =
   | 'retry'
@@ -27,8 +31,14 @@ type Remedy =
   | 'connect'
   | 'wait';
 
-/** Codes and texts (compared by letters and digits only), title, sentence, remedy. */
-type Entry = readonly [codes: readonly string[], title: string, sentence: string, remedy: Remedy];
+/** Codes and texts (compared by letters and digits only), title, sentence, remedy, checks that look for it. */
+type Entry = readonly [
+  codes: readonly string[],
+  title: string,
+  sentence: string,
+  remedy: Remedy,
+  ...checks: readonly string[],
+];
 
 /** A page that every network lets a portal replace; Cloudflare's client asks it as well. */
 const PORTAL = 'http://cloudflareportal.com/';
@@ -40,6 +50,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     _('This network wants you to sign in'),
     _('Its sign-in page was not finished in time. Traffic bypasses the tunnel until you have signed in.'),
     'portal',
+    'captive-portal',
   ],
   // before the connection test in general, whose code it comes with
   [
@@ -47,24 +58,31 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     _('Names can’t be looked up'),
     _('This network has no working DNS, or another program changes it.'),
     'checks',
+    'dns-resolv-conf',
+    'dns-search',
+    'dns-provider-resolvers',
   ],
   [
     ['CF_CONNECTIVITY_FAILURE_UNKNOWN', 'ConnectivityCheckFailed'],
     _('The connection test failed'),
     _('A firewall, another VPN or this network may block WARP.'),
     'checks',
+    'captive-portal',
   ],
   [
     ['CF_DNS_PROXY_FAILURE', 'Port53Bound', 'Unable to bind local UDP socket'],
     _('Another program uses the DNS port'),
     _('A local DNS server or another VPN holds port 53. A mode without DNS works beside it.'),
     'tunnel-only',
+    'dns-port-53',
   ],
   [
     ['CF_FAILED_READ_SYSTEM_DNS_CONFIG', 'unrecognized char'],
     _('The system’s DNS settings can’t be read'),
     _('/etc/resolv.conf has a wrong line or a search domain with an invalid character.'),
     'checks',
+    'dns-search',
+    'dns-resolv-conf',
   ],
   [
     ['CF_FAILED_TO_SET_MTLS', 'FailedToSetMtls', 'InternalmTLSError'],
@@ -83,6 +101,8 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     _('The tunnel carries no traffic'),
     _('It is up, but the test through it failed. A security product or a sign-in page may be in the way.'),
     'protocol',
+    'no-traffic',
+    'captive-portal',
   ],
   [
     ['CF_INSUFFICIENT_DISK', 'Insufficient system resource: disk'],
@@ -107,6 +127,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     _('The management file is invalid'),
     _('WARP can’t read /var/lib/cloudflare-warp/mdm.xml. Ask your administrator for a corrected one.'),
     'restart',
+    'mdm-file',
   ],
   [
     ['CF_NO_NETWORK', 'NoNetwork'],
@@ -119,10 +140,12 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
 /** The registration is missing, changed or was removed. */
 const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
   [
-    ['CF_REGISTRATION_MISSING', 'RegistrationMissing', 'MissingRegistration', 'DaemonStartup'],
+    ['CF_REGISTRATION_MISSING', 'RegistrationMissing', 'MissingRegistration', 'DaemonStartup', 'ManualDeletion'],
     _('This device is not set up'),
     _('WARP has no registration for it.'),
     'register',
+    'registration-stuck',
+    'service',
   ],
   [
     ['Revoked'],
@@ -131,13 +154,13 @@ const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
     'account',
   ],
   [
-    ['Registration Missing due to: Does not exist in API'],
+    ['Does not exist in API'],
     _('Cloudflare does not know this registration'),
     _('The device was deleted in the dashboard, or joining the organization failed.'),
     'account',
   ],
   [
-    ['Invalidated', 'RegistrationChanged', 'ManualDeletion'],
+    ['Invalidated', 'RegistrationChanged'],
     _('The registration has changed'),
     _('The tunnel went down because this device was registered again or removed.'),
     'account',
@@ -196,6 +219,7 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
     _('Another program uses the proxy’s port'),
     _('Choose another port for the local proxy, or stop that program.'),
     'proxy-port',
+    'proxy-dead',
   ],
   [
     ['ConflictingNetwork'],
@@ -220,12 +244,16 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
     _('Signing in took too long'),
     _('The sign-in lives for 50 seconds; also check that the clock is right.'),
     'account',
+    'session-expiry',
+    'registration-stuck',
+    'clock',
   ],
   [
     ['FailedToConnectToDaemon', 'Maybe the daemon is not running?'],
     _('The WARP service is not running'),
     _('It does the tunneling. Start it to connect.'),
     'start',
+    'service',
   ],
 ];
 
@@ -243,39 +271,51 @@ const entries = (tr: Translator): readonly Entry[] => [
 export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
   const { state, reason } = snapshot.status;
   if (state !== 'unable' && state !== 'disconnected' && state !== 'connecting') return null;
-  const found = reason && find([reason.code, reason.text], tr);
-  if (found) {
-    const [, title, sentence, remedy] = found;
-    return { title, sentence, remedy: remedyOf(remedy, snapshot, tr) };
+  const entry = reason && find(reason, tr);
+  if (entry) {
+    const [, title, sentence, remedy, ...checks] = entry;
+    return { title, sentence, remedy: remedyOf(remedy, snapshot, tr), checks };
   }
   if (state !== 'unable') return null;
   return {
     title: tr._('Can’t connect'),
     sentence: tr._('WARP keeps trying. You may be offline until it works.'),
     remedy: remedyOf('checks', snapshot, tr),
+    checks: null,
   };
+}
+
+/** Why a device that had a registration is not registered; null where it never was, or its user removed it. */
+export function lostRegistration({ blocked, reason }: Snapshot['status'], tr: Translator): LostRegistration | null {
+  const entry = blocked === 'not-registered' && reason ? find(reason, tr) : undefined;
+  if (!entry) return null;
+  const [, title, sentence, remedy] = entry;
+  return remedy === 'account' ? { title, sentence } : null;
 }
 
 /** What a code means, in a few words; null where the table does not know it. */
 export function causeTitle(code: string, tr: Translator): string | null {
-  return find([code], tr)?.[1] ?? null;
+  return find({ code, text: '' }, tr)?.[1] ?? null;
 }
 
 /** Whether the table knows a code. */
 export function knowsCause(code: string, tr: Translator): boolean {
-  return find([code], tr) !== undefined;
+  return find({ code, text: '' }, tr) !== undefined;
 }
 
-function find(given: (string | null)[], tr: Translator): Entry | undefined {
-  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
-  const names = given.filter(text => text !== null).map(plain);
+/** The entry of a reason: its text says more than its code, and the end of the text more than the beginning. */
+function find({ code, text }: { code: string | null; text: string }, tr: Translator): Entry | undefined {
+  const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
   const known = entries(tr);
-  return (
-    known.find(([codes]) => codes.some(code => names.includes(plain(code)))) ??
-    // a code inside a longer text: `Registration Missing due to: Daemon Startup`
-    known.find(([codes]) =>
-      codes.some(code => plain(code).length > 8 && names.some(name => name.includes(plain(code)))),
-    )
+  // `Registration Missing due to: Invalidated (Manual Deletion)`
+  const pieces = text.split(/due to|[:()]/).reverse();
+  for (const name of [text, ...pieces, code ?? ''].map(plain).filter(Boolean)) {
+    const entry = known.find(([codes]) => codes.some(each => plain(each) === name));
+    if (entry) return entry;
+  }
+  // a code inside a longer text
+  return known.find(([codes]) =>
+    codes.map(plain).some(each => each.length > 8 && [code ?? '', text].some(name => plain(name).includes(each))),
   );
 }
 

@@ -1,29 +1,55 @@
-// Describes the most likely cause that the daemon found for a tunnel that fails or carries nothing, with its one button.
+// Joins the reason of a failure with what the daemon's checks found: one cause, one button, and what was found besides.
 import type { Diagnosis } from '../../api/schema/doctor.ts';
+import type { Snapshot } from '../../api/schema.ts';
 import { type Command, goTo } from '../forms/form.ts';
 import { fill, type Translator } from '../translator.ts';
+import { type Cause, causeOf } from './causes.ts';
 import { fixButton, translated } from './findings.ts';
 
-interface Words {
-  sentence: string;
-  remedy: { label: string; command: Command } | null;
-  details: string | null;
+/** Checks whose findings are true of a tunnel that works, too: they never are the cause of one that fails. */
+const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
+  ...['known-issues', 'knowledge-files', 'package-repository', 'service-resources', 'nft-features', 'systemd-version'],
+  ...['daemon', 'socket-directory', 'port', 'configuration', 'remote-access', 'display', 'panel', 'tray'],
+]);
+
+/** Whether the finding of a check can be the cause of a tunnel that fails. */
+export function canBeCause(id: string): boolean {
+  return !NEVER_A_CAUSE.has(id);
+}
+
+/** The finding of a check in one sentence, its button, and what was seen. */
+export function findingWords(
+  diagnosis: Diagnosis,
+  tr: Translator,
+): Pick<Cause, 'sentence' | 'remedy'> & { seen: string } {
+  const { _ } = tr;
+  const { id, fix, fixId, title, evidence, explanation } = translated(diagnosis, tr);
+  const sentence = explanation ?? title;
+  const button: { label: string; command: Command } | null = fix && fixButton({ id, fixId, fix }, sentence, tr);
+  return {
+    sentence,
+    remedy: button ?? { label: fix ? _('Show the Fix') : _('Run Checks'), command: goTo('checks') },
+    seen: `${title}: ${evidence.join('; ')}`,
+  };
 }
 
 /**
- * What a state's words become where a cause was found: what was seen beats what a reason code suggests.
- * @param connected the tunnel is up, and nothing comes back through it
+ * As `causeOf`, with what the checks found. A finding takes the place of sentence and button where the reason is not
+ * known, or where the check looks for this very reason. Otherwise it is a line below: the reason comes from the tunnel
+ * client itself, and its button is the one that helps.
  */
-export function withDiagnosis<W extends Words>(words: W, diagnosis: Diagnosis, connected: boolean, tr: Translator): W {
-  const { _ } = tr;
-  const { id, fix, fixId, title, evidence, explanation } = translated(diagnosis, tr);
-  const cause = explanation ?? title;
-  const button = fix && fixButton({ id, fixId, fix }, cause, tr);
+export function explainedCause(snapshot: Snapshot, tr: Translator): Cause | null {
+  const cause = causeOf(snapshot, tr);
+  const { diagnosis, status } = snapshot;
+  if (!cause || !diagnosis || status.state !== 'unable') return cause;
+  const finding = findingWords(diagnosis, tr);
+  const { sentence, remedy } = finding;
+  const isCause = canBeCause(diagnosis.id) && (cause.checks === null || cause.checks.includes(diagnosis.id));
+  if (isCause) return { ...cause, sentence, remedy };
   return {
-    ...words,
-    // Translators: %s is a sentence on the cause
-    sentence: connected ? fill(_('Nothing comes back through the tunnel. %s'), cause) : cause,
-    remedy: button ?? { label: fix ? _('Show the Fix') : _('Run Checks'), command: goTo('checks') },
-    details: [words.details, `${title}: ${evidence.join('; ')}`].filter(Boolean).join('\n'),
+    ...cause,
+    // Translators: %s is a sentence on something else that may matter
+    sentence: `${cause.sentence}\n${fill(tr._('Also: %s'), sentence)}`,
+    remedy: cause.remedy ?? (canBeCause(diagnosis.id) ? remedy : null),
   };
 }

@@ -5,8 +5,8 @@ import { type Command, perform } from '../forms/form.ts';
 import { extension } from '../forms/timed.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { causeOf } from './causes.ts';
 import { changeText, type Unconfirmed } from './changes.ts';
+import { explainedCause } from './diagnosis.ts';
 
 export interface Notification {
   /** One of a kind is shown at a time: the next one replaces it. */
@@ -34,7 +34,7 @@ export function notificationOf(
   const on = after.config?.config.notifications;
   const portal = (code: string | null | undefined) => Boolean(code?.startsWith('CaptivePortal'));
   if (on?.signIn !== false && portal(now.status.reason?.code) && !portal(then.status.reason?.code)) {
-    const cause = causeOf(now, tr);
+    const cause = explainedCause(now, tr);
     if (cause) return { kind: 'signIn', summary: cause.title, body: cause.sentence, action: cause.remedy };
   }
   const ending = now.changes.find(
@@ -60,7 +60,7 @@ export function notificationOf(
     wanted !== 'disconnect' &&
     now.status.reason?.code !== 'Manual'
   ) {
-    const cause = causeOf(now, tr);
+    const cause = explainedCause(now, tr);
     return {
       kind: 'connection',
       summary: cause?.title ?? _('Disconnected'),

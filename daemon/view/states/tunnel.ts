@@ -12,8 +12,8 @@ import { formatCount, formatLatency, formatLoss } from '../format.ts';
 import type { Command, Tone } from '../forms/form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
-import { causeOf, phaseText } from './causes.ts';
-import { withDiagnosis } from './diagnosis.ts';
+import { type LostRegistration, lostRegistration, phaseText } from './causes.ts';
+import { explainedCause, findingWords } from './diagnosis.ts';
 import { type Look, lookOf, modeName, setupText, stateLabel, statusLabel } from './labels.ts';
 
 export type { Tone } from '../forms/form.ts';
@@ -35,6 +35,8 @@ export interface TunnelView {
   waiting: string | null;
   /** What the user must set up first, while the daemon can be asked for it. */
   setup: Setup | null;
+  /** Why a device that was registered has to be set up again, or null. */
+  lost: LostRegistration | null;
   emulated: boolean;
   mode: string | null;
   /** The mode's name, as people know it. */
@@ -76,18 +78,16 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
   const known = look === 'unavailable' || !snapshot ? null : snapshot;
   const state = known && !known.status.blocked ? known.status.state : null;
   const first = known?.status.state === 'unknown' && known.status.raw === null;
-  const diagnosis = look === 'unable' || look === 'connected' ? (known?.diagnosis ?? null) : null;
   const locked = known?.options.switchLocked === true;
   return {
     look,
-    ...(diagnosis
-      ? withDiagnosis(describeState(look, known, client, tr), diagnosis, look === 'connected', tr)
-      : describeState(look, known, client, tr)),
+    ...describeState(look, known, client, tr),
     icon: iconName(offline?.code === 'starting' ? (client.last ?? look) : look),
-    tone: look === 'connected' && (diagnosis || known?.status.network === 'unstable') ? 'warning' : TONES[look],
+    tone: look === 'connected' && (known?.diagnosis || known?.status.network === 'unstable') ? 'warning' : TONES[look],
     toggle: toggleOf(state, { free: !pending && !first, locked }, tr),
     waiting: pending && client.slow ? tr._('Waiting for WARP…') : null,
     setup: known?.status.blocked ?? null,
+    lost: known && lostRegistration(known.status, tr),
     emulated: snapshot?.tunnelCli.emulated ?? false,
     mode: snapshot?.settings.Mode ?? null,
     modeTitle: snapshot?.settings.Mode ? modeName(snapshot.settings.Mode, tr).title : '',
@@ -110,10 +110,18 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
   const none = { remedy: null, details: null };
   if (!known) return describeOffline(client, tr);
   const { reason, network, raw, blocked } = known.status;
-  const cause = causeOf(known, tr);
-  const details = reason ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
+  const cause = explainedCause(known, tr);
+  const finding = known.diagnosis && findingWords(known.diagnosis, tr);
+  const said = reason ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
+  const details = look === 'unable' ? [said, finding?.seen].filter(Boolean).join('\n') || null : said;
   switch (look) {
     case 'connected':
+      if (finding)
+        return {
+          ...{ label: stateLabel(look, tr), remedy: finding.remedy, details: finding.seen },
+          // Translators: %s is a sentence on the cause
+          sentence: fill(_('Nothing comes back through the tunnel. %s'), finding.sentence),
+        };
       return network === 'unstable'
         ? { ...none, label: stateLabel(look, tr), sentence: unstableText(known, tr), details }
         : { ...none, label: stateLabel(look, tr), sentence: coverage(known, tr) };
@@ -138,7 +146,10 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
     case 'unable':
       return { label: cause!.title, sentence: cause!.sentence, remedy: cause!.remedy, details };
     case 'setup':
-      return { ...none, label: stateLabel(look, tr), sentence: setupText(blocked!, tr) };
+      return {
+        ...{ label: stateLabel(look, tr), remedy: null, details: said },
+        sentence: lostRegistration(known.status, tr)?.title ?? setupText(blocked!, tr),
+      };
     default:
       if (raw === null) return { ...none, label: statusLabel(known.status, tr), sentence: _('Asking WARP how it is.') };
       // it ended without a word, at the time limit as a rule
@@ -158,10 +169,15 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
   }
 }
 
-function unstableText({ tunnel: { loss, latencyMs } }: Snapshot, tr: Translator): string {
-  if (loss === null || latencyMs === null) return tr._('Slow connection');
+/** With the figures of the reason: those of the tunnel are averages that may not show it yet. */
+function unstableText({ status }: Snapshot, tr: Translator): string {
+  const text = status.reason?.text ?? '';
+  const [loss, latency] = [/([\d.]+) % loss/, /([\d.]+) ms/].map(figure =>
+    Number(figure.exec(text)?.[1] ?? Number.NaN),
+  );
+  if (Number.isNaN(loss) || Number.isNaN(latency)) return tr._('Slow connection');
   // Translators: a share of packets such as 8 %, then a time such as 400 ms
-  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(loss, tr), formatLatency(latencyMs, tr));
+  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(loss! / 100, tr), formatLatency(latency!, tr));
 }
 
 function describeOffline({ offline, last }: ClientState, tr: Translator): Words {

@@ -141,7 +141,7 @@ function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] 
 function Setup() {
   const app = useApp();
   const { client, tunnel } = app.view.value;
-  const { title, description, buttons, links, commands } = setupView(tunnel.setup!, app.tr.value);
+  const { title, description, buttons, links, commands } = setupView(tunnel.setup!, app.tr.value, tunnel.lost);
   return (
     <section class="hero tone-warning">
       <Icon name={tunnel.icon} />

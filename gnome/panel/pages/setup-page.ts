@@ -3,7 +3,6 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Blocked as Setup } from '../../../daemon/api/schema.ts';
 import { type SetupView, setupView } from '../../../daemon/view/forms/setup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
@@ -20,7 +19,7 @@ export class SetupPage extends Adw.Bin implements Page {
   // it scrolls by itself: never put it into a scrolling page
   readonly #page = new Adw.StatusPage();
   readonly #waiting = new Gtk.Label({ css_classes: ['dim-label'] });
-  #shown: Setup | null = null;
+  #shown = '';
   #buttons: Gtk.Button[] = [];
 
   constructor(shell: Shell) {
@@ -31,8 +30,9 @@ export class SetupPage extends Adw.Bin implements Page {
 
   refresh({ tunnel, client }: View): void {
     if (!tunnel.setup) return;
-    if (tunnel.setup !== this.#shown) this.#build(setupView(tunnel.setup, tr));
-    this.#shown = tunnel.setup;
+    const shown = `${tunnel.setup} ${tunnel.lost?.title}`;
+    if (shown !== this.#shown) this.#build(setupView(tunnel.setup, tr, tunnel.lost));
+    this.#shown = shown;
     for (const button of this.#buttons) button.sensitive = client.pending === null;
     this.#waiting.label = tunnel.waiting ?? '';
     this.#waiting.visible = tunnel.waiting !== null;

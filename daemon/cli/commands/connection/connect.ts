@@ -4,6 +4,7 @@ import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
 import { type Shown, statusLine } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
+import { explainedCause } from '../../../view/states/diagnosis.ts';
 import { stateLabel } from '../../../view/states/labels.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -94,7 +95,7 @@ const DOUBT_MS = 5000;
 interface Outcome {
   ending: Ending;
   /** What the daemon last reported. */
-  shown: Shown | null;
+  shown: Snapshot | null;
   /** The time limit. */
   seconds: number;
 }
@@ -113,10 +114,14 @@ function conclude(context: Context, action: Direction, { ending, shown, seconds 
   const wanted = `The tunnel did not ${action}`;
   const { blocked } = shown.status;
   if (blocked) throw blockedFailure(wanted, blocked);
+  const cause = explainedCause(shown, english);
   throw new Failure(
     `${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown.status)}.`,
     {
-      hint: 'See what was tried with: culvert logs',
+      hint: [
+        ...(cause ? [printable(`${cause.title}. ${cause.sentence}`)] : []),
+        'See what was tried with: culvert logs',
+      ].join(' '),
     },
   );
 }

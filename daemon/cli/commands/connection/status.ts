@@ -2,7 +2,9 @@
 import { applyEvent } from '../../../api/apply-event.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusLine, statusWarning } from '../../../state/status-line.ts';
+import { printable } from '../../../system/printable.ts';
 import { bytes, clock, dateTime } from '../../../system/terminal.ts';
+import { explainedCause } from '../../../view/states/diagnosis.ts';
 import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
 import { english } from '../../../view/translator.ts';
 import { columns } from '../../columns.ts';
@@ -55,9 +57,11 @@ async function watch(context: Context): Promise<number> {
 
 function details({ style }: Context, snapshot: Snapshot): string {
   const { status, settings, tunnel, splitTunnel, account, tunnelCli, remoteAccess } = snapshot;
+  const cause = explainedCause(snapshot, english);
   const routes = splitTunnel.ips.length + splitTunnel.hosts.length;
   const rows: [string, string | null | undefined][] = [
     ['Since', dateTime(status.since)],
+    ['Cause', cause && printable(`${cause.title}. ${cause.sentence}`)],
     ['Network', status.network],
     ['Mode', settings.Mode],
     ['Protocol', tunnel.protocol ?? protocolOf(snapshot)],

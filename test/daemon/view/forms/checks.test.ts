@@ -201,7 +201,7 @@ describe('the page of checks', () => {
 
 describe('the cause that the daemon found', () => {
   const shown = (connection: 'unable' | 'connected' | 'connecting', fix: Fix | null) => {
-    const client = clientState({ status: { state: connection, reason: { code: 'HappyEyeballsFailed', text: '' } } });
+    const client = clientState({ status: { state: connection, reason: { code: 'Frobnicated', text: '' } } });
     const { id, title, evidence, explanation, fixId, source } = result('a', 'problem', fix);
     const diagnosis: Diagnosis = {
       id,
@@ -217,14 +217,14 @@ describe('the cause that the daemon found', () => {
     return describeTunnel(client, tr);
   };
 
-  test('takes the place of what the reason code suggests, with its one button', () => {
+  test('takes the place of the words for a reason that is not known, with its one button', () => {
     const { label, sentence, remedy, details } = shown('unable', FIXES.action);
-    assert.equal(label, 'No Cloudflare server could be reached');
+    assert.equal(label, 'Can’t connect');
     assert.equal(sentence, 'Because.');
     assert.equal(remedy?.label, 'Use another mode');
     assert.deepEqual(remedy?.command.ask, { kind: 'fix', request: { id: 'a', fixId: 'fix of a' } });
     assert.equal(remedy?.command.confirm?.text, 'culvert action setMode warp+doh');
-    assert.equal(details, 'HappyEyeballsFailed\nTitle of a: seen; seen too');
+    assert.equal(details, 'Frobnicated\nTitle of a: seen; seen too');
   });
 
   test('leads to the checks where a fix has to be read first, or there is none', () => {

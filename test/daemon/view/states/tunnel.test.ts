@@ -331,14 +331,29 @@ test('a connection is shown as good unless the network is unstable or a check fo
   assert.notEqual(view({ state: 'disconnected', network: 'unstable' }).tone, 'warning');
 });
 
-test('an unstable network is described by what is known of it', () => {
-  const sentence = (loss: number | null, latencyMs: number | null) => {
-    const given = clientState({ status: { state: 'connected', network: 'unstable' }, tunnel: { loss, latencyMs } });
-    return describe(given, tr).sentence;
+test('an unstable network is described by the figures of its reason, not by those of the tunnel', () => {
+  const sentence = (text: string) => {
+    const reason = { code: 'NetworkDegraded', text };
+    const status = { state: 'connected', network: 'unstable', reason } as const;
+    return describe(clientState({ status, tunnel: { loss: 0.0007, latencyMs: 16 } }), tr).sentence;
   };
-  assert.equal(sentence(0.08, 400), 'Slow connection: 8 % lost, 400 ms');
-  assert.equal(sentence(null, 400), 'Slow connection');
-  assert.equal(sentence(0.08, null), 'Slow connection');
+  assert.equal(sentence('Network degraded: 8 % loss, 400 ms round trip'), 'Slow connection: 8 % lost, 400 ms');
+  assert.equal(sentence('Network degraded: 8 % loss'), 'Slow connection');
+  assert.equal(sentence('Network degraded'), 'Slow connection');
+});
+
+test('a registration that was removed on the server does not look like a first start', () => {
+  const titles = (text: string) => {
+    const given = facts({ state: 'unable', blocked: 'not-registered', reason: { code: 'RegistrationMissing', text } });
+    const view = describe(given, tr);
+    return [setupView('not-registered', tr, view.lost).title, view.sentence];
+  };
+  const lost = 'Cloudflare does not know this registration';
+  assert.deepEqual(titles('Registration Missing due to: Does not exist in API'), [lost, lost]);
+  assert.equal(titles('Registration Missing due to: Revoked')[0], 'Your organization removed this device');
+  for (const text of ['Registration Missing due to: Daemon Startup', 'Registration Missing'])
+    assert.deepEqual(titles(text), ['Set up WARP', 'This device is not set up.']);
+  assert.equal(titles('Registration Missing due to: Invalidated (Manual Deletion)')[0], 'Set up WARP');
 });
 
 test('the text of the tunnel CLI is among the details of a failure only', () => {
