@@ -92,6 +92,7 @@ async function start(
     { ...NO_KILL_SWITCH, enabled: config.warp.killSwitch },
   );
   const log = createLog({ capacity: LOG_CAPACITY, onEntry: entry => state.publish('log', entry) });
+  let writeStatusFile = () => {};
   const tunnel = createTunnel({
     cli,
     emulated: flags.demo,
@@ -99,7 +100,7 @@ async function start(
     acceptedTerms: paths.acceptedTerms,
     state,
     log,
-    watched: () => listeners.streams.count() > 0,
+    onSettingsAge: () => writeStatusFile(),
   });
   let port: number | null = null;
   const features = createFeatures({ env, paths, state, settings, tunnel, say, restart }, () =>
@@ -141,7 +142,10 @@ async function start(
   chmodSync(paths.socket, 0o600);
   const record: Instance = { pid: process.pid, port, version: VERSION, started: startTime(process.pid)! };
   replaceFile(paths.record, `${JSON.stringify(record)}\n`, { durable: false });
-  keepStatusFile(paths.statusFile, state, () => port);
+  writeStatusFile = keepStatusFile(paths.statusFile, state, {
+    port: () => port,
+    isModeKnown: () => !tunnel.stale().some(({ part }) => part === 'settings'),
+  });
   const watching = settings.watch(response => {
     state.publish('config', response);
     autostart(paths, response.config.tray);

@@ -9,12 +9,21 @@ import type { State } from './store.ts';
 /**
  * Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, the same
  * in color, the JSON of `culvert status --json`, and a warning if there is one.
+ * @param isModeKnown whether the settings are those of now; until they are read again, mode and protocol are left out
+ * @returns writes the file again, if it would read differently
  */
-export function keepStatusFile(path: string, state: State, port: () => number | null): void {
+export function keepStatusFile(
+  path: string,
+  state: State,
+  { port, isModeKnown }: { port(): number | null; isModeKnown(): boolean },
+): () => void {
   const owner = `${process.pid} ${startTime(process.pid)}`;
   let before = '';
   const write = () => {
-    const snapshot = state.snapshot();
+    const current = state.snapshot();
+    const snapshot = isModeKnown()
+      ? current
+      : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
     const warning = statusWarning(snapshot);
     const lines = [
       owner,
@@ -38,4 +47,5 @@ export function keepStatusFile(path: string, state: State, port: () => number | 
   state.subscribe(({ event }) => {
     if (event !== 'log' && event !== 'routes') write();
   });
+  return write;
 }

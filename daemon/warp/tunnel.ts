@@ -65,8 +65,8 @@ interface Options {
   acceptedTerms: string;
   state: State;
   log: CommandLog;
-  /** Whether a client is connected, so that a change is worth a read. Default: always. */
-  watched?: () => boolean;
+  /** The settings became outdated, or were read again. */
+  onSettingsAge?: () => void;
   /** How long the local proxy has to answer (default 30 s). */
   proxyLimitMs?: number;
 }
@@ -100,13 +100,13 @@ export function createTunnel(options: Options): Tunnel {
     runner,
     acceptTerms: terms.accepted,
     listening: watch.form,
+    onSettingsAge: options.onSettingsAge ?? (() => {}),
     onReachable: () => void (watch.hasten() || reader.read('status')),
   });
   const changes = createChangedParts({
     reader,
     settings: () => state.snapshot().settings,
     announces: () => watch.form() === 'json',
-    watched: options.watched ?? (() => true),
   });
   const hearing: Hearing = createHearing({ state, log, store, reader, tracker, changes });
   const perform = createPerform({
@@ -163,6 +163,7 @@ export function createTunnel(options: Options): Tunnel {
     }
     store.clearBlocked('cli-missing');
     watch.listen({ file: cli.path, form: cli.can.json ? 'json' : 'text', acceptTerms: terms.accepted() });
+    void reader.readLatest('settings'); // the status file and the history name the mode
   }
 
   async function refresh(which: 'stale' | 'all'): Promise<void> {

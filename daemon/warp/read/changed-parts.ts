@@ -1,4 +1,4 @@
-// Re-reads the parts that clients are notified about after a change: once, and not while an action runs.
+// Re-reads the parts that have an event of their own after each change, whoever looks: once, and not while an action runs.
 
 import type { Settings } from '../../api/schema.ts';
 import type { Reader } from './reader.ts';
@@ -27,15 +27,13 @@ export interface ChangedParts {
 /**
  * @param options.settings as they were read last: the same object until they change
  * @param options.announces whether the listener announces new settings
- * @param options.watched whether a client is connected, so that a change is worth a read
  */
 export function createChangedParts(options: {
   reader: Reader;
   settings: () => Settings;
   announces: () => boolean;
-  watched: () => boolean;
 }): ChangedParts {
-  const { reader, settings, announces, watched } = options;
+  const { reader, settings, announces } = options;
   const changed = new Set<Read>();
   let actions = 0;
   let announced = false;
@@ -55,8 +53,7 @@ export function createChangedParts(options: {
   function readSoon(afterMs: number) {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (actions > 0 || !watched()) return;
-      void readChanged();
+      if (actions === 0) void readChanged();
     }, afterMs);
   }
 

@@ -43,6 +43,8 @@ interface Options {
   acceptTerms: () => boolean;
   /** How status changes arrive at present; null while they don't. */
   listening: () => Form | null;
+  /** The settings became outdated, or were read again. */
+  onSettingsAge: () => void;
   /** A read succeeded that was blocked before. */
   onReachable: () => void;
 }
@@ -86,6 +88,7 @@ export function createReader(options: Options): Reader {
     if (understood || isExtra(part)) fresh.read(part, ttlOf(part, listening()), began);
     else fresh.failed(part, began);
     parts.settle(part);
+    if (part === 'settings') options.onSettingsAge();
     if (isExtra(part)) return;
     // a block from before a change may be over
     const blocked = failure && !fresh.expiredSince(part, began) && blockedBy(failure);
@@ -118,7 +121,11 @@ export function createReader(options: Options): Reader {
     await underWay.get(part);
     if (isDue(part)) await read(part);
   };
-  const expireAll = () => fresh.expire('status', 'devices', ...SNAPSHOT_READS);
+  const expire = (...expired: Read[]) => {
+    fresh.expire(...expired);
+    if (expired.includes('settings')) options.onSettingsAge();
+  };
+  const expireAll = () => expire('status', 'devices', ...SNAPSHOT_READS);
   const readDue = () => Promise.all(SNAPSHOT_READS.filter(isDue).map(readLatest));
 
   return {
@@ -141,8 +148,11 @@ export function createReader(options: Options): Reader {
       await read('status');
       await readDue();
     },
-    expire: fresh.expire,
-    expireChanged: parts.expireChanged,
+    expire,
+    expireChanged(changed) {
+      parts.expireChanged(changed);
+      if (changed.includes('settings')) options.onSettingsAge();
+    },
     hasUnreadChanges: parts.hasUnreadChanges,
     expireAll,
   };

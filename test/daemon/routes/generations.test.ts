@@ -33,7 +33,6 @@ async function setUp(t: TestContext, version: string, wrap?: (bin: string) => st
     const log = createLog({ capacity: 500 });
     const tunnel = createTunnel({
       ...{ cli: bin, emulated: true, env: cli.env, acceptedTerms: paths.acceptedTerms, state, log },
-      watched: () => false,
     });
     const said: string[] = [];
     const context = { paths, state, tunnel, say: (line: string) => void said.push(line) };

@@ -93,7 +93,10 @@ test('an update of a source tree names the command instead of the source that do
 test('culvert status warns on stderr when updates cannot reach this installation', async t => {
   const { home, state } = await checking(t, {});
   // the launcher prints the status without Node, from the file that the daemon keeps
-  keepStatusFile(path.join(home.env.XDG_RUNTIME_DIR!, 'culvert/status'), state, () => null);
+  keepStatusFile(path.join(home.env.XDG_RUNTIME_DIR!, 'culvert/status'), state, {
+    port: () => null,
+    isModeKnown: () => true,
+  });
   const launcher = path.join(home.path, 'culvert');
   const text = fs.readFileSync('data/bin/culvert.in', 'utf8').replaceAll('@NAME@', 'culvert');
   fs.writeFileSync(launcher, text, { mode: 0o755 });

@@ -268,7 +268,7 @@ test('a CLI whose listener reports changes only is asked for the status once', a
     esac`,
   });
   await spawned(() => until(() => status().state === 'connected'));
-  assert.deepEqual(runs(), ['--version', '-j -l status', '-j status']);
+  assert.deepEqual(runs(), ['--version', '-j -l status', '-j settings', '-j status']);
   assert.deepEqual(state.snapshot().commands.status?.argv, ['warp-cli', '-j', 'status']);
 });
 

@@ -8,13 +8,13 @@ import { NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
 import { until } from '../../support/until.ts';
 
-test('an idle daemon has one listening child and spawns nothing else', async t => {
+test('an idle daemon has one listening child, and has read the settings once', async t => {
   const { tunnel, state, status, spawned, runs } = await startTunnel(t);
   await spawned(() => until(() => status().state === 'disconnected'));
-  assert.deepEqual(runs(), ['--version', '-j -l status']);
+  assert.deepEqual(runs().sort(), ['--version', '-j -l status', '-j settings']);
   const { tunnelCli } = state.snapshot();
   assert.deepEqual([tunnelCli.available, tunnelCli.version, tunnelCli.emulated], [true, '2026.7.1377.0', true]);
-  assert.equal(tunnel.isFresh(), false, 'settings were never asked for');
+  assert.equal(tunnel.isFresh(), false, 'the lists were never asked for');
 });
 
 test('refresh reads each stale part once, however many ask, and nothing while all is fresh', async t => {
