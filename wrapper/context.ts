@@ -4,7 +4,7 @@ import type { AuditEntry } from './store/audit.ts';
 import type { Account } from './store/config.ts';
 import type { Paths } from './store/paths.ts';
 import type { Plan, Sources } from './store/plan.ts';
-import type { ReadFiles } from './store/secrets.ts';
+import type { Resolved } from './store/secrets.ts';
 import type { CliState } from './store/state.ts';
 
 /** How a process ended, or is to end. */
@@ -55,6 +55,16 @@ export type DirectoryChoice =
   | { kind: 'broken'; file: string; why: string }
   | { kind: 'chosen'; file: string; account: string };
 
+/** Credentials of the accounts of one run; see `run/accounts/credentials.ts`. */
+export interface Credentials {
+  /** The values that the sources of an account give; a program is asked for them once. */
+  of(account: Account): Promise<Resolved>;
+  /** Asks a second time. A run asks a program no more than twice: further calls return the second answer. */
+  again(account: Account): Promise<Resolved>;
+  /** Has programs asked again, because the values may have become old while the run waited. */
+  forget(): void;
+}
+
 /** The functions behind `manage/lazy.ts`. `run/` reaches them only through `Context`, so that it never parses them. */
 interface LazyModules {
   compile(cli: string, sources: Sources, stamp: string): Plan;
@@ -69,7 +79,7 @@ interface LazyModules {
     plan: Plan,
     state: CliState,
     context: Context,
-    accounts?: readonly Account[],
+    options?: { accounts?: readonly Account[]; credentials?: Credentials },
   ): Promise<Record<string, { problem: string; unusable: boolean }>>;
   /** Waits, with the time left on stderr when that is a terminal. */
   sleepUntil(at: number, context: Context, isReady?: () => boolean): Promise<void>;
@@ -90,12 +100,10 @@ export interface PooledEnd {
 export interface PooledRun {
   /** Leases one of the accounts, which come in the order in which this machine would try them. */
   next(accounts: readonly Account[]): Promise<Account | undefined>;
-  /** Files of credentials as `next` has just read them. */
-  readonly files: ReadFiles;
   /** Why `next` leased nothing. */
   readonly refusal: string;
-  /** Whether the account that is leased has this credential; if not, the lease is given back. */
-  matches(account: Account, credentials: Record<string, string>): boolean;
+  /** Whether the lease is for the account with this credential; if not, it is given back. */
+  matches(account: Account, credentials: Record<string, string>): Promise<boolean>;
   /** Says how the attempt ended; the store learns it with the next lease or at the end. */
   settle(end: PooledEnd): void;
   /** The store can't be reached: this machine's share of the reserve is used, or nothing. */
@@ -110,6 +118,7 @@ interface PoolModule {
     plan: Plan;
     state: CliState;
     context: Context;
+    credentials: Credentials;
     cost: number;
     pinned: string | undefined;
   }): Promise<PooledRun>;

@@ -139,7 +139,8 @@ function completions(program: Command, name: string, words: string[], context: C
 
 const HELP_AFTER = `
 Files:
-  ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials
+  ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials;
+                                         with a pool, identity = "team-a" in [[accounts]] names an account on all machines
   ~/.config/culvert-wrap/providers.toml  your catalog entries, laid over the shipped ones key by key
   ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only
   ~/.local/state/culvert-wrap/           originals, state, queue and audit log

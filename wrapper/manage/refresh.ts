@@ -1,10 +1,10 @@
 // Brings what is known of the accounts' capacity up to date, and starts the warning command.
 import { spawn } from 'node:child_process';
-import type { Context } from '../context.ts';
+import type { Context, Credentials } from '../context.ts';
+import { openCredentials } from '../run/accounts/credentials.ts';
 import { accountEnvironment, callerEnvironment } from '../run/accounts/environment.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
-import { resolveAccount } from '../store/secrets.ts';
 import { type CliState, fingerprint, recordRemaining, updateState } from '../store/state.ts';
 import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
 
@@ -18,14 +18,16 @@ export async function refreshUsage(
   plan: Plan,
   state: CliState,
   context: Context,
-  accounts: readonly Account[] = plan.accounts.filter(account => account.enabled),
+  options: { accounts?: readonly Account[]; credentials?: Credentials } = {},
 ): Promise<Record<string, UsageProblem>> {
   const { provider } = plan;
+  const { accounts = plan.accounts.filter(account => account.enabled), credentials = openCredentials(plan, context) } =
+    options;
   const caller = callerEnvironment(context.env);
   const problems: Record<string, UsageProblem> = Object.create(null);
   const ready = await Promise.all(
     accounts.map(async account => {
-      const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs);
+      const resolved = await credentials.of(account);
       if (resolved.ok) return { account, resolved };
       problems[account.name] = { problem: resolved.problem, unusable: true };
       return undefined;

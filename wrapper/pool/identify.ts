@@ -1,70 +1,106 @@
 // Finds out which account in the store an account of this machine is.
-import type { Context } from '../context.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
+import type { Context, Credentials } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import type { Plan } from '../store/plan.ts';
-import { type LocalPool, noteLocal } from '../store/pool-file.ts';
-import { type ReadFiles, resolveAccount } from '../store/secrets.ts';
-import { isCheap, markOf, poolFingerprint } from './fingerprint.ts';
+import { type Kept, type LocalPool, noteLocal } from '../store/pool-file.ts';
+import { mayMint, startsProgram } from '../store/secrets.ts';
+import { identityFingerprint, markOf, nameFingerprint, poolFingerprint } from './fingerprint.ts';
 
 /** An account of this machine with what identifies it in the store. */
 export interface Identified {
   account: Account;
   fp: string;
+  /** Whether another credential makes it another account. */
+  byCredential: boolean;
+}
+
+type Identity = Omit<Identified, 'account'>;
+
+/** A credential that lasts for less than this is short-lived. */
+const SHORT_MS = 86_400_000;
+/** After this many short-lived ones in a row, the account is identified by its name. */
+const SHORT_ONES = 3;
+
+/** Dependencies of `identification`. */
+interface Needs {
+  plan: Pick<Plan, 'cli'>;
+  context: Pick<Context, 'now' | 'paths'>;
+  credentials: Credentials;
+  /** What this machine has kept so far. */
+  local: LocalPool;
 }
 
 /**
- * Keeps fingerprints, so that a run looks up the one credential that it uses where that starts a program; `matches`
- * notices when that has changed since.
- * @param before what this machine has kept
+ * Identifies accounts: by their declared identity; by their credential; or by their name, where the credential is another one
+ * each time. What was found is kept, so that a run starts no program only to identify an account.
  */
-export function identification(plan: Plan, context: Context, before: LocalPool) {
-  const { cli } = plan;
+export function identification({ plan: { cli }, context, credentials, local: before }: Needs) {
   let local = before;
   /** By fingerprint, those that were identified. */
   const known = new Map<string, Identified>();
-  const files: ReadFiles = new Map();
-  const remember = (account: Account, env: Record<string, string>): string => {
-    const fp = poolFingerprint(account, env);
-    local = noteLocal(context.paths, pool => {
-      pool.fingerprints[cli] = { ...pool.fingerprints[cli], [account.name]: { fp, mark: markOf(pool.salt, env) } };
-    });
-    return fp;
-  };
-  /** The fingerprint of a credential, computed when it is another one than before. */
-  const fingerprintOf = (account: Account, env: Record<string, string>): string => {
+  const changed = new Set<string>();
+  /** What is kept of an account whose sources are the same as then. */
+  const keptOf = (account: Account): Kept | undefined => {
     const kept = local.fingerprints[cli]?.[account.name];
-    return kept && kept.mark === markOf(local.salt, env) ? kept.fp : remember(account, env);
+    return kept?.sources === markOf(local.salt, account) ? kept : undefined;
+  };
+  /** Identifies an account with a credential that has just been read. */
+  const identityOf = async (account: Account, values: Record<string, string>): Promise<Identity> => {
+    const kept = keptOf(account);
+    const isSame = kept && (kept.rotates || kept.mark === markOf(local.salt, account, values));
+    if (account.identity !== undefined || isSame) return identityWithout(account)!;
+    const second = mayMint(account) ? await credentials.again(account) : undefined;
+    const current = second?.ok ? second.env : values;
+    const now = context.now();
+    const short = kept && now - kept.since < SHORT_MS ? kept.short + 1 : 0;
+    const rotates = JSON.stringify(current) !== JSON.stringify(values) || short >= SHORT_ONES;
+    const fp = rotates ? nameFingerprint(account) : poolFingerprint(account, current);
+    local = noteLocal(context.paths, pool => {
+      const [sources, mark] = [markOf(pool.salt, account), markOf(pool.salt, account, current)];
+      pool.fingerprints[cli] = {
+        ...pool.fingerprints[cli],
+        [account.name]: { fp, mark, sources, since: now, short, rotates },
+      };
+    });
+    return { fp, byCredential: fp !== nameFingerprint(account) };
+  };
+  /** Identifies an account without its credential, where that is possible. */
+  const identityWithout = (account: Account): Identity | undefined => {
+    const { identity } = account;
+    if (identity !== undefined) return { fp: identityFingerprint(account, identity), byCredential: false };
+    const kept = keptOf(account);
+    return kept && { fp: kept.fp, byCredential: kept.fp !== nameFingerprint(account) };
   };
   return {
     /**
-     * What `identify` has read: most accounts of a CLI have their credentials in one file, and reading it takes 0.2 ms.
-     */
-    files,
-    /**
      * The accounts whose credential is there.
-     * @param again looks up also what starts a program
+     * @param again looks also at those that a program gives
      */
     identify: async (accounts: readonly Account[], again = false): Promise<Identified[]> => {
-      const found: Identified[] = [];
-      const caller = callerEnvironment(context.env);
-      files.clear();
+      const identified: Identified[] = [];
       for (const account of accounts) {
-        const kept = isCheap(account) || again ? undefined : local.fingerprints[cli]?.[account.name]?.fp;
-        if (kept !== undefined) found.push({ account, fp: kept });
-        else {
-          const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs, files);
+        const isSettled = !again || account.identity !== undefined || keptOf(account)?.rotates;
+        let identity = startsProgram(account) && isSettled ? identityWithout(account) : undefined;
+        if (!identity) {
+          const resolved = await credentials.of(account);
           // Why one gives nothing is said when it is tried without a pool; here another account takes its place.
-          if (resolved.ok) found.push({ account, fp: fingerprintOf(account, resolved.env) });
+          if (resolved.ok) identity = await identityOf(account, resolved.env);
         }
+        if (identity) identified.push({ account, ...identity });
       }
-      for (const each of found) known.set(each.fp, each);
-      return found;
+      for (const each of identified) known.set(each.fp, each);
+      return identified;
     },
     /** Those of before with these fingerprints. */
     known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => known.get(fp) ?? []),
-    /** Whether a credential is the one that was leased; if not, the next lease is for the new one. */
-    matches: (account: Account, fp: string, credentials: Record<string, string>): boolean =>
-      fingerprintOf(account, credentials) === fp,
+    /**
+     * Whether a credential is that of the account which was leased; if not, the next lease is for the new one. One account does
+     * not change twice in a run: it keeps the lease.
+     */
+    matches: async ({ account, fp }: Identified, values: Record<string, string>): Promise<boolean> => {
+      if (changed.has(account.name) || (await identityOf(account, values)).fp === fp) return true;
+      changed.add(account.name);
+      return false;
+    },
   };
 }

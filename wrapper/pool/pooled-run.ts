@@ -1,5 +1,5 @@
 // The leases of one wrapped command: one before each attempt, renewed while it runs, and one report at the end.
-import type { Context, PooledEnd, PooledRun } from '../context.ts';
+import type { Context, Credentials, PooledEnd, PooledRun } from '../context.ts';
 import { EXIT, reason, say, WrapError } from '../errors.ts';
 import type { Account } from '../store/config.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
@@ -18,12 +18,15 @@ export interface PooledOptions {
   plan: Plan;
   state: CliState;
   context: Context;
+  credentials: Credentials;
   /** What the command is expected to use. */
   cost: number;
   /** The account that the user named, if any. */
   pinned: string | undefined;
 }
 
+/** A refused account that is not identified by its credential is left alone for this long. */
+const REFUSED_MS = 300_000;
 /** Where a cooldown has no end that is known. */
 const FALLBACK_MS = 3_600_000;
 /** A run asks the provider, which may take this long. */
@@ -69,17 +72,13 @@ class Run implements PooledRun {
   #waited = false;
 
   constructor(options: PooledOptions, store: Store) {
-    const { plan, context } = options;
+    const { plan, context, credentials } = options;
     this.#options = options;
     this.#store = store;
     this.#local = readLocal(context.paths);
-    this.#ids = identification(plan, context, this.#local);
+    this.#ids = identification({ plan, context, credentials, local: this.#local });
     this.#ttl = parseDuration(plan.pool!.ttl);
     this.#deadline = context.now() + (plan.capacity.wait ? parseDuration(plan.capacity.wait) : 0);
-  }
-
-  get files() {
-    return this.#ids.files;
   }
 
   /** @throws WrapError `pool-unreachable` before the first attempt, and StoreRefused */
@@ -100,8 +99,8 @@ class Run implements PooledRun {
     return this.#options.plan.pool!.offline === 'local' ? this.#takeShare(ids) : undefined;
   }
 
-  matches(account: Account, credentials: Record<string, string>): boolean {
-    if (!this.#held || this.#ids.matches(account, this.#held.id.fp, credentials)) return true;
+  async matches(_account: Account, credentials: Record<string, string>): Promise<boolean> {
+    if (!this.#held || (await this.#ids.matches(this.#held.id, credentials))) return true;
     this.settle({ spent: 0 });
     return false;
   }
@@ -159,13 +158,12 @@ class Run implements PooledRun {
         ids = again;
         if (changed) continue;
       }
-      // credentials may change while this waits
-      this.files.clear();
       if (!(await this.#wait(reply, askedUntil))) {
         this.refusal = describeRefusal(ids, reply);
         learnRefusal(ids, reply.accounts, this.#machine());
         return undefined;
       }
+      this.#options.credentials.forget();
     }
   }
 
@@ -312,16 +310,11 @@ class Run implements PooledRun {
 
   /** Asks the provider for these accounts, whatever this machine knows about them. */
   async #ask(ids: readonly Identified[]): Promise<Observation[]> {
-    const { plan, state, context } = this.#options;
+    const { plan, state, context, credentials } = this.#options;
     const asked = { ...state, remaining: {} as CliState['remaining'] };
     const begun = context.now();
     const { refreshUsage } = await context.load();
-    await refreshUsage(
-      plan,
-      asked,
-      context,
-      ids.map(({ account }) => account),
-    );
+    await refreshUsage(plan, asked, context, { accounts: ids.map(({ account }) => account), credentials });
     return ids.map(({ account, fp }) => {
       const known = asked.remaining[account.name];
       const answer = known && known.at >= begun ? known : undefined;
@@ -344,7 +337,7 @@ class Run implements PooledRun {
     const { spent, cooldown } = end ?? { spent: 0 };
     return {
       ...{ fence: lease?.fence ?? '0', fp: id.fp, spent, release: true },
-      ...(cooldown && { rest: restOf(cooldown) }),
+      ...(cooldown && { rest: restOf(cooldown, id.byCredential) }),
     };
   }
 
@@ -357,8 +350,13 @@ class Run implements PooledRun {
   }
 }
 
-function restOf({ class: failure, rest }: NonNullable<PooledEnd['cooldown']>): NonNullable<Done['rest']> {
+function restOf(
+  { class: failure, rest }: NonNullable<PooledEnd['cooldown']>,
+  byCredential: boolean,
+): NonNullable<Done['rest']> {
   const common = { class: failure, fallback: FALLBACK_MS };
+  // In the store it is the same account with another credential, so that would end nothing.
+  if (rest.until === 'credential' && !byCredential) return { ...common, kind: 'elapsed', ms: REFUSED_MS };
   switch (rest.until) {
     case 'elapsed':
       return { ...common, kind: 'elapsed', ms: rest.ms };

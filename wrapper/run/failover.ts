@@ -7,6 +7,7 @@ import type { Plan } from '../store/plan.ts';
 import { readState, updateState } from '../store/state.ts';
 import { type Candidate, type Choice, earliestAvailable, orderCandidates } from './accounts/candidates.ts';
 import { costOf, decide, isLow, totalRemaining } from './accounts/capacity.ts';
+import { openCredentials } from './accounts/credentials.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
 import { startJournal } from './journal.ts';
@@ -37,12 +38,14 @@ export async function failover(command: Command): Promise<End> {
   const state = readState(context.paths, cli);
   const { choice, notice } = await chooseAccount(plan, invocation, state, context);
   if (notice) say(notice);
-  await clearChangedCredentials(plan, state, context);
+  const credentials = openCredentials(plan, context);
+  await clearChangedCredentials(plan, state, credentials);
   const cost = costOf(invocation.command, provider, capacity);
   const pinned = choice.by === 'default' ? undefined : choice.name;
   // One machine of a pool asks for all.
-  const pool = plan.pool && (await (await context.loadPool()).startPooledRun({ plan, state, context, cost, pinned }));
-  if (!pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context);
+  const pool =
+    plan.pool && (await (await context.loadPool()).startPooledRun({ plan, state, context, credentials, cost, pinned }));
+  if (!pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context, { credentials });
   const journal = startJournal({ plan, invocation, known: state, context, cost, choice, pool });
   const repeatable = !invocation.once || provider.job_id !== undefined;
   const several = plan.accounts.filter(account => account.enabled).length > 1;
@@ -50,6 +53,7 @@ export async function failover(command: Command): Promise<End> {
     ...command,
     pinned: pinned !== undefined,
     state,
+    credentials,
     journal,
     pool,
     cost,
@@ -206,6 +210,7 @@ async function waitForAccount(
   };
   await (await context.load()).sleepUntil(Math.min(at, deadline), context, isReady);
   isReady();
+  run.credentials.forget();
   return !context.signals.received;
 }
 

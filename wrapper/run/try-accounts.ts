@@ -1,5 +1,5 @@
 // Tries one account after another until an attempt counts.
-import type { Context, Invocation, PooledEnd, PooledRun } from '../context.ts';
+import type { Context, Credentials, Invocation, PooledEnd, PooledRun } from '../context.ts';
 import { say } from '../errors.ts';
 import type { Account } from '../store/config.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
@@ -26,6 +26,7 @@ export interface Run {
   invocation: Invocation;
   context: Context;
   state: CliState;
+  credentials: Credentials;
   journal: Journal;
   /** Leases each account, and decides which one comes next. */
   pool?: PooledRun | undefined;
@@ -101,7 +102,7 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
       say(`${plan.cli}: skipping account "${name}": ${ready.problem}`);
       continue;
     }
-    if (pool?.matches(account, ready.credentials) === false) {
+    if (pool && !(await pool.matches(account, ready.credentials))) {
       left = [account, ...left];
       continue;
     }
@@ -158,14 +159,14 @@ export async function tryAccounts(candidates: readonly Candidate[], run: Run): P
  * Several keys may draw on one quota: that is asked before the next one is tried, unless it was within the hour. The answer
  * also says when a used-up quota starts again. Nobody waits long for it.
  */
-async function learnQuotas(accounts: readonly Account[], { plan, state, context }: Run): Promise<void> {
+async function learnQuotas(accounts: readonly Account[], { plan, state, context, credentials }: Run): Promise<void> {
   const { scope, usage } = plan.provider;
   if (scope === 'key' || scope === 'ip' || !(usage?.identity ?? usage?.moment)) return;
   const oldest = context.now() - QUOTAS_KNOWN_MS;
   if (accounts.every(({ name }) => (state.remaining[name]?.at ?? 0) > oldest)) return;
   const { refreshUsage } = await context.load();
   await Promise.race([
-    refreshUsage(plan, state, context).catch(() => {}),
+    refreshUsage(plan, state, context, { credentials }).catch(() => {}),
     new Promise(resolve => setTimeout(resolve, ASK_MS).unref()),
   ]);
 }

@@ -17,6 +17,8 @@ export const ACCOUNT_NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,6
 /** Where a credential comes from. A bare value is refused: the file may end up in a backup or a repository. */
 export const SOURCE = /^(?:env:[^=\0\s]+|keyring:\S*|pass:\S.*|command:\S.*|file:.+#[^#\s]+)$/s;
 
+const IDENTITY = /^[^\p{C}]{1,200}$/u;
+
 export const Account = z.strictObject({
   cli: z.string(),
   name: z.string().check(z.regex(ACCOUNT_NAME, 'letters, digits, ".", "_", "-"; at most 64')),
@@ -26,6 +28,8 @@ export const Account = z.strictObject({
     z.record(z.string(), z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
     {},
   ),
+  /** With a pool: names the account on all machines, whatever its name and credential are there. */
+  identity: z.optional(z.string().check(z.regex(IDENTITY, 'at most 200 characters, without control characters'))),
 });
 export type Account = z.infer<typeof Account>;
 
@@ -151,10 +155,13 @@ function parseConfig(text: string, file: string): Config {
   }
   const parsed = Config.safeParse(raw);
   if (!parsed.success) throw broken(file, explainIssues(parsed.error, text), parsed.error);
-  const seen = new Set<string>();
-  for (const { cli, name } of parsed.data.accounts) {
-    if (seen.has(`${cli} ${name}`)) throw broken(file, `${cli} has two accounts named ${name}`);
-    seen.add(`${cli} ${name}`);
+  for (const [index, account] of parsed.data.accounts.entries()) {
+    const { cli, name, identity } = account;
+    const before = parsed.data.accounts.slice(0, index).filter(other => other.cli === cli);
+    if (before.some(other => other.name === name)) throw broken(file, `${cli} has two accounts named ${name}`);
+    if (identity !== undefined && before.some(other => other.identity === identity)) {
+      throw broken(file, `${cli} has two accounts with the identity ${identity}`);
+    }
   }
   return parsed.data;
 }

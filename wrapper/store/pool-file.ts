@@ -2,7 +2,19 @@
 import { readText, withLock, writeAtomic } from './files.ts';
 import { randomHex } from './hash.ts';
 import type { Paths } from './paths.ts';
-import { isAmount, isNumber, isRecord, isText, isTime, listOf, nullable, oneOf, optional, shape } from './shape.ts';
+import {
+  isAmount,
+  isBoolean,
+  isNumber,
+  isRecord,
+  isText,
+  isTime,
+  listOf,
+  nullable,
+  oneOf,
+  optional,
+  shape,
+} from './shape.ts';
 
 /** What a provider said an account has left. */
 export interface Observation {
@@ -63,7 +75,7 @@ const isDone = shape<Done>({
   spent: isAmount,
   rest: optional(isRest),
   seen: optional(listOf(isObservation)),
-  release: optional((value): value is boolean => typeof value === 'boolean'),
+  release: optional(isBoolean),
 });
 
 /** A report that did not reach the store. */
@@ -92,21 +104,37 @@ export interface LocalPool {
   unsent: Unsent[];
   /** By CLI and quota. */
   away: Record<string, Record<string, Away>>;
-  /** By CLI and account, so that a run needs neither a program that gives the credential nor node:crypto. */
+  /** By CLI and account, so that a run starts no program to identify an account. */
   fingerprints: Record<string, Record<string, Kept>>;
-  /** Begins what `Kept.mark` is made of. */
+  /** Key of the marks in `fingerprints`. */
   salt: string;
 }
 
-interface Kept {
+/** How an account is identified in the store. */
+export interface Kept {
   fp: string;
   /** Changes with the credential. */
   mark: string;
+  /** Changes with the places that the credential comes from. */
+  sources: string;
+  /** When this credential was seen first, in milliseconds since the epoch. */
+  since: number;
+  /** Credentials in a row before it that lasted for less than a day. */
+  short: number;
+  /** The credential is another one each time, so `fp` is that of the name. */
+  rotates: boolean;
 }
 
 const isUnsent = shape<Unsent>({ cli: isText, at: isTime, done: isDone });
 const isAway = shape<Away>({ fp: isText, spent: isAmount, reported: isAmount });
-const isKept = shape<Kept>({ fp: isText, mark: isText });
+const isKept = shape<Kept>({
+  fp: isText,
+  mark: isText,
+  sources: isText,
+  since: isTime,
+  short: isAmount,
+  rotates: isBoolean,
+});
 
 const MAX_UNSENT = 100;
 

@@ -21,9 +21,6 @@ const KEYRING_TIMEOUT_MS = 3_000;
 /** secret-tool cuts a longer secret off without an error. */
 const KEYRING_MAX_BYTES = 8_191;
 
-/** The lines of files of credentials, by file. */
-export type ReadFiles = Map<string, Map<string, string>>;
-
 export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; problem: string };
 
 /**
@@ -31,19 +28,13 @@ export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; 
  * stored login when their variable is empty.
  * @param env where `env:` sources are looked up, and the environment of `command:`
  * @param timeoutMs for `command:` and `pass:`
- * @param files what was just read for other accounts; what is read for this one is added
  */
-export async function resolveAccount(
-  account: Account,
-  env: NodeJS.ProcessEnv,
-  timeoutMs: number,
-  files: ReadFiles = new Map(),
-): Promise<Resolved> {
+export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Resolved> {
   const result: Record<string, string> = {};
   for (const [variable, source] of Object.entries(account.env)) {
     try {
       const slot = { cli: account.cli, account: account.name, variable };
-      const value = await readSource(source, slot, { env, timeoutMs, files });
+      const value = await readSource(source, slot, { env, timeoutMs });
       assertCredential(value);
       result[variable] = value;
     } catch (error) {
@@ -51,6 +42,16 @@ export async function resolveAccount(
     }
   }
   return { ok: true, env: result };
+}
+
+/** Whether reading the credentials of an account starts a program. */
+export function startsProgram(account: Pick<Account, 'env'>): boolean {
+  return Object.values(account.env).some(source => !source.startsWith('env:') && !source.startsWith('file:'));
+}
+
+/** Whether a command of the user's gives the credentials of an account, perhaps a new one each time. */
+export function mayMint(account: Pick<Account, 'env'>): boolean {
+  return Object.values(account.env).some(source => source.startsWith('command:'));
 }
 
 /** A source without what may be private in it: a command is named by its program only. */
@@ -141,7 +142,7 @@ export async function moveSecrets(
     const inFile = source === `file:${secretFile(paths, account.cli)}#${fileKey(slot)}`;
     if (source !== 'keyring:' && !inFile) sources[variable] = source;
     else {
-      const value = await readSource(source, slot, { env, timeoutMs: KEYRING_TIMEOUT_MS, files: new Map() });
+      const value = await readSource(source, slot, { env, timeoutMs: KEYRING_TIMEOUT_MS });
       const place = inFile ? 'file' : 'keyring';
       await storeSecret({ ...slot, account: to }, value, place, paths);
       sources[variable] = sourceOf({ ...slot, account: to }, place, paths);
@@ -154,10 +155,9 @@ export async function moveSecrets(
 interface Reading {
   env: NodeJS.ProcessEnv;
   timeoutMs: number;
-  files: ReadFiles;
 }
 
-async function readSource(source: string, slot: Slot, { env, timeoutMs, files }: Reading): Promise<string> {
+async function readSource(source: string, slot: Slot, { env, timeoutMs }: Reading): Promise<string> {
   const colon = source.indexOf(':');
   const rest = source.slice(colon + 1);
   switch (source.slice(0, colon)) {
@@ -165,7 +165,7 @@ async function readSource(source: string, slot: Slot, { env, timeoutMs, files }:
       if (env[rest] === undefined) throw new Error(`the variable ${rest} is not set`);
       return env[rest];
     case 'file':
-      return readFromFile(rest, env, files);
+      return readFromFile(rest, env);
     case 'keyring':
       return lookUp(source, slot);
     case 'pass':
@@ -178,21 +178,15 @@ async function readSource(source: string, slot: Slot, { env, timeoutMs, files }:
   }
 }
 
-function readFromFile(spec: string, env: NodeJS.ProcessEnv, files: ReadFiles): string {
+function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
   const hash = spec.lastIndexOf('#');
   const file = spec.slice(0, hash).replace(/^~(?=\/)/, env.HOME ?? '~');
   const key = spec.slice(hash + 1);
-  const lines = files.get(file) ?? linesIn(file);
-  files.set(file, lines);
-  const value = lines.get(key);
-  if (value === undefined) throw new Error(`${file} has no line ${key}=…`);
-  return value;
-}
-
-function linesIn(file: string): Map<string, string> {
   const text = readText(file);
   if (text === undefined) throw new Error(`the file ${file} does not exist`);
-  return envLines(text);
+  const value = envLines(text).get(key);
+  if (value === undefined) throw new Error(`${file} has no line ${key}=…`);
+  return value;
 }
 
 /**

@@ -6,6 +6,10 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
+export function isBoolean(value: unknown): value is boolean {
+  return typeof value === 'boolean';
+}
+
 /** JSON can hold numbers that are too large for JavaScript, which reads them as infinite. */
 export function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);

@@ -1,8 +1,7 @@
 // Makes an account ready for an attempt: resolves its credentials and runs its prepare command.
-import type { Context, PooledRun } from '../../context.ts';
+import type { Context, Credentials } from '../../context.ts';
 import type { Account } from '../../store/config.ts';
 import type { Plan } from '../../store/plan.ts';
-import { resolveAccount } from '../../store/secrets.ts';
 import { type CliState, fingerprint } from '../../store/state.ts';
 import { accountEnvironment, callerEnvironment } from './environment.ts';
 import { prepare } from './prepare.ts';
@@ -15,15 +14,14 @@ interface Needs {
   plan: Plan;
   state: CliState;
   context: Context;
-  /** What has leased the account. */
-  pool?: Pick<PooledRun, 'files'> | undefined;
+  credentials: Credentials;
 }
 
 /** The environment in which an account can be used, or why it can't be. */
-export async function makeReady(account: Account, { plan, state, context, pool }: Needs): Promise<Ready> {
+export async function makeReady(account: Account, { plan, state, context, credentials }: Needs): Promise<Ready> {
   const { provider } = plan;
   const caller = callerEnvironment(context.env);
-  const resolved = await resolveAccount(account, caller, plan.secretTimeoutMs, pool?.files);
+  const resolved = await credentials.of(account);
   if (!resolved.ok) return resolved;
   const missing = provider.inject.filter(name => !resolved.env[name]);
   if (missing.length > 0) return { ok: false, problem: `it provides no ${missing.join(', ')}` };
@@ -36,11 +34,15 @@ export async function makeReady(account: Account, { plan, state, context, pool }
 }
 
 /** Ends, in `state`, the cooldown of accounts whose refused credential has been changed since. */
-export async function clearChangedCredentials(plan: Plan, state: CliState, context: Context): Promise<void> {
-  for (const account of plan.accounts) {
+export async function clearChangedCredentials(
+  { accounts }: Pick<Plan, 'accounts'>,
+  state: CliState,
+  credentials: Credentials,
+): Promise<void> {
+  for (const account of accounts) {
     const cooldown = state.resting[account.name];
     if (!account.enabled || !cooldown || cooldown.until !== null) continue;
-    const resolved = await resolveAccount(account, callerEnvironment(context.env), plan.secretTimeoutMs);
+    const resolved = await credentials.of(account);
     if (resolved.ok && fingerprint(state.salt, resolved.env) !== cooldown.credential)
       delete state.resting[account.name];
   }
