@@ -1,12 +1,9 @@
-// Serves the browser page without Koa: its HTML, and the files that data/build/webui.mjs wrote and compressed.
+// Serves the files of the browser page, which data/build/webui.mjs wrote and compressed, without Koa.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import { Problem } from '../problem.ts';
 import { errno } from '../system/errno.ts';
-import { createPage, type Reader } from './page.ts';
 import { refuse } from './refusals.ts';
 
 const TYPES: Record<string, string> = {
@@ -16,13 +13,11 @@ const TYPES: Record<string, string> = {
   '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-/** The coding's name (RFC 9110, 8.4.1), the suffix of each file's compressed sibling, how HTML is compressed; the smaller first. */
+/** Names of content codings (RFC 9110, 8.4.1) and the suffix of each file's compressed sibling, the smaller first. */
 const CODINGS = [
-  { coding: 'br', suffix: '.br', compress: (text: string) => promisify(brotliCompress)(text, FAST) },
-  { coding: 'gzip', suffix: '.gz', compress: (text: string) => promisify(gzip)(text) },
+  { coding: 'br', suffix: '.br' },
+  { coding: 'gzip', suffix: '.gz' },
 ] as const;
-/** The quality from which on more takes longer than it saves. */
-const FAST = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 const POLICY = [
   "default-src 'none'",
@@ -41,61 +36,40 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Answers the requests outside the API. `reader` is asked for who reads the HTML. */
-export type Assets = (request: IncomingMessage, response: ServerResponse, reader: () => Reader) => Promise<void>;
+/** Answers the requests outside the API. */
+export type Assets = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * The page in `directory`. Its names are read once: what is not among them can't be asked for.
+ * The page in `directory`. Its names are read once: no other file can be asked for.
  * @throws Problem not-found when this installation has no page.
  */
 export function createAssets(directory: string): Assets {
   const names = new Set(listFiles(directory));
   if (!names.has('index.html')) throw new Problem('not-found', 'This installation has no browser page.');
-  const page = createPage(directory, names);
-  const compressed = rememberLast();
 
-  return async (request, response, reader) => {
+  return (request, response) => {
     const path = request.url!.replace(/\?.*/s, '');
     const name = path === '/' ? 'index.html' : path.slice(1);
     const type = TYPES[extname(name)];
-    // the parts of the HTML are not files of the page
-    if (!names.has(name) || !type || path.startsWith('/index.'))
+    if (!names.has(name) || !type || path === '/index.html')
       return refuse(request, response, new Problem('not-found', 'The browser page has no such file.'));
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       return refuse(request, response, new Problem('method-not-allowed', 'The browser page can only be read.'));
     }
-    const found = codingFor(request.headers['accept-encoding'] as string | undefined);
-    const send = (body: string | Buffer, headers: Record<string, string>) => {
-      response.writeHead(200, {
-        ...HEADERS,
-        ...headers,
-        ...(found ? { 'content-encoding': found.coding } : {}),
-        'content-type': type,
-        'content-length': Buffer.byteLength(body),
-      });
-      response.end(request.method === 'HEAD' ? undefined : body);
-    };
-    if (name === 'index.html') {
-      const html = await page.htmlFor(reader());
-      // it holds the state of this moment
-      send(found ? await compressed(html, found) : html, { 'cache-control': 'no-store', link: page.link });
-    } else {
-      // its name changes with its content; at this size, a read in another thread takes longer to come back than to do
-      send(readFileSync(join(directory, name + (found?.suffix ?? ''))), {
-        'cache-control': 'max-age=31536000, immutable',
-        vary: 'accept-encoding',
-      });
-    }
-  };
-}
-
-/** Compresses a text; as long as the same one is asked for in the same coding, the result is kept. */
-function rememberLast() {
-  let last: { html: string; coding: string; body: Buffer } | null = null;
-  return async (html: string, { coding, compress }: (typeof CODINGS)[number]) => {
-    if (last?.html !== html || last.coding !== coding) last = { html, coding, body: await compress(html) };
-    return last.body;
+    const compressed = codingFor(request.headers['accept-encoding'] as string | undefined);
+    // at this size, a read in another thread takes longer to come back than to do
+    const body = readFileSync(join(directory, name + (compressed?.suffix ?? '')));
+    response.writeHead(200, {
+      ...HEADERS,
+      ...(compressed ? { 'content-encoding': compressed.coding } : {}),
+      'content-type': type,
+      'content-length': body.length,
+      vary: 'accept-encoding',
+      // the name of every other file changes with its content
+      'cache-control': name === 'index.html' ? 'no-store' : 'max-age=31536000, immutable',
+    });
+    response.end(request.method === 'HEAD' ? undefined : body);
   };
 }
 

@@ -26,8 +26,6 @@ export interface EventStreams {
    * @throws Problem busy when as many as allowed are open.
    */
   open(request: IncomingMessage, response: ServerResponse, wanted: Wanted): Promise<void>;
-  /** What a brief stream of all events would start with now, as text. */
-  openingText(): string;
   /** Streams open now. */
   count(): number;
   /** Whether this connection carries a stream. */
@@ -136,10 +134,6 @@ export function createEventStreams(
         write(socket, chunk, client);
       onOpen();
     },
-    openingText: () =>
-      present({ brief: true, restricted: false, wants: () => true })
-        .map(({ payload }) => payload.toString())
-        .join(''),
     count: () => clients.size,
     has: socket => clients.has(socket),
     close(reason) {

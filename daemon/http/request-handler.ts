@@ -1,14 +1,11 @@
 // Handles one parsed request: guard, cached responses, event streams, and Koa for the rest, loaded on first use.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
-import { acceptedLanguages } from '../view/language.ts';
-import { chosenLanguage } from '../view/translator.ts';
 import type { Assets } from './assets.ts';
 import { cachedResponses } from './cached-responses.ts';
 import type { EventStreams } from './event-streams.ts';
 import { checkRequest, type RequestInfo, type Via } from './guard.ts';
 import type { Daemon } from './handlers.ts';
-import type { Reader } from './page.ts';
 import { INTERNAL_ERROR, refuse } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
 
@@ -20,14 +17,14 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
   let page: Promise<Assets> | undefined;
 
   /** The browser page, which is loaded when it is first asked for while it is on. */
-  function servePage(request: IncomingMessage, response: ServerResponse, via: Via): void {
+  function servePage(request: IncomingMessage, response: ServerResponse): void {
     if (!daemon.settings.config.webui.enabled) {
       refuse(request, response, PAGE_IS_OFF);
       return;
     }
     page ??= import('./assets.ts').then(({ createAssets }) => createAssets(daemon.webui));
     page
-      .then(serve => serve(request, response, () => readerOf(request, via, daemon, streams)))
+      .then(serve => serve(request, response))
       .catch(error => {
         page = undefined;
         fail(request, response, error);
@@ -38,7 +35,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
     daemon.features.metrics.count(response);
     const problem = checkRequest(requestInfo(request, via));
     if (problem) return refuse(request, response, problem);
-    if (!/^\/api(?:[/?]|$)/.test(request.url!)) return servePage(request, response, via);
+    if (!/^\/api(?:[/?]|$)/.test(request.url!)) return servePage(request, response);
     if (request.method === 'GET') {
       if (answeredFromCache(request, response)) return;
       // the two that clients of ours open, without the router and its schemas
@@ -57,16 +54,6 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
 
 /** The stream of the browser page, as daemon/webui asks for it. */
 const BRIEF_STREAM = '/api/events?brief=1';
-
-/** Who reads the page's HTML. The state is for those who could read it from the API with the same request. */
-function readerOf(request: IncomingMessage, via: Via, { settings, state }: Daemon, streams: EventStreams): Reader {
-  const mayRead = checkRequest({ ...requestInfo(request, via), target: BRIEF_STREAM }) === null;
-  const config = settings.response();
-  const chosen = chosenLanguage(config);
-  const languages = chosen ? [chosen] : acceptedLanguages(String(request.headers['accept-language'] ?? ''));
-  if (!mayRead) return { languages, state: null };
-  return { languages, state: { snapshot: state.snapshot(), config, events: streams.openingText() } };
-}
 
 const PAGE_IS_OFF = new Problem('not-found', 'The browser page is off.', {
   hint: 'Turn it on with: culvert web. The API is at /api/; see /api/openapi.json.',

@@ -31,16 +31,3 @@ function readers(tag: string): string {
     return '';
   }
 }
-
-/** Tags of an `Accept-Language` header (RFC 9110, 12.5.4), the most wanted first. */
-export function acceptedLanguages(header: string): string[] {
-  return header
-    .split(',')
-    .map(offer => {
-      const [tag = '', quality = '1'] = offer.split(/\s*;\s*q=/i);
-      return { tag: tag.trim(), quality: Number(quality) };
-    })
-    .filter(({ tag, quality }) => tag !== '' && tag !== '*' && quality > 0)
-    .sort((a, b) => b.quality - a.quality)
-    .map(({ tag }) => tag);
-}

@@ -1,7 +1,6 @@
-// Loads the pages beside the first and all texts, a script and a catalog, when one of them is opened.
+// Loads the script of the pages other than the first when one of them is opened.
 import { signal } from '@preact/signals';
 import type { App } from './app.ts';
-import { loadTranslator } from './locale.ts';
 
 type FurtherPages = typeof import('./pages/index.tsx');
 
@@ -15,18 +14,15 @@ export function loadScript(): Promise<FurtherPages> {
   return loading;
 }
 
-/** Loads script and texts; `furtherPages` has them then. @throws as `loadScript` */
-export async function loadFurtherPages({ tr }: Pick<App, 'tr'>): Promise<void> {
-  const language = tr.value.locale;
-  const [pages, translator] = await Promise.all([loadScript(), language ? loadTranslator(language) : null]);
-  if (translator && tr.value.locale === language) tr.value = translator;
-  furtherPages.value = pages;
+/** Loads the script; `furtherPages` has the pages then. @throws as `loadScript` */
+export async function loadFurtherPages(): Promise<void> {
+  furtherPages.value = await loadScript();
 }
 
 /** Loads them, or loads the whole page again when they are gone, as soon as a daemon answers: nothing is open in them yet. */
 export async function openFurtherPages(app: App): Promise<void> {
   try {
-    await loadFurtherPages(app);
+    await loadFurtherPages();
   } catch {
     const reload = () => app.model.state().offline === null && location.reload();
     if (!reload()) app.model.subscribe(reload);

@@ -89,14 +89,6 @@ describe('the page in other languages', { concurrency: false }, () => {
     const { page, complaints } = await openTab(browser, address, { locale: 'de-DE' });
     const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
     await page.route(/\/de-\w+\.json$/, route => route.fulfill({ json: catalog }));
-    // the texts of the first page come with the HTML
-    await page.route(address, async route => {
-      const response = await route.fetch();
-      const html = await response.text();
-      const body = html.replace(/(?<=id="catalog">).*?(?=<\/script>)/s, () => JSON.stringify(catalog));
-      // the script draws it again
-      await route.fulfill({ response, body: body.replace(/(?<=<div id="app"[^>]*>).*(?=<\/div>\s*<noscript>)/s, '') });
-    });
     await page.reload();
     await page.getByText(pseudo('Disconnected')).first().waitFor();
     const untranslated: string[] = [];

@@ -77,7 +77,7 @@ const UNPUBLISHED: ReadonlySet<ActionName> = new Set([
 ]);
 const STATE_EVENTS: EventName[] = ['status', 'settings', 'account', 'splitTunnel'];
 
-export const INITIAL: ClientState = {
+const INITIAL: ClientState = {
   ...{ snapshot: null, offline: { code: 'starting', detail: '' }, config: null, pending: null },
   ...{ slow: false, killSwitchPending: false, update: null, refusal: null, proxyProblem: null, last: null },
 };

@@ -8,12 +8,8 @@ import { raw, request, startListeners } from '../../support/daemon/listeners.ts'
 
 const SCRIPT = 'app-0123abcd.js';
 const HTML =
-  '<!doctype html><html lang="en" dir="ltr"><title>page</title>' +
-  '<script src="/app-0123abcd.js" defer></script><div id="app">{{drawn}}</div>{{data}}</html>';
-const DRAW =
-  "exports.draw = given => ['<p>', given.snapshot.status.state, given.language, '{{data}} $&</p>'].join(' ');";
-const CATALOG = '{"plurals":{},"texts":{"Done":"<Fertig>"}}';
-const FILES = { 'index.html': HTML, 'draw.cjs': DRAW, 'index.ar.json': CATALOG, [SCRIPT]: 'console.log("ü")' };
+  '<!doctype html><html lang="en"><title>page</title><script type="module" src="/app-0123abcd.js"></script></html>';
+const FILES = { 'index.html': HTML, [SCRIPT]: 'console.log("ü")' };
 
 /** Listeners with a small page beside them; the page is off until it is turned on. */
 async function startPage(t: TestContext, options = {}) {
@@ -80,98 +76,20 @@ test('a file comes compressed as the browser accepts it, and plain where it acce
     assert.deepEqual(await read(accepted), [undefined, Buffer.from(FILES[SCRIPT]!)], String(accepted));
 });
 
-test('hashed files are cached for a year, and the page itself, which holds the state, is not', async t => {
+test('hashed files are cached for a year, and the page itself, which names them, is not', async t => {
   const { get, turn } = await startPage(t);
   turn(true);
   assert.equal((await get(`/${SCRIPT}`)).headers['cache-control'], 'max-age=31536000, immutable');
   const { headers } = await get('/');
   assert.equal(headers['cache-control'], 'no-store');
-  assert.equal(headers.link, `</${SCRIPT}>; rel=preload; as=script`);
 });
 
-const eventsIn = (html: string) => /<script type="text\/event-stream" id="events">(.*?)<\/script>/s.exec(html)?.[1];
-
-/** A brief stream up to its second event, the configuration. */
-async function beginningOfStream(port: number): Promise<string> {
-  const { body } = await fetch(`http://127.0.0.1:${port}/api/events?brief=1`);
-  let text = '';
-  for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
-    text += piece;
-    if (/^event: config\n.*\n\n/m.test(text)) return text;
-  }
-  throw new Error(`The stream ended: ${text}`);
-}
-
-test('the page comes with what an event stream would start with, compressed as the browser accepts it', async t => {
-  const { get, turn, port } = await startPage(t);
-  turn(true);
-  const stream = await beginningOfStream(port);
-  const html = (await get('/')).body;
-  assert.deepEqual(eventsIn(html)!.match(/^(id|event): .*/gm), stream.match(/^(id|event): .*/gm));
-  const read = async (coding: string) => Buffer.from((await get('/', { 'accept-encoding': coding })).body, 'latin1');
-  assert.equal(brotliDecompressSync(await read('br')).toString(), html);
-  assert.equal(gunzipSync(await read('gzip')).toString(), html);
-});
-
-test('what the state says cannot end its block in the page', async t => {
-  const { get, turn, daemon } = await startPage(t);
-  turn(true);
-  const { state } = daemon;
-  const hostile = '</script><script>alert(1)</script><!--<script>$&';
-  state.set('status', { ...state.snapshot().status, reason: { code: 'Unknown', text: hostile } });
-  const html = (await get('/')).body;
-  assert.deepEqual(html.match(/<\/?script|<!--/g), ['<script', '</script', '<script', '</script']);
-  const snapshot = JSON.parse(/^event: snapshot\ndata: (.*)$/m.exec(eventsIn(html)!)![1]!);
-  assert.equal(snapshot.status.reason.text, hostile);
-});
-
-test('the page comes drawn, with the state that its events begin with, in the theme of the configuration', async t => {
-  const { get, turn, daemon } = await startPage(t);
-  turn(true);
-  daemon.settings.setSession({ webui: { enabled: true }, ui: { theme: 'dark' } });
-  const { state } = daemon;
-  for (const name of ['connected', 'disconnected'] as const) {
-    state.set('status', { ...state.snapshot().status, state: name });
-    const { body } = await get('/');
-    assert.ok(body.includes(`<div id="app"><p> ${name} en {{data}} $&</p></div>`), body);
-    assert.match(eventsIn(body)!, new RegExp(`"state":"${name}"`));
-    assert.match(body, /^<!doctype html><html lang="en" dir="ltr" data-theme="dark">/);
-  }
-});
-
-test('the page is in the language of the configuration, or else the most wanted one that it has', async t => {
-  const { get, turn, daemon } = await startPage(t);
-  turn(true);
-  const tag = async (wanted: string | null) =>
-    /<html [^>]*>/.exec((await get('/', { 'accept-language': wanted })).body)![0];
-  const english = '<html lang="en" dir="ltr" data-theme="system">';
-  const arabic = '<html lang="ar" dir="rtl" data-theme="system">';
-  const cases: [wanted: string | null, tag: string][] = [
-    [null, english],
-    ['*', english],
-    ['ar-EG,ar;q=0.9,en;q=0.8', arabic],
-    ['ar;q=0.1, en;q=0.2', english],
-    ['sv, ar; q=0.5', arabic],
-    ['ar;q=0, sv', english],
-    [';;q=,%,', english],
-  ];
-  for (const [wanted, expected] of cases) assert.equal(await tag(wanted), expected, String(wanted));
-  daemon.settings.setSession({ webui: { enabled: true }, ui: { locale: 'ar' } });
-  assert.equal(await tag('en'), arabic);
-  const { body } = await get('/');
-  assert.match(body, /<p> \w+ ar /);
-  assert.equal(body.match(/id="catalog">(.*?)<\/script>/)![1], CATALOG.replaceAll('<', '\\u003c'));
-});
-
-test('a device that is not paired gets the page without the state', async t => {
+test('a device that is not paired gets the page, which holds no state', async t => {
   const { get, turn } = await startPage(t, { remote: 'a'.repeat(43), uid: 4_294_967_294 });
   turn(true);
   const page = await get('/');
-  assert.deepEqual([page.status, eventsIn(page.body)], [200, undefined]);
-  assert.match(page.body, /^<!doctype html><html lang="en" dir="ltr">.*<div id="app"><\/div><\/html>$/);
-  const authorized = await get('/', { authorization: `Bearer ${'a'.repeat(43)}` });
-  assert.match(eventsIn(authorized.body)!, /^id: \d+\nevent: snapshot/);
-  assert.match(authorized.body, /<div id="app"><p>/);
+  assert.deepEqual([page.status, page.body], [200, HTML]);
+  assert.equal((await get('/api/snapshot')).status, 401);
 });
 
 test('every file carries the policy that keeps scripts, frames and other hosts out', async t => {
@@ -196,15 +114,7 @@ test('only the files of the page can be asked for, and only read', async t => {
   const { get, turn, directory } = await startPage(t);
   writeFileSync(join(directory, 'secret.json'), '{}');
   turn(true);
-  for (const path of [
-    '/../secret.json',
-    '/%2e%2e/secret.json',
-    '/..%2fsecret.json',
-    `/${SCRIPT}.br`,
-    '/index.html',
-    '/index.ar.json',
-    '/draw.cjs',
-  ])
+  for (const path of ['/../secret.json', '/%2e%2e/secret.json', '/..%2fsecret.json', `/${SCRIPT}.br`, '/index.html'])
     assert.equal((await get(path)).status, 404, path);
   const head = await get('/', {}, 'HEAD').catch(error => error);
   assert.deepEqual([head.status, head.body], [200, '']);

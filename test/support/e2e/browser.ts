@@ -102,9 +102,9 @@ export async function openTab(
   return { page, actions, complaints };
 }
 
-/** Waits until the script has taken over what the daemon drew. */
+/** Waits until the script has drawn the page. */
 export function untilLive(page: Page): Promise<void> {
-  return page.locator('#app[inert]').waitFor({ state: 'detached' });
+  return page.locator('#app > *').first().waitFor({ state: 'attached' });
 }
 
 /** In a full run `warp-cli` answers late, so that the page is shown before the state of WARP is known. */

@@ -1,43 +1,42 @@
-// Makes the page live: follows the daemon's state, and takes over what the daemon drew.
-import { hydrate, render } from 'preact';
+// Starts the browser page: follows the daemon's state, and draws the page once the first state is there.
+import { render } from 'preact';
 import { createModel, type Model } from '../view/client/model.ts';
 import { isRightToLeft } from '../view/format.ts';
 import { type App, AppContext } from './app.ts';
 import { createApp } from './create-app.ts';
-import { startWithPage } from './first-events.ts';
 import { loadFurtherPages } from './further-pages.ts';
-import { firstTranslator, loadTranslator, wantedLanguage } from './locale.ts';
+import { ENGLISH, loadTranslator, wantedLanguage } from './locale.ts';
 import { followAddress } from './navigation.ts';
 import { shareStream } from './shared-stream.ts';
 import { Shell } from './shell.tsx';
+import style from './style.css';
 import { createTransport } from './transport.ts';
 
-/** @param root may hold the first page as the daemon drew it; inert until it is live */
-export function start(root: HTMLElement): void {
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(style);
+document.adoptedStyleSheets = [sheet];
+start(document.getElementById('app')!);
+
+function start(root: HTMLElement): void {
   const page = followAddress();
-  const model = createModel(startWithPage(shareStream(createTransport())));
-  const app = createApp(model, firstTranslator(), page);
-  followLocale(app);
+  const model = createModel(shareStream(createTransport()));
+  const app = createApp(model, ENGLISH, page);
   keepCurrent(app);
-  const opened = page.value === 'connection' ? null : loadFurtherPages(app).catch(app.showError);
-  void Promise.all([stateOf(model), opened]).then(() => {
-    const shell = (
+  const opened = page.value === 'connection' ? null : loadFurtherPages().catch(app.showError);
+  void Promise.all([stateOf(model).then(() => followLocale(app)), opened]).then(() =>
+    render(
       <AppContext.Provider value={app}>
         <Shell />
-      </AppContext.Provider>
-    );
-    if (page.value !== 'connection') root.replaceChildren();
-    if (root.firstChild) hydrate(shell, root);
-    else render(shell, root);
-    root.hidden = false;
-    root.inert = false;
-  });
+      </AppContext.Provider>,
+      root,
+    ),
+  );
 }
 
-/** The first state is drawn at once; where it did not come with the page and takes long, the page says what it waits for. */
-const PATIENCE_MS = 100;
+/** Wait for the first state, in ms; a page that shows what it waits for follows. */
+const PATIENCE_MS = 200;
 
-/** Resolves with the first state and the configuration, which follows it, or with the failure. */
+/** Resolves with the first state and the configuration, which follows it, or when the patience ends. */
 function stateOf(model: Model): Promise<void> {
   return new Promise<void>(resolve => {
     setTimeout(resolve, PATIENCE_MS);
@@ -50,29 +49,26 @@ function stateOf(model: Model): Promise<void> {
   });
 }
 
-/** Follows `ui.locale`, and says which language the page is in, and which way it is written. */
-function followLocale({ model, tr }: App): void {
+/** Follows `ui.locale`: loads its texts, and marks the page with the language and its direction. Resolves with the first. */
+function followLocale({ model, tr }: App): Promise<void> {
   let { config } = model.state();
-  let language = document.documentElement.lang;
-  let whole = false;
-  const show = async (language: string) => {
-    const loaded = await loadTranslator(language);
-    if (!loaded) return;
+  let language = 'en';
+  const show = async (wanted: string) => {
+    language = wanted;
+    const loaded = wanted === 'en' ? ENGLISH : await loadTranslator(wanted);
+    if (!loaded || language !== wanted) return;
     tr.value = loaded;
-    document.documentElement.lang = language;
+    document.documentElement.lang = wanted;
     document.documentElement.dir = isRightToLeft(loaded) ? 'rtl' : 'ltr';
   };
   model.subscribe(() => {
     const state = model.state();
-    const wanted = state.config === config ? language : wantedLanguage(state.config);
+    if (state.config === config) return;
     config = state.config;
-    // the first page needs the texts of the checks only for what they found
-    const found = Boolean(state.snapshot?.diagnosis);
-    if (wanted === language && (whole || !found)) return;
-    language = wanted;
-    whole = true;
-    void show(wanted);
+    const wanted = wantedLanguage(config);
+    if (wanted !== language) void show(wanted);
   });
+  return show(wantedLanguage(config));
 }
 
 /** How often the tunnel's figures are read while the page is visible. */
