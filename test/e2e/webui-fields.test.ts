@@ -113,9 +113,6 @@ test('hostile text in any string of the API stays text on every page', async t =
   daemon.log.append(line);
 
   const address = `http://127.0.0.1:${port}/`;
-  const drawn = /<div id="app"[^>]*>(.*)<noscript>/s.exec(await (await fetch(address)).text())![1]!;
-  assert.ok(drawn.includes('snapshot.status.reason.text &lt;img src=x onerror='), drawn);
-  assert.doesNotMatch(drawn, /<(img|script|iframe)|<[^>]* on\w+=/);
   const { page, complaints } = await openTab(await launchBrowser(t), address);
   await page.locator('main .state').waitFor();
   await until(() => listeners.streams.count() === 1, 'the stream of the page');

@@ -104,7 +104,7 @@ export async function openTab(
 
 /** Waits until the script has drawn the page. */
 export function untilLive(page: Page): Promise<void> {
-  return page.locator('#app > *').first().waitFor({ state: 'attached' });
+  return page.locator('#app:empty').waitFor({ state: 'detached' });
 }
 
 /** In a full run `warp-cli` answers late, so that the page is shown before the state of WARP is known. */
