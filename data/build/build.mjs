@@ -7,22 +7,9 @@ const root = resolve(import.meta.dirname, '../..');
 const [out, depfile, format = 'source', commit = '', profile = 'default'] = process.argv.slice(2);
 const inputs = existsSync(join(root, 'node_modules')) ? await bundle() : copy();
 if (depfile) {
-  const made = [
-    'daemon',
-    'cli',
-    'emulator',
-    'wrap',
-    'manifest',
-    'panel.js',
-    'panel-chunk.js',
-    'panel-further-pages.js',
-    'tray.js',
-    'killswitch.js',
-    'webui',
-    'licenses.txt',
-  ];
-  const targets = made.map(name => relative(process.cwd(), resolve(out, name)));
-  writeFileSync(depfile, `${targets.join(' ')}: ${[...new Set(inputs)].join(' ')} ${join(root, 'package.json')}\n`);
+  // ninja knows a target by its first output
+  const target = relative(process.cwd(), resolve(out, 'daemon'));
+  writeFileSync(depfile, `${target}: ${[...new Set(inputs)].join(' ')} ${join(root, 'package.json')}\n`);
 }
 
 async function bundle() {
