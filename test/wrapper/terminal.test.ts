@@ -183,6 +183,28 @@ stty icanon echo <&1`,
   });
 }
 
+const KEY = `printf '? ' >&2; key=$(dd bs=1 count=1 2>/dev/null); stty icanon echo <&2; echo "key $key"`;
+/** Types the key once the terminal gives single keys, and says so on the screen before. */
+const ARMED =
+  '(until stty -a < /dev/tty | grep -q -- -icanon; do sleep 0.05; done; echo armed > /dev/tty) & stty rows 24 cols 80; fake x; echo "exit $?"; stty -a | grep -o -- "-*icanon"';
+
+for (const [what, script] of Object.entries({
+  'waits at standard input and reads standard error, as `more FILE` does': `(${LINES}) > page; exec more page`,
+  'reads standard input': `stty -icanon -echo <&2; ${KEY}`,
+  'reads /dev/tty': `stty -icanon -echo <&2; exec < /dev/tty; ${KEY}`,
+})) {
+  for (const [when, command] of Object.entries({ before: 'fake x; echo "exit $?"', after: ARMED })) {
+    test(`at a terminal one key, typed ${when} the keyboard is passed on, is enough for a program that sets standard error and ${what}`, async t => {
+      const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
+      const asked = when === 'after' ? /armed/ : /--More--|\? /;
+      const { screen } = await atTerminal(box, command, { answer: typing([asked, 'q']) });
+      assert.match(screen, /exit 0\n/);
+      if (!script.includes('more')) assert.match(screen, /key q\n/);
+      if (when === 'after') assert.match(screen, /exit 0\nicanon\n/);
+    });
+  }
+}
+
 test('at a terminal no key is taken from a program that does not ask for single keys', async t => {
   const script = `printf 'working '; sleep 1; exec < /dev/tty
 stty -echo; printf 'Password: '; read p; stty echo; echo "secret of \${#p}"; printf 'half a line'; sleep 1\n`;

@@ -6,12 +6,15 @@ import type { OutputTerminal } from './terminal.ts';
 /**
  * Descriptor 0 is the real terminal and 3 ends with the wrapper; `$count` pseudo-terminals follow. `$read` is the one behind
  * stderr, which less and more read. Screen programs set the mode of stdout and read stdin, which is the real terminal.
- * While a pseudo-terminal is not in canonical mode, the real one has its mode, and `$read` gets the keys. They are passed
- * on one by one: what is typed after the key that ends a pager is for the next program. A real terminal is left alone that
- * somebody else has set, or whose foreground is another job. For the numbers see `terminal.ts`.
+ * While a pseudo-terminal is not in canonical mode, the real one has its mode, and `$read` gets the keys. A key is left for
+ * 0.03 s first: `more FILE` waits for one at stdin and then reads stderr, other programs read stdin itself, and what is
+ * typed after the key that ends a pager is for the next program. So somebody else may take a key that was there, and the
+ * terminal is read through a descriptor that does not block. A real terminal is left alone that somebody else has set, or
+ * whose foreground is another job. For the numbers see `terminal.ts`; 2048 is O_NONBLOCK.
  */
 const FORWARD = `my ($count, $read) = @ARGV;
 my %file = map { open(my $f, $_ == 3 ? "<&=" : "+<&=", $_) or exit 1; ($_ => $f) } 0, 3 .. 3 + $count;
+sysopen(my $keys, "/dev/tty", 2048) or exit 1;
 my ($saved, $changed);
 sub mode { my $t = "\\0" x 60; ioctl($file{$_[0]}, 0x5401, $t) or exit 1; [unpack("L4 a20", $t)] }
 sub set { ioctl($file{0}, 0x5402, pack("L4 a20", @_) . "\\0" x 24) }
@@ -31,11 +34,11 @@ while (my $n = asking()) {
   }
   my $set = ready(0.05, 3, $changed && $n == $read && mine() ? 0 : ());
   last if vec($set, 3, 1);
-  next unless vec($set, 0, 1) && asking() == $n;
-  sysread($file{0}, my $key, 1) or last;
-  sysread($file{0}, $key, 15, 1) if $key eq "\\e" && vec(ready(0, 0), 0, 1);
+  next unless vec($set, 0, 1);
+  last if vec(ready(0.03, 3), 3, 1);
+  next unless asking() == $n && sysread($keys, my $key, 1);
+  sysread($keys, $key, 15, 1) if $key eq "\\e";
   syswrite($file{$n}, $key);
-  select(undef, undef, undef, 0.02);
 }
 restore();`;
 
