@@ -2,15 +2,19 @@
 import { spawn } from 'node:child_process';
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
-import { loadCatalog, Provider } from '../catalog/catalog.ts';
+import { type Catalog, loadCatalog, Provider } from '../catalog/catalog.ts';
 import { explainIssues } from '../catalog/explain-issues.ts';
 import type { Context } from '../context.ts';
 import { EXIT, say, WrapError } from '../errors.ts';
+import { type Failure, proposeRule } from '../manage/propose-rule.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import { readInvocation } from '../run/invocation.ts';
-import { classify, stripAnsi } from '../run/rules/classify.ts';
+import { classify } from '../run/rules/classify.ts';
+import { readConfig } from '../store/config.ts';
 import { readText, withLock, writeAtomic } from '../store/files.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
+import { resolveAccount } from '../store/secrets.ts';
+import { storedCredential } from './import-stored.ts';
 import { emit } from './print.ts';
 import { ask } from './prompt.ts';
 
@@ -112,10 +116,10 @@ export async function learn(
     );
     return;
   }
-  const rule = proposeRule(result, options.class);
+  const rule = proposeRule(result, await secretsFor(cli, { args, catalog }, context), options.class);
   if (!rule) {
     throw new WrapError('nothing-to-learn', EXIT.data, `${cli} failed with exit ${result.exit} and no error message`, {
-      hint: 'a rule needs a line of text on stderr, or an error in JSON on stdout',
+      hint: 'a rule needs some words on stderr, or in an error in JSON on stdout, that are no part of a credential',
     });
   }
   const text = [
@@ -137,62 +141,34 @@ export async function learn(
   );
 }
 
-interface Failure {
-  exit: number | null;
-  stdout: string;
-  stderr: string;
-}
+const SOURCE_TIMEOUT_MS = 15_000;
+/** Variables of other tools that carry a credential, and not the path of a file. */
+const SECRET_NAME = /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT)(?:_|$)/i;
 
-type RuleText = Record<string, string | number[] | Record<string, string>>;
-
-/** The words by which services name their failures; the first that fits decides. */
-const CLASSES: [string, RegExp][] = [
-  ['rate', /\b429\b|rate.?limit|too many requests|throttl|slow down/i],
-  ['quota', /\b402\b|quota|credits?\b|usage limit|billing|exceeded|payment/i],
-  ['auth', /\b40[13]\b|unauthori[sz]ed|forbidden|invalid.{0,20}(?:key|token|credential)|authenticat/i],
-];
-
-/** A rule for a failure: by an error in JSON on stdout, or by the first line on stderr that names an error. */
-export function proposeRule({ exit, stdout, stderr }: Failure, wanted?: string): RuleText | undefined {
-  const json = jsonError(stdout);
-  const lines = stripAnsi(stderr)
-    .split(/[\r\n]+/)
-    .map(line => line.replace(/\s+/g, ' ').trim())
-    .filter(Boolean);
-  const line =
-    lines.find(each => CLASSES.some(([, words]) => words.test(each))) ??
-    lines.find(each => /error/i.test(each)) ??
-    lines[0];
-  const text = json?.value ?? line;
-  if (text === undefined) return undefined;
-  const found = wanted ?? CLASSES.find(([, words]) => words.test(text))?.[0];
-  const base: RuleText = { class: found ?? 'quota', ...(exit !== null && { exit: [exit] }) };
-  return json ? { ...base, json: { path: json.path, matches: anchored(text) } } : { ...base, stderr: anchored(text) };
-}
-
-/** The start of a message as a pattern; numbers, ids and addresses differ from run to run. */
-function anchored(text: string): string {
-  const start = text.split(/(?<=[.!?]) |: \{|https?:/)[0]!.slice(0, 120);
-  return `^${start
-    .trimEnd()
-    .replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
-    .replace(/[\w-]*\d[\w-]*/g, word => (/\d[A-Za-z_-]+\d/.test(word) ? '[\\w-]+' : word.replace(/\d+/g, '\\d+')))}`;
-}
-
-function jsonError(stdout: string): { path: string; value: string } | undefined {
-  let document: unknown;
-  try {
-    document = JSON.parse(stdout);
-  } catch {
-    return undefined;
-  }
-  for (const path of ['error.code', 'error.message', 'error', 'message', 'code']) {
-    let value = document;
-    for (const key of path.split('.'))
-      value = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
-    if (typeof value === 'string') return { path, value };
-  }
-  return undefined;
+/** What a failure's message may repeat and no rule may hold: every credential that the command may have been run with. */
+async function secretsFor(
+  cli: string,
+  { args, catalog }: { args: readonly string[]; catalog: Catalog },
+  { paths, env }: Context,
+): Promise<string[]> {
+  const caller = callerEnvironment(env);
+  const provider = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli] : undefined;
+  const variables = new Set(
+    Object.values(catalog.providers).flatMap(({ inject, credentials }) => [...inject, ...credentials]),
+  );
+  const fromEnvironment = Object.entries(caller)
+    .filter(([name, value]) => variables.has(name) || (SECRET_NAME.test(name) && !value?.startsWith('/')))
+    .map(([, value]) => value ?? '');
+  const given = (provider?.own_credential ?? []).flatMap(option =>
+    args.flatMap((arg, at) =>
+      arg === option ? [args[at + 1] ?? ''] : arg.startsWith(`${option}=`) ? [arg.slice(option.length + 1)] : [],
+    ),
+  );
+  const accounts = readConfig(paths.config).accounts.filter(account => account.cli === cli);
+  const resolved = await Promise.all(accounts.map(account => resolveAccount(account, caller, SOURCE_TIMEOUT_MS)));
+  const ofAccounts = resolved.flatMap(each => (each.ok ? Object.values(each.env) : []));
+  const stored = provider && storedCredential(provider, env).value;
+  return [...fromEnvironment, ...given, ...ofAccounts, ...(stored === undefined ? [] : [stored])];
 }
 
 /** Runs a command with the caller's terminal in view, and keeps what it prints. */

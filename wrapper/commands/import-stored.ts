@@ -1,5 +1,5 @@
 // Finds the credentials that upstream CLIs keep for themselves, for `accounts import --stored`.
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, Provider } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { EXIT, WrapError } from '../errors.ts';
 import { expand } from '../manage/usage.ts';
@@ -31,24 +31,35 @@ export async function findStored(
 ): Promise<StoredAccount[]> {
   const looked: string[] = [];
   const found: StoredAccount[] = [];
-  for (const [cli, { stored, inject }] of Object.entries(catalog.providers)) {
-    const variable = inject[0];
+  for (const [cli, provider] of Object.entries(catalog.providers)) {
+    const variable = provider.inject[0];
     if ((only !== undefined && only !== cli) || variable === undefined) continue;
-    for (const { file, pattern } of stored) {
-      const path = expand(file, context.env).replace(/^~(?=\/)/, context.env.HOME ?? '~');
-      looked.push(path);
-      const value = new RegExp(pattern).exec(read(path))?.[1];
-      if (value === undefined) continue;
-      const secrets = { [variable]: value };
-      found.push({ cli, name: (await nameOf(cli, secrets, context)) ?? name, enabled: true, env: {}, secrets });
-      break;
-    }
+    const { value, files } = storedCredential(provider, context.env);
+    looked.push(...files);
+    if (value === undefined) continue;
+    const secrets = { [variable]: value };
+    found.push({ cli, name: (await nameOf(cli, secrets, context)) ?? name, enabled: true, env: {}, secrets });
   }
   if (found.length > 0) return found;
   const where = looked.length > 0 ? `there is no key in ${looked.join(', ')}` : `the catalog names no file of ${only}`;
   throw new WrapError('nothing-stored', EXIT.noInput, `nothing can be imported: ${where}`, {
     hint: 'log in with the CLI itself first, or add the key with `culvert-wrap accounts add`; a session of a browser is not a key',
   });
+}
+
+/** The credential that a CLI keeps for itself, and the files that were looked into. */
+export function storedCredential(
+  { stored }: Pick<Provider, 'stored'>,
+  env: NodeJS.ProcessEnv,
+): { value: string | undefined; files: string[] } {
+  const files: string[] = [];
+  for (const { file, pattern } of stored) {
+    const path = expand(file, env).replace(/^~(?=\/)/, env.HOME ?? '~');
+    files.push(path);
+    const value = new RegExp(pattern).exec(read(path))?.[1];
+    if (value !== undefined) return { value, files };
+  }
+  return { value: undefined, files };
 }
 
 /** The account that has these credentials already. */
