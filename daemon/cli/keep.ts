@@ -144,7 +144,7 @@ async function question({ stdin, stderr }: Context, until: number): Promise<'kee
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise(resolve => {
-      lines.on('line', line => resolve(/^\s*(y(es)?)?\s*$/i.test(line) ? 'keep' : 'revert'));
+      lines.on('line', line => resolve(/^(y(es)?)?$/i.test(line.trim()) ? 'keep' : 'revert'));
       lines.on('SIGINT', () => resolve('revert'));
       lines.on('close', () => resolve('revert'));
       show();

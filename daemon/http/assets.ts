@@ -74,7 +74,7 @@ export function createAssets(directory: string): Assets {
 }
 
 function codingFor(accepted = '') {
-  const offers = accepted.split(',').map(offer => offer.trim().split(/\s*;\s*q=/i));
+  const offers = accepted.split(',').map(offer => offer.replace(/\s+/g, '').split(/;q=/i));
   const accepts = (name: string) => offers.some(([coding, q]) => coding?.toLowerCase() === name && Number(q ?? 1) > 0);
   return CODINGS.find(({ coding }) => accepts(coding));
 }

@@ -88,7 +88,7 @@ export function parseLine(text: string): Pick<Line, 'entries' | 'reason'> {
   // Cc, Cf, Zl, Zp, Cs: what a terminal or a reader's eye could mistake, right-to-left marks among them
   if (!/^[\t -~]*$/.test(text) && /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text.replaceAll('\t', ' ')))
     return refused(message('contains control or invisible characters'));
-  const [head = '', ...minus] = text.includes('-') ? text.split(/\s+-\s+/) : [text];
+  const [head = '', ...minus] = text.includes('-') ? text.replace(/\s+/g, ' ').split(' - ') : [text];
   if (minus.length === 0 && !looksLikeAddress(head)) {
     const host = parseHost(head);
     if (host) return { entries: [host], reason: null };

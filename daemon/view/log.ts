@@ -85,7 +85,7 @@ export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Translator): 
 /** What it printed, unchanged; null when it printed nothing. */
 export function outputOf({ stdout, stderr }: LogEntry): string | null {
   const text = [stdout, stderr]
-    .map(part => part.replace(/\s+$/, ''))
+    .map(part => part.trimEnd())
     .filter(Boolean)
     .join('\n');
   return text || null;

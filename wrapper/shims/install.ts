@@ -98,7 +98,7 @@ function isLocationDependent(file: string): boolean {
   const text = head.toString('latin1', 0, fs.readSync(fd, head, 0, head.length, 0));
   fs.closeSync(fd);
   if (!text.startsWith('#!')) return text.includes('$ORIGIN');
-  return /dirname[^\n]*\$\{?0|\$\{0%|BASH_SOURCE|__dirname|__file__|FindBin|(?:require\(|from )\s*['"]\.\.?\//.test(
+  return /dirname[^\n]{0,200}\$\{?0|\$\{0%|BASH_SOURCE|__dirname|__file__|FindBin|(?:require\(|from )\s*['"]\.\.?\//.test(
     text,
   );
 }

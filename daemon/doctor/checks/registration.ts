@@ -4,6 +4,7 @@ import type { ActionName } from '../../api/actions.ts';
 import type { Message } from '../../api/schema/values.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { N_ } from '../../view/translator.ts';
+import { linesOf, propertyOf } from '../../warp/parse/output.ts';
 import {
   type Check,
   type Finding,
@@ -171,6 +172,7 @@ export const registrationStuck: Check = {
 };
 
 const SOON_MS = 24 * 3_600_000;
+const KEY_CHARACTERS = 60;
 const SESSION_KEY = /(?:session|auth\w*)[ _-]*(?:expir\w*|valid[ _-]until|ends?)/i;
 const EXPIRED = /authentication expired|session (?:has )?expired|re-?authenticat/i;
 
@@ -202,11 +204,10 @@ export const sessionExpiry: Check = {
 
 /** A time under a name such as `session_expires_at` in the settings or the registration, as ISO 8601 or seconds. */
 function sessionEnd({ settings, commands }: Snapshot): number | null {
-  const listed = Object.entries(settings).find(([key]) => SESSION_KEY.test(key))?.[1];
-  const printed = commands.registration?.stdout
-    .split('\n')
-    .map(line => /^\W*([\w -]{3,40}?)"?\s*:\s*"?([^",]+)/.exec(line))
-    .find(match => match?.[1] && SESSION_KEY.test(match[1]))?.[2];
+  const listed = Object.entries(settings).find(([key]) => SESSION_KEY.test(key.slice(0, KEY_CHARACTERS)))?.[1];
+  const printed = linesOf(commands.registration?.stdout ?? '')
+    .map(propertyOf)
+    .find(property => property && SESSION_KEY.test(property.key))?.value;
   const value = listed ?? printed;
   if (typeof value !== 'string' && typeof value !== 'number') return null;
   const number = Number(value);

@@ -83,9 +83,9 @@ function find(files: readonly ArchiveFile[], name: RegExp, content: RegExp): str
 
 function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snapshot {
   const snapshot = createState({ available: true, path: null, version, emulated: false }).snapshot();
-  const status = find(files, /status/i, /^\s*"?status(?: update)?"?:/im);
+  const status = find(files, /status/i, /^[ \t]*"?status(?: update)?"?:/im);
   const settings = find(files, /settings/i, /Merged configuration:|"operation_mode"/);
-  const account = find(files, /account|registration/i, /^\s*"?account type"?:|"account"\s*:/im);
+  const account = find(files, /account|registration/i, /^[ \t]*"?account type"?:|"account"[ \t]*:/im);
   const read = settings ? parseSettings(settings) : null;
   // how long a phase lasted is what the log says, by the time of its own machine
   const since = stampsOf(files, /checking your organi[sz]ation/i)[0] ?? snapshot.status.since;
@@ -111,7 +111,7 @@ function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snap
 /** The files of the machine that an archive has a copy of. */
 function filesOf(files: readonly ArchiveFile[]): Files {
   const copies: Record<string, string | null> = {
-    '/etc/resolv.conf': find(files, /resolv/i, /^\s*(?:nameserver|search)\s/m),
+    '/etc/resolv.conf': find(files, /resolv/i, /^[ \t]*(?:nameserver|search)[ \t]/m),
     '/var/lib/cloudflare-warp/mdm.xml': files.find(({ name }) => /mdm[^/]*\.(?:xml|plist)$/i.test(name))?.text ?? null,
     '/etc/os-release': find(files, /os-release|system/i, /^ID=/m),
   };

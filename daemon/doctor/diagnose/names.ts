@@ -1,6 +1,6 @@
 // Finds the names that a bundle must not contain, where no pattern could recognize them: hosts, users, networks.
 import type { LogEntry, Snapshot } from '../../api/schema.ts';
-import { isObject, jsonOf } from '../../warp/parse/output.ts';
+import { isObject, jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import type { Kind, Known } from './redact.ts';
 
 export interface Sources {
@@ -48,7 +48,7 @@ export function namesOf(sources: Sources): Known['names'] {
     ?.split(':')[4]
     ?.split(',')[0];
   add('user', fullName, ...(fullName ?? '').split(' '));
-  for (const [, words = ''] of resolvConf.matchAll(/^\s*(?:search|domain)[ \t]+(.*)$/gm))
+  for (const [, words = ''] of resolvConf.matchAll(/^[ \t]*(?:search|domain)[ \t]+(.*)$/gm))
     add('name', ...words.split(/\s+/));
   if (snapshot) addSnapshot(add, snapshot);
   for (const entry of entries) addEntry(add, entry);
@@ -93,8 +93,9 @@ function addOutput(add: Add, argv: readonly string[], stdout: string): void {
   addDocument(add, document, /ssid/.test(line) ? 'ssid' : null);
   if (document === undefined && /ssid/.test(line))
     add('ssid', ...stdout.split('\n').map(text => text.replace(/^[\s*-]+/, '')));
-  for (const [, key = '', value = ''] of stdout.matchAll(/^[\s"]*([\w -]{2,40}?)"?\s*:\s*"?([^"\n]+?)"?,?\s*$/gm)) {
-    if (PERSONAL.test(key.trim())) add('value', value);
+  for (const line of linesOf(stdout)) {
+    const { key, value } = propertyOf(line) ?? {};
+    if (key && PERSONAL.test(key)) add('value', value);
   }
 }
 

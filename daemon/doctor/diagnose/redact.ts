@@ -53,7 +53,7 @@ const FILE =
 
 const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
-  ['key', /-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----/g],
+  ['key', /-----BEGIN [A-Z ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z ]{1,40}-----|$)/g],
   // name and password in an address; the home of another user than the one who asks
   ['key', /(?<=:\/\/)[^/\s@"'<>]+(?=@)/g],
   ['user', /(?<=\/home\/)[^/\s"':<>]+/g],

@@ -76,7 +76,7 @@ function cause(detail: unknown): string {
 const list = (detail: unknown) => (Array.isArray(detail) ? detail.join(' and ') : String(detail));
 
 /** `HappyEyeballsFailed` -> `Happy Eyeballs Failed` */
-const spaced = (name: string) => name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2');
+const spaced = (name: string) => name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/([A-Z])([A-Z][a-z])/g, '$1 $2');
 
 /** `PerformingConnectivityChecks` -> `Performing connectivity checks` */
 function sentence(name: string): string {

@@ -70,7 +70,7 @@ export function parseVirtualNetworks(text: string): VirtualNetworks | null {
   if (selected === undefined) return null;
   const networks: VirtualNetworks['networks'] = [];
   for (const line of linesOf(text)) {
-    const [, key, value = ''] = /^\s+(ID|Name|Default):\s*(.*?)\s*$/.exec(line) ?? [];
+    const [, key, value = ''] = /^\s+(ID|Name|Default):\s*(.*)$/.exec(line) ?? [];
     if (key === 'ID') networks.push({ id: value, name: '', default: false });
     const last = networks.at(-1);
     if (last && key === 'Name') last.name = value;
@@ -96,5 +96,5 @@ function gatewayOf(resolver: unknown): string | null {
 /** Of `security.cloudflare-dns.com @ [1.1.1.2]`, or of a URL. */
 function resolverHost(resolver: unknown): string {
   const text = typeof resolver === 'string' ? resolver.toLowerCase() : '';
-  return /(?:[\w-]+\.)*cloudflare-(?:dns|gateway)\.com/.exec(text)?.[0] ?? '';
+  return text.split(/[^\w.-]+/).find(host => /(?:^|\.)cloudflare-(?:dns|gateway)\.com$/.test(host)) ?? '';
 }

@@ -39,6 +39,22 @@ export function linesOf(text: string): string[] {
     .map(line => line.trimEnd());
 }
 
+/** Longer than the name of any property. */
+const KEY_CHARACTERS = 60;
+
+/** The name and value of a line such as `Account type: Team` or `"expires_at": "…",`; null for other lines. */
+export function propertyOf(line: string): { key: string; value: string } | null {
+  const colon = line.slice(0, 2 * KEY_CHARACTERS).indexOf(':');
+  if (colon < 0) return null;
+  const bare = (text: string) =>
+    text
+      .trim()
+      .replace(/^"|",?$|,$/g, '')
+      .trim();
+  const [key, value] = [bare(line.slice(0, colon)), bare(line.slice(colon + 1))];
+  return key === '' || key.length > KEY_CHARACTERS || value === '' ? null : { key, value };
+}
+
 /**
  * The JSON document in an output, or undefined. Lines around it (a stray `Success`, a deprecation warning) do not
  * hide it: one captured version prints them on either side of its answer.

@@ -72,7 +72,7 @@ const SECONDS = new Map<string, number>(
 /** `658s`, `11ms`, `2h 3m 4s`. */
 function secondsOf(text: string | undefined): number | null {
   // µ, escaped: V8 keeps a program as two bytes a character where one of them is not ASCII
-  const parts = [...(text ?? '').matchAll(/(\d+(?:\.\d+)?)\s*(ms|us|\u00b5s|ns|d|h|m|s)\b\s*/g)];
+  const parts = [...(text ?? '').matchAll(/(\d{1,15}(?:\.\d{1,15})?)\s*(ms|us|\u00b5s|ns|d|h|m|s)\b\s*/g)];
   if (parts.map(part => part[0]).join('') !== text) return null;
   return round(parts.reduce((sum, [, figure, unit]) => sum + Number(figure) * SECONDS.get(unit!)!, 0));
 }
