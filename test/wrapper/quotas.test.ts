@@ -340,7 +340,7 @@ test('the shortcut leaves everything that needs care to the whole program', asyn
   assert.equal(await out(['x', '--version'], { env }), 'mine');
   assert.equal(await out(['x', '--key=z'], { env }), 'mine');
   assert.equal(await out(['x', '-kz'], { env }), 'mine');
-  assert.equal(await out([], { env }), 'mine');
+  assert.equal(await out([], { env }), 'k1');
   assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'none' } })).exit, 2);
   assert.equal(await out(['x'], { env: { ...env, CULVERT_WRAP_ACTIVE: 'fake' } }), 'mine');
   const project = path.join(box.home, 'p/q');

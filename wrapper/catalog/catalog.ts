@@ -103,6 +103,7 @@ export const Provider = z.strictObject({
   home: z._default(z.array(variable), []),
   /** Arguments put first, for a CLI that is switched by one; `{account}` stands for the name, no credential does. */
   arguments: z._default(z.array(z.string()), []),
+  /** Commands and options that need no account and run as they are; `""` stands for no arguments. */
   passthrough: z._default(z.array(z.string()), ['--help', '--version']),
   once: z._default(z.array(z.string()), []),
   job_id: z.optional(pattern),

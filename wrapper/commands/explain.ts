@@ -3,7 +3,7 @@
 import type { Rule } from '../catalog/catalog.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/address.ts';
-import { type Candidate, orderCandidates } from '../run/accounts/candidates.ts';
+import { type Candidate, type Choice, orderCandidates } from '../run/accounts/candidates.ts';
 import { costOf, decide } from '../run/accounts/capacity.ts';
 import { chooseAccount } from '../run/accounts/select-account.ts';
 import { readInvocation } from '../run/invocation.ts';
@@ -13,7 +13,7 @@ import { describeCooldown } from '../store/describe.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
 import type { Plan } from '../store/plan.ts';
 import { describeSource } from '../store/secrets.ts';
-import { readState } from '../store/state.ts';
+import { type CliState, readState } from '../store/state.ts';
 import { emit, restingText } from './print.ts';
 
 export interface ExplainOptions {
@@ -34,7 +34,7 @@ export async function explain(
   const invocation = readInvocation(args, provider);
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
-  const { choice, notice } = await chooseAccount(plan, invocation, state, context);
+  const { choice, notice } = await chosenFor(plan, invocation, state, context);
   const cost = costOf(invocation.command, provider, capacity);
   const sharedQuota = provider.scope !== 'key';
   const onlyChosen = choice.by === 'job' || provider.accounts === 'one-per-person';
@@ -51,7 +51,7 @@ export async function explain(
   const report = {
     cli,
     command: invocation.command,
-    how: describeRun(plan, invocation, candidates, args),
+    how: describeRun(plan, invocation, candidates),
     shim: installed?.bin ?? null,
     original: installed?.original ?? findOnPath(provider.bin, context.env.PATH ?? '') ?? null,
     readsStdin: invocation.readsStdin,
@@ -87,15 +87,17 @@ export async function explain(
   emit(options.json, report, lines.join('\n'));
 }
 
-function describeRun(
-  plan: Plan,
-  invocation: Invocation,
-  candidates: readonly Candidate[],
-  args: readonly string[],
-): string {
+/** As a run does: what needs no account is not refused for the name of one. */
+async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, context: Context) {
+  const choice: Choice = { by: 'default' };
+  if (invocation.passthrough || invocation.ownCredential) return { choice };
+  return chooseAccount(plan, invocation, state, context);
+}
+
+function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Candidate[]): string {
   const { provider, capacity } = plan;
   if (candidates.length === 0) return 'no account: the original runs unchanged';
-  if (invocation.passthrough || args.length === 0) return 'passthrough: the original runs as it is, without an account';
+  if (invocation.passthrough) return 'passthrough: the original runs as it is, without an account';
   if (invocation.ownCredential) return 'a credential is given on the command line: the original runs as it is, once';
   if (!plan.pool && decide(candidates, capacity) !== 'execute') return `nothing is left: ${capacity.policy}`;
   if (provider.accounts === 'one-per-person')

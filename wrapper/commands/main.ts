@@ -73,7 +73,7 @@ export async function runCommands(
     .option('--bin <command>', 'the command on PATH')
     .option('--inject <variable...>', 'environment variables that carry the credential')
     .option('--auth-command <word>', 'the word for account commands')
-    .option('--passthrough <word...>', 'commands and options that run without an account')
+    .option('--passthrough <word...>', 'commands and options that need no account; "" for no arguments')
     .action((name: string, options) => newEntry(name, options, context));
   add(catalog, 'learn <cli> [args...]', 'run a failing command and propose the rule that recognizes it')
     .option('--class <class>', 'quota, rate or auth instead of a guess')
@@ -147,8 +147,9 @@ Files:
   .culvert-wrap.toml                     in a directory: which account it uses ([accounts] firecrawl = "team-b"), once trusted
 
 Environment:
-  CULVERT_WRAP_ACCOUNT  the account to start with: team-b, or firecrawl=team-b,npm=ci for each CLI
-  CULVERT_WRAP_BYPASS   if set, a shim runs the original without an account
+  CULVERT_WRAP_ACCOUNT  the account to start with: team-b, or firecrawl=team-b,npm=ci for each CLI; when it can't be used,
+                        nothing runs
+  CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
 
 Exit status:
   0   success; a wrapped command ends as its original does

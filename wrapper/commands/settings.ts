@@ -72,7 +72,7 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
     entry.cli,
     entry.command,
     entry.account ?? '-',
-    `${entry.class ? `${entry.outcome} (${entry.class})` : entry.outcome}${entry.degraded ? ', degraded' : ''}`,
+    `${entry.outcome}${entry.class || entry.why ? ` (${entry.class ?? entry.why})` : ''}${entry.degraded ? ', degraded' : ''}`,
     entry.ms === undefined ? '-' : `${entry.ms} ms`,
     entry.cost === undefined ? '-' : String(entry.cost),
   ]);

@@ -7,6 +7,7 @@ import { parseDuration } from '../store/duration.ts';
 import { writeAtomic } from '../store/files.ts';
 import { type Plan, planFile, type Sources, shortcutFile, stampOf } from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
+import { readState } from '../store/state.ts';
 import { shortcutFor } from './shortcut.ts';
 
 /**
@@ -62,7 +63,7 @@ export function writePlan(plan: Plan, sources: Sources): void {
   const shortcut = shortcutFile(paths, plan.cli);
   const stamps = sourceStamps(plan.cli, paths, catalog);
   try {
-    const text = shortcutFor(plan, paths, stamps);
+    const text = shortcutFor(plan, paths, stamps, readState(paths, plan.cli).jobs);
     removeStamps(stamps);
     rmSync(shortcut, { force: true });
     writeAtomic(file, plan.accounts.length === 0 ? '' : `${JSON.stringify(plan)}\n`);

@@ -81,7 +81,7 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
       await runAuth(plan.cli, words.slice(1), context);
       // The prompt's own end is a success, whatever one of its lines came to.
       process.exitCode = undefined;
-    } else if (invocation.passthrough || invocation.ownCredential) await passThrough(original, words, context);
+    } else if (invocation.passthrough || invocation.ownCredential) await passThrough(original, words, context, plan);
     else {
       // From a pipe, what follows are further lines and not the upstream's input.
       const stdin = isatty(0) ? undefined : noStdin;

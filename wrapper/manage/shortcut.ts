@@ -1,16 +1,23 @@
 // Writes the shell script that runs a CLI with exactly one account without starting Node.
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
+import { FIND_DIRECTORY_FILE, findConfiguration, HAS_DIRECTORY_FILE, isElsewhere } from '../store/shell-conditions.ts';
 import { isStale, quote, type SourceStamp } from '../store/source-stamps.ts';
+import type { CliState } from '../store/state.ts';
 
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const DIRECTORY_FILE = '.culvert-wrap.toml';
 
 /**
  * A script to be read by the shim. It executes the original with the account's credential, or does nothing when only the whole program knows what is right: another choice of account, an option that matters, a value that needs care.
+ * @param jobs known jobs, by id: those that another account created are for the whole program
  * @returns `undefined` when a plan has not exactly one account, or one whose credential is not in a file or a variable
  */
-export function shortcutFor(plan: Plan, paths: Paths, stamps: readonly SourceStamp[]): string | undefined {
+export function shortcutFor(
+  plan: Plan,
+  paths: Paths,
+  stamps: readonly SourceStamp[],
+  jobs: CliState['jobs'],
+): string | undefined {
   const { provider, capacity, cli } = plan;
   const enabled = plan.accounts.filter(account => account.enabled);
   const account = enabled[0];
@@ -36,24 +43,30 @@ export function shortcutFor(plan: Plan, paths: Paths, stamps: readonly SourceSta
   if (!names.every(name => SHELL_NAME.test(name)) || provider.inject.some(name => !(name in account.env)))
     return undefined;
   const home = quote(`${paths.state}/homes/${cli}/${account.name}`);
-  const words = [...new Set([...provider.passthrough, ...provider.own_credential].map(optionPattern))].join('|');
+  const declared = [...provider.passthrough, ...provider.own_credential].filter(word => word !== '');
+  const strangers = Object.keys(jobs).filter(id => jobs[id]!.account !== account.name);
+  const patterns = [...declared.map(optionPattern), ...strangers.map(id => `${quote(id)}|*=${quote(id)}`)];
+  const words = [...new Set(patterns)].join('|');
+  const bare = provider.passthrough.includes('')
+    ? `{ ${plan.audit ? `${auditLine(plan, null, paths).trim()}; ` : ''}exec "$__cw_o"; }`
+    : ':';
   return `# Runs ${cli} with its only account. Written by culvert-wrap, which writes it again when its sources change.
 __cw_run() {
   [ -z "$CULVERT_WRAP_ACCOUNT$CULVERT_WRAP_ACTIVE$CULVERT_WRAP_QUEUE" ] || return
 ${stamps.map(stamp => `  if ${isStale(stamp)}; then return; fi`).join('\n')}
-  case $1 in ''|*[!A-Za-z0-9:._-]*|-*) return ;; esac
+  if [ $# -gt 0 ]; then case $1 in ''|*[!A-Za-z0-9:._-]*|-*) return ;; esac; fi
   for __cw_a; do
     case $__cw_a in --) break ;; ${words || '--'}) return ;; esac
   done
-  __cw_d=$PWD
-  while :; do
-    if [ -e "$__cw_d/${DIRECTORY_FILE}" ]; then return; fi
-    case $__cw_d in */*) __cw_d=\${__cw_d%/*} ;; *) break ;; esac
-  done
+  ${findConfiguration(paths)}
+  if ${isElsewhere(paths)}; then return; fi
+  ${FIND_DIRECTORY_FILE}
+  if ${HAS_DIRECTORY_FILE}; then return; fi
+  [ $# -gt 0 ] || ${bare}
 ${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*'#'*|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
 ${plan.audit ? auditLine(plan, account.name, paths) : ''}
   unset ${[...new Set(unset)].join(' ')}
-  export CULVERT_WRAP_ACTIVE=${quote(cli)}${provider.home.map(name => ` ${name}=${home}`).join('')}
+  export CULVERT_WRAP_ACTIVE=${quote(`${cli}=${account.name}`)}${provider.home.map(name => ` ${name}=${home}`).join('')}
 ${variables.map(([name], index) => `  export ${name}="$__cw_v${index}"`).join('\n')}
   exec "$__cw_o" ${provider.arguments.map(arg => `${quote(arg.replaceAll('{account}', account.name))} `).join('')}"$@"
 }
@@ -86,10 +99,11 @@ function optionPattern(word: string): string {
   return first.startsWith('--') ? `${quote(first)}|${quote(first)}=*` : `${quote(first)}*`;
 }
 
-/** The outcome is not known, because the original takes the place of the shell. */
-function auditLine(plan: Plan, account: string, paths: Paths): string {
+/** The outcome is not known, because the original takes the place of the shell. @param account `null` for none */
+function auditLine(plan: Plan, account: string | null, paths: Paths): string {
   const file = quote(paths.audit);
-  const entry = `{"at":%s,"cli":"${plan.cli}","command":"%s","account":"${account}","outcome":"unobserved"}\\n`;
+  const outcome = account === null ? '"outcome":"original","why":"passthrough"' : '"outcome":"unobserved"';
+  const entry = `{"at":%s,"cli":"${plan.cli}","command":"%s","account":${JSON.stringify(account)},${outcome}}\\n`;
   return `  if ! [ -f ${file} ] || [ -L ${file} ] || ! [ -w ${file} ]; then return; fi
   __cw_t=$(date +%s%3N)
   case $__cw_t in *[!0-9]*) return ;; esac

@@ -32,7 +32,12 @@ export function readInvocation(args: readonly string[], provider: Rules): Invoca
   return {
     args: [...args],
     command,
-    passthrough: provider.passthrough.some(name => (name.startsWith('-') ? given(name) : isCommandIn(command, [name]))),
+    passthrough: provider.passthrough.some(name => {
+      if (name === '') return args.length === 0;
+      return name.startsWith('-')
+        ? own.some(arg => arg === name || arg.startsWith(`${name}=`))
+        : isCommandIn(command, [name]);
+    }),
     ownCredential: provider.own_credential.some(given),
     once: isCommandIn(command, provider.once),
     silentJob: provider.silent_jobs

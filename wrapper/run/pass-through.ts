@@ -2,19 +2,28 @@
 import { spawn } from 'node:child_process';
 import type { Context, End } from '../context.ts';
 import { EXIT, errno, WrapError } from '../errors.ts';
+import type { Plan } from '../store/plan.ts';
 import { callerEnvironment } from './accounts/environment.ts';
+import { demandsAccount, pinForChildren } from './accounts/select-account.ts';
 import { furtherDescriptors, startable } from './upstream/descriptors.ts';
 
-/** Runs the original with the caller's environment, terminal and signals, and no account. */
+/**
+ * Runs the original with the caller's environment, terminal and signals, and no account.
+ * @param plan of the CLI, so that an account that was named for it is not taken for one of the CLIs that it starts
+ */
 export function passThrough(
   original: string,
   args: readonly string[],
   context: Pick<Context, 'env' | 'signals'>,
+  plan?: Pick<Plan, 'cli' | 'accounts'>,
 ): Promise<End> {
+  const env = callerEnvironment(context.env);
+  const pin = env.CULVERT_WRAP_ACCOUNT;
+  if (plan && pin && demandsAccount(plan, pin)) env.CULVERT_WRAP_ACCOUNT = pinForChildren(plan.cli, pin);
   const child = context.signals.forwardTo(() =>
     spawn(...startable(original, args), {
       stdio: ['inherit', 'inherit', 'inherit', ...furtherDescriptors()],
-      env: callerEnvironment(context.env),
+      env,
     }),
   );
   return new Promise((resolve, reject) => {

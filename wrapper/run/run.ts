@@ -1,37 +1,108 @@
-// Runs a shimmed command: the original as it is, or with accounts. When in doubt the original runs.
+// Runs a shimmed command: with accounts, or the original as it is. Nobody who named an account runs without it.
+import { existsSync } from 'node:fs';
 import type { Context, End } from '../context.ts';
-import { reason, say } from '../errors.ts';
-import type { Plan } from '../store/plan.ts';
+import { EXIT, reason, say, WrapError } from '../errors.ts';
+import { type AuditEntry, type Why, writeAudit } from '../store/audit.ts';
+import { hiddenPaths, type Paths } from '../store/paths.ts';
+import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
+import { readState } from '../store/state.ts';
 import { isNested } from './accounts/environment.ts';
-import { demandsAccount } from './accounts/select-account.ts';
+import { chooseAccount, namedAccount } from './accounts/select-account.ts';
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
 import { loadPlan } from './load-plan.ts';
 import { passThrough } from './pass-through.ts';
 
+/** A shimmed command on its way to the original. */
+interface Command {
+  cli: string;
+  /** Absolute path of the command that was moved away. */
+  original: string;
+  args: readonly string[];
+  context: Context;
+}
+
 /**
  * Runs a shimmed command.
  * @param original absolute path of the command that was moved away
- * @throws WrapError only for what the user asked for and can't have (an unknown account); all else runs the original
+ * @throws WrapError for what the user asked for and can't have (a named account that can't be used); all else runs the
+ *   original
  */
 export async function run(cli: string, original: string, args: readonly string[], context: Context): Promise<End> {
-  const asIs = () => passThrough(original, args, context);
-  if (isNested(cli, context.env)) return asIs();
-  let plan: Plan;
+  const command = { cli, original, args, context };
+  if (isNested(cli, context.env)) return passThrough(original, args, context);
+  const hidden = hiddenPaths(context.env);
+  let plan: Plan | undefined;
+  let problem: unknown;
   try {
     plan = await loadPlan(cli, context);
   } catch (error) {
-    say(`${reason(error)}; running ${cli} without an account`);
-    return asIs();
+    problem = error;
   }
-  const usable = plan.accounts.some(account => account.enabled);
-  if (!usable && !demandsAccount(plan, context.env.CULVERT_WRAP_ACCOUNT)) return asIs();
+  if (hidden && !plan?.accounts.length && hadAccounts(cli, hidden))
+    return withoutAccounts(command, 'hidden', hiddenAccounts(hidden, context), hidden);
+  if (!plan) return withoutAccounts(command, 'configuration', problem, context.paths);
+  try {
+    return await runPlan(plan, command);
+  } catch (error) {
+    if (error instanceof WrapError && ['unknown-account', 'directory-broken'].includes(error.code))
+      audit(command, { outcome: 'refused', why: error.code }, plan);
+    throw error;
+  }
+}
+
+async function runPlan(plan: Plan, command: Command): Promise<End> {
+  const { original, args, context } = command;
   const invocation = readInvocation(args, plan.provider);
+  if (invocation.passthrough) return runOriginal(command, 'passthrough', plan);
+  if (invocation.ownCredential) return runOriginal(command, 'own-credential', plan);
+  const usable = plan.accounts.some(account => account.enabled);
   const repl = plan.provider.line_repl;
-  if (repl && args.length === repl.args.length && args.every((arg, i) => arg === repl.args[i])) {
-    const { lineRepl } = await context.load();
-    return lineRepl(plan, original, context);
+  const opensRepl = repl && args.length === repl.args.length && args.every((arg, i) => arg === repl.args[i]);
+  if (usable && !opensRepl) return failover({ plan, original, invocation, context });
+  const { notice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
+  if (usable) return (await context.load()).lineRepl(plan, original, context);
+  if (notice) say(notice);
+  return runOriginal(command, 'no-account', plan);
+}
+
+function hiddenAccounts(hidden: Paths, { env, paths }: Context): WrapError {
+  const variable = env.XDG_CONFIG_HOME ? 'XDG_CONFIG_HOME' : 'HOME';
+  const problem = `its accounts are in ${hidden.config}, and ${variable} leads to ${paths.configDir}`;
+  const hint = `run it with the ${variable} that it was installed with, or name no account`;
+  return new WrapError('accounts-hidden', EXIT.config, problem, { hint });
+}
+
+/**
+ * Runs the original for a person who named no account, because none can be known.
+ * @param paths of the installation whose accounts these are
+ * @throws WrapError `accounts-unreadable` where one is named
+ */
+async function withoutAccounts(command: Command, why: Why, problem: unknown, paths: Paths): Promise<End> {
+  const { cli, args, context } = command;
+  const plan = readLastPlan(cli, paths);
+  if (plan && readInvocation(args, plan.provider).passthrough) return runOriginal(command, 'passthrough', plan);
+  const name = await namedAccount(cli, args, paths, context);
+  if (name !== undefined) {
+    audit(command, { outcome: 'refused', why }, plan);
+    const hint = problem instanceof WrapError ? problem.hint : undefined;
+    throw new WrapError('accounts-unreadable', EXIT.config, `${cli}: ${name} can't be used: ${reason(problem)}`, {
+      hint: hint ?? 'correct that, or name no account',
+      cause: problem,
+    });
   }
-  if (invocation.passthrough || invocation.ownCredential || args.length === 0) return asIs();
-  return failover({ plan, original, invocation, context });
+  say(`${cli}: ${reason(problem)}; running ${cli} without an account`);
+  return runOriginal(command, why, plan);
+}
+
+function runOriginal(command: Command, why: Why, plan: Plan | undefined): Promise<End> {
+  audit(command, { outcome: 'original', why }, plan);
+  return passThrough(command.original, command.args, command.context, plan);
+}
+
+function audit({ cli, args, context }: Command, entry: Pick<AuditEntry, 'outcome' | 'why'>, plan: Plan | undefined) {
+  if (plan?.audit === false) return;
+  const paths = (!existsSync(context.paths.config) && hiddenPaths(context.env)) || context.paths;
+  const command = plan ? (readInvocation(args, plan.provider).command.split(' ')[0] ?? '') : '';
+  writeAudit(paths, [{ at: context.now(), cli, command, account: null, ...entry }]);
 }

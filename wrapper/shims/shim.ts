@@ -5,6 +5,7 @@ import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
 import { type Installed, isInstalled, MARKER, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
+import { FIND_DIRECTORY_FILE, findConfiguration, HAS_DIRECTORY_FILE, isElsewhere } from '../store/shell-conditions.ts';
 import { isStale, quote, sourceStamps } from '../store/source-stamps.ts';
 
 /** The words under a CLI's auth command that are the wrapper's; every other use of it goes to the upstream. */
@@ -46,12 +47,31 @@ ${RECORD}${JSON.stringify(entry)}
 __cw_o=${quote(entry.original)}${fallback}
 __cw_p=${quote(planFile(paths, cli))}
 __cw_m=
+__cw_w=
 if [ -s "$__cw_p" ] || ${isStale(sourceStamps(cli, paths)[0])}; then __cw_m=shim; fi
-case ,$CULVERT_WRAP_ACCOUNT in *[,' ']${cli}[=' ']*) __cw_m=shim ;; esac
+case $CULVERT_WRAP_ACCOUNT in
+  '') ;;
+  ${cli}=*|*[[:space:],]${cli}[=[:space:]]*) __cw_m=shim __cw_w=own ;;
+  *[[:space:],]*) __cw_m=shim __cw_w=any ;;
+  *=*) ;;
+  *) __cw_m=shim __cw_w=any ;;
+esac
+${FIND_DIRECTORY_FILE}
+if ${HAS_DIRECTORY_FILE}; then __cw_m=shim __cw_w=\${__cw_w:-any}; fi
+${findConfiguration(paths)}
+if ${isElsewhere(paths)}; then
+  if [ -e "$__cw_c/config.toml" ] || [ -z "$HOME" ]; then __cw_m=shim; fi
+fi
 if [ "$1" = ${quote(authCommand)} ]; then
   case "$2" in ${AUTH_WORDS.join('|')}) __cw_m=auth ;; esac
 fi
-if [ "$__cw_m" ] && [ -z "$CULVERT_WRAP_BYPASS" ]; then
+case $CULVERT_WRAP_BYPASS in ''|0|no|off|false) ;; *)
+  if [ "$__cw_m" ] && [ -s "$__cw_p" ]; then
+    ${bypassAudit(cli, paths)}
+  fi
+  __cw_m= ;;
+esac
+if [ "$__cw_m" ]; then
   if [ $__cw_m = shim ] && [ -f "$__cw_p.sh" ]; then . "$__cw_p.sh"; fi
   __cw_n=${quote(node)}
   __cw_b=${quote(bundle)}
@@ -65,6 +85,7 @@ if [ "$__cw_m" ] && [ -z "$CULVERT_WRAP_BYPASS" ]; then
       export CULVERT_WRAP_KEPT_NODE_OPTIONS="$NODE_OPTIONS"
       unset NODE_OPTIONS
     fi
+    export CULVERT_WRAP_CONFIG_DIR=${quote(paths.configDir)} CULVERT_WRAP_STATE_DIR=${quote(paths.state)}
     export CULVERT_WRAP_SHIM=${WITH_PIPES} CULVERT_WRAP_FDS=
     for __cw_f in 0 1 2 3 4 5 6 7 8 9; do
       if [ -e /proc/self/fd/$__cw_f ]; then CULVERT_WRAP_FDS=$CULVERT_WRAP_FDS$__cw_f; fi
@@ -73,11 +94,26 @@ if [ "$__cw_m" ] && [ -z "$CULVERT_WRAP_BYPASS" ]; then
     ${start} ${HERE_DOCUMENTS}  fi
   echo "culvert-wrap: $__cw_b or node is missing; install culvert again, then run \\\`culvert-wrap install\\\`" >&2
   [ $__cw_m = shim ] || exit 69
+  if [ "$__cw_w" = own ] || { [ "$__cw_w" ] && [ -s "$__cw_p" ]; }; then
+    echo "culvert-wrap: ${cli} is not run, because the account that is named for it can't be used" >&2
+    exit 69
+  fi
 fi
 if [ -x "$__cw_o" ]; then exec "$__cw_o" "$@"; fi
 echo "culvert-wrap: the original of ${cli} is missing ($__cw_o); install ${cli} again, then run \\\`culvert-wrap install ${cli}\\\`" >&2
 exit 127
 `;
+}
+
+/** Commands that log a run around the wrapper, unless the log is turned off. */
+function bypassAudit(cli: string, { audit }: Paths): string {
+  const file = quote(audit);
+  const entry = `{"at":%s,"cli":"${cli}","command":"","account":null,"outcome":"original","why":"bypass"}\\n`;
+  return `IFS= read -r __cw_l < "$__cw_p"
+    case $__cw_l in *'"audit":true'*)
+      __cw_t=$(date +%s%3N)
+      if [ -f ${file} ] && ! [ -L ${file} ] && [ -w ${file} ]; then printf ${quote(entry)} "$__cw_t" >> ${file}; fi ;;
+    esac`;
 }
 
 /** What a shim says about the command it replaced, or `undefined` for a file that is not a shim. */

@@ -6,7 +6,7 @@ import { readText } from './files.ts';
 import type { Paths } from './paths.ts';
 import { isTime } from './shape.ts';
 
-export const OUTCOMES = ['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved'] as const;
+export const OUTCOMES = ['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved', 'original'] as const;
 
 export interface AuditEntry {
   /** Milliseconds since the epoch; a `Date` would cost a run 1.5 ms for the time zone. */
@@ -17,9 +17,11 @@ export interface AuditEntry {
   account: string | null;
   /**
    * `failed`: the upstream's own failure; `left`: the account was left for another; `unobserved`: the only account, whose
-   * run was not watched.
+   * run was not watched; `original`: the original ran without an account.
    */
   outcome: (typeof OUTCOMES)[number];
+  /** Why no account was used: for `original` one of `Why`, for `refused` the code of an error. */
+  why?: string;
   class?: string;
   exit?: number | null;
   signal?: string;
@@ -28,6 +30,12 @@ export interface AuditEntry {
   /** The pool's store could not be reached: the machine's own share was used, or nothing. */
   degraded?: boolean;
 }
+
+/**
+ * Why a run used no account: the catalog says that the command needs none, a credential was given on the command line, no
+ * account is enabled, the configuration can't be read, it is in another home, or `CULVERT_WRAP_BYPASS` is set.
+ */
+export type Why = 'passthrough' | 'own-credential' | 'no-account' | 'configuration' | 'hidden' | 'bypass';
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -79,7 +87,7 @@ export function parseEntry(line: string): AuditEntry | null {
     const { at, cli, command, account, outcome, exit } = value;
     const named = isTime(at) && typeof cli === 'string' && typeof command === 'string';
     const known = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
-    const texts = [value.class, value.signal].every(text => text === undefined || typeof text === 'string');
+    const texts = [value.class, value.signal, value.why].every(text => text === undefined || typeof text === 'string');
     const figures = [exit ?? undefined, value.ms, value.cost].every(n => n === undefined || typeof n === 'number');
     return named && known && texts && figures ? (value as AuditEntry) : null;
   } catch {

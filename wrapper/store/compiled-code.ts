@@ -1,5 +1,5 @@
 // Stores the code that V8 compiled in this run for the next one; `loader.ts` reads it.
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Script } from 'node:vm';
 import { assertPrivate, writeAtomic } from './files.ts';
@@ -21,6 +21,8 @@ export function saveCode(unsaved: readonly UnsavedCode[]): void {
   try {
     for (const { file, script } of unsaved) {
       const directory = dirname(file);
+      // a home in which nothing of the wrapper's is: it may be meant to stay empty
+      if (!existsSync(dirname(directory))) continue;
       for (const dir of [dirname(directory), directory]) assertPrivate(dir);
       const code = script.createCachedData();
       writeAtomic(file, Buffer.concat([code, code]));

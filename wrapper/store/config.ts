@@ -235,7 +235,7 @@ function sameConfig(text: string, expected: Config, file: string): boolean {
 
 function broken(file: string, why: string, cause?: unknown): WrapError {
   return new WrapError('config-broken', EXIT.config, `${file} can't be used: ${why}`, {
-    hint: 'correct the file; until then the original commands run without an account',
+    hint: 'correct the file; until then commands run without an account, and not at all where one is named',
     cause,
   });
 }

@@ -1,4 +1,5 @@
 // Names the wrapper's files and directories (XDG base directories).
+import { statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 
 declare const __NAME__: string | undefined;
@@ -43,8 +44,31 @@ export interface Paths {
  * @param env usually `process.env`
  */
 export function pathsFor(env: NodeJS.ProcessEnv): Paths {
-  const configDir = join(base(env, 'XDG_CONFIG_HOME', '.config'), NAME);
-  const state = stateDirectory(env);
+  return pathsIn(configDirectory(env), stateDirectory(env));
+}
+
+/**
+ * The files of the installation that wrote the shim which started this process, where `HOME` or `XDG_CONFIG_HOME` leads to
+ * another configuration.
+ */
+export function hiddenPaths(env: NodeJS.ProcessEnv): Paths | undefined {
+  const { CULVERT_WRAP_CONFIG_DIR: configDir, CULVERT_WRAP_STATE_DIR: state } = env;
+  return configDir && state && !isSameDirectory(configDirectory(env), configDir)
+    ? pathsIn(configDir, state)
+    : undefined;
+}
+
+/** Only `Paths.state`. With the configuration of its installation, a shim keeps to its own. */
+export function stateDirectory(env: NodeJS.ProcessEnv): string {
+  const { CULVERT_WRAP_STATE_DIR: own } = env;
+  return own && !hiddenPaths(env) ? own : join(base(env, 'XDG_STATE_HOME', '.local/state'), NAME);
+}
+
+function configDirectory(env: NodeJS.ProcessEnv): string {
+  return join(base(env, 'XDG_CONFIG_HOME', '.config'), NAME);
+}
+
+function pathsIn(configDir: string, state: string): Paths {
   return {
     configDir,
     config: join(configDir, 'config.toml'),
@@ -64,9 +88,10 @@ export function pathsFor(env: NodeJS.ProcessEnv): Paths {
   };
 }
 
-/** Only `Paths.state`. */
-export function stateDirectory(env: NodeJS.ProcessEnv): string {
-  return join(base(env, 'XDG_STATE_HOME', '.local/state'), NAME);
+function isSameDirectory(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [one, other] = [a, b].map(directory => statSync(directory, { throwIfNoEntry: false }));
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }
 
 function base(env: NodeJS.ProcessEnv, name: string, fallback: string): string {

@@ -31,13 +31,29 @@ export interface Sources {
 
 /** The stored plan of one CLI, or `undefined` when there is none, it is damaged, or its sources changed since. */
 export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undefined {
+  const plan = readLastPlan(cli, paths);
+  return plan?.stamp === stamp ? plan : undefined;
+}
+
+/** The same, also when its sources changed since. */
+export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
   const text = readText(planFile(paths, cli));
   if (!text) return undefined;
   try {
     const plan: unknown = JSON.parse(text);
-    return isPlan(plan) && plan.stamp === stamp && plan.cli === cli ? plan : undefined;
+    return isPlan(plan) && plan.cli === cli ? plan : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Whether a CLI had accounts when its configuration was last read. A lost plan may have held some. */
+export function hadAccounts(cli: string, paths: Paths): boolean {
+  try {
+    return readText(planFile(paths, cli)) !== '';
+  } catch {
+    // another user's
+    return false;
   }
 }
 

@@ -37,8 +37,11 @@ export const ToolRun = z.object({
   command: z.string(),
   /** null where the command ran without one. */
   account: z.nullable(z.string()),
-  /** `left`: the account was left for another one; `unobserved`: the only account, whose run was not watched. */
-  outcome: z.enum(['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved']),
+  /**
+   * `left`: the account was left for another one; `unobserved`: the only account, whose run was not watched; `original`: the
+   * command needed or had no account.
+   */
+  outcome: z.enum(['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved', 'original']),
   /** The class of the failure; null where there was none. */
   class: z.nullable(z.string()),
 });

@@ -328,6 +328,7 @@ function runRow(
   const texts: Record<ToolRun['outcome'], string> = {
     ok: _('Succeeded'),
     unobserved: _('Ran'),
+    original: _('Ran'),
     failed: _('Failed'),
     left: _('Changed to another account'),
     skipped: _('Account skipped'),

@@ -3,11 +3,17 @@ import { join } from 'node:path';
 import type { Account } from '../../store/config.ts';
 import type { Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
-import { pinForChildren } from './select-account.ts';
+import { pinForChildren, pinnedAccount } from './select-account.ts';
 
 /** What the shim tells this process alone. */
-const OURS = ['CULVERT_WRAP_SHIM', 'CULVERT_WRAP_FDS', 'CULVERT_WRAP_REPORT'];
-/** Set for an upstream, so that a CLI which calls itself by name is not wrapped a second time. */
+const OURS = [
+  'CULVERT_WRAP_SHIM',
+  'CULVERT_WRAP_FDS',
+  'CULVERT_WRAP_REPORT',
+  'CULVERT_WRAP_CONFIG_DIR',
+  'CULVERT_WRAP_STATE_DIR',
+];
+/** Set for an upstream (`firecrawl=team-a`), so that a CLI which calls itself by name is not wrapped a second time. */
 const ACTIVE = 'CULVERT_WRAP_ACTIVE';
 
 /**
@@ -25,9 +31,12 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return result;
 }
 
-/** Whether this very CLI called us from within one of its own runs. */
+/** Whether this very CLI called us from within one of its own runs, with no other account named since. */
 export function isNested(cli: string, env: NodeJS.ProcessEnv): boolean {
-  return (env[ACTIVE] ?? '').split(':').includes(cli);
+  const runs = (env[ACTIVE] ?? '').split(':').map(entry => entry.split('='));
+  const run = runs.findLast(([name]) => name === cli);
+  const pinned = pinnedAccount(cli, env.CULVERT_WRAP_ACCOUNT);
+  return run !== undefined && (pinned === undefined || run[1] === undefined || run[1] === pinned);
 }
 
 /**
@@ -53,7 +62,8 @@ export function accountEnvironment(
   }
   const home = join(paths.state, 'homes', cli, account.name);
   for (const name of provider.home) env[name] = home;
-  if (env.CULVERT_WRAP_ACCOUNT) env.CULVERT_WRAP_ACCOUNT = pinForChildren(cli, env.CULVERT_WRAP_ACCOUNT);
-  env[ACTIVE] = env[ACTIVE] ? `${env[ACTIVE]}:${cli}` : cli;
+  if (env.CULVERT_WRAP_ACCOUNT) env.CULVERT_WRAP_ACCOUNT = pinForChildren(cli, env.CULVERT_WRAP_ACCOUNT, account.name);
+  const active = `${cli}=${account.name}`;
+  env[ACTIVE] = env[ACTIVE] ? `${env[ACTIVE]}:${active}` : active;
   return Object.assign(env, credentials);
 }

@@ -3,48 +3,44 @@
 import type { Context, Invocation } from '../../context.ts';
 import { EXIT, WrapError } from '../../errors.ts';
 import { readText } from '../../store/files.ts';
-import type { Plan } from '../../store/plan.ts';
-import type { CliState } from '../../store/state.ts';
+import type { Paths } from '../../store/paths.ts';
+import { hadAccounts, type Plan } from '../../store/plan.ts';
+import { type CliState, readState } from '../../store/state.ts';
 import { directoryFile } from '../find-up.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
 import type { Choice } from './candidates.ts';
 
+type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>;
+
 /**
  * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments or kept by the CLI for this
  * command, a trusted directory file, the default.
  * @returns the choice, and what the person should know about one that was not followed
- * @throws WrapError `unknown-account` for a name in `CULVERT_WRAP_ACCOUNT` that can't be used
+ * @throws WrapError `unknown-account` for a named account that can't be used, `directory-broken` for a trusted file that
+ *   can't be read: nobody who named an account runs as somebody else
  */
 export async function chooseAccount(
   plan: Plan,
   invocation: Pick<Invocation, 'args' | 'command'>,
   state: Pick<CliState, 'jobs'>,
-  context: Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>,
+  context: Place,
 ): Promise<{ choice: Choice; notice?: string }> {
   const find = (name: string) => plan.accounts.find(account => account.name === name);
+  const usable = plan.accounts.some(account => account.enabled);
+  const choice: Choice = { by: 'default' };
   const pinned = pinnedAccount(plan.cli, context.env.CULVERT_WRAP_ACCOUNT);
   if (pinned) {
     if (find(pinned)?.enabled) return { choice: { by: 'environment', name: pinned } };
-    const what = find(pinned) ? 'is disabled' : 'does not exist';
-    throw new WrapError(
-      'unknown-account',
-      EXIT.usage,
-      `${plan.cli}: the account "${pinned}" of CULVERT_WRAP_ACCOUNT ${what}`,
-      {
-        hint:
-          plan.accounts.length > 0
-            ? `accounts: ${plan.accounts.map(account => account.name).join(', ')}`
-            : `${plan.cli} has no accounts; add one, or unset the variable`,
-      },
-    );
+    if (usable || demandsAccount(plan, context.env.CULVERT_WRAP_ACCOUNT))
+      throw unknownAccount(plan, pinned, 'of CULVERT_WRAP_ACCOUNT');
+    return { choice, notice: `${plan.cli} has no enabled account, so "${pinned}" of CULVERT_WRAP_ACCOUNT is not used` };
   }
-  const named = invocation.args.flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)]);
-  const job = [...named, ...keptSessions(plan, invocation.command, context.env)]
-    .map(id => state.jobs[id])
-    .find(found => found && find(found.account)?.enabled);
+  const named = jobIn(invocation.args, state);
+  if (named && !find(named.account)?.enabled) throw unknownAccount(plan, named.account, `that created ${named.id}`);
+  const kept = keptSessions(plan, invocation.command, context.env).map(id => state.jobs[id]);
+  const job = named ?? kept.find(each => each && find(each.account)?.enabled);
   if (job) return { choice: { by: 'job', name: job.account } };
-  const choice: Choice = { by: 'default' };
   if (!directoryFile(context.cwd)) return { choice };
   const directory = (await context.load()).chooseByDirectory(plan.cli, context.cwd, context.paths);
   switch (directory.kind) {
@@ -53,17 +49,56 @@ export async function chooseAccount(
     case 'untrusted':
       return {
         choice,
-        notice: `${directory.file} is not trusted and ignored; look at it, then run \`culvert-wrap trust\``,
+        ...(usable && {
+          notice: `${directory.file} is not trusted and ignored; look at it, then run \`culvert-wrap trust\``,
+        }),
       };
     case 'broken':
-      return { choice, notice: `${directory.file} is ignored: ${directory.why}` };
+      throw new WrapError('directory-broken', EXIT.config, `${directory.file} can't be used: ${directory.why}`, {
+        hint: 'correct it and run `culvert-wrap trust`, or run `culvert-wrap distrust`',
+      });
     case 'chosen':
       if (find(directory.account)?.enabled) return { choice: { by: 'directory', name: directory.account } };
-      return {
-        choice,
-        notice: `${directory.file} is ignored: ${plan.cli} has no enabled account "${directory.account}"`,
-      };
+      throw unknownAccount(plan, directory.account, `of ${directory.file}`);
   }
+}
+
+function unknownAccount({ cli, accounts }: Plan, name: string, where: string): WrapError {
+  const what = accounts.some(account => account.name === name) ? 'is disabled' : 'does not exist';
+  return new WrapError('unknown-account', EXIT.usage, `${cli}: the account "${name}" ${where} ${what}`, {
+    hint:
+      accounts.length > 0
+        ? `accounts: ${accounts.map(account => account.name).join(', ')}`
+        : `${cli} has no accounts; add one, or name none`,
+  });
+}
+
+/** The job that is named in the arguments, alone or as the value of an option. */
+function jobIn(args: readonly string[], { jobs }: Pick<CliState, 'jobs'>): { id: string; account: string } | undefined {
+  const ids = args.flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)]);
+  const id = ids.find(each => jobs[each] !== undefined);
+  return id === undefined ? undefined : { id, account: jobs[id]!.account };
+}
+
+/**
+ * What names an account for a command whose accounts can't be read, in words, or `undefined` when nothing does.
+ * @param paths of the installation whose accounts these are
+ */
+export async function namedAccount(
+  cli: string,
+  args: readonly string[],
+  paths: Paths,
+  { env, cwd, load }: Omit<Place, 'paths'>,
+): Promise<string | undefined> {
+  const pinned = pinnedAccount(cli, env.CULVERT_WRAP_ACCOUNT);
+  if (pinned && (namesCli(cli, env.CULVERT_WRAP_ACCOUNT) || hadAccounts(cli, paths)))
+    return `the account "${pinned}" of CULVERT_WRAP_ACCOUNT`;
+  const job = jobIn(args, readState(paths, cli));
+  if (job) return `the account "${job.account}" that created ${job.id}`;
+  if (!directoryFile(cwd)) return undefined;
+  const directory = (await load()).chooseByDirectory(cli, cwd, paths);
+  if (directory.kind === 'chosen') return `the account "${directory.account}" of ${directory.file}`;
+  return directory.kind === 'broken' ? `the account that ${directory.file} names` : undefined;
 }
 
 /** The ids of what the CLI opened last, where the command continues with it. */
@@ -119,9 +154,13 @@ function entriesOf(value: string | undefined): { cli: string | undefined; accoun
     });
 }
 
-/** The value for the environment of an upstream: what counted for `cli` alone must not reach the CLIs that it starts. */
-export function pinForChildren(cli: string, value: string): string {
+/**
+ * The value for the environment of an upstream: what counted for `cli` alone must not reach the CLIs that it starts.
+ * @param used the account that the upstream runs with, which is another one after a failure
+ */
+export function pinForChildren(cli: string, value: string, used?: string): string {
   return entriesOf(value)
-    .map(entry => `${entry.cli ?? cli}=${entry.account}`)
+    .map(entry => ({ ...entry, cli: entry.cli ?? cli }))
+    .map(entry => `${entry.cli}=${entry.cli === cli ? (used ?? entry.account) : entry.account}`)
     .join(',');
 }

@@ -1,0 +1,261 @@
+// The table of what names an account, what keeps it from being used, and what runs then.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { trust } from '../../wrapper/manage/directory.ts';
+import { pathsFor } from '../../wrapper/store/paths.ts';
+import { type RunOptions, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+
+const NAMINGS = ['none', 'variable', 'variable for the tool', 'directory', 'job'] as const;
+type Naming = (typeof NAMINGS)[number];
+
+/** What ran: an account's credential, the machine's own login (with a line on stderr), or nothing, with an exit status. */
+type Ran = 'ka' | 'kb' | 'kb, a line' | 'machine' | 'machine, a line' | 2 | 69 | 78;
+
+interface Outcomes {
+  none: Ran;
+  named: Ran;
+  /** Where that differs: a job is tried with its account alone. */
+  job?: Ran;
+}
+
+interface Loss {
+  what: string;
+  args: string[];
+  /** Takes the account away. */
+  lose?: (box: Sandbox) => void;
+  env?: (box: Sandbox) => Record<string, string>;
+  /** The account that is named. */
+  name?: string;
+  /** What runs with two accounts, of which b is the default, and with a alone: where none is named, and where a is. */
+  two: Outcomes;
+  one: Outcomes;
+  reason?: RegExp;
+}
+
+const config = (box: Sandbox) => path.join(box.config, 'config.toml');
+const edit = (file: string, change: (text: string) => string) =>
+  fs.writeFileSync(file, change(fs.readFileSync(file, 'utf8')), { mode: 0o600 });
+const both = (none: Ran, named: Ran) => ({ two: { none, named }, one: { none, named } });
+
+const LOSSES: Loss[] = [
+  { what: 'nothing', args: ['x'], two: { none: 'kb', named: 'ka' }, one: { none: 'ka', named: 'ka' } },
+  { what: 'no arguments', args: [], two: { none: 'kb', named: 'ka' }, one: { none: 'ka', named: 'ka' } },
+  { what: 'a passthrough word', args: ['login'], ...both('machine', 'machine') },
+  {
+    what: 'a broken configuration',
+    args: ['x'],
+    lose: box => edit(config(box), text => `${text}[[[`),
+    ...both('machine, a line', 78),
+    reason: /config\.toml can't be used/,
+  },
+  {
+    what: 'a missing configuration',
+    args: ['x'],
+    lose: box => fs.rmSync(config(box)),
+    ...both('machine, a line', 78),
+    reason: /config\.toml is missing/,
+  },
+  {
+    what: 'another HOME',
+    args: ['x'],
+    env: box => ({ HOME: path.join(box.home, 'other') }),
+    ...both('machine, a line', 78),
+    reason: /its accounts are in .*config\.toml, and HOME leads to/,
+  },
+  {
+    what: 'another XDG_CONFIG_HOME',
+    args: [],
+    env: box => ({ XDG_CONFIG_HOME: path.join(box.home, 'other') }),
+    ...both('machine, a line', 78),
+    reason: /its accounts are in .*config\.toml, and XDG_CONFIG_HOME leads to/,
+  },
+  {
+    what: 'an account that does not exist',
+    args: ['x'],
+    name: 'ghost',
+    two: { none: 'kb', named: 2 },
+    one: { none: 'ka', named: 2 },
+    reason: /"ghost".* does not exist/,
+  },
+  {
+    what: 'a disabled account',
+    args: ['x'],
+    lose: box => edit(config(box), text => text.replace('name = "a"', 'name = "a"\nenabled = false')),
+    two: { none: 'kb', named: 2 },
+    one: { none: 'machine', named: 2 },
+    reason: /"a".* is disabled/,
+  },
+  {
+    what: 'a credential that cannot be read',
+    args: [],
+    lose: box => edit(path.join(box.config, 'keys.env'), text => text.replace('fake_a=ka', 'fake_a=')),
+    two: { none: 'kb', named: 'kb, a line', job: 69 },
+    one: { none: 69, named: 69 },
+    reason: /"a"|skipping account|no account can be used/,
+  },
+];
+
+function namedBy(
+  naming: Naming,
+  name: string,
+  { box, args, project }: { box: Sandbox; args: string[]; project: string },
+) {
+  const options: RunOptions & { args: string[] } = { args, cwd: box.home };
+  if (naming === 'variable') options.env = { CULVERT_WRAP_ACCOUNT: name };
+  if (naming === 'variable for the tool') options.env = { CULVERT_WRAP_ACCOUNT: `npm=ci, fake=${name}` };
+  if (naming === 'directory') {
+    const file = path.join(project, '.culvert-wrap.toml');
+    const text = `[accounts]\nfake = "${name}"\n`;
+    fs.mkdirSync(path.join(project, 'below'), { recursive: true });
+    fs.writeFileSync(file, text);
+    trust(file, text, pathsFor(box.env));
+    options.cwd = path.join(project, 'below');
+  }
+  if (naming === 'job') options.args = [...args, '--id=job-1'];
+  return options;
+}
+
+function check(what: string, ran: Ran, result: Awaited<ReturnType<Sandbox['run']>>, reason: RegExp | undefined) {
+  const { exit, stdout, stderr } = result;
+  if (typeof ran === 'number') {
+    assert.deepEqual([exit, stdout], [ran, ''], `${what}: ${stderr}`);
+    assert.match(stderr, reason!, what);
+    return;
+  }
+  const [credential, line] = ran.split(', ');
+  assert.deepEqual([exit, stdout], [0, `${credential}\n`], `${what}: ${stderr}`);
+  if (line === undefined) assert.equal(stderr, '', what);
+  else assert.match(stderr, new RegExp(`^culvert-wrap: .*(?:${reason!.source}).*\n$`), what);
+}
+
+for (const count of ['one', 'two'] as const) {
+  for (const loss of LOSSES) {
+    test(`with ${count} account(s) and ${loss.what}, who named an account runs with it or not at all`, async t => {
+      const box = sandbox(t);
+      box.script('fake', `#!/bin/sh\necho "$FAKE_KEY"\n`);
+      box.provider('fake', 'inject = ["FAKE_KEY"]\npassthrough = ["login"]');
+      box.accounts('fake', count === 'one' ? { a: 'ka' } : { b: 'kb', a: 'ka' });
+      const state = path.join(box.state, 'accounts/fake.json');
+      fs.mkdirSync(path.dirname(state), { recursive: true });
+      fs.writeFileSync(state, JSON.stringify({ jobs: { 'job-1': { account: loss.name ?? 'a', at: Date.now() } } }));
+      await box.run('fake', ['x']);
+      assert.equal(fs.existsSync(path.join(box.state, 'plans/fake.sh')), count === 'one', 'the shortcut');
+      const project = path.join(box.home, 'project');
+      const env = { ...loss.env?.(box), FAKE_KEY: 'machine' };
+      for (const dir of Object.values(loss.env?.(box) ?? {})) fs.mkdirSync(dir);
+      loss.lose?.(box);
+      for (const naming of NAMINGS) {
+        if (naming === 'none' && loss.name) continue;
+        const { args, ...options } = namedBy(naming, loss.name ?? 'a', { box, args: loss.args, project });
+        const result = await box.run('fake', args, { ...options, env: { ...env, ...options.env } });
+        const { none, named, job = named } = loss[count];
+        const ran = naming === 'none' ? none : naming === 'job' ? job : named;
+        check(`${naming}, ${loss.what}`, ran, result, loss.reason);
+      }
+      for (const dir of Object.values(loss.env?.(box) ?? {})) assert.deepEqual(fs.readdirSync(dir), [], 'left alone');
+    });
+  }
+}
+
+/** A tool that prints its credential, and starts what it is given behind `nest`. */
+function withTool(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, rules = ''): Sandbox {
+  const box = sandbox(t);
+  box.script(
+    'fake',
+    `#!/bin/sh\nif [ "$1" = nest ]; then shift; exec "$@"; fi\necho "$FAKE_KEY $CULVERT_WRAP_ACCOUNT"\n`,
+  );
+  box.provider('fake', `inject = ["FAKE_KEY"]\n${rules}`);
+  if (Object.keys(keys).length > 0) box.accounts('fake', keys);
+  else box.install('fake');
+  return box;
+}
+
+test('an account that is named inside a run of the same tool is used, and the one in use is not changed', async t => {
+  const box = withTool(t, { a: 'ka', b: 'kb' });
+  const nest = (value: string, ...args: string[]) =>
+    box.run('fake', ['nest', ...args], { env: { CULVERT_WRAP_ACCOUNT: value } });
+  assert.equal((await nest('a', 'fake', 'x')).stdout, 'ka fake=a\n');
+  assert.equal((await nest('a', 'env', 'CULVERT_WRAP_ACCOUNT=fake=b', 'fake', 'x')).stdout, 'kb fake=b\n');
+  assert.equal((await nest('a', 'env', 'CULVERT_WRAP_ACCOUNT=ghost', 'fake', 'x')).exit, 2);
+});
+
+test('a command that passes through keeps the account of its tool from the tools that it starts', async t => {
+  const box = withTool(t, { a: 'ka' }, 'passthrough = ["nest"]');
+  const run = async (value: string) =>
+    (
+      await box.run('fake', ['nest', 'sh', '-c', 'echo $CULVERT_WRAP_ACCOUNT'], {
+        env: { CULVERT_WRAP_ACCOUNT: value },
+      })
+    ).stdout;
+  assert.equal(await run('a'), 'fake=a\n');
+  assert.equal(await run('of-another-tool'), 'of-another-tool\n');
+});
+
+test('a tool without accounts is not run for somebody who named one, and says that a name for all is not used', async t => {
+  const box = withTool(t, {});
+  const own = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'fake=a' } });
+  assert.equal(own.exit, 2);
+  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'npm=a' } })).stderr, '');
+  const all = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
+  assert.deepEqual([all.exit, all.stdout], [0, ' a\n']);
+  assert.match(all.stderr, /^culvert-wrap: fake has no enabled account, so "a" of CULVERT_WRAP_ACCOUNT is not used\n$/);
+  const project = path.join(box.home, 'project');
+  const link = path.join(box.home, 'link');
+  fs.mkdirSync(path.join(project, 'below'), { recursive: true });
+  fs.symlinkSync(path.join(project, 'below'), link);
+  const file = path.join(project, '.culvert-wrap.toml');
+  const choose = (text: string) => {
+    fs.writeFileSync(file, text);
+    trust(file, text, pathsFor(box.env));
+  };
+  choose('[accounts]\nfake = "a"\n');
+  const inProject = () => box.run('fake', ['x'], { cwd: link, env: { PWD: link } });
+  assert.match((await inProject()).stderr, /the account "a" of .*\.culvert-wrap\.toml does not exist/);
+  choose('[accounts]\nfake = ["a"]\n');
+  assert.equal((await inProject()).exit, 78);
+});
+
+test('without our program nothing runs for somebody who named an account', async t => {
+  const box = withTool(t, { a: 'ka', b: 'kb' });
+  const file = path.join(box.bin, 'fake');
+  edit(file, text => text.replaceAll('main.cjs', 'gone.cjs'));
+  for (const value of ['a', 'fake=a', 'npm=ci,fake=a']) {
+    const result = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
+    assert.deepEqual([result.exit, result.stdout], [69, ''], value);
+    assert.match(result.stderr, /fake is not run, because the account that is named/);
+  }
+  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'npm=ci' } })).exit, 0);
+});
+
+test('the audit log has a line for each run without an account, with the reason', async t => {
+  const box = withTool(t, { a: 'ka' }, 'passthrough = ["", "login"]\nown_credential = ["--key"]');
+  await box.run('fake', ['x']);
+  const run = async (args: string[], env: Record<string, string> = {}) => {
+    const { stdout } = await box.run('fake', args, { env: { FAKE_KEY: 'machine', ...env } });
+    const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+    const { outcome, why } = entries.at(-1);
+    return [stdout.split(' ')[0], outcome, why];
+  };
+  assert.deepEqual(await run([]), ['machine', 'original', 'passthrough']);
+  assert.deepEqual(await run(['login']), ['machine', 'original', 'passthrough']);
+  assert.deepEqual(await run(['x', '--key', 'k']), ['machine', 'original', 'own-credential']);
+  assert.deepEqual(await run(['x'], { CULVERT_WRAP_BYPASS: '1' }), ['machine', 'original', 'bypass']);
+  assert.deepEqual(await run(['x'], { CULVERT_WRAP_BYPASS: '0' }), ['ka', 'unobserved', undefined]);
+  assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'ghost' }), ['', 'refused', 'unknown-account']);
+  assert.deepEqual(await run(['x'], { XDG_CONFIG_HOME: '/nonexistent' }), ['machine', 'original', 'hidden']);
+  await box.run('fake', ['accounts', 'disable', 'a']);
+  assert.deepEqual(await run(['x']), ['machine', 'original', 'no-account']);
+  edit(config(box), text => `${text}[[[`);
+  assert.deepEqual(await run(['x']), ['machine', 'original', 'configuration']);
+  assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'a' }), ['', 'refused', 'configuration']);
+});
+
+test('with one account a command without arguments runs without Node, as any other', async t => {
+  const box = withTool(t, { a: 'ka' });
+  await box.run('fake', ['x']);
+  assert.equal((await box.run('fake', [])).stdout, 'ka \n');
+  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+  assert.deepEqual([entries.at(-1).command, entries.at(-1).outcome], ['', 'unobserved']);
+});

@@ -1,0 +1,28 @@
+// Lets a shell notice, without starting a program, what decides about the account of a command.
+import { basename } from 'node:path';
+import type { Paths } from './paths.ts';
+import { quote } from './source-stamps.ts';
+
+const DIRECTORY_FILE = '.culvert-wrap.toml';
+
+/**
+ * Commands that set `__cw_d` to the nearest directory with a file that may choose an account, or to one without. The walk
+ * is along `..`, because `PWD` may lead through a symlink.
+ */
+export const FIND_DIRECTORY_FILE = `__cw_d=.
+until [ -e $__cw_d/${DIRECTORY_FILE} ] || ! [ -e $__cw_d ] || [ $__cw_d -ef / ]; do __cw_d=$__cw_d/..; done`;
+
+/** A condition that holds after `FIND_DIRECTORY_FILE` when there is such a file. */
+export const HAS_DIRECTORY_FILE = `[ -e $__cw_d/${DIRECTORY_FILE} ]`;
+
+/** Commands that set `__cw_c` to the directory of the configuration for this environment; see `pathsFor`. */
+export function findConfiguration({ configDir }: Pick<Paths, 'configDir'>): string {
+  const name = quote(`/${basename(configDir)}`);
+  return `case $XDG_CONFIG_HOME in /*) __cw_c=$XDG_CONFIG_HOME${name} ;; *) __cw_c=$HOME/.config${name} ;; esac`;
+}
+
+/** A condition that holds after `findConfiguration` when that is not the configuration of this installation. */
+export function isElsewhere({ configDir }: Pick<Paths, 'configDir'>): string {
+  const own = quote(configDir);
+  return `! { [ "$__cw_c" = ${own} ] || [ "$__cw_c" -ef ${own} ]; }`;
+}
