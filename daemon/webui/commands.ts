@@ -1,78 +1,25 @@
-// Carries out the commands that rows and buttons ask for.
-import type { ChangeOptions } from '../api/schema/changes.ts';
-import type { ActionRequest } from '../api/schema.ts';
-import { askAboutChange } from '../view/client/change-requests.ts';
-import { changeToolAccounts } from '../view/client/change-tool-accounts.ts';
-import type { Model } from '../view/client/model.ts';
-import type { Ask, ClientTask, Command } from '../view/forms/form.ts';
-import { doneText } from '../view/states/tunnel.ts';
+// Gives the page's abilities to the commands behind rows and buttons.
+
+import { createCommandRunner } from '../view/client/run-command.ts';
+import type { ClientTask } from '../view/forms/form.ts';
 import type { App } from './app.ts';
 import { copy } from './clipboard.ts';
 import { loadScript } from './further-pages.ts';
 import { goTo } from './navigation.ts';
 
-/** @returns what runs a command: true once it is done, false when the user declined or it failed. */
-export function createRunner(app: App): (command: Command) => Promise<boolean> {
-  const carryOut = async (ask: Ask, secrets: string[] = []): Promise<boolean> => {
-    switch (ask.kind) {
-      case 'action':
-        await perform(app.model, ask.request);
-        return true;
-      case 'kill-switch':
-        await app.model.changeKillSwitch(ask.change);
-        return true;
-      case 'config':
-        await app.model.call('POST /api/config/user', { body: ask.patch });
-        return true;
-      case 'open':
-        open(ask.uri, '_blank', 'noopener,noreferrer');
-        return true;
-      case 'page':
-        goTo(ask.page);
-        return true;
-      case 'change':
-      case 'extend':
-        await askAboutChange(app.model, ask);
-        return true;
-      case 'copy':
-        return copy(app, ask.text);
-      case 'fix':
-        await app.model.call('POST /api/doctor/fix', { body: ask.request });
-        return true;
-      case 'undo-fix':
-        await app.model.call('POST /api/doctor/undo', { body: {} });
-        return true;
-      case 'tool-accounts': {
-        const post = (body: typeof ask.change) => app.model.call('POST /api/accounts', { body });
-        return changeToolAccounts(ask.change, secrets, { post, agreed: app.ask }, app.tr.value);
-      }
-      case 'client':
-        return task(app, ask.task);
-      case 'work':
-        await ask.work();
-        return true;
-    }
-  };
-  return async ({ ask, confirm, undo, done }) => {
-    try {
-      const secrets = confirm ? await app.askFor(confirm) : [];
-      if (!secrets || !(await carryOut(ask, secrets))) return false;
-      const text = done ?? (ask.kind === 'action' ? doneText(ask.request.action, app.tr.value) : null);
-      const takeBack = undo && { undo: () => void carryOut(undo).catch(app.showError) };
-      if (text) app.toast(text, takeBack);
-      return true;
-    } catch (error) {
-      app.showError(error);
-      return false;
-    }
-  };
-}
-
-/** Agreeing to the terms is half of the set-up; the registration follows at once where one is missing. */
-async function perform(model: Model, request: ActionRequest & ChangeOptions): Promise<void> {
-  await model.perform(request);
-  if (request.action === 'acceptTerms' && model.state().snapshot?.status.blocked === 'not-registered')
-    await model.perform({ action: 'register' });
+/** @returns a function that runs a command; see `createCommandRunner` */
+export function createRunner(app: App): App['run'] {
+  return createCommandRunner({
+    model: app.model,
+    translator: () => app.tr.value,
+    answer: app.askFor,
+    toast: (text, undo) => app.toast(text, undo && { undo }),
+    showError: app.showError,
+    open: uri => void open(uri, '_blank', 'noopener,noreferrer'),
+    goTo,
+    copy: text => copy(app, text),
+    task: name => task(app, name),
+  });
 }
 
 /** What a browser can't do is a command for a terminal. */

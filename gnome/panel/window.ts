@@ -5,6 +5,7 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Model } from '../../daemon/view/client/model.ts';
+import { createCommandRunner } from '../../daemon/view/client/run-command.ts';
 import { type ClientTask, PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
 import { applySettings, exportSettings, type SettingsHands, undoSettings } from '../../daemon/view/settings-file.ts';
 import { BANNERS } from '../../daemon/view/states/banners.ts';
@@ -13,11 +14,11 @@ import { describe, type View } from '../../daemon/view/view.ts';
 import { _, tr } from '../i18n.ts';
 import { DEVELOPMENT } from '../install-paths.ts';
 import { startDaemon } from '../start-daemon.ts';
-import { answered, createRunner } from './commands.ts';
 import { installKillSwitch, manageWarp, openNetworkSettings } from './desktop.ts';
 import { createHeader, type Header } from './header.ts';
 import { gatherHistory, type History } from './history.ts';
 import { createPages, loadFurtherPages, type Pages } from './page-list.ts';
+import { answered } from './questions.ts';
 import { showReport } from './report.ts';
 import type { Page, Shell } from './shell.ts';
 import { mendTree } from './widgets/accessible.ts';
@@ -187,14 +188,24 @@ export class Window extends Adw.ApplicationWindow {
 
   #createShell(toasts: ReturnType<typeof createToasts>): Shell {
     const hands = {
-      ...{ model: this.#model, toast: toasts.toast, showError: toasts.showError },
+      model: this.#model,
+      toast: toasts.toast,
+      showError: toasts.showError,
       ask: (question: Parameters<Shell['ask']>[0]) => ask(this, question),
       open: (uri: string) => openUri(this, uri, toasts.showError),
       goTo: (name: PageName) => this.goTo(name),
       copy: (text: string) => copyText(this, text),
       task: (task: ClientTask) => this.#task(task),
     };
-    const run = createRunner(hands);
+    const run = createCommandRunner({
+      ...hands,
+      translator: () => tr,
+      answer: question => answered(hands, question),
+      copy: async text => {
+        hands.copy(text);
+        return true;
+      },
+    });
     return {
       ...hands,
       run,
