@@ -12,8 +12,10 @@ interface FileChange {
 
 /**
  * @param privileged whether only an administrator can write it
+ * @returns null for a file whose bytes are not UTF-8: its text does not hold them, so writing it would lose them
  */
-export function fileFix(label: Message, path: string, { before, content }: FileChange, privileged = true): Fix {
+export function fileFix(label: Message, path: string, { before, content }: FileChange, privileged = true): Fix | null {
+  if (before?.includes('\ufffd')) return null;
   const diff = createTwoFilesPatch(before === null ? '/dev/null' : path, path, before ?? '', content, '', '', {
     context: 2,
     headerOptions: { includeIndex: false, includeUnderline: false, includeFileHeaders: true },

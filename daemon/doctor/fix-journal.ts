@@ -1,10 +1,13 @@
-// Keeps the file that remembers how to take fixes back: written before each change, so that a kill in between loses nothing.
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+// Keeps the file that remembers how to take fixes back, and copies of the files that they replaced. Both are written before each
+// change, so that a kill in between loses nothing.
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
 import { Message } from '../api/schema/values.ts';
-import { readText, replaceFile } from '../system/files.ts';
+import { digestOf, readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
 
 /** `privileged`: an administrator has to do it. `changed`: the file is not as the fix left it. */
@@ -23,7 +26,15 @@ export class FixError extends Error {
 /** The change was about to be made; whether it was is not known. */
 const Begun = { begun: z.optional(z.literal(true)) };
 const Step = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('file'), path: z.string(), before: z.nullable(z.string()), after: z.string(), ...Begun }),
+  z.object({
+    kind: z.literal('file'),
+    path: z.string(),
+    /** Name of the copy, in the directory of the journal; null where there was no file. */
+    copy: z.nullable(z.string()),
+    /** Digest of what the fix wrote. */
+    after: z.string(),
+    ...Begun,
+  }),
   z.object({ kind: z.literal('command'), argv: z.array(z.string()), ...Begun }),
   z.object({ kind: z.literal('action'), action: z.enum(ACTION_NAMES), value: z.optional(z.string()), ...Begun }),
 ]);
@@ -37,7 +48,7 @@ const HandedOver = z.object({
   ...Label,
   /** Lines for a shell that take it back. */
   shell: z.array(z.string()),
-  /** The file that it changes, as it was before. */
+  /** The file that it changes, with the digest of what it held before. */
   file: z.nullable(z.object({ path: z.string(), before: z.nullable(z.string()) })),
 });
 /** Commands that were printed for an administrator. */
@@ -48,17 +59,36 @@ const LOCK_WAIT_MS = 2_000;
 
 /** Fixes whose changes are there, newest first. Of a fix that was killed before its first change nothing is listed. */
 export function entriesOf(journal: string): Entry[] {
-  return load(journal, Entry).filter(({ steps }) => steps.some(happened));
+  return load(journal, Entry).filter(({ steps }) => steps.some(step => happened(journal, step)));
 }
 
 /** Whether a step has something to take back, as far as that can be seen. */
-function happened(step: Step): boolean {
-  return !step.begun || step.kind !== 'file' || readText(step.path) !== step.before;
+function happened(journal: string, step: Step): boolean {
+  if (!step.begun || step.kind !== 'file') return true;
+  return digestOf(step.path) !== (step.copy && digestOf(join(dirname(journal), step.copy)));
+}
+
+const COPY = 'before-fix-';
+
+/**
+ * Copies a file with everything that it has (owner, mode, extended attributes) to the directory of the journal.
+ * @returns the name of the copy @throws Error
+ */
+export function keepCopy(journal: string, path: string): string {
+  const name = `${COPY}${randomBytes(8).toString('hex')}`;
+  mkdirSync(dirname(journal), { recursive: true, mode: 0o700 });
+  copyWhole(path, join(dirname(journal), name));
+  return name;
+}
+
+/** Node copies neither owner nor extended attributes. @throws Error with what cp said */
+export function copyWhole(from: string, to: string): void {
+  execFileSync('cp', ['-a', '--', from, to], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
 /** What an administrator may have run, newest first; not what was never run, where a file shows that. */
 export function handedOver(journal: string): HandedOver[] {
-  return load(handedOverFile(journal), HandedOver).filter(({ file }) => !file || readText(file.path) !== file.before);
+  return load(handedOverFile(journal), HandedOver).filter(({ file }) => !file || digestOf(file.path) !== file.before);
 }
 
 /** Remembers what is printed for an administrator. A full disk does not keep it from being printed. */
@@ -88,12 +118,20 @@ export function abandon(journal: string, entry: Entry): void {
 /** Removes a fix that was taken back. */
 export function forget(journal: string, entry: Entry): void {
   update(journal, Entry, all => all.filter(other => !isSame(other, entry)));
+  quietly(() => removeCopies(journal));
+}
+
+/** Removes copies that no fix needs any more. */
+function removeCopies(journal: string): void {
+  const needed = load(journal, Entry).flatMap(({ steps }) => steps.map(step => step.kind === 'file' && step.copy));
+  for (const name of readdirSync(dirname(journal)))
+    if (name.startsWith(COPY) && !needed.includes(name)) rmSync(join(dirname(journal), name));
 }
 
 function save(journal: string, entry: Entry): void {
   update(journal, Entry, all => {
     // what never happened must not look as if it had once this fix has changed the same file
-    const others = all.filter(other => !isSame(other, entry) && other.steps.some(happened));
+    const others = all.filter(other => !isSame(other, entry) && other.steps.some(step => happened(journal, step)));
     return entry.steps.length > 0 ? [entry, ...others] : others;
   });
 }

@@ -1,14 +1,27 @@
 // Applies a fix that the user has seen, remembers how to take it back, and takes it back.
 import { createHash } from 'node:crypto';
-import { lstatSync, realpathSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/schema/doctor.ts';
-import { reason } from '../system/errno.ts';
-import { readText, replaceFile } from '../system/files.ts';
+import { FileError, reason } from '../system/errno.ts';
+import { digestOf, replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
 import {
   abandon,
   begin,
+  copyWhole,
   type Entry,
   entriesOf,
   FixError,
@@ -16,6 +29,7 @@ import {
   type HandedOver,
   handedOver,
   handOver,
+  keepCopy,
   type Step,
   settle,
 } from './fix-journal.ts';
@@ -70,7 +84,7 @@ export async function applyFix({ id, fix }: CheckResult, hands: Hands): Promise<
 async function carryOut(operations: readonly Operation[], entry: Entry, journal: string): Promise<string[]> {
   const done: string[] = [];
   for (const { does, undo, run } of operations) {
-    if (undo) begin(journal, entry, undo);
+    if (undo) begin(journal, entry, undo());
     try {
       await run();
     } catch (error) {
@@ -86,47 +100,77 @@ async function carryOut(operations: readonly Operation[], entry: Entry, journal:
 interface Operation {
   /** What it does, for the user. */
   does: string;
-  /** What takes it back; undefined where nothing does. */
-  undo: Step | undefined;
+  /** Makes what takes it back; undefined where nothing does. */
+  undo: (() => Step) | undefined;
   run(): unknown;
 }
 
 function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, hands: Hands): Operation[] {
   switch (fix.kind) {
     case 'file':
-      return [replacement(fix.path, fix.content)];
+      return [replacement(fix.path, fix.content, hands.journal)];
     case 'commands':
       return fix.commands.map((argv, at) => ({
         does: quote(argv),
-        undo: fix.undo[at] && { kind: 'command', argv: fix.undo[at] },
+        undo: fix.undo[at] && constant({ kind: 'command', argv: fix.undo[at] }),
         run: () => runCommand(argv, hands),
       }));
     case 'action':
       return fix.actions.map(({ action, value }, at) => ({
         does: [action, value].filter(Boolean).join(' '),
-        undo: fix.undo[at] && { kind: 'action', ...fix.undo[at] },
+        undo: fix.undo[at] && constant({ kind: 'action', ...fix.undo[at] }),
         run: () => hands.perform(action, value),
       }));
   }
 }
 
-function replacement(path: string, content: string): Operation {
+const constant = (step: Step) => () => step;
+
+function replacement(path: string, content: string, journal: string): Operation {
   const info = lstatSync(path, { throwIfNoEntry: false });
   // a file behind a link stays behind it
   const target = info?.isSymbolicLink() ? realpathSync(path) : path;
-  const mode = info ? lstatSync(target).mode & 0o777 : 0o644;
-  const before = readText(target);
-  if (info && before === null)
-    throw new FixError('failed', `${path} can't be read, so the change could not be taken back. Nothing was changed.`);
+  if (info) refuseUnreadable(target);
   return {
     does: `wrote ${path}`,
-    undo: { kind: 'file', path: target, before, after: digest(content) },
-    run: () => replaceFile(target, content, { mode }),
+    undo: () => ({ kind: 'file', path: target, copy: info ? keepCopy(journal, target) : null, after: digest(content) }),
+    run: () => (info ? rewrite(target, content) : replaceFile(target, content, { mode: 0o644 })),
   };
 }
 
+/** @throws FixError where the text of a file does not stand for its bytes, or could not be brought back */
+function refuseUnreadable(path: string): void {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    const why = error instanceof TypeError ? 'is not UTF-8 text' : "can't be read";
+    throw new FixError('failed', `${path} ${why}, so the change could not be taken back. Nothing was changed.`);
+  }
+}
+
+/** Gives a file another content, and keeps its owner, mode and extended attributes. */
+function rewrite(path: string, content: string): void {
+  const copy = temporaryName(path);
+  rmSync(copy, { force: true });
+  try {
+    copyWhole(path, copy);
+    const fd = openSync(copy, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW);
+    try {
+      writeFileSync(fd, content);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(copy, path);
+  } catch (error) {
+    rmSync(copy, { force: true });
+    throw new FileError(path, error);
+  }
+  syncDirectory(dirname(path));
+}
+
 function fileOf(fix: Fix): HandedOver['file'] {
-  return fix.kind === 'file' ? { path: fix.path, before: readText(fix.path) } : null;
+  return fix.kind === 'file' ? { path: fix.path, before: digestOf(fix.path) } : null;
 }
 
 /** What an administrator runs, and what takes that back. */
@@ -147,7 +191,7 @@ export async function undoLast(hands: Hands): Promise<string[]> {
   const done: string[] = [];
   for (const step of entry.steps) {
     try {
-      if (step.kind === 'file') restore(step);
+      if (step.kind === 'file') restore(step, hands.journal);
       else if (step.kind === 'command') await runCommand(step.argv, hands);
       else await hands.perform(step.action, step.value);
     } catch (error) {
@@ -162,14 +206,22 @@ export async function undoLast(hands: Hands): Promise<string[]> {
   return done;
 }
 
-function restore({ path, before, after }: Extract<Step, { kind: 'file' }>): void {
-  const now = readText(path);
-  if (now === before) return;
-  if (now === null || digest(now) !== after)
+/** Puts the copy in the place of the file, with everything that it has. */
+function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal: string): void {
+  const kept = copy === null ? null : join(dirname(journal), copy);
+  const now = digestOf(path);
+  if (now === (kept && digestOf(kept))) return;
+  if (now !== after)
     throw new FixError('changed', `${path} was changed after the fix, so it was left as it is.`, 'Edit it by hand.');
-  const mode = lstatSync(path).mode & 0o777;
-  if (before === null) rmSync(path);
-  else replaceFile(path, before, { mode });
+  if (kept === null) {
+    rmSync(path);
+    return;
+  }
+  const temporary = temporaryName(path);
+  rmSync(temporary, { force: true });
+  copyWhole(kept, temporary);
+  renameSync(temporary, path);
+  syncDirectory(dirname(path));
 }
 
 async function runCommand(argv: readonly string[], { tools }: Hands): Promise<void> {
@@ -180,7 +232,7 @@ async function runCommand(argv: readonly string[], { tools }: Hands): Promise<vo
 }
 
 function describe(step: Step): string {
-  if (step.kind === 'file') return step.before === null ? `remove ${step.path}` : `restore ${step.path}`;
+  if (step.kind === 'file') return step.copy === null ? `remove ${step.path}` : `restore ${step.path}`;
   return step.kind === 'command' ? quote(step.argv) : [step.action, step.value].filter(Boolean).join(' ');
 }
 

@@ -20,6 +20,13 @@ export function temporary(t: Ends, name = 'test'): string {
   return directory;
 }
 
+/** A path where nothing is: it was made for this, and removed. */
+export function missing(t: Ends): string {
+  const path = temporary(t, 'missing');
+  rmSync(path, { recursive: true });
+  return path;
+}
+
 /**
  * Removes a directory in which a process that is just ending may write once more. The retries of `rmSync` don't help there: they
  * do not remove new files.

@@ -169,7 +169,7 @@ export const search: Check = {
 };
 
 /** The file without the words that are not understood. */
-function removeLines({ text, invalid }: ResolvConfFile): Fix {
+function removeLines({ text, invalid }: ResolvConfFile): Fix | null {
   const bad = new Map<number, Set<string>>();
   for (const { line, word } of invalid) bad.set(line, (bad.get(line) ?? new Set()).add(word));
   const lines = text.split('\n').flatMap((line, at) => {

@@ -1,11 +1,13 @@
 // Fixes of files and commands: applied whole, remembered, taken back, and refused where something else has changed.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -22,7 +24,7 @@ import { adminCommands } from '../../../daemon/doctor/world/facts.ts';
 import { createTools } from '../../../daemon/doctor/world/tools.ts';
 import { adminLines, adminUndoLines } from '../../../daemon/view/fix.ts';
 import { ENV } from '../../support/doctor/world.ts';
-import { temporary } from '../../support/temporary.ts';
+import { missing, temporary } from '../../support/temporary.ts';
 
 function setUp(t: TestContext) {
   const directory = temporary(t, 'fix');
@@ -49,7 +51,7 @@ test('a file is replaced with its mode, behind a link as well, and restored by u
   writeFileSync(real, 'a\nb\n');
   chmodSync(real, 0o640);
   symlinkSync(real, link);
-  const fix = fileFix(message('Change'), link, { before: 'a\nb\n', content: 'a\nc\n' }, false);
+  const fix = fileFix(message('Change'), link, { before: 'a\nb\n', content: 'a\nc\n' }, false)!;
   assert.match(fix.kind === 'file' ? fix.diff : '', /\n-b\n\+c\n/);
   assert.deepEqual(await applyFix(result(fix), hands), [`wrote ${link}`]);
   assert.deepEqual([readFileSync(real, 'utf8'), statSync(real).mode & 0o777], ['a\nc\n', 0o640]);
@@ -59,10 +61,51 @@ test('a file is replaced with its mode, behind a link as well, and restored by u
   assert.deepEqual([readFileSync(real, 'utf8'), undoable(hands.journal).length], ['a\nb\n', 0]);
 });
 
+test('a fix keeps what a file has beside its text, and undo restores every byte of it', async t => {
+  const { directory, hands } = setUp(t);
+  const path = join(directory, 'file');
+  const text = '\ufeff# größer, then CRLF\r\nold\r\nno end of line';
+  writeFileSync(path, text);
+  chmodSync(path, 0o664);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(path, 65_534, 100);
+  const labeled = spawnSync('setfattr', ['-n', 'user.culvert', '-v', 'kept', path]).status === 0;
+  const has = () => {
+    const { mode, uid, gid } = statSync(path);
+    const attribute = labeled
+      ? execFileSync('getfattr', ['--only-values', '-n', 'user.culvert', path], { encoding: 'utf8' })
+      : '';
+    return [mode & 0o7777, uid, gid, attribute];
+  };
+  const before = has();
+  if (isRoot) assert.deepEqual(before.slice(0, 3), [0o664, 65_534, 100]);
+  const fix = fileFix(message('Change'), path, { before: text, content: 'new\n' }, false)!;
+  await applyFix(result(fix), hands);
+  assert.deepEqual([readFileSync(path, 'utf8'), has()], ['new\n', before]);
+  await undoLast(hands);
+  assert.deepEqual([readFileSync(path, 'utf8'), has()], [text, before]);
+  assert.deepEqual(
+    [readdirSync(directory).sort(), readdirSync(join(directory, 'state'))],
+    [['file', 'state'], ['undo.json']],
+    'no copy stays',
+  );
+});
+
+test('a file that is not UTF-8 gets no fix, and one that became so is left as it is', async t => {
+  const { directory, hands } = setUp(t);
+  const path = join(directory, 'file');
+  const bytes = Buffer.from('# gr\xf6\xdfer\r\nold\n', 'latin1');
+  writeFileSync(path, bytes);
+  assert.equal(fileFix(message('Change'), path, { before: readFileSync(path, 'utf8'), content: 'new\n' }), null);
+  const earlier = fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' }, false)!;
+  await assert.rejects(applyFix(result(earlier), hands), /is not UTF-8 text.*Nothing was changed/);
+  assert.deepEqual(readFileSync(path), bytes);
+});
+
 test('a file that the fix made is removed by undo', async t => {
   const { directory, hands } = setUp(t);
   const path = join(directory, 'new');
-  await applyFix(result(fileFix(message('Make'), path, { before: null, content: 'x\n' }, false)), hands);
+  await applyFix(result(fileFix(message('Make'), path, { before: null, content: 'x\n' }, false)!), hands);
   assert.equal(readFileSync(path, 'utf8'), 'x\n');
   await undoLast(hands);
   assert.ok(!existsSync(path));
@@ -72,7 +115,7 @@ test('a file that was changed after the fix is left as it is, and undo can be tr
   const { directory, hands } = setUp(t);
   const path = join(directory, 'file');
   writeFileSync(path, 'old\n');
-  await applyFix(result(fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' }, false)), hands);
+  await applyFix(result(fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' }, false)!), hands);
   writeFileSync(path, 'mine\n');
   await assert.rejects(undoLast(hands), { code: 'changed' });
   assert.deepEqual([readFileSync(path, 'utf8'), undoable(hands.journal).length], ['mine\n', 1]);
@@ -97,7 +140,7 @@ test('a command that fails or is missing is reported with its output', async t =
     undo: [],
     privileged: false,
   });
-  await assert.rejects(applyFix(result(fix('ls', '/nonexistent')), hands), /ls \/nonexistent failed: .*No such file/);
+  await assert.rejects(applyFix(result(fix('ls', missing(t))), hands), /ls \S+ failed: .*No such file/);
   await assert.rejects(applyFix(result(fix('no-such-program')), hands), /no-such-program is not installed/);
   assert.deepEqual(undoable(hands.journal), []);
 });
@@ -109,7 +152,7 @@ test('what was printed for an administrator is listed with what takes it back, u
   Object.assign(process, { getuid: () => 1000 });
   const path = join(directory, 'file');
   writeFileSync(path, 'old\n');
-  const ofFile = fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' });
+  const ofFile = fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' })!;
   const ofCommands = adminCommands(
     message('Stop %s', 'x'),
     [['systemctl', 'stop', 'x']],
@@ -140,7 +183,7 @@ test('a file that can’t be read is left as it is, because undo could not bring
   const { directory, hands } = setUp(t);
   const path = join(directory, 'directory');
   mkdirSync(path);
-  const fix = fileFix(message('Change'), path, { before: null, content: 'x' }, false);
+  const fix = fileFix(message('Change'), path, { before: null, content: 'x' }, false)!;
   await assert.rejects(applyFix(result(fix), hands), /can't be read.*Nothing was changed/);
   assert.ok(statSync(path).isDirectory());
 });
@@ -167,7 +210,7 @@ test('the lines for an administrator do what the fix says, whatever the text con
   const path = join(directory, "it's here");
   writeFileSync(path, 'old\n');
   const content = "new 'quoted' $HOME `id` \\ %s\n";
-  const fix = fileFix(message('Change'), path, { before: 'old\n', content });
+  const fix = fileFix(message('Change'), path, { before: 'old\n', content })!;
   const shell = (lines: string[]) =>
     spawnSync('sh', ['-ec', lines.join('\n').replaceAll('sudo ', '')], { encoding: 'utf8' });
   assert.equal(shell(adminLines(fix)).stderr, '');

@@ -16,6 +16,6 @@ export async function act(directory: string, what: Act): Promise<void> {
     async perform() {},
   };
   if (what === 'undo') return void (await undoLast(hands));
-  const fix = fileFix(message('Change'), path, { before: readFileSync(path, 'utf8'), content: 'new\n' }, false);
+  const fix = fileFix(message('Change'), path, { before: readFileSync(path, 'utf8'), content: 'new\n' }, false)!;
   await applyFix({ id: 'test', fix } as Parameters<typeof applyFix>[0], hands);
 }
