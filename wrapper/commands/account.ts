@@ -81,7 +81,10 @@ export async function add(cli: string, name: string, options: AddOptions, contex
     });
   }
   const asked = provider.inject.filter(variable => !(variable in env));
-  const place = asked.length > 0 ? await choosePlace(options) : 'file';
+  const place =
+    asked.length > 0
+      ? await choosePlace(options, 'store it in a 0600 file with --file, or refer to it with --env')
+      : 'file';
   const values = await askSecrets(asked.map(variable => `${variable} for ${cli} account "${name}"`));
   for (const [index, variable] of asked.entries()) check(variable, values[index]!);
   const slots = asked.map(variable => ({ cli, account: name, variable }));
@@ -107,16 +110,19 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   }
 }
 
-/** The keyring is tested before a key is asked for; at a terminal a file is offered instead. */
-async function choosePlace(options: AddOptions): Promise<SecretPlace> {
+/**
+ * Where credentials are stored. The keyring is tested before; at a terminal a file is offered instead.
+ * @param otherwise what else can be done, for the hint
+ * @throws WrapError `keyring-unavailable`
+ */
+export async function choosePlace(options: Pick<AddOptions, 'file' | 'json'>, otherwise: string): Promise<SecretPlace> {
   if (options.file) return 'file';
   const problem = await keyringProblem();
   if (problem === undefined) return 'keyring';
-  const hint =
-    'unlock or start a Secret Service (and install libsecret-tools), or store it in a 0600 file with --file, or refer to it with --env';
+  const hint = `unlock or start a Secret Service (and install libsecret-tools), or ${otherwise}`;
   if (isatty(0) && isatty(2) && !options.json) {
     say(`the keyring can't be used: ${problem}`);
-    if (await confirm('Store the credential in a file that only you can read instead? [y/N] ')) return 'file';
+    if (await confirm('Store credentials in a file that only you can read instead? [y/N] ')) return 'file';
   }
   throw new WrapError(
     'keyring-unavailable',

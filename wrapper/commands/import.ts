@@ -12,14 +12,8 @@ import { probeAccount } from '../manage/probe-account.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import { Account, type Change, editConfig, readConfig, same } from '../store/config.ts';
 import { readText } from '../store/files.ts';
-import {
-  assertCredential,
-  envLines,
-  resolveAccount,
-  type SecretPlace,
-  sourceOf,
-  storeSecret,
-} from '../store/secrets.ts';
+import { assertCredential, envLines, resolveAccount, sourceOf, storeSecret } from '../store/secrets.ts';
+import { choosePlace } from './account.ts';
 import { findStored } from './import-stored.ts';
 import { emit } from './print.ts';
 
@@ -35,6 +29,8 @@ export interface ImportOptions {
   json?: boolean;
   /** Store credentials in a 0600 file. */
   file?: boolean;
+  /** Have the accounts refer to a `.env` file instead of storing what is in it. */
+  reference?: boolean;
   /** Only say what would be done. */
   check?: boolean;
   /** Ask each credential's provider before anything is stored. */
@@ -48,7 +44,6 @@ export interface ImportOptions {
 
 interface Planned {
   account: Wanted;
-  sources: Record<string, string>;
   change: 'add' | 'change' | 'keep';
 }
 
@@ -82,13 +77,10 @@ export async function importAccounts(
   }
   const silent: string[] = [];
   for (const account of wanted) silent.push(...(await sourceProblems(account, context)));
-  const place: SecretPlace = options.file ? 'file' : 'keyring';
   const plan: Planned[] = [];
-  for (const account of wanted) plan.push(await planFor(account, place, options, context));
-  if (!options.check) await apply(plan, place, context);
-  if (given && wanted.some(account => Object.keys(account.secrets).length > 0) && isReadableByOthers(given)) {
-    say(`others can read ${file}, which holds credentials; remove it`);
-  }
+  for (const account of wanted) plan.push(await planFor(account, given, options, context));
+  if (!options.check) await apply(plan, options, context);
+  if (given !== undefined) for (const line of remarksOn(given, wanted, options, context)) say(line);
   const names = plan.map(({ account: { cli, name }, change }) => ({ cli, name, change }));
   const verbs = options.check
     ? { add: 'would import', change: 'would change', keep: 'has already' }
@@ -114,6 +106,16 @@ async function accountsWanted(
       hint: 'culvert-wrap accounts import keys.env, or culvert-wrap accounts import --stored --cli firecrawl',
     });
   }
+  if (options.reference && (options.file || options.stored)) {
+    throw new WrapError(
+      'usage',
+      EXIT.usage,
+      '--reference stores nothing, so it goes with neither --file nor --stored',
+      {
+        hint: 'leave one of them out',
+      },
+    );
+  }
   if (options.cli !== undefined) providerOf(catalog, options.cli);
   return file === undefined
     ? findStored({ only: options.cli, name: options.name ?? 'main' }, catalog, context)
@@ -123,41 +125,74 @@ async function accountsWanted(
 /** What importing an account comes to. An account that exists keeps whether it is enabled. */
 async function planFor(
   account: Wanted,
-  place: SecretPlace,
+  file: string | undefined,
   options: ImportOptions,
   { paths, env }: Context,
 ): Promise<Planned> {
-  const sources = { ...account.env };
-  for (const variable of Object.keys(account.secrets)) {
-    sources[variable] = sourceOf({ cli: account.cli, account: account.name, variable }, place, paths);
-  }
   const existing = readConfig(paths.config).accounts.find(same(account));
-  if (!existing) return { account, sources, change: 'add' };
+  if (!existing) return { account, change: 'add' };
   const stored = await resolveAccount(existing, callerEnvironment(env), SOURCE_TIMEOUT_MS);
-  // A key that an account has already stays where it is; what else a CLI's account provides says nothing about the login.
+  const variables = [...Object.keys(account.env), ...Object.keys(account.secrets)];
+  // A key that an account has already stays where it is, unless that is the very file whose keys are to be stored; what else
+  // a CLI's account provides says nothing about the login.
   const isSame =
-    (options.stored === true || Object.keys(existing.env).length === Object.keys(sources).length) &&
+    (options.stored === true || Object.keys(existing.env).length === variables.length) &&
     Object.entries(account.env).every(([variable, source]) => existing.env[variable] === source) &&
-    Object.entries(account.secrets).every(([variable, value]) => stored.ok && stored.env[variable] === value);
-  return { account, sources, change: isSame ? 'keep' : 'change' };
+    Object.entries(account.secrets).every(
+      ([variable, value]) =>
+        stored.ok &&
+        stored.env[variable] === value &&
+        (file === undefined || !refersTo(existing.env[variable] ?? '', file, env)),
+    );
+  return { account, change: isSame ? 'keep' : 'change' };
 }
 
-async function apply(plan: readonly Planned[], place: SecretPlace, context: Context): Promise<void> {
+async function apply(plan: readonly Planned[], options: ImportOptions, context: Context): Promise<void> {
   const { paths } = context;
   const due = plan.filter(({ change }) => change !== 'keep');
-  for (const { account } of due) {
+  const stores = due.some(({ account }) => Object.keys(account.secrets).length > 0);
+  const place = stores
+    ? await choosePlace(
+        options,
+        'store credentials in a 0600 file with --file, or have accounts read a .env file with --reference',
+      )
+    : 'file';
+  const changes: Change[] = [];
+  for (const { account, change } of due) {
+    const { cli, name, enabled } = account;
+    const env = { ...account.env };
     for (const [variable, value] of Object.entries(account.secrets)) {
-      await storeSecret({ cli: account.cli, account: account.name, variable }, value, place, paths);
+      const slot = { cli, account: name, variable };
+      await storeSecret(slot, value, place, paths);
+      env[variable] = sourceOf(slot, place, paths);
     }
+    changes.push(
+      change === 'add' ? { add: { cli, name, enabled, env } } : { set: { cli, name }, key: 'env', value: env },
+    );
   }
-  const changes = due.map(
-    ({ account: { cli, name, enabled }, sources, change }): Change =>
-      change === 'add'
-        ? { add: { cli, name, enabled, env: sources } }
-        : { set: { cli, name }, key: 'env', value: sources },
-  );
   if (changes.length > 0) editConfig(paths.config, changes);
   refreshPlans(new Set(plan.map(({ account }) => account.cli)), context);
+}
+
+/** What is to be known about the imported file. It is never said to remove it: other programs may read it as well. */
+function remarksOn(file: string, wanted: readonly Wanted[], options: ImportOptions, { paths, env }: Context): string[] {
+  const referring = readConfig(paths.config)
+    .accounts.filter(account => Object.values(account.env).some(source => refersTo(source, file, env)))
+    .map(({ cli, name }) => `"${name}" of ${cli}`);
+  const remarks = referring.length > 0 ? [`${referring.join(', ')} read ${file} at each run: it must stay there`] : [];
+  const holdsSecrets = options.reference === true || wanted.some(({ secrets }) => Object.keys(secrets).length > 0);
+  if (holdsSecrets && isReadableByOthers(file)) {
+    remarks.push(`others can read ${file}, which holds credentials: \`chmod go= ${file}\``);
+  }
+  return remarks;
+}
+
+/** Whether a source is a line of this file. */
+function refersTo(source: string, file: string, env: NodeJS.ProcessEnv): boolean {
+  const path = /^file:(.+)#[^#]+$/s.exec(source)?.[1]?.replace(/^~(?=\/)/, env.HOME ?? '~');
+  if (path === undefined) return false;
+  const [one, other] = [path, file].map(each => statSync(each, { throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }
 
 function problemsOf(account: Wanted, wanted: readonly Wanted[], catalog: Catalog): string[] {
@@ -196,6 +231,11 @@ async function probeProblems(account: Wanted, catalog: Catalog, context: Context
 function readImport(file: string, options: ImportOptions, catalog: Catalog): Wanted[] {
   const text = readFile(file);
   if (isEnvFile(file, text)) return fromEnvFile(file, text, options, catalog);
+  if (options.reference) {
+    throw new WrapError('usage', EXIT.usage, `--reference is for .env files, which ${file} is not`, {
+      hint: 'in TOML and JSON, write env = { VARIABLE = "file:PATH#KEY" }',
+    });
+  }
   let raw: unknown;
   try {
     raw = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text);
@@ -232,22 +272,27 @@ function isEnvFile(file: string, text: string): boolean {
 
 /**
  * Accounts for the variables that the catalog knows: `FIRECRAWL_API_KEY`, and `FIRECRAWL_API_KEY_TEAM_B` for the account
- * `team-b`. They refer to the file, so that nothing is copied and a changed key is seen.
+ * `team-b`. On request they refer to the file, so that nothing is copied and a changed key is seen.
  */
 function fromEnvFile(file: string, text: string, options: ImportOptions, catalog: Catalog): Wanted[] {
   const path = resolve(file);
-  const keys = [...envLines(text).keys()];
+  const lines = envLines(text);
   const wanted = new Map<string, Wanted>();
   for (const [cli, provider] of Object.entries(catalog.providers)) {
     if (options.cli !== undefined && options.cli !== cli) continue;
     for (const variable of provider.inject) {
-      for (const key of keys) {
+      for (const [key, value] of lines) {
         const suffix =
           key === variable ? '' : key.startsWith(`${variable}_`) ? key.slice(variable.length + 1) : undefined;
         if (suffix === undefined) continue;
+        if (value.trim() === '') {
+          say(`${key} in ${file} is empty and is left out`);
+          continue;
+        }
         const name = suffix === '' ? (options.name ?? 'main') : suffix.toLowerCase().replaceAll('_', '-');
         const account = wanted.get(`${cli} ${name}`) ?? { cli, name, enabled: true, env: {}, secrets: {} };
-        account.env[variable] = `file:${path}#${key}`;
+        if (options.reference) account.env[variable] = `file:${path}#${key}`;
+        else account.secrets[variable] = value;
         wanted.set(`${cli} ${name}`, account);
       }
     }
@@ -264,5 +309,6 @@ function unreadable(file: string, why: string): WrapError {
 }
 
 function isReadableByOthers(file: string): boolean {
-  return (statSync(file).mode & 0o077) !== 0;
+  const stat = statSync(file);
+  return stat.isFile() && (stat.mode & 0o077) !== 0;
 }

@@ -180,6 +180,7 @@ function addAccounts(program: Command, context: Context): void {
   add(accounts, 'import [file]', 'add or change accounts from a TOML, JSON or .env file, or from what CLIs have stored')
     .option('--stored', 'instead of a file: the keys that CLIs keep for themselves after a login')
     .option('--file', 'store credentials in a 0600 file instead of the keyring')
+    .option('--reference', 'have accounts read a .env file at each run instead of storing what is in it')
     .option('--check', 'only say what would be done')
     .option('--probe', 'ask the provider whether each credential works first')
     .option('--cli <cli>', 'of a .env file or --stored: only this CLI')

@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { calls, setUp, stored } from '../../support/wrapper/fake-cli.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
+import { SECRET_TOOL } from '../../support/wrapper/secret-tool.ts';
 
 test('L14: what cannot be read is said with its reason, and a key that is there already stays where it is', async t => {
   const box = setUp(t);
@@ -50,19 +51,71 @@ test('L14: an import reports what it did, and can be repeated', async t => {
   assert.equal(stored(box), 'a/FAKE_KEY=k2\n');
 });
 
-test('accounts are imported from a .env file by reference, and exported without secrets', async t => {
+const ENV = '# keys\nFAKE_KEY=k1\nexport FAKE_KEY_TEAM_B="k2"\nUNRELATED=x\nFAKE_KEY_LATER=\n';
+
+for (const place of ['file', 'keyring'] as const) {
+  test(`what is imported from a .env file is copied to the ${place}, and the file may go`, async t => {
+    const box = setUp(t);
+    box.script('secret-tool', SECRET_TOOL);
+    const file = path.join(box.home, '.env');
+    fs.writeFileSync(file, ENV, { mode: 0o600 });
+    const arguments_ = ['accounts', 'import', file, '--name', 'team-a', ...(place === 'file' ? ['--file'] : [])];
+    const imported = await box.wrap(arguments_);
+    assert.equal(imported.stdout, 'imported "team-a" of fake\nimported "team-b" of fake\n', imported.stderr);
+    assert.equal(imported.stderr, `culvert-wrap: FAKE_KEY_LATER in ${file} is empty and is left out\n`);
+    assert.match((await box.wrap(arguments_)).stdout, /^has already "team-a" of fake\nhas already "team-b" of fake\n$/);
+    fs.rmSync(file);
+    await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'team-b' } });
+    assert.deepEqual(calls(box), ['k2 x']);
+  });
+}
+
+test('accounts refer to a .env file on request only, which is said, and an import copies what they refer to', async t => {
   const box = setUp(t);
   const file = path.join(box.home, '.env');
-  fs.writeFileSync(file, '# keys\nFAKE_KEY=k1\nexport FAKE_KEY_TEAM_B="k2"\nUNRELATED=x\n', { mode: 0o600 });
-  const imported = await box.wrap(['accounts', 'import', file, '--name', 'team-a']);
-  assert.match(imported.stdout, /imported "team-a" of fake\nimported "team-b" of fake/);
-  await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'team-b' } });
-  assert.deepEqual(calls(box), ['k2 x']);
+  fs.writeFileSync(file, ENV, { mode: 0o600 });
+  const imported = await box.wrap(['accounts', 'import', file, '--reference']);
+  assert.match(imported.stdout, /imported "main" of fake\nimported "team-b" of fake/);
+  assert.match(imported.stderr, /"main" of fake, "team-b" of fake read .*\.env at each run: it must stay there\n/);
+  fs.writeFileSync(file, ENV.replace('k1', 'k3'));
+  await box.run('fake', ['x']);
   const exported = (await box.wrap(['accounts', 'export'])).stdout;
   assert.doesNotMatch(exported, /k1|k2/);
   const copy = path.join(box.home, 'copy.toml');
   fs.writeFileSync(copy, exported);
-  assert.match((await box.wrap(['accounts', 'import', copy])).stdout, /^has already "team-a"/);
+  assert.match((await box.wrap(['accounts', 'import', copy])).stdout, /^has already "main"/);
+  assert.match(
+    (await box.wrap(['accounts', 'import', file, '--file'])).stdout,
+    /changed "main" of fake\nchanged "team-b"/,
+  );
+  fs.rmSync(file);
+  await box.run('fake', ['y']);
+  assert.deepEqual(calls(box), ['k3 x', 'k3 y']);
+  for (const args of [[copy], [file, '--file'], ['--stored']])
+    assert.equal((await box.wrap(['accounts', 'import', '--reference', ...args])).exit, 2, args.join());
+});
+
+for (const args of [['--file'], ['--reference'], ['--file', '--check']]) {
+  test(`importing a file that others can read with ${args.join(' ')} says so, and never to remove it`, async t => {
+    const box = setUp(t);
+    const file = path.join(box.home, 'keys.env');
+    fs.writeFileSync(file, ENV, { mode: 0o644 });
+    const { stderr } = await box.wrap(['accounts', 'import', file, ...args]);
+    assert.match(stderr, /others can read .*keys\.env, which holds credentials: `chmod go= .*keys\.env`/);
+    assert.doesNotMatch(stderr, /remove|delete/);
+  });
+}
+
+test('an import without a keyring stores nothing and names the ways that work', async t => {
+  const box = setUp(t);
+  const file = path.join(box.home, 'keys.env');
+  fs.writeFileSync(file, ENV, { mode: 0o600 });
+  box.script('secret-tool', '#!/bin/sh\nexit 1\n');
+  const { exit, stderr } = await box.wrap(['accounts', 'import', file]);
+  assert.equal(exit, 69);
+  assert.match(stderr, /--file/);
+  assert.match(stderr, /--reference/);
+  assert.equal((await box.wrap(['accounts', 'export'])).stdout, '');
 });
 
 test('an import takes what CLIs have stored themselves, under the name that has the key already', async t => {
@@ -133,7 +186,7 @@ test('a .env file is read as shells read it, and a stored key comes back as it w
     file,
     'FAKE_KEY=k1 # mine\nexport FAKE_KEY_B="k 2" # quoted\nFAKE_KEY_C=\'k#3\'\nFAKE_KEY_D=k#4\nFAKE_KEY_E=#5\nFAKE_KEY_F= # none\n',
   );
-  assert.equal((await box.wrap(['accounts', 'import', file])).exit, 0);
+  assert.equal((await box.wrap(['accounts', 'import', file, '--reference'])).exit, 0);
   for (const [name, key] of Object.entries({ odd: 'a #b', quoted: '"q"', single: "'s'", both: `"it's` }))
     assert.equal((await box.wrap(['accounts', 'add', 'fake', name, '--file'], { input: `${key}\n` })).exit, 0);
   for (const name of ['main', 'b', 'c', 'd', 'e', 'odd', 'quoted', 'single', 'both'])
