@@ -18,8 +18,12 @@ import type { Plan } from '../store/plan.ts';
  */
 export async function lineRepl(plan: Plan, original: string, context: Context): Promise<End> {
   const leave = plan.provider.line_repl?.exit ?? [];
-  const lines = isatty(0) ? typedLines(`${plan.cli}> `) : readline.createInterface({ input: process.stdin });
+  const { signals } = context;
+  const lines = isatty(0)
+    ? typedLines(`${plan.cli}> `, () => signals.received !== undefined)
+    : readline.createInterface({ input: process.stdin });
   for await (const line of lines) {
+    signals.received = undefined;
     const words = wordsOf(line, plan);
     if (words === undefined) say('a quote is not closed');
     else if (words.length === 1 && leave.includes(words[0]!)) break;
@@ -30,41 +34,77 @@ export async function lineRepl(plan: Plan, original: string, context: Context): 
 
 /**
  * Lines typed at the terminal, with editing and history. Ctrl-C empties the line, Ctrl-D leaves. Between two lines the
- * terminal is in its own mode, so that an upstream can have it.
+ * terminal is in its own mode, so that an upstream can have it. Of several lines that are pasted each runs, as long as none
+ * is interrupted.
  */
-async function* typedLines(prompt: string): AsyncGenerator<string> {
-  let history: string[] = [];
-  for (;;) {
-    const line = await new Promise<string | undefined>(resolve => {
-      const editor = readline.createInterface({
-        input: process.stdin,
-        output: process.stderr,
-        terminal: true,
-        prompt,
-        history,
-      });
-      editor.on('history', entries => {
-        history = [...entries];
-      });
-      editor.on('SIGINT', () => {
-        editor.write(null, { ctrl: true, name: 'e' });
-        editor.write(null, { ctrl: true, name: 'u' });
-        process.stderr.write('^C\n');
-        editor.prompt();
-      });
-      editor.on('line', text => {
-        resolve(text);
-        editor.close();
-      });
-      editor.on('close', () => resolve(undefined));
-      editor.prompt();
-    });
-    if (line === undefined) {
-      process.stderr.write('\n');
-      return;
+async function* typedLines(prompt: string, isInterrupted: () => boolean): AsyncGenerator<string> {
+  let typed: Typed = { lines: [], begun: '', history: [], left: false };
+  while (!typed.left) {
+    typed = await readTyped(prompt, typed);
+    for (const [at, line] of typed.lines.entries()) {
+      if (at > 0) process.stderr.write(`${prompt}${line}\n`);
+      yield line;
+      const others = typed.lines.length - at - 1;
+      if (others === 0 || !isInterrupted()) continue;
+      say(others === 1 ? 'the line that was pasted after it is not run' : `${others} pasted lines are not run`);
+      break;
     }
-    yield line;
   }
+  process.stderr.write('\n');
+}
+
+interface Typed {
+  /** One, or those of a paste. */
+  lines: string[];
+  /** What was typed or pasted after the last line end. */
+  begun: string;
+  history: string[];
+  /** Ctrl-D, or the terminal is gone. */
+  left: boolean;
+}
+
+/** A terminal delivers a paste in pieces, and drops what does not fit into 4 KiB once it is in its own mode. */
+const PASTE_MS = 20;
+
+/** Reads at least one line, and with it all that arrives in a paste. */
+function readTyped(prompt: string, { begun, history }: Pick<Typed, 'begun' | 'history'>): Promise<Typed> {
+  const { stdin, stderr } = process;
+  const editor = readline.createInterface({ input: stdin, output: stderr, terminal: true, prompt, history });
+  const typed: Typed = { lines: [], begun: '', history, left: true };
+  let timer: NodeJS.Timeout | undefined;
+  const finish = () => {
+    typed.left = false;
+    typed.begun = editor.line;
+    if (editor.line !== '') {
+      readline.cursorTo(stderr, 0);
+      readline.clearLine(stderr, 0);
+    }
+    editor.close();
+  };
+  const wait = () => {
+    clearTimeout(timer);
+    if (typed.lines.length > 0) timer = setTimeout(finish, PASTE_MS);
+  };
+  editor.on('history', entries => {
+    typed.history = [...entries];
+  });
+  editor.on('SIGINT', () => {
+    editor.write(null, { ctrl: true, name: 'e' });
+    editor.write(null, { ctrl: true, name: 'u' });
+    stderr.write('^C\n');
+    editor.prompt();
+  });
+  editor.on('line', text => typed.lines.push(text));
+  stdin.on('keypress', wait);
+  editor.prompt();
+  editor.write(begun);
+  return new Promise(resolve => {
+    editor.on('close', () => {
+      clearTimeout(timer);
+      stdin.off('keypress', wait);
+      resolve(typed);
+    });
+  });
 }
 
 /** The words of a line, without the CLI's own name, which people type from habit. */
