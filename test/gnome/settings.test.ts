@@ -209,7 +209,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     });
 
     test('give the cause of a failing tunnel its one button, which shows what it changes first', async () => {
-      daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
+      daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
       const { id, title, evidence, explanation, fix, fixId, source } = broken;
       daemon.setDiagnosis({ id, title, evidence, explanation, fix, fixId, source, at: new Date().toISOString() });
       await find('Why.');
