@@ -32,7 +32,7 @@ const entry = (stdout: string) => ({
 });
 const printed = (stdout: string) => ({ stdout, stderr: stdout, exitCode: 1 });
 const redactor = createRedactor({ names: [{ kind: 'ssid', text: 'a' }], public: [] });
-const sources = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [] };
+const sources = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [], config: null };
 
 /** What reads text of strangers, with the text in the place that it takes. */
 const READERS: Record<string, (text: string) => unknown> = {

@@ -43,6 +43,7 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
       resolvConf: resolvConf ?? '',
       snapshot: world.tunnel,
       entries,
+      config: config?.config ?? null,
     }),
     public: [...world.knowledge.limits.flatMap(({ values }) => values), '1.1.1.1', '1.0.0.1'],
   });

@@ -1,5 +1,5 @@
 // Finds the names that a bundle must not contain, where no pattern could recognize them: hosts, users, networks.
-import type { LogEntry, Snapshot } from '../../api/schema.ts';
+import type { Config, LogEntry, Snapshot } from '../../api/schema.ts';
 import { isObject, jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import type { Kind, Known } from './redact.ts';
 
@@ -12,6 +12,7 @@ export interface Sources {
   resolvConf: string;
   snapshot: Snapshot | null;
   entries: readonly LogEntry[];
+  config: Config | null;
 }
 
 /** Words that every machine has; hiding them would only make a bundle hard to read. */
@@ -32,7 +33,7 @@ const GIVEN: readonly [command: RegExp, kind: Kind][] = [
 ];
 
 export function namesOf(sources: Sources): Known['names'] {
-  const { hostname, username, passwd, resolvConf, snapshot, entries } = sources;
+  const { hostname, username, passwd, resolvConf, snapshot, entries, config } = sources;
   const names: { kind: Kind; text: string }[] = [];
   const add = (kind: Kind, ...texts: (string | null | undefined)[]) => {
     for (const text of texts) {
@@ -52,7 +53,27 @@ export function namesOf(sources: Sources): Known['names'] {
     add('name', ...words.split(/\s+/));
   if (snapshot) addSnapshot(add, snapshot);
   for (const entry of entries) addEntry(add, entry);
+  if (config) addConfig(add, config);
   return names;
+}
+
+/** Directories that many machines have. */
+const USUAL_DIRECTORIES = new Set(
+  'bin sbin lib lib64 libexec usr local opt srv etc var home root tmp run mnt media ssl certs private pki tls share cloudflare-warp letsencrypt live warp-cli warp-svc culvert'.split(
+    ' ',
+  ),
+);
+
+/** The parts of paths, and hosts of addresses, in the configuration. */
+function addConfig(add: Add, config: Config): void {
+  for (const text of stringsIn(config)) {
+    if (text.startsWith('/')) add('value', ...text.split('/').filter(part => !USUAL_DIRECTORIES.has(part)));
+    else if (URL.canParse(text)) {
+      const { hostname, username, password } = new URL(text);
+      if (!hostname.includes('.') && !hostname.includes(':')) add('host', hostname);
+      add('key', username, password);
+    }
+  }
 }
 
 type Add = (kind: Kind, ...texts: (string | null | undefined)[]) => void;

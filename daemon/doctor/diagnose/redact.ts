@@ -32,8 +32,9 @@ export type Kind =
   | 'key'
   | 'value';
 
-/** A shorter string would replace parts of ordinary words. */
-const SHORTEST = 3;
+/** A shorter name counts in upper and lower case as it is, and not as the name of a property. */
+const SHORT = 3;
+const PLACEHOLDER = /(<[a-z-]+-\d+>)/;
 const LAN = [
   '10.0.0.0/8',
   '172.16.0.0/12',
@@ -49,7 +50,10 @@ const PUBLIC_DOMAINS =
   /(?:^|\.)(?:cloudflare\.com|cloudflareclient\.com|cloudflare-dns\.com|cloudflareportal\.com|cloudflareok\.com|cloudflarecp\.com|gstatic\.com|github\.com|freedesktop\.org|debian\.org|ubuntu\.com)$|^org\.(?:freedesktop|kde|culvert)\.|^(?:net|kernel)\.ipv[46]/i;
 /** Endings of files and units, which look like domains. */
 const FILE =
-  /\.(?:conf|service|socket|scope|slice|target|json|toml|yaml|yml|list|sources|gpg|log|txt|xml|plist|so|sock|db|desktop|ts|cjs|mjs|d|lock|bak|old)$/i;
+  /\.(?:conf|service|socket|scope|slice|json|toml|yaml|yml|sources|gpg|log|txt|xml|plist|sock|db|desktop|ts|cjs|mjs|d|lock|bak|old)$/i;
+/** Endings that are top-level domains as well: only these are files. */
+const KNOWN_FILE =
+  /^(?:lib[\w+-]+|pam_\w+|ld(?:-linux[\w-]*)?|nss_\w+)\.so$|^(?:sources|cloudflare(?:-client|-warp)?)\.list$|^(?:basic|default|multi-user|graphical|graphical-session|network|network-online|network-pre|nss-lookup|shutdown|sysinit|suspend|sleep|time-sync)\.target$/i;
 
 const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
@@ -66,6 +70,8 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ['ip', /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)/g],
   ['id', /\b[0-9a-f]{24,128}\b/gi],
   ['key', /(?<![\w+/])[A-Za-z0-9+/]{40,}={0,2}(?![\w+/=])/g],
+  // base64url; a long name has no digit, or no capital
+  ['key', /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}={0,2}(?![\w-])/g],
   ['host', /(?<![\w.@-])(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{1,23}\b(?!\()/gi],
 ];
 
@@ -76,14 +82,9 @@ export function createRedactor(known: Known): Redactor {
   const placeholders = new Map<string, string>();
   const numbers = new Map<Kind, number>();
   const names = [...known.names]
-    .filter(({ text }) => text.length >= SHORTEST)
     // a longer name may contain a shorter one
     .sort((a, b) => b.text.length - a.text.length)
-    .map(({ kind, text }) => ({
-      kind,
-      text,
-      pattern: new RegExp(`(?<![\\p{L}\\p{N}])${literal(text)}(?![\\p{L}\\p{N}])`, 'giu'),
-    }));
+    .map(({ kind, text }) => ({ kind, text, pattern: patternOf(text) }));
 
   function placeholder(kind: Kind, text: string): string {
     const key = `${kind} ${text.toLowerCase()}`;
@@ -97,7 +98,10 @@ export function createRedactor(known: Known): Redactor {
 
   function replace(kind: Kind, text: string): string {
     if (kind === 'ip') return replaceAddress(text);
-    if (kind === 'host' && (PUBLIC_DOMAINS.test(text) || FILE.test(text) || /^\d+(?:\.\d+)+\w*$/.test(text)))
+    if (
+      kind === 'host' &&
+      (PUBLIC_DOMAINS.test(text) || FILE.test(text) || KNOWN_FILE.test(text) || /^\d+(?:\.\d+)+\w*$/.test(text))
+    )
       return text;
     return placeholder(kind, text);
   }
@@ -107,15 +111,18 @@ export function createRedactor(known: Known): Redactor {
     return placeholder(covers(LAN, text) ? 'lan-ip' : 'ip', text);
   }
 
-  function text(input: string): string {
+  /** What was replaced is not looked at again. */
+  function replaceIn(input: string, pattern: RegExp, work: (match: string) => string): string {
+    if (input.search(pattern) < 0) return input;
+    const parts = input.split(PLACEHOLDER);
+    return parts.map((part, at) => (at % 2 ? part : part.replace(pattern, work))).join('');
+  }
+
+  function text(input: string, isKey = false): string {
     let out = input;
-    for (const { kind, text: name, pattern } of names) out = out.replace(pattern, () => placeholder(kind, name));
-    // what was replaced is not looked at again
-    for (const [kind, pattern] of PATTERNS)
-      out = out
-        .split(/(<[a-z-]+-\d+>)/)
-        .map((part, at) => (at % 2 ? part : part.replace(pattern, match => replace(kind, match))))
-        .join('');
+    for (const { kind, text: name, pattern } of names)
+      if (!isKey || name.length >= SHORT) out = replaceIn(out, pattern, () => placeholder(kind, name));
+    for (const [kind, pattern] of PATTERNS) out = replaceIn(out, pattern, match => replace(kind, match));
     return out;
   }
 
@@ -123,12 +130,37 @@ export function createRedactor(known: Known): Redactor {
     if (typeof input === 'string') return text(input) as T;
     if (Array.isArray(input)) return input.map(value) as T;
     if (typeof input === 'object' && input !== null)
-      return Object.fromEntries(Object.entries(input).map(([key, inner]) => [text(key), value(inner)])) as T;
+      return Object.fromEntries(Object.entries(input).map(([key, inner]) => [text(key, true), value(inner)])) as T;
     return input;
   }
 
-  return { text, value, counts: () => Object.fromEntries(numbers) };
+  return { text: input => text(input), value, counts: () => Object.fromEntries(numbers) };
 }
+
+/** A name as a whole word, in each form in which an output may hold it. */
+function patternOf(name: string): RegExp {
+  const forms = [...formsOf(name)].sort((a, b) => b.length - a.length).map(literal);
+  // a line feed before it may be escaped: \nNAME
+  const before = '(?<=^|[^\\p{L}\\p{N}]|\\\\[bfnrt])';
+  return new RegExp(`${before}(?:${forms.join('|')})(?![\\p{L}\\p{N}])`, name.length < SHORT ? 'gu' : 'giu');
+}
+
+/** As it is, in JSON (also of ASCII only, and within a string of JSON), in XML, and in an address. */
+function formsOf(name: string): Set<string> {
+  const json = (text: string) => JSON.stringify(text).slice(1, -1);
+  const ascii = json(name).replace(/[\u0080-\uffff]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const xml = name.replace(/[&<>"']/g, c => XML[c]!);
+  return new Set([
+    name,
+    json(name),
+    ascii,
+    json(json(name)),
+    json(ascii),
+    xml,
+    encodeURIComponent(name.replace(/\p{Surrogate}/gu, '')),
+  ]);
+}
+const XML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 
 function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');

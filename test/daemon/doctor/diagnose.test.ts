@@ -10,6 +10,7 @@ import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { analyze } from '../../../daemon/doctor/diagnose/analyze.ts';
 import { ArchiveError, LIMITS, readArchive } from '../../../daemon/doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, writeBundle } from '../../../daemon/doctor/diagnose/bundle.ts';
+import { namesOf } from '../../../daemon/doctor/diagnose/names.ts';
 import { createRedactor } from '../../../daemon/doctor/diagnose/redact.ts';
 import { readTimeline } from '../../../daemon/doctor/diagnose/timeline.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
@@ -370,4 +371,59 @@ test('100,000 entries, a file that is not an archive, a damaged one, a directory
       ),
       ArchiveError,
     );
+});
+
+test('names are replaced in every form in which an output holds them', () => {
+  const names = ['Casa "Canary" 5G', 'Z\u00e9b\\Back', 'T&C <Canary>', 'id', 'a', 'key'];
+  const redactor = createRedactor({ names: names.map(text => ({ kind: 'ssid', text })), public: [] });
+  for (const name of names) {
+    const json = JSON.stringify({ list: [name] });
+    const forms = [name, json, JSON.stringify({ stdout: `x\\n${json}` }), JSON.stringify(`first\n${name}\nlast`)];
+    if (name.length > 3) forms.push(encodeURIComponent(name), json.replaceAll('\u00e9', '\\u00e9'));
+    for (const form of forms) {
+      const text = redactor.text(form);
+      for (const left of name.length > 3 ? ['Canary', 'Back'] : [])
+        assert.ok(!text.includes(left), `${form} became ${text}`);
+      assert.match(text, /<ssid-\d+>/, form);
+      assert.ok(
+        !text
+          .replace(/<[a-z-]+-\d+>/g, '')
+          .split(/[^a-zA-Z]+/)
+          .includes(name),
+        `${form} became ${text}`,
+      );
+    }
+  }
+  // words that only contain a short name, and names of properties, stay
+  assert.equal(redactor.text('idea, Id, kid, data'), 'idea, Id, kid, data');
+  assert.deepEqual(redactor.value({ id: 'x', at: 'id' }), { id: 'x', at: redactor.text('id') });
+  // nor is a name found in what replaced another
+  assert.equal(redactor.text('198.51.100.7 id'), `<ip-1> ${redactor.text('id')}`);
+});
+
+test('secrets of base64url, and domains that end as files do, are replaced', () => {
+  const redactor = createRedactor({ names: [], public: [] });
+  for (const secret of [
+    'aB3-'.repeat(10),
+    `${'Qx_9'.repeat(12)}==`,
+    'canary-corp.so',
+    'www.canary.target',
+    'canary.list',
+  ])
+    assert.match(redactor.text(`before ${secret} after`), /^before <(?:key|host)-\d+> after$/, secret);
+  for (const plain of ['libssl.so', 'multi-user.target', '/etc/apt/sources.list', 'culvert.service', 'a-'.repeat(30)])
+    assert.equal(redactor.text(`before ${plain} after`), `before ${plain} after`);
+});
+
+test('directories in the configuration are replaced', () => {
+  const config = {
+    webui: { tlsCertificate: '/srv/acme-corp/tls/fullchain.pem', address: 'https://nas:4173' },
+    warp: { cli: '/opt/zeta-team/bin/warp-cli' },
+  } as unknown as Parameters<typeof namesOf>[0]['config'];
+  const empty = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [] };
+  const redactor = createRedactor({ names: namesOf({ ...empty, config }), public: [] });
+  const text = JSON.stringify(redactor.value(config));
+  for (const canary of ['acme-corp', 'zeta-team', 'fullchain', 'nas']) assert.ok(!text.includes(canary), text);
+  assert.match(text, /"\/srv\/<value-\d+>\/tls\/<value-\d+>"/);
+  assert.match(text, /"\/opt\/<value-\d+>\/bin\/warp-cli"/);
 });

@@ -69,11 +69,15 @@ test('a fix keeps what a file has beside its text, and undo restores every byte 
   chmodSync(path, 0o664);
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(path, 65_534, 100);
-  const labeled = spawnSync('setfattr', ['-n', 'user.culvert', '-v', 'kept', path]).status === 0;
+  const labeled =
+    spawnSync('python3', ['-c', 'import os, sys; os.setxattr(sys.argv[1], "user.culvert", b"kept")', path]).status ===
+    0;
   const has = () => {
     const { mode, uid, gid } = statSync(path);
     const attribute = labeled
-      ? execFileSync('getfattr', ['--only-values', '-n', 'user.culvert', path], { encoding: 'utf8' })
+      ? execFileSync('python3', ['-c', 'import os, sys; print(os.getxattr(sys.argv[1], "user.culvert"))', path], {
+          encoding: 'utf8',
+        })
       : '';
     return [mode & 0o7777, uid, gid, attribute];
   };
