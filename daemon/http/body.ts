@@ -1,5 +1,4 @@
 // Reads request bodies: bounded in size, UTF-8, JSON without keys that reach prototypes.
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyLimit } from '../api/limits.ts';
 import { Problem } from '../problem.ts';
@@ -10,7 +9,7 @@ import { tooLarge } from './guard.ts';
  * @throws Problem payload-too-large
  */
 export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Uint8Array> {
-  await sendContinue(request, response);
+  sendContinue(request, response);
   const target = request.url ?? '';
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -24,13 +23,11 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
 }
 
 /**
- * Answers "100 Continue" where the client waits for it. Not before the responses to earlier requests of the connection
- * are written: Node puts it between headers and body of the response otherwise. After a final response without it Node
- * closes the connection, because the body may still come (RFC 9110, 10.1.1).
+ * Answers "100 Continue" where the client waits for it. After a final response without it Node closes the connection,
+ * because the body may still come (RFC 9110, 10.1.1).
  */
-async function sendContinue(request: IncomingMessage, response: ServerResponse): Promise<void> {
+function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers.expect?.toLowerCase() !== '100-continue' || request.httpVersionMinor === 0) return;
-  if (!response.socket) await once(response, 'socket');
   response.writeContinue();
 }
 

@@ -1,8 +1,8 @@
-// Answers health, metrics and the unchanged snapshot, which prompts, bars and probes repeat, from bytes made once per change.
+// Answers health, metrics, the OpenAPI document and the unchanged snapshot, which prompts, bars and probes repeat, from bytes made once per change.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { METRICS_TYPE } from '../api/schema/metrics.ts';
 import { etagMatches, etagOf } from './etag.ts';
-import { type Client, type Daemon, handlers } from './handlers.ts';
+import { type Client, type Daemon, handlers, readyDocument } from './handlers.ts';
 
 const CLIENT: Client = { address: '127.0.0.1', remote: false, rights: 'read', setCookie() {} };
 const NO_INPUT = { body: undefined, query: undefined, client: CLIENT };
@@ -13,6 +13,7 @@ export function cachedResponses(daemon: Daemon): (request: IncomingMessage, resp
   let health: { of: unknown; head: string[]; body: Buffer } | undefined;
   let snapshot: { of: unknown; head: string[]; body: Buffer; etag: string } | undefined;
   let metrics: { head: string[]; body: Buffer } | undefined;
+  let document: { head: string[]; body: Buffer } | undefined;
   return (request, response) => {
     if (request.url === '/api/health') {
       const { tunnelCli } = state.snapshot();
@@ -30,6 +31,17 @@ export function cachedResponses(daemon: Daemon): (request: IncomingMessage, resp
       if (metrics?.body !== body) metrics = { head: head(body, METRICS_TYPE, 'cache-control', 'no-store'), body };
       response.writeHead(200, metrics.head);
       response.end(body);
+      return true;
+    }
+    if (request.url === '/api/openapi.json') {
+      const value = readyDocument();
+      if (!value) return false;
+      if (!document) {
+        const body = Buffer.from(JSON.stringify(value));
+        document = { head: head(body, JSON_TYPE, 'cache-control', 'no-store'), body };
+      }
+      response.writeHead(200, document.head);
+      response.end(document.body);
       return true;
     }
     if (request.url !== '/api/snapshot' || !tunnel.isFresh()) return false;

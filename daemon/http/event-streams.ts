@@ -1,5 +1,4 @@
 // Streams events to clients; each event is framed once and the same bytes are written to every client.
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PARTS } from '../api/apply-event.ts';
@@ -101,8 +100,6 @@ export function createEventStreams(
   return {
     async open(request, response, { only, brief }) {
       const { socket } = request;
-      // the stream's bytes bypass Node's queue, so the responses to earlier requests of the connection go first
-      if (!response.socket) await once(response, 'socket');
       if (clients.size >= limits.streams)
         throw new Problem('busy', message('%d event streams are open, and no more are allowed.', limits.streams), {
           hint: 'Close a client, or try again later.',

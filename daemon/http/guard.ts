@@ -1,6 +1,7 @@
 // Decides, from method, target, headers and connection, whether a request is admitted. Pure; the order of the checks is
 // part of the contract.
 import { bodyLimit } from '../api/limits.ts';
+import type { ProblemCode } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { printable } from '../system/printable.ts';
 import type { Rights } from './pairing.ts';
@@ -42,25 +43,24 @@ export const LIMITS = {
   headers: 64,
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 15_000,
-  /** Over TCP. */
+  /** Of this user over TCP. */
   connections: 256,
   unixConnections: 256,
-  /** TCP connections that other users can hold while their refusal is being sent. */
+  /** From other machines, and from reverse proxies of other users. */
+  remoteConnections: 128,
+  /** TCP connections that other users can hold while their refusal is being sent; half of them for one user. */
   strangers: 16,
   streams: 64,
   streamBacklogBytes: 65_536,
+  /** Of answers that clients have not read; over it, the connection with the most of them is closed. */
+  unreadBytes: 33_554_432,
 } as const;
 export type Limits = { [K in keyof typeof LIMITS]: number };
 
 /** Checks a request before its body is read; null admits it. */
 export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): Problem | null {
-  if (via.kind === 'loopback' && via.peerIsUser === null)
-    return new Problem(
-      'busy',
-      'The owner of this connection could not be read from the kernel; too many files may be open.',
-    );
-  if (via.kind === 'loopback' && !via.peerIsUser)
-    return new Problem('peer-not-allowed', 'This daemon answers only the user who started it.');
+  const stranger = checkPeer(via);
+  if (stranger) return stranger;
 
   const headers: Record<string, string | undefined> = {};
   let bytes = 0;
@@ -112,6 +112,27 @@ export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): 
     return new Problem('malformed-request', 'The request target has to be a path.');
   return null;
 }
+
+/** Checks whose connection it is, before anything is read from it; null admits it. */
+export function checkPeer(via: Via): Problem | null {
+  if (via.kind === 'loopback' && via.peerIsUser === null)
+    return new Problem(
+      'busy',
+      'The owner of this connection could not be read from the kernel; too many files may be open.',
+    );
+  if (via.kind === 'loopback' && !via.peerIsUser)
+    return new Problem('peer-not-allowed', 'This daemon answers only the user who started it.');
+  return null;
+}
+
+/** Refusals of whoever is at the other end: the next request would get the same one, so the connection is closed. */
+export const CLOSING: ReadonlySet<ProblemCode> = new Set([
+  'peer-not-allowed',
+  'host-not-allowed',
+  'origin-not-allowed',
+  'fetch-site-not-allowed',
+  'token-required',
+]);
 
 /** Rights of a request from another machine: all with the bearer token, a paired device's with its cookie, else null. */
 export function remoteRights(

@@ -51,6 +51,14 @@ export type Handlers = {
 
 const LOG_PAGE = 500;
 
+type OpenApi = ResponseOf<'GET /api/openapi.json'>;
+let document: OpenApi | undefined;
+
+/** The OpenAPI document, once it was asked for. */
+export function readyDocument(): OpenApi | undefined {
+  return document;
+}
+
 export const handlers: Handlers = {
   'GET /api/session': (_daemon, { client: { remote, rights } }) => ({ ok: true, remote, rights }),
   'POST /api/pair/code': ({ pairing }, { body }) => ({
@@ -139,7 +147,11 @@ export const handlers: Handlers = {
   'POST /api/changes/confirm': ({ features }, { body }) => features.changes.confirm(body),
   'POST /api/changes/revert': ({ features }, { body }) => features.changes.revert(body),
   'POST /api/changes/extend': ({ features }, { body }) => features.changes.extend(body),
-  'GET /api/openapi.json': async () => (await import('../api/openapi.ts')).openapi(VERSION),
+  'GET /api/openapi.json': async () => {
+    const { openapi } = await import('../api/openapi.ts');
+    document ??= openapi(VERSION);
+    return document;
+  },
   'GET /api/killswitch': async ({ features }) => ({ ok: true, ...(await (await features.killSwitch()).read()) }),
   'POST /api/killswitch': async ({ features }, { body }) => ({
     ok: true,

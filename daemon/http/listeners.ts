@@ -1,13 +1,15 @@
-// Opens the listeners of the API, a Unix socket and one TCP port: how many connections each admits, and whose they are.
+// Opens the listeners of the API, a Unix socket and one TCP port, and finds out whose each connection is.
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { Problem } from '../problem.ts';
+import type { Problem } from '../problem.ts';
 import { errno } from '../system/errno.ts';
-import { createPeerCheck } from '../system/peer.ts';
+import { createPeerLookup } from '../system/peer.ts';
+import { type Connection, type Connections, createConnections, type Peer } from './connections.ts';
 import { createEventStreams, type EventStreams } from './event-streams.ts';
 import { checkRequest, LIMITS, type Limits, type RemoteAccess, type Via } from './guard.ts';
 import type { Daemon } from './handlers.ts';
-import { type ClientError, clientProblem, MALFORMED, refuse, refuseRaw } from './refusals.ts';
+import { createPipeline } from './pipeline.ts';
+import { type ClientError, clientProblem, MALFORMED, refuseRaw } from './refusals.ts';
 import { createRequestHandler, requestInfo } from './request-handler.ts';
 import type { Tls } from './tls.ts';
 
@@ -29,12 +31,6 @@ export interface Listeners {
 /** What other machines are let in with; without `tls`, unencrypted. */
 export type TcpAccess = RemoteAccess & { tls: Tls | null };
 
-/** What is known of a connection; a promise until the kernel has said whose it is. */
-type Connection = Via | Promise<Via> | typeof SURPLUS;
-/** Over the quota: its first request is answered with `busy`. */
-const SURPLUS: unique symbol = Symbol('surplus');
-const SURPLUS_MS = 2_000;
-
 /** @param limits the contract's, except where a benchmark raises them. */
 export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = process.getuid!()): Listeners {
   const servers: Server[] = [];
@@ -43,12 +39,18 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     onOpen: () => void daemon.tunnel.refresh('stale'), // who begins to look is shown what is current
   });
   const handle = createRequestHandler(daemon, streams);
-  const peerIsUser = createPeerCheck(uid);
-  // a quota each, so that idle TCP connections can't lock the command line out
-  const unix = createConnections(limits.unixConnections, limits);
-  const tcp = createConnections(limits.connections, limits);
+  const lookUp = createPeerLookup();
+  const admitted: Connections[] = [];
+  // a quota each, so that TCP connections can't lock the command line out
+  const quotas = {
+    unix: { own: limits.unixConnections, remote: 0 },
+    tcp: { own: limits.connections, remote: limits.remoteConnections },
+  };
 
-  function serve(connections: Connections, viaOf: (socket: Socket) => Via | Promise<Via>): Server {
+  function createServer(
+    quota: { own: number; remote: number },
+    peerOf: (socket: Socket) => Peer | Promise<Peer | null>,
+  ): Server {
     const server = createHttpServer({
       maxHeaderSize: 2 * limits.headerBytes, // lets the guard tell an overlong address from overlong headers
       headersTimeout: limits.headersTimeoutMs,
@@ -56,64 +58,77 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
       connectionsCheckingInterval: Math.min(2_000, limits.headersTimeoutMs),
       requireHostHeader: false, // the guard answers that, with a problem document
     });
-    // half-closed clients (`nc -N`) still get a response
-    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
+    // half-closed clients (`nc -N`) still get a response; nothing is read before a connection is admitted
+    Object.assign(server, { httpAllowHalfOpen: true, pauseOnConnect: true });
     server.maxHeadersCount = 0; // Node would drop the rest silently; the guard counts them instead
-    server.on('connection', (socket: Socket) => connections.add(socket, viaOf));
+    const [parse] = server.listeners('connection') as ((socket: Socket) => void)[];
+    const connections = createConnections(quota, limits, socket => {
+      parse!.call(server, socket);
+      const pipeline = createPipeline(socket, () => streams.has(socket));
+      socket.resume();
+      return pipeline;
+    });
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => connections.add(socket, peerOf(socket)));
     const answer = (request: IncomingMessage, response: ServerResponse) => {
       const connection = connections.get(request.socket);
-      if (connection === undefined) return; // closed already
-      if (connection === SURPLUS) return refuseSurplus(request, response, connections.quota);
-      if (connection instanceof Promise) void connection.then(via => handle(request, response, via));
-      else handle(request, response, connection);
+      if (!connection) return; // closed already
+      connections.watch(response);
+      connection.pipeline.take(request, response, () => handle(request, response, connection));
     };
     server.on('request', answer);
     server.on('checkContinue', answer); // see readBody
     server.on('checkExpectation', answer); // may be ignored (RFC 9110, 10.1.1); Node's own 417 would precede the guard
-    server.on('connect', async (request, socket: Socket) => {
-      const via = await connections.get(socket);
-      refuseRaw(socket, (via && via !== SURPLUS && checkRequest(requestInfo(request, via))) || MALFORMED);
-    });
-    server.on('clientError', (error: ClientError, socket: Socket) => {
-      if (socket.writable && !streams.has(socket)) refuseRaw(socket, clientProblem(error));
-      else socket.destroy();
-    });
+    const end = (socket: Socket, problemOf: (connection: Connection) => Problem) => {
+      const connection = connections.get(socket);
+      if (!connection || streams.has(socket)) return void socket.destroy();
+      const problem = problemOf(connection);
+      connection.pipeline.end(() => refuseRaw(socket, problem));
+    };
+    server.on('connect', (request, socket: Socket) =>
+      end(socket, ({ via }) => checkRequest(requestInfo(request, via)) ?? MALFORMED),
+    );
+    server.on('clientError', (error: ClientError, socket: Socket) =>
+      end(socket, ({ pipeline }) => clientProblem(error, pipeline.lineBytes())),
+    );
     servers.push(server);
+    admitted.push(connections);
     return server;
   }
 
-  function tcpVia(socket: Socket, remote: TcpAccess | null): Via | Promise<Via> {
+  function tcpPeer(socket: Socket, remote: TcpAccess | null): Peer | Promise<Peer> {
     const { address, port } = socket.address() as AddressInfo;
     const { remoteAddress, remotePort } = socket;
-    if (!remoteAddress || !remotePort) return { kind: 'loopback', port, address, peerIsUser: false }; // closed already
+    if (!remoteAddress || !remotePort) return { via: { kind: 'loopback', port, address, peerIsUser: false } }; // closed already
     const fromOutside = (access: RemoteAccess): Via => {
       const encrypted = 'encrypted' in socket; // of a TLSSocket; loading node:tls to ask for it costs a quarter of the start
       return { kind: 'remote', port, address: plain(address), from: plain(remoteAddress), access, encrypted };
     };
-    if (remote && !isLocal(socket)) return fromOutside(remote);
-    return peerIsUser({ localAddress: address, localPort: port, remoteAddress, remotePort })
-      .catch(() => null)
-      .then(peerIsUser =>
-        // another user of this machine, such as a reverse proxy's, needs what another machine needs
-        remote && peerIsUser === false ? fromOutside(remote) : { kind: 'loopback', port, address, peerIsUser },
-      );
+    if (remote && !isLocal(socket)) return { via: fromOutside(remote) };
+    return lookUp({ localAddress: address, localPort: port, remoteAddress, remotePort }).then(
+      // another user of this machine, such as a reverse proxy's, needs what another machine needs
+      owner =>
+        remote && owner !== uid
+          ? { via: fromOutside(remote) }
+          : { via: { kind: 'loopback', port, address, peerIsUser: owner === uid }, uid: owner },
+      () => ({ via: { kind: 'loopback', port, address, peerIsUser: null } }),
+    );
   }
 
   return {
     streams,
     async listenUnix(path) {
       await listening(
-        serve(unix, () => ({ kind: 'unix' })),
+        createServer(quotas.unix, () => ({ via: { kind: 'unix' } })),
         { path },
       );
     },
     async listenTcp(port, addresses, remote) {
       const encrypt = remote?.tls && (await import('./tls.ts')).encryptRemote;
       const serveOnce = (taken: Promise<boolean>) => {
-        const server = serve(tcp, async socket => {
-          const via = tcpVia(socket, remote);
-          if (!(await taken)) socket.destroy();
-          return via;
+        const server = createServer(quotas.tcp, async socket => {
+          const peer = tcpPeer(socket, remote);
+          return (await taken) ? peer : null;
         });
         encrypt?.(server, remote!.tls!, isLocal, limits.headersTimeoutMs);
         return server;
@@ -121,74 +136,19 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
       await listenOnAll(serveOnce, port, addresses);
     },
     closeRemote() {
-      for (const [socket, connection] of tcp.entries())
-        if (connection !== SURPLUS && !(connection instanceof Promise) && connection.kind === 'remote')
-          socket.destroy();
+      for (const connections of admitted)
+        for (const [socket, { via }] of connections.entries()) if (via.kind === 'remote') socket.destroy();
     },
     async close(reason, graceMs) {
       streams.close(reason);
       const closed = servers.map(server => new Promise(resolve => server.close(resolve)));
       for (const server of servers) server.closeIdleConnections();
+      for (const connections of admitted) connections.closeRefused();
       const cut = setTimeout(() => servers.forEach(s => void s.closeAllConnections()), graceMs);
       await Promise.all(closed);
       clearTimeout(cut);
     },
   };
-}
-
-interface Connections {
-  quota: number;
-  add(socket: Socket, viaOf: (socket: Socket) => Via | Promise<Via>): void;
-  get(socket: Socket): Connection | undefined;
-  entries(): Iterable<[Socket, Connection]>;
-}
-
-/**
- * The open connections of one kind of listener, at most `quota`. Further ones, at most a quarter of that again, stay open
- * just long enough to be refused: a refusal that is sent before the request was read gets lost in the kernel's reset.
- */
-function createConnections(quota: number, { strangers }: Limits): Connections {
-  const open = new Map<Socket, Connection>();
-  let surplus = 0;
-
-  function addSurplus(socket: Socket) {
-    if (surplus >= Math.max(quota / 4, 1)) return void socket.destroy();
-    surplus += 1;
-    open.set(socket, SURPLUS);
-    const limit = setTimeout(() => socket.destroy(), SURPLUS_MS);
-    socket.once('close', () => {
-      clearTimeout(limit);
-      surplus -= 1;
-      open.delete(socket);
-    });
-  }
-
-  /** Connections of other users must not take the places of this user's clients. */
-  function admit(socket: Socket, via: Via) {
-    if (!open.has(socket)) return; // closed already
-    open.set(socket, via);
-    if (!isStranger(via)) return;
-    if ([...open.values()].filter(isStranger).length > strangers) socket.destroy();
-  }
-
-  return {
-    quota,
-    add(socket, viaOf) {
-      socket.on('error', () => {}); // 'close' follows
-      if (open.size - surplus >= quota) return addSurplus(socket);
-      const via = viaOf(socket);
-      open.set(socket, via);
-      if (via instanceof Promise) void via.then(v => admit(socket, v));
-      socket.once('close', () => open.delete(socket));
-    },
-    get: socket => open.get(socket),
-    entries: () => [...open],
-  };
-}
-
-function refuseSurplus(request: IncomingMessage, response: ServerResponse, quota: number) {
-  response.setHeader('connection', 'close');
-  refuse(request, response, new Problem('busy', `${quota} connections are open, and no more are allowed.`));
 }
 
 /** Binds one server per address, or none. Connections that arrive before the last is bound wait for `taken`. */
@@ -224,15 +184,6 @@ async function listenOnAll(
 }
 
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
-
-function isStranger(connection: Connection): boolean {
-  return (
-    connection !== SURPLUS &&
-    !(connection instanceof Promise) &&
-    connection.kind === 'loopback' &&
-    connection.peerIsUser === false
-  );
-}
 
 /** An IPv4 address as such, also on a socket of both families. */
 function plain(address: string): string {

@@ -7,6 +7,9 @@ import { LIMITS } from './guard.ts';
 /** Bytes of a refused body that are read and dropped, so that the client gets to read the answer. */
 const DRAINED_BYTES = 1 << 20;
 
+/** How long a refused connection may take to send its request, and again to read the answer. */
+const LINGER_MS = 2_000;
+
 export const INTERNAL_ERROR = new Problem('internal-error', 'Something went wrong inside the daemon.', {
   hint: 'If Culvert was upgraded or removed since it started, restart it: culvert stop, then culvert',
 });
@@ -24,25 +27,47 @@ export function refuse(request: IncomingMessage, response: ServerResponse, probl
   });
 }
 
-/** Answers a connection without a parsed request, and closes it. */
-export function refuseRaw(socket: Socket, problem: Problem): void {
+/**
+ * Answers a connection outside of Node's responses, and closes it. What still arrives is read and dropped for a moment:
+ * closing with unread bytes makes the kernel send a reset, which can take the answer away from the client.
+ */
+export function refuseRaw(socket: Socket, problem: Problem, isHead = false): void {
   const body = JSON.stringify(problem);
   const headers = { ...problem.headers(), 'content-length': Buffer.byteLength(body), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join('')}\r\n${body}`);
-  socket.destroySoon();
+  socket.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join('')}\r\n${isHead ? '' : body}`);
+  let drained = 0;
+  socket.on('data', (chunk: Buffer) => {
+    drained += chunk.length;
+    if (drained > DRAINED_BYTES) socket.destroy();
+  });
+  closeWithin(socket, LINGER_MS);
+  socket.resume();
 }
 
-export type ClientError = Error & { code?: string; rawPacket?: Buffer };
+/** Answers the first bytes of a connection with a refusal, without parsing them. */
+export function refuseUnparsed(socket: Socket, problem: Problem): void {
+  closeWithin(socket, LINGER_MS);
+  socket.once('data', (first: Buffer) => refuseRaw(socket, problem, first.toString('latin1', 0, 5) === 'HEAD '));
+  socket.resume();
+}
 
-/** The problem for what Node's HTTP parser or its time limits refused. */
-export function clientProblem({ code, rawPacket }: ClientError): Problem {
+function closeWithin(socket: Socket, limitMs: number): void {
+  const limit = setTimeout(() => socket.destroy(), limitMs);
+  socket.once('close', () => clearTimeout(limit));
+}
+
+export type ClientError = Error & { code?: string };
+
+/**
+ * The problem for what Node's HTTP parser or its time limits refused.
+ * @param lineBytes length of the request's first line as far as it was read
+ */
+export function clientProblem({ code }: ClientError, lineBytes: number): Problem {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new Problem('request-timeout', 'The request did not arrive completely in time.');
   if (code !== 'HPE_HEADER_OVERFLOW') return MALFORMED;
-  const lineEnd = rawPacket?.indexOf('\r\n') ?? -1;
-  const firstLine = rawPacket?.subarray(0, lineEnd < 0 ? undefined : lineEnd);
-  return firstLine && firstLine.length > LIMITS.targetBytes
+  return lineBytes > LIMITS.targetBytes
     ? new Problem('uri-too-long', `The address is longer than ${LIMITS.targetBytes} bytes.`)
     : new Problem('headers-too-large', `At most ${LIMITS.headers} headers of ${LIMITS.headerBytes} bytes are read.`);
 }

@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Assets } from './assets.ts';
 import { cachedResponses } from './cached-responses.ts';
+import type { Connection } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
-import { checkRequest, type RequestInfo, type Via } from './guard.ts';
+import { CLOSING, checkRequest, type RequestInfo, type Via } from './guard.ts';
 import type { Daemon } from './handlers.ts';
-import { INTERNAL_ERROR, refuse } from './refusals.ts';
+import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
 
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse, via: Via) => void;
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse, connection: Connection) => void;
 
 export function createRequestHandler(daemon: Daemon, streams: EventStreams): RequestHandler {
   const answeredFromCache = cachedResponses(daemon);
@@ -31,9 +32,13 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
       });
   }
 
-  return (request, response, via) => {
+  return (request, response, { via, pipeline }) => {
     daemon.features.metrics.count(response);
     const problem = checkRequest(requestInfo(request, via));
+    if (problem && CLOSING.has(problem.code)) {
+      response.statusCode = problem.status; // for the metrics
+      return pipeline.refuse(() => refuseRaw(request.socket, problem, request.method === 'HEAD'));
+    }
     if (problem) return refuse(request, response, problem);
     if (!/^\/api(?:[/?]|$)/.test(request.url!)) return servePage(request, response);
     if (request.method === 'GET') {

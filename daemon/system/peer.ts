@@ -17,21 +17,21 @@ export interface Ends {
 type Table = 'tcp' | 'tcp6';
 
 /**
- * A check of connections against a user id. Reading a table costs the kernel 4 ms with few sockets and 60 ms with
- * thousands, so only the one that can hold the peer is read, and connections that arrive during a read share the next.
+ * A lookup of the user id at the other end of a connection: null for a socket that nobody owns, undefined for none.
+ * Reading a table costs the kernel 4 ms with few sockets and 60 ms with thousands, so only the one that can hold the peer
+ * is read, and connections that arrive during a read share the next.
  */
-export function createPeerCheck(
-  uid: number,
+export function createPeerLookup(
   read: (table: Table) => Promise<string> = readTable,
-): (ends: Ends) => Promise<boolean> {
+): (ends: Ends) => Promise<number | null | undefined> {
   const tables = { tcp: shareReads(() => read('tcp')), tcp6: shareReads(() => read('tcp6')) };
   return async ends => {
     if (ipv4Hex(ends.remoteAddress) !== null) {
       const owner = ownerOf(await tables.tcp(), ends);
-      if (owner !== undefined) return owner === uid;
+      if (owner !== undefined) return owner;
     }
     // an IPv6 peer, or one whose IPv6 socket speaks IPv4
-    return ownerOf(await tables.tcp6(), ends) === uid;
+    return ownerOf(await tables.tcp6(), ends);
   };
 }
 
