@@ -1,7 +1,7 @@
 // Development: builds the development profile, runs it, and builds and starts it again when a source changes.
 // node data/build/dev.mjs [--real] [--inspect[=[HOST:]PORT]] [OPTION of culvert…]
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, rmSync, watch } from 'node:fs';
+import { existsSync, readFileSync, rmSync, watch } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -20,13 +20,19 @@ const options = words.filter(word => word !== inspect && word !== '--real');
 
 const say = text => console.error(`dev: ${text}`);
 
+/** Whether the build directory installs here: that of a clone that was moved or copied installs into the old place. */
+function isSetUp() {
+  const options = join(build, 'meson-info/intro-buildoptions.json');
+  return existsSync(join(build, 'build.ninja')) && readFileSync(options, 'utf8').includes(JSON.stringify(prefix));
+}
+
 /** Builds into build/dev/prefix; only what changed. @returns whether it worked; the output is printed if it did not */
 function compile() {
   const began = performance.now();
+  const ready = isSetUp();
+  if (!ready) rmSync(build, { recursive: true, force: true });
   const commands = [
-    ...(existsSync(join(build, 'build.ninja'))
-      ? []
-      : [['setup', build, '--prefix', prefix, '-Dprofile=development', '-Dkill_switch=disabled']]),
+    ...(ready ? [] : [['setup', build, '--prefix', prefix, '-Dprofile=development', '-Dkill_switch=disabled']]),
     ['compile', '-C', build],
     ['install', '-C', build, '--no-rebuild', '--quiet'],
   ];

@@ -1,7 +1,7 @@
 // Installing what ./culvert-tool needs: nothing may wait for an answer to a question that nobody sees.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { temporary } from '../support/temporary.ts';
@@ -33,4 +33,57 @@ test('packages are installed without a question, also about configuration files 
   const asked = readFileSync(join(at, 'asked'), 'utf8').trim().split('\n');
   assert.equal(asked.length, 1, 'the first attempt succeeds');
   assert.match(asked[0]!, /--force-confold .*install --no-install-recommends openssl$/);
+});
+
+test('a clone that was moved or copied builds into itself', t => {
+  const at = temporary(t);
+  const write = (file: string, script: string) => {
+    mkdirSync(dirname(join(at, file)), { recursive: true });
+    writeFileSync(join(at, file), script, { mode: 0o755 });
+  };
+  const [first, second, moved] = [join(at, 'first'), join(at, 'second'), join(at, 'moved')];
+  mkdirSync(first);
+  copyFileSync(join(root, 'culvert-tool'), join(first, 'culvert-tool'));
+  write('first/package-lock.json', '{}');
+  utimesSync(join(first, 'package-lock.json'), 1, 1); // older than what npm installed
+  write('first/node_modules/.package-lock.json', '');
+  write('bin/dpkg-query', '#!/bin/sh\nfor name; do echo "$name installed"; done\n');
+  // as meson does: records the prefix, and installs into the one that is recorded
+  write(
+    'bin/meson',
+    `#!/bin/sh
+set -e
+case $1 in
+  setup)
+    mkdir -p "$2/meson-info"
+    : >"$2/build.ninja"
+    printf '[{"name": "prefix", "value": "%s"}]' "$4" >"$2/meson-info/intro-buildoptions.json"
+    echo "$2" >>${at}/set-up ;;
+  install)
+    prefix=$(sed 's/.*"value": "\\(.*\\)".*/\\1/' "$3/meson-info/intro-buildoptions.json")
+    mkdir -p "$prefix/bin" "$prefix/share/culvert"
+    printf '#!/bin/sh\\necho "$0"\\n' >"$prefix/bin/culvert"
+    chmod 755 "$prefix/bin/culvert" ;;
+esac
+`,
+  );
+  const env = { PATH: `${join(at, 'bin')}${delimiter}${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
+  const run = (clone: string, command: string) =>
+    spawnSync(join(clone, 'culvert-tool'), [command], { encoding: 'utf8', env });
+  const trees = { run: 'build/prefix/bin/culvert', install: 'build/user/tree/bin/culvert' };
+  const check = (clone: string) => {
+    for (const [command, tree] of Object.entries(trees)) {
+      const { stdout, stderr } = run(clone, command);
+      assert.equal(resolve(clone, stdout.trim()), join(clone, tree), `${command}: ${stderr}`);
+    }
+  };
+  check(first);
+  cpSync(first, second, { recursive: true, preserveTimestamps: true });
+  check(second);
+  renameSync(first, moved);
+  check(moved);
+  const count = () => readFileSync(join(at, 'set-up'), 'utf8').trim().split('\n').length;
+  const before = count();
+  check(moved);
+  assert.equal(count(), before, 'it is set up once');
 });
