@@ -13,7 +13,7 @@ import type { Account } from '../store/config.ts';
 import { readConfig } from '../store/config.ts';
 import { describeCooldown } from '../store/describe.ts';
 import { readText } from '../store/files.ts';
-import { type Installed, readInstalls, shimOf } from '../store/installs.ts';
+import { foreignShim, type Installed, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
 import { emit, number, restingText, time } from './print.ts';
@@ -77,7 +77,8 @@ function checkCatalog(context: Context): Finding[] {
     : [{ level: 'ok', what: `catalog: ${Object.keys(catalog.providers).length} entries` }];
 }
 
-function checkShim(cli: string, entry: Installed, { env }: Context, programs: Programs): Finding[] {
+function checkShim(cli: string, entry: Installed, { env, paths }: Context, programs: Programs): Finding[] {
+  if (isForeignShim(entry.bin, paths)) return [foreignFinding(cli, entry.bin)];
   const repair = `run \`culvert-wrap install ${cli}\``;
   if (!fs.existsSync(entry.bin))
     return [
@@ -122,6 +123,10 @@ function checkShim(cli: string, entry: Installed, { env }: Context, programs: Pr
   if (!text.includes(`'${programs.bundle}'`))
     return [{ level: 'warning', what: `${cli}: the shim starts another installation of culvert-wrap`, fix: repair }];
   return [{ level: 'ok', what: `${cli}: ${entry.bin} -> ${entry.original}` }];
+}
+
+function foreignFinding(cli: string, shim: string): Finding {
+  return { level: 'ok', what: `${cli}: ${shim} is a shim that another user has installed; it uses your accounts` };
 }
 
 function checkInstalls(file: string): Finding[] {
@@ -252,11 +257,13 @@ function checkConfiguration(context: Context): Finding[] {
       what: `${cli}: the catalog has no rules, so no failure leads to another account`,
       fix: `\`culvert-wrap catalog learn ${cli} -- <a failing command>\` proposes one`,
     })),
-    ...withoutShim.map(cli => ({
-      level: 'warning' as const,
-      what: `${cli}: it has accounts but no shim`,
-      fix: `run \`culvert-wrap install ${cli}\``,
-    })),
+    ...withoutShim.map((cli): Finding => {
+      const bin = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli]!.bin : cli;
+      const foreign = foreignShim(bin, context.env.PATH ?? '', context.paths);
+      if (foreign !== undefined) return foreignFinding(cli, foreign);
+      const fix = `run \`culvert-wrap install ${cli}\``;
+      return { level: 'warning', what: `${cli}: it has accounts but no shim`, fix };
+    }),
     ...orphanedSecrets(accounts, context.paths).map(({ file, key }) => ({
       level: 'warning' as const,
       what: `${file} holds ${key}, which no account uses`,

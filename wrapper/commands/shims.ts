@@ -1,12 +1,12 @@
 // Implements `install` and `uninstall`.
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { isatty } from 'node:tty';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { EXIT, say, WrapError } from '../errors.ts';
 import { refreshPlans } from '../manage/compile.ts';
-import { install, uninstall } from '../shims/install.ts';
+import { type InstallResult, install, uninstall } from '../shims/install.ts';
 import type { Programs } from '../shims/shim.ts';
 import { readConfig } from '../store/config.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
@@ -37,7 +37,7 @@ export async function installShims(
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const search = env.PATH ?? '';
   const wanted = names.length > 0 ? names : await findInstallable(catalog, options, context);
-  const results: { cli: string; change: string; bin: string; original: string }[] = [];
+  const results: (InstallResult & { cli: string })[] = [];
   const failures: WrapError[] = [];
   for (const cli of new Set(wanted)) {
     try {
@@ -52,7 +52,7 @@ export async function installShims(
   }
   try {
     refreshPlans(
-      results.map(({ cli }) => cli),
+      results.filter(({ change }) => change !== 'foreign').map(({ cli }) => cli),
       context,
     );
   } catch (error) {
@@ -60,14 +60,16 @@ export async function installShims(
     if (!(error instanceof WrapError)) throw error;
     process.stderr.write(`culvert-wrap: ${error.message}\n`);
   }
-  for (const { cli, bin } of results) {
+  for (const { cli, bin, change, shared } of results) {
+    if (shared && change === 'installed')
+      say(`${cli}: other users of ${path.dirname(bin)} run this shim as well, each with accounts of their own or none`);
     const first = search.split(':').find(dir => dir && bin.startsWith(`${dir}/`));
     if (!first)
       process.stderr.write(
         `culvert-wrap: ${bin} is not on PATH, so ${cli} is not wrapped yet; add its directory to PATH\n`,
       );
   }
-  const text = results.map(({ cli, change, bin }) => `${cli}: ${CHANGES[change as keyof typeof CHANGES]} ${bin}`);
+  const text = results.map(({ cli, change, bin }) => `${cli}: ${CHANGES[change]} ${bin}`);
   const failed = failures.map(({ code, message, hint }) => ({ code, message, hint }));
   if (failures.length > 0 && results.length === 0) throw failures[0];
   emit(options.json, { installed: results, failed }, text.length > 0 ? text.join('\n') : 'nothing was installed');
@@ -81,6 +83,7 @@ const CHANGES = {
   adopted: 'adopted the upgraded original and installed the shim',
   refreshed: 'refreshed the shim',
   unchanged: 'is installed already:',
+  foreign: 'another user has installed a shim that uses your accounts:',
 };
 
 /** What `install` without names is for. */
@@ -98,13 +101,23 @@ async function findInstallable(
   const isOwn = (file: string) => statSync(path.dirname(file)).uid === uid && !SYSTEM_DIRECTORY.test(file);
   const own = found.filter(({ file }) => isOwn(file));
   for (const { cli, file } of found.filter(each => !own.includes(each))) {
-    say(`${cli}: ${file} is in a system directory and left alone; \`culvert-wrap install ${cli}\` wraps it`);
+    const command = `culvert-wrap install ${cli}${isWritable(path.dirname(file)) ? '' : ' --dir ~/.local/bin'}`;
+    say(`${cli}: ${file} is in a system directory and left alone; \`${command}\` wraps it`);
   }
   if (own.length > 0 && isatty(0) && isatty(2) && !options.json) {
     say(`this puts shims in place of ${own.map(({ file }) => file).join(', ')}`);
     if (!(await confirm('Go on? [y/N] '))) return installed;
   }
   return [...own.map(({ cli }) => cli), ...installed];
+}
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const SYSTEM_DIRECTORY = /^\/(?:usr\/)?s?bin\//;

@@ -1,14 +1,26 @@
 // Puts shims in place and takes them away again. Each step is a rename, so that a kill at any point leaves a command that
 // runs and a state from which install and uninstall both go on.
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { EXIT, reason, say, WrapError } from '../errors.ts';
 import { assertPrivate, readText, syncDirectory, withLock, writeAtomic } from '../store/files.ts';
-import { findOnPath, type Installed, type Installs, readInstalls, shimOf } from '../store/installs.ts';
+import {
+  findOnPath,
+  foreignShim,
+  type Installed,
+  type Installs,
+  isForeignShim,
+  readInstalls,
+  shimOf,
+} from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
 import { assertWritable, linkOrCopy, moveBack, place } from './move-file.ts';
 import { type Programs, recordIn, shimText } from './shim.ts';
+
+/** In the directory of a command that other users run as well. */
+const SHARED_ORIGINALS = '.culvert-wrap';
 
 export interface InstallOptions {
   cli: string;
@@ -27,9 +39,12 @@ export interface InstallOptions {
 }
 
 export interface InstallResult {
-  change: 'installed' | 'adopted' | 'refreshed' | 'unchanged';
+  /** `foreign`: the shim of another user's installation is there, and was left as it is. */
+  change: 'installed' | 'adopted' | 'refreshed' | 'unchanged' | 'foreign';
   bin: string;
   original: string;
+  /** Other users run this command as well. */
+  shared: boolean;
 }
 
 export interface UninstallResult {
@@ -41,31 +56,95 @@ export interface UninstallResult {
 
 /**
  * Puts a shim in place of a command, or refreshes it, or adopts an original that an upgrade has put over it.
- * @throws WrapError `not-on-path`, `not-writable`, `location-dependent`, `foreign-file`
+ * @throws WrapError `not-on-path`, `not-writable`, `location-dependent`, `foreign-file`, `foreign-shim`, `unsafe-directory`
  */
 export function install(options: InstallOptions): InstallResult {
   const { cli, paths } = options;
   assertPrivate(paths.state);
   return withLock(paths.installs, () => {
     const installs = readInstalls(paths);
-    const old = installs[cli] ?? recover(cli, options.bin, options.search);
+    const previous = installs[cli];
+    if (previous && isForeignShim(previous.bin, paths)) delete installs[cli];
+    const foreign = foreignShim(options.bin, options.search, paths);
+    if (!installs[cli] && foreign !== undefined) {
+      if (previous) writeInstalls(paths, installs);
+      return { change: 'foreign', bin: foreign, original: usableOriginal(foreign, cli), shared: true };
+    }
+    const old = installs[cli] ?? recover(options);
     if (old && shimOf(old.bin) === cli) {
-      const text = textFor(options, old);
-      if (!installs[cli]) writeAtomic(paths.installs, `${JSON.stringify({ ...installs, [cli]: old })}\n`);
-      if (readText(old.bin) === text) return { change: 'unchanged', bin: old.bin, original: old.original };
-      place(paths, old.bin, stage => writeScript(stage, text));
-      return { change: 'refreshed', bin: old.bin, original: old.original };
+      const entry = shareOriginal(old, paths);
+      const text = textFor(options, entry);
+      const unchanged = readText(entry.bin) === text;
+      if (!unchanged) place(paths, entry.bin, stage => writeScript(stage, text));
+      if (!installs[cli] || entry !== old) writeInstalls(paths, { ...installs, [cli]: entry });
+      if (entry !== old) fs.rmSync(old.original, { force: true });
+      const { bin, original } = entry;
+      return { change: unchanged ? 'unchanged' : 'refreshed', bin, original, shared: isShared(bin) };
     }
     const adopted = old !== undefined && fs.existsSync(old.bin);
-    const found = adopted ? old.bin : findOriginal(options);
-    if (!adopted && !options.directory) assertReplaceable(path.join(paths.originals, options.bin), found, cli);
-    const entry = options.directory ? beside(options, found) : save(options, found);
-    installs[cli] = entry;
-    writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
+    const file = adopted ? old.bin : findOriginal(options);
+    const entry = options.directory ? beside(options, file) : save(options, file, adopted);
+    writeInstalls(paths, { ...installs, [cli]: entry });
     if (readText(planFile(paths, cli)) === undefined) writeAtomic(planFile(paths, cli), '');
-    place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry)));
-    return { change: adopted ? 'adopted' : 'installed', bin: entry.bin, original: entry.original };
+    try {
+      place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry)));
+    } catch (error) {
+      writeInstalls(paths, installs);
+      if (entry.kind !== 'beside' && !old) fs.rmSync(entry.original, { force: true });
+      throw error;
+    }
+    const done = { bin: entry.bin, original: entry.original, shared: isShared(entry.bin) };
+    return { change: adopted ? 'adopted' : 'installed', ...done };
   });
+}
+
+/**
+ * Whether other users run the command in this place, so that its original must stay where they can read it: a directory
+ * that is another user's, or one outside of the home that everybody, or a group, can search.
+ */
+function isShared(file: string): boolean {
+  const stat = fs.statSync(path.dirname(file));
+  if (stat.uid !== process.getuid?.()) return true;
+  if (path.resolve(file).startsWith(`${ownHome()}/`)) return false;
+  for (let dir = fs.realpathSync(path.dirname(file)); ; dir = path.dirname(dir)) {
+    if ((fs.statSync(dir).mode & 0o011) === 0) return false;
+    if (dir === path.dirname(dir)) return true;
+  }
+}
+
+/** `HOME` may be another user's for root, and a container may not know its user. */
+function ownHome(): string {
+  try {
+    return os.userInfo().homedir;
+  } catch {
+    return os.homedir();
+  }
+}
+
+/**
+ * What a shim of another user's installation runs.
+ * @throws WrapError `foreign-shim` where this user can't run it
+ */
+function usableOriginal(shim: string, cli: string): string {
+  const record = recordIn(shim);
+  const target = record?.link === undefined ? [] : [path.resolve(path.dirname(record.bin), record.link)];
+  for (const file of record ? [record.original, ...target] : []) {
+    try {
+      fs.accessSync(file, fs.constants.X_OK);
+      return file;
+    } catch {
+      // Only its owner can run it.
+    }
+  }
+  const { uid } = fs.statSync(shim);
+  throw new WrapError(
+    'foreign-shim',
+    EXIT.noPermission,
+    `${shim} is a shim of the user ${uid}, who keeps its original`,
+    {
+      hint: `have that user run \`culvert-wrap install ${cli}\` again, or put a ${cli} of your own first on PATH`,
+    },
+  );
 }
 
 /**
@@ -77,10 +156,13 @@ export function install(options: InstallOptions): InstallResult {
 export function uninstall(cli: string, bin: string, paths: Paths, search: string): UninstallResult {
   const result = withLock(paths.installs, (): UninstallResult => {
     const installs = readInstalls(paths);
-    const entry = installs[cli] ?? recover(cli, bin, search);
+    const known = installs[cli];
+    const entry =
+      known && isForeignShim(known.bin, paths) ? undefined : (known ?? recover({ cli, bin, search, paths }));
     if (!entry) return { change: 'not-installed' };
     const done = takeAway(cli, entry, paths);
     if (entry.kind === 'link') fs.rmSync(entry.original, { force: true });
+    if (entry.kind === 'file') removeIfEmpty(path.dirname(entry.original));
     removePlans(paths, cli);
     delete installs[cli];
     if (Object.keys(installs).length > 0) record(paths, installs);
@@ -104,11 +186,11 @@ function isLocationDependent(file: string): boolean {
 }
 
 /** The record that a shim on `PATH` carries, for when the state directory has been lost. */
-function recover(cli: string, bin: string, search: string): Installed | undefined {
+function recover({ cli, bin, search, paths }: Pick<InstallOptions, 'cli' | 'bin' | 'search' | 'paths'>) {
   return search
     .split(':')
     .map(dir => path.resolve(dir || '.', bin))
-    .filter(file => shimOf(file) === cli)
+    .filter(file => shimOf(file) === cli && !isForeignShim(file, paths))
     .map(recordIn)
     .find(record => record !== undefined && shimOf(record.bin) === cli);
 }
@@ -121,15 +203,22 @@ function findOriginal({ cli, bin, search, npmPackage }: InstallOptions): string 
   });
 }
 
-/** Keeps the original in the state directory. The command itself is still untouched. */
-function save(options: InstallOptions, bin: string): Installed {
+/**
+ * Keeps the original in the state directory, or next to the shim where other users need it. The command itself is still
+ * untouched.
+ */
+function save(options: InstallOptions, bin: string, adopted: boolean): Installed {
   const { cli, paths } = options;
   assertWritable(path.dirname(bin), cli);
-  const original = path.join(paths.originals, options.bin);
-  const stage = `${original}.new`;
-  fs.mkdirSync(paths.originals, { recursive: true, mode: 0o700 });
-  fs.rmSync(stage, { force: true });
   const stat = fs.lstatSync(bin);
+  const shared = !stat.isSymbolicLink() && isShared(bin);
+  const directory = shared ? path.join(path.dirname(bin), SHARED_ORIGINALS) : paths.originals;
+  const original = path.join(directory, options.bin);
+  if (!adopted) assertReplaceable(original, bin, cli);
+  if (shared) makeSharedDirectory(directory);
+  else fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const stage = `${original}.new`;
+  fs.rmSync(stage, { force: true });
   if (stat.isSymbolicLink()) {
     const link = fs.readlinkSync(bin);
     fs.symlinkSync(path.resolve(path.dirname(bin), link), stage);
@@ -148,8 +237,39 @@ function save(options: InstallOptions, bin: string): Installed {
   }
   linkOrCopy(bin, stage, stat);
   fs.renameSync(stage, original);
-  syncDirectory(paths.originals);
+  syncDirectory(directory);
   return { bin, original, kind: 'file' };
+}
+
+/** The record with its original where other users can run it; an earlier version kept it where only this one can. */
+function shareOriginal(entry: Installed, paths: Paths): Installed {
+  const { bin, original, kind } = entry;
+  if (kind !== 'file' || path.dirname(original) !== paths.originals || !isShared(bin)) return entry;
+  const directory = path.join(path.dirname(bin), SHARED_ORIGINALS);
+  const copy = path.join(directory, path.basename(original));
+  makeSharedDirectory(directory);
+  fs.rmSync(copy, { force: true });
+  linkOrCopy(original, copy, fs.lstatSync(original));
+  return { ...entry, original: copy };
+}
+
+/**
+ * Makes the directory of originals with the rights of the one that it is in.
+ * @throws WrapError `unsafe-directory` for one in which somebody else could replace what other users run
+ */
+function makeSharedDirectory(directory: string): void {
+  const around = fs.statSync(path.dirname(directory));
+  if (!fs.existsSync(directory)) {
+    fs.mkdirSync(directory);
+    if (process.getuid?.() === 0) fs.chownSync(directory, around.uid, around.gid);
+    fs.chmodSync(directory, around.mode & 0o775);
+  }
+  const stat = fs.lstatSync(directory);
+  const owners = [0, around.uid, process.getuid?.()];
+  if (stat.isDirectory() && owners.includes(stat.uid) && (stat.mode & 0o022 & ~around.mode) === 0) return;
+  throw new WrapError('unsafe-directory', EXIT.noPermission, `${directory} can't be used: others can change it`, {
+    hint: 'remove it, then install again',
+  });
 }
 
 function beside(options: InstallOptions, found: string): Installed {
@@ -253,6 +373,11 @@ function removePlans(paths: Paths, cli: string): void {
     ...['config', 'user', 'shipped'].flatMap(name => [`.${cli}.${name}`, `.${cli}.${name}.time`]),
   ];
   for (const name of names) if (own.includes(name)) fs.rmSync(path.join(paths.plans, name), { force: true });
+}
+
+function writeInstalls(paths: Paths, installs: Installs): void {
+  if (Object.keys(installs).length > 0) writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);
+  else fs.rmSync(paths.installs, { force: true });
 }
 
 /** A full disk must not keep anybody from uninstalling: what stays recorded is only reported as replaced. */

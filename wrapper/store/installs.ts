@@ -48,6 +48,33 @@ export function findOnPath(name: string, search: string): string | undefined {
   return undefined;
 }
 
+/**
+ * The shim of another user's installation that `PATH` finds first under this name, or `undefined`. It belongs to who wrote
+ * it, also for root.
+ */
+export function foreignShim(name: string, search: string, paths: Paths): string | undefined {
+  const first = search
+    .split(':')
+    .map(dir => path.resolve(dir || '.', name))
+    .find(isExecutable);
+  return first !== undefined && isForeignShim(first, paths) ? first : undefined;
+}
+
+/** Whether a file is a shim that another user's installation wrote. */
+export function isForeignShim(file: string, paths: Paths): boolean {
+  if (shimOf(file) === undefined || fs.statSync(file).uid === process.getuid?.()) return false;
+  return !(readText(file) ?? '').includes(`'${paths.plans}/`);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
 /** The CLI whose shim `file` is, or `undefined`. Follows symlinks. */
 export function shimOf(file: string): string | undefined {
   let fd: number;

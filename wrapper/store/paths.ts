@@ -90,8 +90,13 @@ function pathsIn(configDir: string, state: string): Paths {
 
 function isSameDirectory(a: string, b: string): boolean {
   if (a === b) return true;
-  const [one, other] = [a, b].map(directory => statSync(directory, { throwIfNoEntry: false }));
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
+  try {
+    const [one, other] = [statSync(a), statSync(b)];
+    return one.ino === other.ino && one.dev === other.dev;
+  } catch {
+    // One is not there, or another user's.
+    return false;
+  }
 }
 
 function base(env: NodeJS.ProcessEnv, name: string, fallback: string): string {

@@ -1,0 +1,130 @@
+// Shims in a directory that other users run commands from, with a real second user.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { removeTree } from '../support/temporary.ts';
+import { buildWrapper } from '../support/wrapper/sandbox.ts';
+
+const UID = 54_321;
+const TOOL = '#!/bin/sh\n[ "$FAKE_KEY" ] || FAKE_KEY=machine\necho "$(basename "$0") $FAKE_KEY"\n';
+const options = { skip: process.getuid?.() !== 0 && 'only root can become another user' };
+
+/** A directory of commands that root and another user share, and a home for each, where a has the key of its owner. */
+function machine(t: TestContext) {
+  const base = fs.mkdtempSync('/tmp/culvert-wrap-shared-');
+  t.after(() => removeTree(base));
+  const bin = path.join(base, 'bin');
+  const main = path.join(base, 'share', path.basename(buildWrapper()));
+  fs.cpSync(path.dirname(buildWrapper()), path.dirname(main), { recursive: true, dereference: true });
+  fs.mkdirSync(bin);
+  spawnSync('chmod', ['-R', 'a+rX', base]);
+  const user = (name: string, uid: number) => {
+    const home = path.join(base, name);
+    const config = path.join(home, '.config/culvert-wrap');
+    fs.mkdirSync(config, { recursive: true });
+    fs.mkdirSync(path.join(home, 'bin'));
+    fs.writeFileSync(path.join(config, 'providers.toml'), '[providers.tool]\nbin = "tool"\ninject = ["FAKE_KEY"]\n');
+    const account = `[[accounts]]\ncli = "tool"\nname = "a"\nenv = { FAKE_KEY = "command:echo key-of-${name}" }\n`;
+    fs.writeFileSync(path.join(config, 'config.toml'), account, { mode: 0o600 });
+    spawnSync('chown', ['-R', `${uid}:${uid}`, home]);
+    fs.chmodSync(home, 0o700);
+    const run = (...command: string[]) =>
+      spawnSync('setpriv', [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', ...command], {
+        env: { HOME: home, PATH: `${home}/bin:${bin}:/usr/bin:/bin`, LANG: 'C.UTF-8' },
+        cwd: '/',
+        encoding: 'utf8',
+      });
+    return {
+      home,
+      tool: (...args: string[]) => run(path.join(bin, 'tool'), ...args),
+      wrap: (...args: string[]) => run(process.execPath, main, ...args),
+      installs: path.join(home, '.local/state/culvert-wrap/installs.json'),
+    };
+  };
+  return { base, bin, root: user('root', 0), other: user('other', UID) };
+}
+
+for (const kind of ['file', 'link'] as const) {
+  test(
+    `a ${kind} that root wraps in a shared directory runs for every user, with accounts of their own`,
+    options,
+    t => {
+      const { base, bin, root, other } = machine(t);
+      const file = path.join(bin, 'tool');
+      if (kind === 'link') fs.symlinkSync('../share/tool', file);
+      fs.writeFileSync(kind === 'link' ? path.join(base, 'share/tool') : file, TOOL, { mode: 0o755 });
+      fs.chmodSync(path.join(base, 'share'), 0o755);
+      fs.lutimesSync(file, 1_000_000, 1_000_000);
+      const before = fs.lstatSync(file);
+      const installed = root.wrap('install', 'tool');
+      assert.equal(installed.status, 0, installed.stderr);
+      assert.match(installed.stderr, /other users of .*bin run this shim as well/);
+      assert.equal(root.tool('x').stdout, 'tool key-of-root\n');
+      const run = other.tool('x');
+      assert.deepEqual([run.status, run.stdout, run.stderr], [0, 'tool key-of-other\n', '']);
+      const again = other.wrap('install', 'tool');
+      assert.equal(again.status, 0, again.stderr);
+      assert.match(again.stdout, /another user has installed a shim that uses your accounts: .*bin\/tool/);
+      assert.ok(!fs.existsSync(other.installs), 'nothing is recorded');
+      const doctor = other.wrap('doctor');
+      assert.equal(doctor.status, 0, doctor.stdout);
+      assert.match(doctor.stdout, /ok +tool: .*bin\/tool is a shim that another user has installed/);
+      assert.doesNotMatch(doctor.stdout, /PROBLEM|no shim/);
+      assert.match(other.wrap('uninstall', 'tool').stdout, /is not installed/);
+      fs.rmSync(path.join(other.home, '.config'), { recursive: true });
+      assert.equal(other.tool('x').stdout, 'tool machine\n');
+      assert.equal(root.wrap('uninstall', 'tool').status, 0);
+      const after = fs.lstatSync(file);
+      assert.deepEqual(
+        [after.mode, after.mtimeMs, kind === 'file' && after.ino],
+        [before.mode, before.mtimeMs, kind === 'file' && before.ino],
+      );
+      assert.deepEqual(fs.readdirSync(bin), ['tool']);
+    },
+  );
+}
+
+test('an original that an earlier version took from other users is given back by installing again', options, t => {
+  const { bin, root, other } = machine(t);
+  fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
+  fs.chmodSync(bin, 0o700);
+  assert.equal(root.wrap('install', 'tool').status, 0);
+  fs.chmodSync(bin, 0o755);
+  assert.notEqual(other.tool('x').status, 0);
+  const refused = other.wrap('install', 'tool');
+  assert.equal(refused.status, 77);
+  assert.match(refused.stderr, /a shim of the user 0, who keeps its original\n.*culvert-wrap install tool/);
+  assert.equal(root.wrap('install', 'tool').status, 0);
+  assert.equal(other.tool('x').stdout, 'tool key-of-other\n');
+  assert.equal(root.wrap('uninstall', 'tool').status, 0);
+  assert.deepEqual(fs.readdirSync(bin), ['tool']);
+});
+
+test('an own command before the shim of another user can be wrapped, and a wrong record does no harm', options, t => {
+  const { bin, root, other } = machine(t);
+  fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
+  assert.equal(root.wrap('install', 'tool').status, 0);
+  fs.mkdirSync(path.dirname(other.installs), { recursive: true });
+  fs.copyFileSync(root.installs, other.installs);
+  spawnSync('chown', ['-R', `${UID}:${UID}`, other.home]);
+  assert.equal(other.wrap('doctor').status, 0);
+  const own = path.join(other.home, 'bin/tool');
+  fs.writeFileSync(own, TOOL, { mode: 0o755 });
+  fs.chownSync(own, UID, UID);
+  const installed = other.wrap('install', 'tool');
+  assert.equal(installed.status, 0, installed.stderr);
+  assert.equal(JSON.parse(fs.readFileSync(other.installs, 'utf8')).tool.bin, own);
+});
+
+test('an installation that fails leaves no record', options, t => {
+  const { bin, root, other } = machine(t);
+  fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
+  const failed = other.wrap('install', 'tool');
+  assert.equal(failed.status, 77);
+  fs.chmodSync(bin, 0o1777);
+  assert.notEqual(other.wrap('install', 'tool').status, 0);
+  assert.ok(!fs.existsSync(other.installs));
+  assert.equal(root.tool('x').stdout, 'tool machine\n');
+});
