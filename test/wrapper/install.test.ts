@@ -269,6 +269,7 @@ test('a read-only directory is refused before anything is changed', async t => {
     const failed = await box.wrap(['install', 'tool', '--dir', '/proc/self']);
     assert.notEqual(failed.exit, 0);
     assert.match(failed.stderr, /nothing can be written to \/proc\/self/);
+    assert.match(failed.stderr, /culvert-wrap install tool --dir/);
   } else {
     fs.chmodSync(box.bin, 0o555);
     const failed = await box.wrap(['install', 'tool']);

@@ -147,3 +147,19 @@ test('a queued command runs with the account that was named for it', async t => 
   assert.equal((await box.wrap(['queue', 'run'])).exit, 0);
   assert.deepEqual(calls(box), ['k2 search one', 'k1 search two']);
 });
+
+test('a queued command whose directory is gone stays, and the run says why', async t => {
+  const box = setUp(t);
+  const cwd = path.join(box.home, 'project');
+  fs.mkdirSync(cwd);
+  assert.equal((await box.run('fake', ['search'], { cwd })).exit, 75);
+  setKeys(box, 'k1', 'k2');
+  fs.rmdirSync(cwd);
+  const [{ id }] = (await listed(box)).queue;
+  const run = await box.wrap(['queue', 'run']);
+  assert.equal(run.exit, 1);
+  assert.match(run.stderr, new RegExp(`${id} stays in the queue: its directory ${cwd} is gone; .*queue drop ${id}`));
+  fs.mkdirSync(cwd);
+  assert.equal((await box.wrap(['queue', 'run'])).exit, 0);
+  assert.equal((await listed(box)).queue.length, 0);
+});

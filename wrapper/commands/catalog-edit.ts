@@ -60,6 +60,11 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
     `passthrough = [${passthrough.map(toml).join(', ')}]`,
     '# Without rules no failure leads to another account:',
     `#   culvert-wrap catalog learn ${name} -- <arguments that fail>`,
+    '# A tool that logs in to one file of its own instead of reading a variable:',
+    `#   prepare_command = "printf %s {${inject[0]}} | ${bin} login --with-token"`,
+    '# It runs before the command whenever another account is used (prepare_on = "switch"), or before each command',
+    '# ("always"). "once" runs it once for each credential: right only if the tool keeps each login in a place of its own,',
+    '# because otherwise the last login is used for every account.',
   ];
   append(lines.join('\n'), name, context);
   const installed = findOnPath(bin, context.env.PATH ?? '') !== undefined;

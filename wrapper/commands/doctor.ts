@@ -16,7 +16,7 @@ import { readText } from '../store/files.ts';
 import { foreignShim, type Installed, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
-import { emit, number, restingText, time } from './print.ts';
+import { emit, number, resetText, restingText } from './print.ts';
 
 interface Finding {
   level: 'ok' | 'warning' | 'problem';
@@ -217,9 +217,10 @@ async function probed(
     return { level: 'problem', what: `${what}: ${answer.problem}`, fix: 'correct its credential, or disable it' };
   if (!answer.remaining) return { level: 'ok', what: `${what}: works` };
   const { remaining, limit, resets } = answer.remaining;
-  const rest = `${number(remaining)} of ${number(limit)} left${resets ? `, resets ${time(resets)}` : ''}`;
+  const reset = resets ? `resets ${resetText(resets, context.now())}` : undefined;
+  const rest = `${number(remaining)} of ${number(limit)} left${reset ? `, ${reset}` : ''}`;
   return remaining !== null && remaining <= 0
-    ? { level: 'warning', what: `${what}: works, but has nothing left${resets ? `; resets ${time(resets)}` : ''}` }
+    ? { level: 'warning', what: `${what}: works, but has nothing left${reset ? `; ${reset}` : ''}` }
     : { level: 'ok', what: `${what}: works, ${rest}` };
 }
 

@@ -277,12 +277,19 @@ function optionsOf(given: unknown[]): account.AddOptions {
 }
 
 function root(name: string): Command {
-  return new Command(name).exitOverride().showSuggestionAfterError().configureHelp({ showGlobalOptions: true });
+  return new Command(name).exitOverride().configureOutput({ outputError }).configureHelp({ showGlobalOptions: true });
 }
 
 function add(program: Command, usage: string, description: string, isDefault = false): Command {
   const command = program.command(usage, { isDefault }).description(description).option('--json', 'print JSON');
   return command.exitOverride().showSuggestionAfterError();
+}
+
+/** Drops suggestions that begin with another letter than the word that was typed: `pool` is not what `foo` means. */
+function outputError(text: string, write: (text: string) => void): void {
+  const [, typed, suggested] = /'(-*\w).*\n\(Did you mean (?:one of )?(.*)\?\)/s.exec(text) ?? [];
+  const fits = suggested?.split(', ').some(word => word.startsWith(typed ?? ''));
+  write(suggested === undefined || fits ? text : text.replace(/\n\(Did you mean .*\)/s, '\nsee --help'));
 }
 
 function collect(value: string, all: string[]): string[] {

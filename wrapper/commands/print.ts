@@ -32,6 +32,11 @@ export function time(value: number | string | null | undefined): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
 }
 
+/** When a quota starts again; a provider that has not updated its answer names a time in the past. */
+export function resetText(resets: string | null, now: number): string {
+  return resets !== null && Date.parse(resets) < now ? `${time(resets)} (past)` : time(resets);
+}
+
 /** `(quota) until 2031-01-31 23:59`, from what `describeCooldown` gives. */
 export function restingText(resting: { class: string; until: string | null }): string {
   return `(${resting.class}) until ${resting.until === null ? 'its credential changes' : time(resting.until)}`;

@@ -80,7 +80,7 @@ export async function runQueue(
     if (exhausted.has(entry.cli)) continue;
     const claimed = claim(paths, entry);
     if (!claimed) continue;
-    const { exit, kept } = await runEntry(entry, options, context, programs);
+    const { exit, kept, why } = await runEntry(entry, options, context, programs);
     results.push({ id: entry.id, exit, kept });
     if (kept === null) {
       drop(paths, entry.id);
@@ -92,7 +92,7 @@ export async function runQueue(
       failed: { at: new Date(context.now()).toISOString(), exit, why: kept },
     });
     if (kept === 'limit') exhausted.add(entry.cli);
-    if (!options.json) say(`${entry.id} stays in the queue: ${WHY[kept]}`);
+    if (!options.json) say(`${entry.id} stays in the queue: ${why ?? WHY[kept]}`);
     if (context.signals.received) exitLike(null, context.signals.received);
   }
   for (const { id, why } of damaged) if (!options.json) say(`${id} is damaged (${why}); drop it with \`queue drop\``);
@@ -117,7 +117,11 @@ async function runEntry(
   options: Options,
   context: Context,
   programs: Programs,
-): Promise<{ exit: number | null; kept: Failure | null }> {
+): Promise<{ exit: number | null; kept: Failure | null; why?: string }> {
+  if (!fs.statSync(entry.cwd, { throwIfNoEntry: false })?.isDirectory()) {
+    const why = `its directory ${entry.cwd} is gone; make it again, or drop the entry with \`queue drop ${entry.id}\``;
+    return { exit: EXIT.noInput, kept: 'other', why };
+  }
   const report = reportFile(context.paths, entry.id);
   const original =
     readInstalls(context.paths)[entry.cli]?.original ?? findOnPath(entry.cli, context.env.PATH ?? '') ?? entry.cli;
@@ -140,7 +144,7 @@ async function runEntry(
   child.stdin?.end(Buffer.from(entry.stdin ?? '', 'base64'));
   const exit = await new Promise<number | null>(resolve => {
     child.on('exit', code => resolve(code));
-    // Its directory is gone, or there is no shell.
+    // Its directory can't be entered, or there is no shell.
     child.on('error', () => resolve(EXIT.noInput));
   });
   const reported = Failure.safeParse(readText(report));

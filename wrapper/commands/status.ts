@@ -18,7 +18,7 @@ import { DURATION, formatDuration, parseDuration } from '../store/duration.ts';
 import { readInstalls, shimOf } from '../store/installs.ts';
 import { readLocal } from '../store/pool-file.ts';
 import { readState } from '../store/state.ts';
-import { emit, number, restingText, table, time } from './print.ts';
+import { emit, number, resetText, restingText, table, time } from './print.ts';
 
 export interface StatusOptions {
   json?: boolean;
@@ -165,7 +165,7 @@ function describe(report: Report, named: boolean): string {
     row.name,
     number(row.remaining),
     number(row.limit),
-    resetText(row.resets),
+    resetText(row.resets, Date.now()),
     stateText(row),
   ]);
   const total = ['', 'total', number(report.total.remaining), number(report.total.limit), '', ''];
@@ -181,8 +181,4 @@ function stateText(row: Row): string {
   const forecast = left > 0 ? `, at this rate empty in ${formatDuration(left)}` : '';
   if (row.remaining !== null && row.remaining <= 0) return `nothing left${shared}`;
   return (row.usable ? 'ready' : 'only the reserve left') + forecast + shared;
-}
-
-function resetText(resets: string | null): string {
-  return resets !== null && Date.parse(resets) < Date.now() ? `${time(resets)} (past)` : time(resets);
 }

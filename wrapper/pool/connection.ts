@@ -65,6 +65,19 @@ class StoreRefused extends WrapError {
 const PASSING =
   /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|UNKILLABLE|MAXCLIENTS)\b/;
 
+const LONGEST = 120;
+
+/** What a server said, without the place in the script that Redis adds, and cut at a word. */
+function shortened(message: string): string {
+  const text = message
+    .replace(/ script: [0-9a-f]{6,}\b.*$/s, '')
+    .replace(/Error (?:running|compiling) script (?:\([^)]*\))?:? ?|@?user_script: ?\d+: ?/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (text.length <= LONGEST) return text;
+  return `${/^.{0,118}(?=\s)/.exec(text)?.[0].trimEnd() ?? text.slice(0, LONGEST - 2)} …`;
+}
+
 /**
  * What an error of a server means.
  * @param text its text, which begins with a code
@@ -74,7 +87,7 @@ export function serverError(text: string, where: string, by: 'store' | 'Sentinel
   // Redis before 7 puts an error of a command into one of the script.
   const message = text.replace(/^ERR Error running script .*?: -(?=[A-Z]+ )/, '');
   if (PASSING.test(message) || /max number of clients/.test(message)) {
-    return new StoreUnreachable(`it answers ${message.slice(0, 120)}`);
+    return new StoreUnreachable(`it answers ${shortened(message)}`);
   }
   const schema = /CULVERTSCHEMA (\S+)/.exec(message);
   if (schema) {
@@ -109,9 +122,9 @@ export function serverError(text: string, where: string, by: 'store' | 'Sentinel
   }
   if (/DB index|No such master/.test(message)) {
     return new StoreRefused(
-      `the pool at ${where} answers: ${message}`,
+      `the pool at ${where} answers: ${shortened(message)}`,
       'correct the address: `culvert-wrap pool join URL`',
     );
   }
-  return new StoreRefused(`the pool at ${where} answers: ${message.slice(0, 200)}`, 'look into the log of the store');
+  return new StoreRefused(`the pool at ${where} answers: ${shortened(message)}`, 'look into the log of the store');
 }

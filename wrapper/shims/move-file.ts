@@ -26,7 +26,7 @@ export function place(paths: Paths, file: string, make: (stage: string) => void)
     syncDirectory(dir);
   } catch (error) {
     for (const stage of stages) fs.rmSync(stage, { force: true });
-    throw notWritable(dir, error);
+    throw notWritable(dir, error, path.basename(file));
   }
 }
 
@@ -82,7 +82,7 @@ function tryRename(from: string, to: string): boolean {
   }
 }
 
-function notWritable(dir: string, cause: unknown, cli = '<cli>'): WrapError {
+function notWritable(dir: string, cause: unknown, cli: string): WrapError {
   return new WrapError('not-writable', EXIT.noPermission, `nothing can be written to ${dir}: ${reason(cause)}`, {
     hint: `put the shim into a directory of your own that comes earlier on PATH: culvert-wrap install ${cli} --dir ~/.local/bin`,
     cause,

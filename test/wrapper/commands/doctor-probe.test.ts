@@ -61,11 +61,17 @@ test('doctor --probe asks about every credential and names the reset', async t =
   const server = http.createServer((request, response) => {
     const key = (request.headers.authorization ?? '').replace('Bearer ', '');
     response.writeHead(key === 'revoked' ? 401 : 200, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ left: key === 'empty' ? 0 : 5, limit: 10, resets: '2031-05-01T00:00:00Z' }));
+    response.end(
+      JSON.stringify({
+        left: key === 'empty' ? 0 : 5,
+        limit: 10,
+        resets: key === 'old' ? '2025-01-31T12:00:00Z' : '2031-05-01T00:00:00Z',
+      }),
+    );
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
-  const box = setUp(t, { a: 'good', b: 'revoked', c: 'empty' });
+  const box = setUp(t, { a: 'good', b: 'revoked', c: 'empty', d: 'old' });
   const { port } = server.address() as AddressInfo;
   fs.appendFileSync(
     path.join(box.config, 'providers.toml'),
@@ -76,5 +82,6 @@ test('doctor --probe asks about every credential and names the reset', async t =
   assert.match(stdout, /ok +fake account "a": works, 5 of 10 left, resets 2031-0/);
   assert.match(stdout, /PROBLEM fake account "b": .*HTTP status 401/);
   assert.match(stdout, /warning fake account "c": works, but has nothing left; resets 2031-0/);
+  assert.match(stdout, /ok +fake account "d": works, 5 of 10 left, resets 2025-01-31 \d\d:\d\d \(past\)\n/);
   server.closeAllConnections();
 });

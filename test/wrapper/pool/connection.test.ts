@@ -56,3 +56,21 @@ test('what only a change of settings helps is refused, with what to change', () 
     assert.ok('code' in error && 'hint' in error && error.code === 'pool-refused' && error.hint, text);
   }
 });
+
+test('what a server says is shown without the place in the script, and cut at a word', () => {
+  const oom = "OOM command not allowed when used memory > 'maxmemory'.";
+  for (const text of [oom, oom + IN_SCRIPT, older(oom)])
+    assert.equal(serverError(text, 'h').message, `it answers ${oom}`, text);
+  const lua = 'attempt to index a nil value';
+  for (const text of [
+    `ERR user_script:12: ${lua}${IN_SCRIPT}`,
+    `ERR Error running script (call to f_98df947ef0a8): @user_script:23: user_script:23: ${lua} `,
+  ])
+    assert.equal(serverError(text, 'h').message, `the pool at h answers: ERR ${lua}`, text);
+  for (const code of ['OOM', 'ERR', 'ERR DB index', 'READONLY']) {
+    const { message } = serverError(`${code} ${'several words '.repeat(500)}`, 'h');
+    assert.match(message, /(?:several|words) …$/);
+    assert.ok(message.length < 160, message);
+  }
+  assert.ok(serverError(`OOM ${'x'.repeat(5_000)}`, 'h').message.length < 160);
+});
