@@ -124,6 +124,8 @@ export interface ChangesControl {
   /** Takes back what was left over by an earlier run. */
   start(): void;
   stop(): Promise<void>;
+  /** Sets back what was not confirmed, as far as that succeeds within `limitMs`. Never rejects. */
+  revertUnconfirmed(limitMs: number): Promise<void>;
   /** `Tunnel.perform`, with a limit where the request has one. @throws Problem previous-unknown, state-not-writable */
   perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null>;
   /** Makes a change by `work`, one of a subject at a time. @throws Problem as `perform`, and what `work` throws */

@@ -29,6 +29,8 @@ import { createTunnel } from './warp/tunnel.ts';
 
 const LOG_CAPACITY = 500;
 const GRACE_MS = 1_000;
+/** Within TimeoutStopSec= of data/culvert.service.in. */
+const REVERT_MS = 5_000;
 const TUNNEL_DELAY_MS = 30;
 
 const say = (line: string) => console.error(`culvert: ${line}`);
@@ -62,7 +64,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   async function end(restarting: boolean): Promise<void> {
     if (ending) return;
     ending = true;
-    const shown = await stop!();
+    const shown = await stop!(restarting);
     release();
     process.exit(restarting ? (await import('./restart.ts')).startAgain(argv, flags, shown, { env, say }) : 0);
   }
@@ -84,7 +86,7 @@ interface Launch {
 async function start(
   { flags, settings, paths, env }: Launch,
   restart: () => void,
-): Promise<(() => Promise<DesktopPart[]>) | null> {
+): Promise<((restarting: boolean) => Promise<DesktopPart[]>) | null> {
   const { config } = settings;
   const cli = flags.demo ? programs.emulator : config.warp.cli;
   const state = createState(
@@ -169,9 +171,11 @@ async function start(
   const desktop = startDesktop(flags, env, say);
   openPage(flags, settings, port!, env);
 
-  return async () => {
+  return async restarting => {
     notifier.stopping();
     clearTimeout(startingTunnel);
+    // the next daemon goes on with what is pending; without one, nobody would revert it
+    if (!restarting) await features.changes.revertUnconfirmed(REVERT_MS);
     watching.close();
     const shown = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
     for (const { child } of shown) child.kill();
@@ -208,7 +212,7 @@ function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: nu
 function joinRunning(instance: Instance | null, pid: number, flags: Flags, env: NodeJS.ProcessEnv): void {
   const where = instance?.port ? ` on port ${instance.port}` : '';
   say(`Culvert ${instance?.version ?? ''} is already running${where} (process ${pid}).`.replace('  ', ' '));
-  if (flags.demo) say('It was left as it is; for the demo, stop it first: culvert stop');
+  if (flags.demo) say(`It was left as it is; for the demo, stop it first: culvert stop, or kill ${pid}`);
   startDesktop(flags, env, say);
 }
 

@@ -123,6 +123,15 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
         });
     },
 
+    /** Sets back what was not confirmed, before the daemon ends. What fails is set back at the next start. */
+    async revertUnconfirmed(): Promise<void> {
+      const revertOne = async (subject: Subject) => {
+        const entry = store.get(subject);
+        if (entry?.confirmBy && !entry.making) await takeBackDue(subject, entry);
+      };
+      await Promise.all(store.entries().map(([subject]) => exclusively(subject, () => revertOne(subject))));
+    },
+
     /** @throws Problem nothing-pending, state-not-writable */
     extend(subject: Subject | undefined, seconds: number): void {
       for (const name of the(subject, ({ endsAt }) => endsAt !== null))

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
-import { reason } from '../system/errno.ts';
+import { errno, reason } from '../system/errno.ts';
 import { replaceFile } from '../system/files.ts';
 import { Value } from './values.ts';
 
@@ -33,11 +33,20 @@ export function loadChanges(path: string, say: (line: string) => void): Pending[
   try {
     return z.parse(File, JSON.parse(readFileSync(path, 'utf8'))).pending;
   } catch (error) {
+    const why = errno(error) ? reason(error) : 'It is damaged, or another version of Culvert wrote it';
     say(
-      `${path} can't be read: ${reason(error)}. Changes to be taken back are lost; the file is kept as ${path}.broken.`,
+      `${path} can't be read: ${why}. ${putAside(path)} Changes that were to be reverted stay: check mode and connection.`,
     );
-    renameSync(path, `${path}.broken`);
     return [];
+  }
+}
+
+function putAside(path: string): string {
+  try {
+    renameSync(path, `${path}.broken`);
+    return `The file is kept as ${path}.broken.`;
+  } catch (error) {
+    return `It could not be renamed either: ${reason(error)}.`;
   }
 }
 

@@ -17,7 +17,13 @@ export function createChanges(
   let loading: Promise<ChangeService> | undefined;
   let endReminder = () => {};
   const open = async () => (await import('./change-service.ts')).createChangeService({ context, routes });
-  const load = () => (loading ??= open());
+  const load = () => {
+    loading ??= open().catch(error => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
   /** Read, unless it is known that there is none. */
   const isNeeded = () => loading !== undefined || existsSync(paths.changes);
   const left = () => ({ ok: true as const, changes: state.snapshot().changes });
@@ -30,7 +36,16 @@ export function createChanges(
     },
     async stop() {
       endReminder();
-      (await loading)?.stop();
+      (await loading?.catch(() => undefined))?.stop();
+    },
+    async revertUnconfirmed(limitMs) {
+      if (!loading) return;
+      let limit: NodeJS.Timeout | undefined;
+      const expired = new Promise<void>(resolve => {
+        limit = setTimeout(resolve, limitMs);
+      });
+      await Promise.race([loading.then(service => service.revertUnconfirmed()).catch(() => {}), expired]);
+      clearTimeout(limit);
     },
     async perform(request) {
       const limited = request.confirmWithin !== undefined || request.forSeconds !== undefined;

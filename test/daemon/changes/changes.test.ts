@@ -300,3 +300,30 @@ test('puts a file aside that it does not understand, and says so', t => {
   }
   assert.match(m.said[0] ?? '', /can't be read/);
 });
+
+test('a daemon that ends reverts what is not confirmed, and leaves what holds for a while', async t => {
+  const { boot, said } = machine(t);
+  const memory = memoryTunnel();
+  const service = boot(memory);
+  await service.perform({ action: 'setFamilies', value: 'full', forSeconds: 600 });
+  await service.perform(doh);
+  await service.revertUnconfirmed();
+  assert.deepEqual([memory.values.mode, memory.values.families], ['warp', 'full']);
+  assert.deepEqual(
+    memory.state.snapshot().changes.map(({ subject }) => subject),
+    ['families'],
+  );
+  assert.match(said.join(), /The change of mode was taken back/);
+});
+
+test('a file of changes that can be neither read nor renamed keeps nobody from a change', async t => {
+  const { boot, paths, said } = machine(t);
+  mkdirSync(dirname(paths.changes), { recursive: true });
+  writeFileSync(paths.changes, '{"version":2,"pending":[]}');
+  mkdirSync(`${paths.changes}.broken`); // a file can't replace it
+  const memory = memoryTunnel();
+  await boot(memory).perform({ action: 'setMode', value: 'doh' });
+  assert.equal(memory.values.mode, 'doh');
+  assert.match(said.join(), /another version of Culvert wrote it.*could not be renamed either.*check mode/);
+  assert.ok(said.every(line => !line.includes('\n')));
+});

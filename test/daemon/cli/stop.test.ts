@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isSingleProcess } from '../../../daemon/cli/commands/culvert/stop.ts';
@@ -52,6 +52,35 @@ test('a pid that now belongs to another process is not signaled', async t => {
   assert.equal((await culvert(home, ['stop'])).code, 5);
   assert.notEqual(startTime(other.pid!), null);
   assert.equal(other.signalCode, null);
+});
+
+test('stop says immediately that the daemon is suspended, and how it goes on', async t => {
+  const home = createHome(t);
+  const child = await daemon(t, home, 'process.exit(0)');
+  record(home, child.pid, startTime(child.pid!));
+  child.kill('SIGSTOP');
+  const begun = performance.now();
+  const { code, stderr } = await culvert(home, ['stop']);
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`suspended.*\\n.*kill -CONT ${child.pid}`));
+  assert.ok(performance.now() - begun < 8_000, 'it waits for nothing');
+});
+
+test('stop says what became of changes that were pending', async t => {
+  for (const [onTerm, expected] of [
+    ['process.exit(0)', /stays until Culvert runs again/],
+    ["require('node:fs').rmSync(process.env.CHANGES); process.exit(0)", /not confirmed was reverted/],
+  ] as const) {
+    const home = createHome(t);
+    const state = join(home.path, '.local/state/culvert');
+    mkdirSync(state, { recursive: true });
+    writeFileSync(join(state, 'changes.json'), '{}');
+    process.env.CHANGES = join(state, 'changes.json');
+    await daemon(t, home, onTerm);
+    const { code, stderr } = await culvert(home, ['stop']);
+    assert.equal(code, 0);
+    assert.match(stderr, expected);
+  }
 });
 
 // told apart by the function only: were it wrong, running the command with these would end every process there is

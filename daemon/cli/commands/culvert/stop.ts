@@ -1,16 +1,24 @@
 // `culvert stop`: ends the daemon, once it is sure which process that is, and waits until it is gone.
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errno } from '../../../system/errno.ts';
 import { running } from '../../../system/instance.ts';
-import { isRunning, startTime } from '../../../system/process.ts';
+import { paths } from '../../../system/paths.ts';
+import { isRunning, isSuspended, startTime } from '../../../system/process.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 
-/** The daemon promises to be gone within 2 s. */
-const PATIENCE_MS = 10_000;
+/** The daemon is gone within 2 s, or 7 s where it has changes to revert. */
+const PATIENCE_MS = 15_000;
 
 export const stop: Run = async context => {
   const { pid, started } = await identify(context);
+  if (isSuspended(pid))
+    throw new Failure(`The Culvert daemon (process ${pid}) is suspended, so it can't end.`, {
+      hint: `Let it go on with: kill -CONT ${pid}; then repeat: culvert stop`,
+    });
+  const files = [context.paths.changes, paths(context.env, true).changes];
+  const pendingFiles = files.filter(file => existsSync(file));
   try {
     process.kill(pid, 'SIGTERM');
   } catch (error) {
@@ -26,6 +34,9 @@ export const stop: Run = async context => {
     await delay(20);
   }
   show(context, { ok: true, pid }, () => `Stopped the daemon (pid ${pid}).`);
+  if (pendingFiles.some(file => existsSync(file)))
+    context.say('A change that was to end stays until Culvert runs again. See: culvert, then culvert status');
+  else if (pendingFiles.length > 0) context.say('The change that was not confirmed was reverted.');
   return EXIT.ok;
 };
 
