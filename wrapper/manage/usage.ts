@@ -115,7 +115,7 @@ async function fromEndpoint(
 ): Promise<Remaining> {
   const url = expand(usage.url, env);
   const headers = headersFor(provider, usage, env);
-  const ask = (address: string) => getJson(address, headers);
+  const ask = (address: string) => getJson(address, headers, env);
   if (!usage.moment) return readUsage(await ask(url), usage, now);
   // Both at once: what they say must belong to one moment.
   const second = ask(expand(usage.moment.url, env)).catch(() => undefined);
@@ -134,7 +134,7 @@ export async function checkCredential(provider: Provider, env: NodeJS.ProcessEnv
   try {
     // An address from the environment may end with a slash.
     const url = expand(check.url, env).replace(/(?<!:)\/{2,}/g, '/');
-    const { status } = await get(url, headersFor(provider, check, env));
+    const { status } = await get(url, headersFor(provider, check, env), env);
     if (status >= 200 && status < 300) return { ok: true };
     const unusable = check.refused.includes(status);
     const said = `${new URL(url).host} answered with HTTP status ${status}`;
@@ -165,8 +165,8 @@ function record(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-async function getJson(url: string, headers: Record<string, string>): Promise<unknown> {
-  const { status, body } = await get(url, headers);
+async function getJson(url: string, headers: Record<string, string>, env: NodeJS.ProcessEnv): Promise<unknown> {
+  const { status, body } = await get(url, headers, env);
   const said = `${new URL(url).host} answered with HTTP status ${status}`;
   if (status === 401) throw new Refused(`${said}: the credential is refused`);
   if (status !== 200) throw new Error(said);
@@ -207,11 +207,32 @@ function extraAuthorities(): { ca?: string[] } {
   return extra ? { ca: [...rootCertificates, extra] } : {};
 }
 
-function get(url: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
+const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
+
+/** @param env where the proxy is looked up */
+async function get(
+  url: string,
+  headers: Record<string, string>,
+  env: NodeJS.ProcessEnv,
+): Promise<{ status: number; body: string }> {
+  const trust = extraAuthorities();
+  const proxies = PROXIES.some(name => env[name]) ? await import('./proxy.ts') : undefined;
+  const proxy = proxies?.proxyFor(new URL(url), env);
+  const route = proxy && (await proxies?.routeThrough(proxy, new URL(url), trust, TIMEOUT_MS));
+  const options = {
+    timeout: TIMEOUT_MS,
+    agent: false as const,
+    ...trust,
+    ...route,
+    headers: { ...headers, ...route?.headers },
+  };
   return new Promise((resolve, reject) => {
-    const fetcher = url.startsWith('https:') ? https : http;
-    const options = { headers, timeout: TIMEOUT_MS, agent: false as const, ...extraAuthorities() };
+    const fetcher = (route?.protocol ?? url).startsWith('https:') ? https : http;
     const request = fetcher.get(url, options, response => {
+      if (proxy && response.statusCode === 407) {
+        request.destroy(new Error(`the proxy ${proxy.host} ${proxies?.refusal(407)}`));
+        return;
+      }
       const chunks: Buffer[] = [];
       let size = 0;
       response.on('data', (chunk: Buffer) => {

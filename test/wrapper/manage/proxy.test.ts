@@ -1,0 +1,191 @@
+// The wrapper's own questions through a proxy that wants a login, to providers with and without TLS.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Provider } from '../../../wrapper/catalog/catalog.ts';
+import { proxyFor } from '../../../wrapper/manage/proxy.ts';
+import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
+import { temporary } from '../../support/temporary.ts';
+
+const LOGIN = 'us%40er:p%3Ass-canary';
+const EXPECTED = `Basic ${Buffer.from('us@er:p:ss-canary').toString('base64')}`;
+
+async function listening(t: TestContext, server: Server, host: string): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', socket => sockets.add(socket));
+  await new Promise<void>(resolve => server.listen(0, host, resolve));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Key and certificate of `localhost`, which the questions trust. */
+function certificate(t: TestContext) {
+  const directory = temporary(t, 'proxy');
+  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+  const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1';
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
+  execFileSync('openssl', [...request, '-keyout', key, '-out', cert, '-addext', names], { stdio: 'ignore' });
+  const before = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+  process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = cert;
+  t.after(() => {
+    if (before === undefined) delete process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+    else process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = before;
+  });
+  return { key: readFileSync(key), cert: readFileSync(cert) };
+}
+
+/** A proxy that asks for a login; `seen` holds what it was asked for. */
+async function proxy(t: TestContext, host = '127.0.0.1', status?: number) {
+  const seen: string[] = [];
+  const refuses = ({ headers }: http.IncomingMessage) => headers['proxy-authorization'] !== EXPECTED;
+  const server = http.createServer((request, response) => {
+    seen.push(`${request.method} ${request.url}`);
+    if (status ?? refuses(request)) {
+      response.writeHead(status ?? 407).end();
+      return;
+    }
+    const { 'proxy-authorization': _, ...headers } = request.headers;
+    http.get(request.url!, { headers }, answer => {
+      response.writeHead(answer.statusCode!);
+      answer.pipe(response);
+    });
+  });
+  server.on('connect', (request, socket, head) => {
+    seen.push(`CONNECT ${request.url}`);
+    if (status ?? refuses(request)) {
+      socket.end(`HTTP/1.1 ${status ?? 407} No\r\n\r\n`);
+      return;
+    }
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const target = connect(Number(port), hostname.replace(/[[\]]/g, ''), () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      target.write(head);
+      target.pipe(socket).pipe(target);
+    });
+    target.on('error', () => socket.destroy());
+    socket.on('error', () => target.destroy());
+  });
+  return { port: await listening(t, server, host), seen };
+}
+
+const answer: http.RequestListener = (request, response) => {
+  const good = request.headers.authorization === 'Bearer k1' && !request.headers['proxy-authorization'];
+  response.writeHead(good ? 200 : 401).end('{"left":7}');
+};
+const provider = (url: string) =>
+  Provider.parse({ bin: 'x', inject: ['KEY'], usage: { url, remaining: 'left' }, check: { url } });
+const ask = (url: string, env: Record<string, string>) => queryUsage(provider(url), { KEY: 'k1', ...env }, 0);
+
+for (const [host, bound] of [
+  ['localhost', '127.0.0.1'],
+  ['127.0.0.1', '127.0.0.1'],
+  ['[::1]', '::1'],
+] as const) {
+  test(`a provider at ${host} is asked through a proxy with a login, with TLS to its end and without`, async t => {
+    const tls = certificate(t);
+    const { port, seen } = await proxy(t, bound);
+    const via = bound === '::1' ? `http://${LOGIN}@[::1]:${port}` : `http://${LOGIN}@127.0.0.1:${port}`;
+    const secure = await listening(t, https.createServer(tls, answer), bound);
+    const plain = await listening(t, http.createServer(answer), bound);
+    for (const [url, name] of [
+      [`https://${host}:${secure}/usage`, 'HTTPS_PROXY'],
+      [`http://${host}:${plain}/usage`, 'http_proxy'],
+    ] as const) {
+      const asked = await ask(url, { [name]: via });
+      assert.ok(asked?.ok, JSON.stringify(asked));
+      assert.equal(asked.remaining.remaining, 7);
+      assert.deepEqual(await checkCredential(provider(url), { KEY: 'k1', [name]: via }), { ok: true });
+      assert.ok((await ask(url, { [name]: via, NO_PROXY: `other, ${host}` }))?.ok);
+    }
+    const [tunnel, whole] = [`CONNECT ${host}:${secure}`, `GET http://${host}:${plain}/usage`];
+    assert.deepEqual(seen, [tunnel, tunnel, whole, whole]);
+  });
+}
+
+test('a proxy with TLS is asked over TLS, and a provider that nobody vouches for is not asked', async t => {
+  const tls = certificate(t);
+  const secure = await listening(t, https.createServer(tls, answer), '127.0.0.1');
+  const { port } = await proxy(t);
+  const outer = https.createServer(tls);
+  outer.on('connect', (request, socket) => {
+    const inner = connect(port, '127.0.0.1', () => {
+      const login = request.headers['proxy-authorization'];
+      inner.write(`CONNECT ${request.url} HTTP/1.1\r\nHost: x\r\nProxy-Authorization: ${login}\r\n\r\n`);
+      inner.pipe(socket).pipe(inner);
+    });
+  });
+  const via = `https://${LOGIN}@localhost:${await listening(t, outer, '127.0.0.1')}`;
+  assert.ok((await ask(`https://localhost:${secure}/`, { https_proxy: via }))?.ok);
+  delete process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+  const asked = await ask(`https://localhost:${secure}/`, { https_proxy: `http://${LOGIN}@127.0.0.1:${port}` });
+  assert.ok(asked && !asked.ok && !asked.unusable && /self.signed/.test(asked.problem), JSON.stringify(asked));
+});
+
+test('what a proxy refuses is not said of the credential, and no text holds the login', async t => {
+  const { port } = await proxy(t);
+  const blocked = await proxy(t, '127.0.0.1', 403);
+  const unauthorized = await proxy(t, '127.0.0.1', 401);
+  const cases: [string, RegExp][] = [
+    [`http://us:wrong-canary@127.0.0.1:${port}`, /the proxy 127\.0\.0\.1:\d+ asks for another login/],
+    [`http://${LOGIN}@127.0.0.1:${blocked.port}`, /the proxy 127\.0\.0\.1:\d+ answered with HTTP status 403/],
+    [`http://${LOGIN}@127.0.0.1:${unauthorized.port}`, /the proxy 127\.0\.0\.1:\d+ answered with HTTP status 401/],
+    [`http://${LOGIN}@127.0.0.1:1`, /the proxy 127\.0\.0\.1:1 can't be reached/],
+    [`socks5://${LOGIN}@127.0.0.1:1`, /HTTPS_PROXY is not the address of an HTTP proxy/],
+    [`http://${LOGIN}@:bad:`, /HTTPS_PROXY is not the address of an HTTP proxy/],
+    [`http://us%:er-canary@127.0.0.1:${port}`, /asks for another login/],
+  ];
+  for (const [via, expected] of cases) {
+    for (const asked of [
+      await ask('https://localhost:1/', { HTTPS_PROXY: via }),
+      await checkCredential(provider('https://localhost:1/'), { KEY: 'k1', HTTPS_PROXY: via }),
+    ]) {
+      assert.ok(asked && !asked.ok && !asked.unusable, via);
+      assert.match(asked.problem, expected);
+      assert.doesNotMatch(asked.problem, /canary|us@er|us%40er|Basic/);
+    }
+  }
+  const plain = await ask('http://localhost:1/', { http_proxy: `http://us:wrong-canary@127.0.0.1:${port}` });
+  assert.ok(plain && !plain.ok && /asks for another login/.test(plain.problem), JSON.stringify(plain));
+});
+
+test('NO_PROXY and the names of the variables work as with curl', () => {
+  const via = (url: string, env: Record<string, string>) => proxyFor(new URL(url), env)?.host;
+  const excluded = (url: string, list: string) => via(url, { HTTPS_PROXY: 'p:1', NO_PROXY: list }) === undefined;
+  const yes: [string, string][] = [
+    ['https://a.example.com', 'example.com'],
+    ['https://a.example.com', '.example.com'],
+    ['https://example.com', '.example.com'],
+    ['https://EXAMPLE.com.', 'other  Example.COM'],
+    ['https://x', '*'],
+    ['https://10.1.2.3', '10.0.0.0/8'],
+    ['https://10.1.2.3', '10.1.2.3'],
+    ['https://[fd00::1]', 'fd00::/8'],
+    ['https://[::1]:8443', '[::1]'],
+    ['https://[::1]', '0:0:0:0:0:0:0:1'],
+  ];
+  const no: [string, string][] = [
+    ['https://notexample.com', 'example.com'],
+    ['https://example.com', 'a.example.com'],
+    ['https://x', '*.x, y'],
+    ['https://11.1.2.3', '10.0.0.0/8'],
+    ['https://110.1.2.3', '10.1.2.3'],
+    ['https://[fe80::1]', 'fd00::/8,10.0.0.0/8'],
+    ['https://x', ''],
+    ['https://10.1.2.3', '10.0.0.0/99'],
+  ];
+  for (const [url, list] of yes) assert.ok(excluded(url, list), `${url} ${list}`);
+  for (const [url, list] of no) assert.ok(!excluded(url, list), `${url} ${list}`);
+  assert.equal(via('https://x', { https_proxy: 'lower:1', HTTPS_PROXY: 'upper:1' }), 'lower:1');
+  assert.equal(via('https://x', { https_proxy: '', HTTPS_PROXY: 'upper:1' }), undefined);
+  assert.equal(via('https://x', { HTTP_PROXY: 'p:1' }), undefined);
+  assert.equal(via('http://x', { HTTP_PROXY: 'p:1' }), 'p:1');
+  assert.equal(via('http://x', { HTTP_PROXY: 'p:1', REQUEST_METHOD: 'GET' }), undefined);
+});

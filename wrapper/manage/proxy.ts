@@ -1,0 +1,141 @@
+// Reaches providers through the proxy that HTTPS_PROXY and HTTP_PROXY name, by curl's rules.
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import { connect } from 'node:tls';
+import ipaddr from 'ipaddr.js';
+
+interface Trust {
+  ca?: string[];
+}
+
+/**
+ * The proxy for an address: lower case first, and `HTTP_PROXY` not where a web server may have set it from a header.
+ * @throws Error that does not repeat the variable's value: it may hold a password
+ */
+export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
+  const names =
+    url.protocol === 'https:'
+      ? ['https_proxy', 'HTTPS_PROXY']
+      : ['http_proxy', ...(env.REQUEST_METHOD === undefined ? ['HTTP_PROXY'] : [])];
+  const name = names.find(each => env[each] !== undefined);
+  const value = name === undefined ? '' : env[name]!.trim();
+  if (value === '' || isExcluded(hostOf(url), env.no_proxy ?? env.NO_PROXY ?? '')) return undefined;
+  const text = value.includes('://') ? value : `http://${value}`;
+  const proxy = URL.canParse(text) ? new URL(text) : undefined;
+  if (proxy?.hostname && (proxy.protocol === 'http:' || proxy.protocol === 'https:')) return proxy;
+  throw new Error(`${name} is not the address of an HTTP proxy, such as http://proxy.example.com:3128`);
+}
+
+/**
+ * Whether `NO_PROXY` names a host: `*`, names that cover what is below them, addresses, and networks (`10.0.0.0/8`),
+ * separated by commas or blanks.
+ */
+function isExcluded(host: string, list: string): boolean {
+  const entries = list.split(/[\s,]+/).filter(Boolean);
+  if (entries.length === 1 && entries[0] === '*') return true;
+  return entries.some(entry => covers(entry.toLowerCase().replace(/^\[(.*)\]$/, '$1'), host));
+}
+
+function covers(entry: string, host: string): boolean {
+  if (isIP(host) === 0) {
+    const name = entry.replace(/^\./, '').replace(/\.$/, '');
+    return name !== '' && (host === name || host.endsWith(`.${name}`));
+  }
+  if (!entry.includes('/'))
+    return isIP(entry) !== 0 && ipaddr.process(entry).toString() === ipaddr.process(host).toString();
+  if (!ipaddr.isValidCIDR(entry)) return false;
+  const address = ipaddr.process(host);
+  const network = ipaddr.parseCIDR(entry);
+  return address.kind() === network[0].kind() && address.match(network);
+}
+
+/** The host without the brackets of IPv6 and the dot of a full name. */
+function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+}
+
+/**
+ * The options by which a request for `url` goes through `proxy`: over a tunnel (CONNECT) for https, as a request for the whole address
+ * otherwise.
+ * @throws Error that names the proxy without its login
+ */
+export async function routeThrough(
+  proxy: URL,
+  url: URL,
+  trust: Trust,
+  timeoutMs: number,
+): Promise<https.RequestOptions & { headers?: Record<string, string> }> {
+  if (url.protocol === 'https:') {
+    const socket = await openTunnel(proxy, url, trust, timeoutMs);
+    const host = hostOf(url);
+    // An agent would open a connection of its own.
+    return {
+      agent: undefined,
+      createConnection: () => connect({ socket, ...(isIP(host) === 0 && { servername: host }), host, ...trust }),
+    };
+  }
+  return {
+    protocol: proxy.protocol,
+    ...addressOf(proxy),
+    path: url.href,
+    headers: { Host: url.host, ...loginOf(proxy) },
+  };
+}
+
+function addressOf(proxy: URL): { hostname: string; port: number } {
+  return { hostname: hostOf(proxy), port: Number(proxy.port || (proxy.protocol === 'https:' ? 443 : 80)) };
+}
+
+function loginOf({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const login = `${decoded(username)}:${decoded(password)}`;
+  return { 'Proxy-Authorization': `Basic ${Buffer.from(login).toString('base64')}` };
+}
+
+/** A login with a percent sign that encodes nothing is meant as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function openTunnel(proxy: URL, url: URL, trust: Trust, timeoutMs: number): Promise<Socket> {
+  const target = `${url.hostname}:${url.port || 443}`;
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`the proxy ${proxy.host} ${why}`));
+    const { request: start } = proxy.protocol === 'https:' ? https : http;
+    const headers = { Host: target, ...loginOf(proxy) };
+    const request = start({ ...addressOf(proxy), method: 'CONNECT', path: target, headers, agent: false, ...trust });
+    const limit = setTimeout(() => {
+      fail(`gave no answer within ${timeoutMs / 1_000} s`);
+      request.destroy();
+    }, timeoutMs);
+    request.on('connect', ({ statusCode = 0 }, socket) => {
+      clearTimeout(limit);
+      if (statusCode >= 200 && statusCode < 300) resolve(socket);
+      else {
+        socket.destroy();
+        fail(refusal(statusCode));
+      }
+    });
+    // A proxy that does not know CONNECT may answer as a web server does.
+    request.on('response', ({ statusCode = 0 }) => {
+      clearTimeout(limit);
+      request.destroy();
+      fail(refusal(statusCode));
+    });
+    request.on('error', error => {
+      clearTimeout(limit);
+      fail(`can't be reached: ${error.message}`);
+    });
+    request.end();
+  });
+}
+
+/** What an answer of a proxy means; it says nothing about the account's credential. */
+export function refusal(status: number): string {
+  return status === 407 ? 'asks for another login (HTTP status 407)' : `answered with HTTP status ${status}`;
+}
