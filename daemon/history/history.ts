@@ -10,6 +10,8 @@ export interface Pace {
   readMs: number;
 }
 const PACE: Pace = { writeMs: 50_000, readMs: 300_000 };
+/** A mode that is read this long after a reconnect was its reason, in ms. */
+const SWITCH_MS = 10_000;
 /** So much is written at once, whenever the last write was. */
 const MANY = 1_000;
 
@@ -18,7 +20,7 @@ export function createHistory(
   { writeMs, readMs }: Pace = PACE,
 ): HistoryControl {
   let loading: Promise<HistoryService> | undefined;
-  let seen: Seen[] = [];
+  let seen: (Seen & { isModeOld: boolean })[] = [];
   let wroteAt = performance.now();
   let writing: NodeJS.Timeout | undefined;
   let reading: NodeJS.Timeout | undefined;
@@ -30,21 +32,49 @@ export function createHistory(
     (await import('./history-service.ts')).createHistoryService({ directory: paths.history, say });
   const load = () => (loading ??= open());
 
-  function observe(): void {
+  function observe(event?: string): void {
     const { status, settings: ofTunnel, tunnel: figures } = state.snapshot();
     if (status.state === 'unknown' && status.raw === null && !status.blocked) return; // nothing is known yet
-    seen.push({ at: Date.now(), status, mode: ofTunnel.Mode, tunnel: figures });
+    const [at, mode, changing] = [Date.now(), ofTunnel.Mode, tunnel.changing()];
+    nameMode(at, mode);
+    if (changing !== 'now') for (const each of seen) each.isModeOld = false;
+    seen.push({
+      at,
+      status,
+      mode,
+      asked: changing !== null,
+      isModeOld: changing === 'now' && event !== 'settings',
+      tunnel: figures,
+    });
     if (status.state === 'connected') reading ??= setTimeout(readFigures, readMs).unref();
     const waitMs = wroteAt + writeMs - performance.now();
     if (seen.length >= MANY || (waitMs <= 0 && !writing)) void write();
     else writing ??= setTimeout(() => void write(), Math.max(0, waitMs)).unref();
   }
 
+  /** A status comes before the settings are read: the mode is that of what came meanwhile, too. */
+  function nameMode(at: number, mode: string | undefined): void {
+    let wasConnecting = false;
+    for (const each of seen.toReversed()) {
+      const isPhase = each.status.state === 'connecting' || each.status.state === 'disconnecting';
+      if (each.mode === mode || at - each.at > SWITCH_MS) return;
+      // a connection before the reconnect had the mode before
+      if (!isPhase && (wasConnecting || !each.isModeOld)) return;
+      wasConnecting ||= isPhase;
+      each.mode = mode;
+      each.isModeOld = false;
+    }
+  }
+
   async function write(): Promise<void> {
     clearTimeout(writing);
     writing = undefined;
     wroteAt = performance.now();
-    const [now, batch] = [Date.now(), seen];
+    const isModeOld = tunnel.changing() === 'now';
+    const [now, batch] = [
+      Date.now(),
+      seen.map(each => (isModeOld && each.isModeOld ? { ...each, mode: undefined } : each)),
+    ];
     seen = [];
     try {
       if (batch.length) (await load()).record(batch);
@@ -79,7 +109,7 @@ export function createHistory(
       return;
     }
     unsubscribe = state.subscribe(({ event }) => {
-      if (event === 'status' || event === 'settings' || event === 'tunnel') observe();
+      if (event === 'status' || event === 'settings' || event === 'tunnel') observe(event);
     });
     observe();
   }

@@ -8,6 +8,8 @@ export interface Seen {
   at: number;
   status: Status;
   mode: string | undefined;
+  /** An action or a change of the settings took effect. */
+  asked?: boolean;
   tunnel: Tunnel;
 }
 
@@ -52,7 +54,7 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
   };
 }
 
-function changeOf({ at, status, mode, tunnel }: Seen, kind: Change['kind']): Change {
+function changeOf({ at, status, mode, asked, tunnel }: Seen, kind: Change['kind']): Change {
   const { state, reason, blocked, network } = status;
   return {
     ...{ at, kind, state, blocked, network },
@@ -60,18 +62,19 @@ function changeOf({ at, status, mode, tunnel }: Seen, kind: Change['kind']): Cha
     mode: modeOr(mode),
     // the figures of a tunnel that is down may be cleared a moment later
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,
+    ...(asked ? { asked: true as const } : {}),
   };
 }
 
 /** The phases of connecting are not changes of their own. */
-function isSame(before: Change, { state, reason, blocked, network, mode, colo }: Change): boolean {
+function isSame(before: Change, { state, reason, blocked, network, mode, colo, asked }: Change): boolean {
   const isPhase = state === 'connecting' || state === 'disconnecting';
   return (
     before.state === state &&
     before.blocked === blocked &&
     before.mode === mode &&
     before.colo === colo &&
-    (isPhase || (before.reason === reason && before.network === network))
+    (isPhase ? before.asked === true || !asked : before.reason === reason && before.network === network)
   );
 }
 

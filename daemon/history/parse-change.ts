@@ -11,6 +11,7 @@ const Line = z.extend(HistoryChange, {
   at: Moment,
   kind: z.enum(['state', 'start', 'stop', 'day', 'same']),
   lastAt: z.optional(Moment),
+  asked: z.optional(z.literal(true)),
 });
 
 /** Most lines differ from another one only in their time, and a schema's check costs 10 µs and 10 kB of garbage. */

@@ -16,6 +16,8 @@ export interface Change extends Omit<HistoryChange, 'at' | 'kind'> {
   kind: HistoryChange['kind'] | 'day' | 'same';
   /** Of a `start`: until when the state before it is known to have lasted, in ms since the epoch. */
   lastAt?: number | undefined;
+  /** It came while an action or a change of the settings took effect. */
+  asked?: true | undefined;
 }
 
 /** One reading of the figures, or several summed up. */

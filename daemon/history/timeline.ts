@@ -7,9 +7,19 @@ import type { Change, Sample } from './records.ts';
 const RESTART_MS = 600_000;
 /** These ends of a connection were asked for. */
 const ASKED_FOR: readonly string[] = ['Manual', 'SettingsChanged'];
+/** A reconnect for another mode is followed by the read of that mode within this time, in ms. */
+const SWITCH_MS = 10_000;
 /** What a client that connects is doing, which says nothing about what ended the connection before. */
 const PHASE = /^(Performing|Establishing|Checking|Ensuring|Applying|Configuring|Validating|Initializ|NetworkHealthy)/;
 const UNKNOWN = 'unknown';
+
+interface End {
+  at: number;
+  /** null as long as nothing said why. */
+  cause: string | null;
+  /** No connection was possible since. */
+  failed: boolean;
+}
 
 /** @param range what counts, in ms since the epoch; the state before it must be walked through as well */
 export function createTimeline(range: { since: number; until: number }, onChange: (change: Change) => void) {
@@ -19,8 +29,10 @@ export function createTimeline(range: { since: number; until: number }, onChange
   let waiting: Change | null = null;
   /** The connection that is up: since when it has not been counted. */
   let upSince: number | null = null;
-  /** A connection ended, and nothing said why so far. */
-  let endedAt: number | null = null;
+  /** The mode of the last connection. */
+  let mode: string | null = null;
+  /** A connection ended; counted once it is clear that no change of the settings was the reason. */
+  let ended: End | null = null;
   /** The time in which nothing was recorded, while the tunnel was up before and after. */
   let gap: { from: number; to: number } | null = null;
 
@@ -48,16 +60,35 @@ export function createTimeline(range: { since: number; until: number }, onChange
     }
   }
 
-  function drop(cause: string): void {
-    const at = endedAt;
-    endedAt = null;
-    if (at === null || ASKED_FOR.includes(cause) || at < range.since || at >= range.until) return;
-    addDrops(dayOf(at).drops, cause, 1);
+  function drop(): void {
+    const { at = Number.NaN, cause = null } = ended ?? {};
+    ended = null;
+    if (ASKED_FOR.includes(cause ?? UNKNOWN) || !(at >= range.since && at < range.until)) return;
+    addDrops(dayOf(at).drops, cause ?? UNKNOWN, 1);
+  }
+
+  /** Whether the connection ended because somebody changed the settings, whatever reason is given. */
+  function isSwitch(change: Change, end: End): boolean {
+    // the user's answer to a failure does not undo it
+    if (end.failed || change.at - end.at > SWITCH_MS) return false;
+    const isOther = change.mode !== null && mode !== null && change.mode !== mode;
+    return isOther || (change.asked === true && end.cause === null);
+  }
+
+  /** @param up whether the connection is back */
+  function explain(change: Change, up: boolean): void {
+    if (!ended) return;
+    const cause = change.blocked ?? change.reason;
+    if (isSwitch(change, ended)) ended = null;
+    else if (change.at - ended.at > SWITCH_MS && ended.cause !== null) drop();
+    else {
+      ended.cause ??= cause !== null && !PHASE.test(cause) ? cause : up ? UNKNOWN : null;
+      ended.failed ||= change.state === 'unable';
+    }
   }
 
   function follow(change: Change): void {
     const { at, kind, state, lastAt } = change;
-    const cause = change.blocked ?? change.reason;
     if (kind === 'same') {
       if (gap) count(gap.from, gap.to);
       gap = null;
@@ -70,17 +101,20 @@ export function createTimeline(range: { since: number; until: number }, onChange
       else gap = null;
     }
     if (state === 'connected' && kind !== 'stop') {
-      if (endedAt !== null) drop(cause !== null && !PHASE.test(cause) ? cause : UNKNOWN);
+      explain(change, true);
+      mode = change.mode ?? mode;
       upSince ??= at;
       return;
     }
     if (upSince !== null) {
       close(at);
-      if (kind === 'state') endedAt = at;
+      if (ended) drop();
+      if (kind === 'state') ended = { at, cause: null, failed: false };
     }
     if (kind !== 'stop') gap = null;
-    if (kind !== 'state') endedAt = null;
-    if (endedAt !== null && cause !== null && !PHASE.test(cause)) drop(cause);
+    if (kind === 'state') explain(change, false);
+    else if (ended?.cause != null) drop();
+    else ended = null;
   }
 
   function close(at: number): void {
@@ -116,7 +150,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
     /** @param now the state lasts until then, in ms; null where nothing is recorded anymore */
     end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
       if (upSince !== null && now !== null) count(upSince, now);
-      drop(UNKNOWN);
+      drop();
       showWaiting();
       const list = [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1)).map(rounded);
       return { total: totalOf(list), days: list };

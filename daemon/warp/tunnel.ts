@@ -43,6 +43,11 @@ export interface Tunnel {
   refresh(which: 'stale' | 'all'): Promise<void>;
   /** Reads the figures of the running tunnel, where they are outdated. Never rejects. */
   readFigures(): Promise<void>;
+  /**
+   * Whether a change takes effect: `now` until changed settings are read again, `lately` for the seconds in which the
+   * tunnel follows, and while another action runs.
+   */
+  changing(): 'now' | 'lately' | null;
   /** Whether every part of the snapshot is as current as the tunnel CLI can report. */
   isFresh(): boolean;
   /** The parts of the snapshot that may be older than the present state of the tunnel CLI. */
@@ -128,6 +133,7 @@ export function createTunnel(options: Options): Tunnel {
     },
     perform,
     batch: changes.during,
+    changing: changes.changing,
     supports: async action => isSupported(action, (await tracker.current())?.can ?? capabilitiesOf(null)),
     refresh,
     readFigures: () => reader.readLatest('tunnelStats'),

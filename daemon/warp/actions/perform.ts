@@ -41,7 +41,7 @@ export function createPerform(options: Options): (request: ActionRequest) => Pro
     // only the status of a living listener is certain enough to refuse without asking
     const { blocked } = state.snapshot().status;
     if (plan.registered && blocked === 'not-registered' && watch.form()) throw blockedProblem(blocked);
-    changes.expectAnnouncement();
+    changes.expectAnnouncement(plan.changes);
     const finished = await runner.run({
       file: cli.path,
       args: [...(terms.accepted() ? ['--accept-tos'] : []), ...plan.argv],

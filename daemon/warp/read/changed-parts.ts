@@ -10,13 +10,18 @@ const PUBLISHED: ReadonlySet<Read> = new Set<Read>(['settings', 'registration', 
 /** How long to wait after an action for the tunnel CLI to announce new settings, before reading them anyway. */
 const ANNOUNCEMENT_MS = 150;
 
+/** The tunnel follows a change of the settings within this time. */
+const FOLLOW_MS = 3000;
+
 export interface ChangedParts {
+  /** `now`: changed settings are not read yet; `lately`: this was so some seconds ago, or another action runs. */
+  changing(): 'now' | 'lately' | null;
   /** The tunnel CLI announced new settings, or they may have changed unnoticed. */
   settingsAnnounced(): void;
   /** The device was registered, or its registration deleted, by any program. */
   registrationAnnounced(): void;
-  /** An action begins that may make the tunnel CLI announce new settings. */
-  expectAnnouncement(): void;
+  /** An action begins that changes these, and may make the tunnel CLI announce new settings. */
+  expectAnnouncement(parts: readonly Read[]): void;
   /** An action changed these. */
   add(parts: readonly Read[]): void;
   /** Runs an action; reads what changed when the last one under way has ended. */
@@ -38,10 +43,24 @@ export function createChangedParts(options: {
   let actions = 0;
   let announced = false;
   let timer: NodeJS.Timeout | undefined;
+  let reading = 0;
+  /** An action that runs changes the settings. */
+  let changesSettings = false;
+  let followedUntil = 0;
 
   async function readChanged() {
+    reading += 1;
+    try {
+      await readParts();
+    } finally {
+      reading -= 1;
+    }
+  }
+
+  async function readParts() {
     const parts = [...changed];
     changed.clear();
+    if (parts.includes('settings')) followedUntil = performance.now() + FOLLOW_MS;
     const before = settings();
     await Promise.all(parts.map(reader.readLatest));
     // what was announced, and neither an action nor the settings explain, changed something that the settings leave out
@@ -58,6 +77,11 @@ export function createChangedParts(options: {
   }
 
   return {
+    changing() {
+      if (changesSettings || ((reading > 0 || changed.has('settings')) && reader.stale(['settings']).length > 0))
+        return 'now';
+      return actions > 0 || performance.now() < followedUntil ? 'lately' : null;
+    },
     settingsAnnounced() {
       announced = true;
       reader.expire('settings');
@@ -69,8 +93,9 @@ export function createChangedParts(options: {
       changed.add('registration');
       if (actions === 0) readSoon(0);
     },
-    expectAnnouncement() {
+    expectAnnouncement(parts) {
       announced = false;
+      if (parts.includes('settings')) changesSettings = true;
     },
     add(parts) {
       for (const part of parts) if (PUBLISHED.has(part)) changed.add(part);
@@ -81,6 +106,7 @@ export function createChangedParts(options: {
         return await action();
       } finally {
         actions -= 1;
+        if (actions === 0) changesSettings = false;
         if (actions === 0) readSoon(announced || !announces() ? 0 : ANNOUNCEMENT_MS);
       }
     },

@@ -8,6 +8,7 @@ import { createHistory, type Pace } from '../../../daemon/history/history.ts';
 import { createState, NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
 import { memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
+import { startTunnel } from '../../support/daemon/tunnel.ts';
 import { type Ends, temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
@@ -99,3 +100,43 @@ test('deleting notifies every client, and the present state begins the new histo
   assert.equal(events.at(-1), 'history');
   assert.deepEqual(await kinds(history), ['start connected']);
 });
+
+for (const by of ['an action', 'another program'] as const)
+  test(`a switch of the mode by ${by} is no drop, and each row names the mode of its own`, async t => {
+    const { tunnel, state, status, cli } = await startTunnel(t);
+    const home = temporary(t, 'history');
+    const settings = await loadConfig({ system: `${home}/system.json`, user: `${home}/user.json` }, {});
+    const history = createHistory(
+      { state, settings, tunnel, paths: paths({ HOME: home }), say: () => {} },
+      { writeMs: NEVER, readMs: NEVER },
+    );
+    t.after(() => history.stop());
+    const isUp = (mode: string) =>
+      until(() => status().state === 'connected' && state.snapshot().settings.Mode === mode, mode);
+    history.start();
+    await until(() => state.snapshot().settings.Mode === 'warp');
+    await tunnel.perform({ action: 'connect' });
+    await isUp('warp');
+    for (const mode of ['doh', 'warp+doh', 'doh', 'warp'] as const) {
+      const ups = () => events.filter(state => state === 'connected').length;
+      const events: string[] = [];
+      const unsubscribe = state.subscribe(({ event }) => {
+        if (event === 'status') events.push(status().state);
+      });
+      if (by === 'an action') await tunnel.perform({ action: 'setMode', value: mode });
+      else await cli.run('mode', mode);
+      await until(() => ups() > 0, 'connected again');
+      await isUp(mode);
+      await until(() => tunnel.changing() !== 'now', 'settled');
+      unsubscribe();
+    }
+    const { totals, changes } = await history.read({});
+    assert.deepEqual(totals!.drops, {});
+    const modes = changes.filter(({ state }) => state === 'connected').map(({ mode }) => mode);
+    assert.deepEqual(modes, ['warp', 'doh', 'warp+doh', 'doh', 'warp']);
+    const order = changes.map(({ mode }) => mode);
+    assert.deepEqual(
+      order.filter((mode, i) => mode !== order[i - 1]),
+      ['warp', 'doh', 'warp+doh', 'doh', 'warp'],
+    );
+  });

@@ -120,6 +120,80 @@ test('what ended a connection is counted by its cause, unless it was asked for',
   );
 });
 
+test('an end for a change of the settings is no drop, whatever reason is given', () => {
+  const second = 1 / 60;
+  const [doh, asked] = [{ mode: 'doh' }, { asked: true }] as const;
+  for (const reason of [null, 'EstablishingConnection', 'Frobnicated', 'NoNetwork']) {
+    const cases: [string, Step[], number][] = [
+      ['an action of ours', [[1, 'connecting', { reason, ...asked }]], 0],
+      ['a mode that was read in time', [[1, 'connecting', { reason, ...doh }]], 0],
+      ['a mode that was not known yet', [[1, 'connecting', { reason, ...asked, mode: null }]], 0],
+      [
+        'a mode that was read a moment later',
+        [
+          [1, 'connecting', { reason }],
+          [1 + second, 'connecting', { reason, ...doh }],
+        ],
+        0,
+      ],
+      [
+        'a mode that was read when the tunnel was up again',
+        [
+          [1, 'connecting', { reason }],
+          [1 + second, 'connected'],
+          [1 + 2 * second, 'connected', doh],
+        ],
+        0,
+      ],
+      [
+        'a failure of the new mode',
+        [
+          [1, 'connecting', { reason, ...asked }],
+          [2, 'unable', { reason: 'HappyEyeballsFailed', ...doh }],
+        ],
+        0,
+      ],
+      ['no change', [[1, 'connecting', { reason }]], 1],
+      [
+        'a mode without a reconnect, then an end',
+        [
+          [1, 'connected', doh],
+          [2, 'connecting', { reason, ...doh }],
+        ],
+        1,
+      ],
+      [
+        'a mode that was changed long after',
+        [
+          [1, 'connecting', { reason }],
+          [2, 'connecting', doh],
+        ],
+        1,
+      ],
+      [
+        'a mode that was changed because of a failure',
+        [
+          [1, 'unable', { reason: reason ?? 'A' }],
+          [1 + second, 'connecting', { ...asked, ...doh }],
+        ],
+        1,
+      ],
+    ];
+    for (const [title, steps, count] of cases) {
+      const { drops } = walk([
+        [0, 'connected'],
+        ...steps,
+        [9, 'connected', { mode: steps.at(-1)![2]?.mode ?? 'warp' }],
+      ]);
+      assert.equal(
+        Object.values(drops).reduce((sum, n) => sum + n, 0),
+        count,
+        `${title}, reason ${reason}`,
+      );
+    }
+  }
+});
+
 test('while nothing was recorded, the tunnel counts as connected only if the connection is the same', () => {
   const start = { kind: 'start', lastAt: NOON + 8 * MINUTE } as const;
   const up = [[0, 'connected']] as Step[];

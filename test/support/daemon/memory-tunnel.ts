@@ -77,6 +77,7 @@ export function memoryTunnel(given: Partial<Values> = {}, store: (values: Values
     async readFigures() {},
     isFresh: () => true,
     stale: () => [],
+    changing: () => null,
     account: async () => assert(),
   };
   publish();
