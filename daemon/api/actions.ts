@@ -1,5 +1,6 @@
-// Lists the actions of the API: what each one does and what it takes. The request's type, OpenAPI, the words of the command
-// line and the daemon's grammar of arguments derive from this table.
+// Lists the actions of the API, with summary, argument, subject and the events that show their result. The request's type,
+// OpenAPI, the words of the command line, the daemon's grammar of arguments and the clients' waiting derive from this table.
+import type { TunnelSubject } from './subjects.ts';
 
 /** A kind of argument. */
 export interface Argument {
@@ -56,56 +57,154 @@ export const ARGUMENTS = {
 } as const satisfies Record<string, Argument>;
 export type ArgumentName = keyof typeof ARGUMENTS;
 
+/** A row of the table of actions. */
+interface ActionRow {
+  /** Words after "to", for help and labels. */
+  summary: string;
+  argument: ArgumentName | null;
+  /** Events that show the result to a client. Empty: no event is certain to, and the reply itself ends the action. */
+  shows: readonly ('status' | 'settings' | 'options' | 'account' | 'splitTunnel')[];
+  /** Subject of the change, for an action that takes `confirmWithin` and `forSeconds`. */
+  subject: TunnelSubject | null;
+}
+
 export const ACTIONS = {
-  connect: { summary: 'connect the tunnel', argument: null },
-  disconnect: { summary: 'disconnect the tunnel', argument: null },
-  setMode: { summary: "set the client's mode", argument: 'mode' },
-  setProtocol: { summary: 'set the tunnel protocol', argument: 'protocol' },
+  connect: { summary: 'connect the tunnel', argument: null, shows: ['status'], subject: 'connection' },
+  disconnect: { summary: 'disconnect the tunnel', argument: null, shows: ['status'], subject: 'connection' },
+  setMode: { summary: "set the client's mode", argument: 'mode', shows: ['settings'], subject: 'mode' },
+  setProtocol: { summary: 'set the tunnel protocol', argument: 'protocol', shows: ['settings'], subject: 'protocol' },
   enableLocalProxy: {
     summary: 'switch to local proxy mode, connect, and wait until the proxy answers',
     argument: null,
+    shows: ['settings'],
+    subject: 'mode',
   },
-  resetSplitIps: { summary: 'reset the addresses and ranges of the split tunnel', argument: null },
-  acceptTerms: { summary: 'accept the terms of service', argument: null },
-  register: { summary: 'register this device', argument: null },
-  registerOrganization: { summary: 'register this device with an organization', argument: 'team' },
-  deleteRegistration: { summary: "delete this device's registration", argument: null },
-  setLicense: { summary: 'apply a license key', argument: 'license' },
-  setRegistrationToken: { summary: 'finish a registration with the token of the browser', argument: 'tokenUrl' },
-  rotateKeys: { summary: 'make new tunnel keys', argument: null },
-  resetSettings: { summary: 'reset all settings of the tunnel client', argument: null },
-  resetProtocol: { summary: 'back to the default protocol', argument: null },
-  setEndpoint: { summary: 'use one tunnel endpoint', argument: 'endpoint' },
-  resetEndpoint: { summary: 'back to the default endpoints', argument: null },
-  setMasqueOptions: { summary: 'choose the HTTP versions of MASQUE', argument: 'masqueOptions' },
-  resetMasqueOptions: { summary: 'back to the default MASQUE options', argument: null },
-  setProxyPort: { summary: 'set the port of the local proxy', argument: 'port' },
-  setFamilies: { summary: 'filter DNS for families', argument: 'families' },
-  setGatewayId: { summary: 'use a Gateway DNS location', argument: 'gatewayId' },
-  resetGatewayId: { summary: 'use no Gateway DNS location', argument: null },
-  addFallbackDomain: { summary: 'resolve a domain outside the tunnel', argument: 'domain' },
-  removeFallbackDomain: { summary: 'no longer resolve a domain outside the tunnel', argument: 'domain' },
-  resetFallbackDomains: { summary: 'back to the default fallback domains', argument: null },
-  setDnsLog: { summary: 'log DNS queries', argument: 'onOff' },
-  addSplitIp: { summary: 'add an address to the split tunnel', argument: 'address' },
-  removeSplitIp: { summary: 'remove an address from the split tunnel', argument: 'address' },
-  addSplitRange: { summary: 'add a range to the split tunnel', argument: 'range' },
-  removeSplitRange: { summary: 'remove a range from the split tunnel', argument: 'range' },
-  addSplitHost: { summary: 'add a host to the split tunnel', argument: 'host' },
-  removeSplitHost: { summary: 'remove a host from the split tunnel', argument: 'host' },
-  resetSplitHosts: { summary: 'reset the hosts of the split tunnel', argument: null },
-  addTrustedSsid: { summary: 'disconnect on a Wi-Fi network', argument: 'ssid' },
-  removeTrustedSsid: { summary: 'no longer disconnect on a Wi-Fi network', argument: 'ssid' },
-  resetTrustedSsids: { summary: 'trust no Wi-Fi network by name', argument: null },
-  setTrustedWifi: { summary: 'disconnect on every Wi-Fi network', argument: 'onOff' },
-  setTrustedEthernet: { summary: 'disconnect on wired networks', argument: 'onOff' },
-  allowLocalNetwork: { summary: 'allow access to the local network for a while', argument: null },
-  stopLocalNetwork: { summary: 'end the access to the local network', argument: null },
-  setOverrideCode: { summary: "lift the organization's lock with an admin's code", argument: 'overrideCode' },
-  setVirtualNetwork: { summary: 'select a virtual network', argument: 'virtualNetwork' },
-  setEnvironment: { summary: 'select the compliance environment', argument: 'environment' },
-  resetEnvironment: { summary: 'back to the default compliance environment', argument: null },
-} as const satisfies Record<string, { summary: string; argument: ArgumentName | null }>;
+  resetSplitIps: {
+    summary: 'reset the addresses and ranges of the split tunnel',
+    argument: null,
+    shows: [],
+    subject: 'routes',
+  },
+  acceptTerms: { summary: 'accept the terms of service', argument: null, shows: ['status'], subject: null },
+  register: { summary: 'register this device', argument: null, shows: ['status', 'account'], subject: null },
+  registerOrganization: {
+    summary: 'register this device with an organization',
+    argument: 'team',
+    shows: [],
+    subject: null,
+  },
+  deleteRegistration: {
+    summary: "delete this device's registration",
+    argument: null,
+    shows: ['status', 'account'],
+    subject: null,
+  },
+  setLicense: { summary: 'apply a license key', argument: 'license', shows: [], subject: null },
+  setRegistrationToken: {
+    summary: 'finish a registration with the token of the browser',
+    argument: 'tokenUrl',
+    shows: ['status', 'account'],
+    subject: null,
+  },
+  rotateKeys: { summary: 'make new tunnel keys', argument: null, shows: [], subject: null },
+  resetSettings: { summary: 'reset all settings of the tunnel client', argument: null, shows: [], subject: null },
+  resetProtocol: { summary: 'back to the default protocol', argument: null, shows: [], subject: 'protocol' },
+  setEndpoint: { summary: 'use one tunnel endpoint', argument: 'endpoint', shows: [], subject: 'endpoint' },
+  resetEndpoint: { summary: 'back to the default endpoints', argument: null, shows: [], subject: 'endpoint' },
+  setMasqueOptions: {
+    summary: 'choose the HTTP versions of MASQUE',
+    argument: 'masqueOptions',
+    shows: [],
+    subject: 'masque',
+  },
+  resetMasqueOptions: { summary: 'back to the default MASQUE options', argument: null, shows: [], subject: 'masque' },
+  setProxyPort: { summary: 'set the port of the local proxy', argument: 'port', shows: [], subject: 'proxyPort' },
+  setFamilies: { summary: 'filter DNS for families', argument: 'families', shows: [], subject: 'families' },
+  setGatewayId: { summary: 'use a Gateway DNS location', argument: 'gatewayId', shows: [], subject: 'gatewayId' },
+  resetGatewayId: { summary: 'use no Gateway DNS location', argument: null, shows: [], subject: 'gatewayId' },
+  addFallbackDomain: {
+    summary: 'resolve a domain outside the tunnel',
+    argument: 'domain',
+    shows: ['options'],
+    subject: 'fallback',
+  },
+  removeFallbackDomain: {
+    summary: 'no longer resolve a domain outside the tunnel',
+    argument: 'domain',
+    shows: ['options'],
+    subject: 'fallback',
+  },
+  resetFallbackDomains: {
+    summary: 'back to the default fallback domains',
+    argument: null,
+    shows: [],
+    subject: 'fallback',
+  },
+  setDnsLog: { summary: 'log DNS queries', argument: 'onOff', shows: [], subject: null },
+  addSplitIp: {
+    summary: 'add an address to the split tunnel',
+    argument: 'address',
+    shows: ['splitTunnel'],
+    subject: 'routes',
+  },
+  removeSplitIp: {
+    summary: 'remove an address from the split tunnel',
+    argument: 'address',
+    shows: ['splitTunnel'],
+    subject: 'routes',
+  },
+  addSplitRange: {
+    summary: 'add a range to the split tunnel',
+    argument: 'range',
+    shows: ['splitTunnel'],
+    subject: 'routes',
+  },
+  removeSplitRange: {
+    summary: 'remove a range from the split tunnel',
+    argument: 'range',
+    shows: ['splitTunnel'],
+    subject: 'routes',
+  },
+  addSplitHost: {
+    summary: 'add a host to the split tunnel',
+    argument: 'host',
+    shows: ['splitTunnel'],
+    subject: 'routes',
+  },
+  removeSplitHost: {
+    summary: 'remove a host from the split tunnel',
+    argument: 'host',
+    shows: ['splitTunnel'],
+    subject: 'routes',
+  },
+  resetSplitHosts: { summary: 'reset the hosts of the split tunnel', argument: null, shows: [], subject: 'routes' },
+  addTrustedSsid: { summary: 'disconnect on a Wi-Fi network', argument: 'ssid', shows: [], subject: null },
+  removeTrustedSsid: { summary: 'no longer disconnect on a Wi-Fi network', argument: 'ssid', shows: [], subject: null },
+  resetTrustedSsids: { summary: 'trust no Wi-Fi network by name', argument: null, shows: [], subject: null },
+  setTrustedWifi: {
+    summary: 'disconnect on every Wi-Fi network',
+    argument: 'onOff',
+    shows: ['options'],
+    subject: null,
+  },
+  setTrustedEthernet: { summary: 'disconnect on wired networks', argument: 'onOff', shows: ['options'], subject: null },
+  allowLocalNetwork: {
+    summary: 'allow access to the local network for a while',
+    argument: null,
+    shows: [],
+    subject: null,
+  },
+  stopLocalNetwork: { summary: 'end the access to the local network', argument: null, shows: [], subject: null },
+  setOverrideCode: {
+    summary: "lift the organization's lock with an admin's code",
+    argument: 'overrideCode',
+    shows: [],
+    subject: null,
+  },
+  setVirtualNetwork: { summary: 'select a virtual network', argument: 'virtualNetwork', shows: [], subject: null },
+  setEnvironment: { summary: 'select the compliance environment', argument: 'environment', shows: [], subject: null },
+  resetEnvironment: { summary: 'back to the default compliance environment', argument: null, shows: [], subject: null },
+} as const satisfies Record<string, ActionRow>;
 export type ActionName = keyof typeof ACTIONS;
 export const ACTION_NAMES = Object.keys(ACTIONS) as [ActionName, ...ActionName[]];
 
@@ -120,6 +219,11 @@ type ValueOf<A extends ActionName> = (typeof ACTIONS)[A]['argument'] extends inf
 export type ActionRequest = {
   [A in ActionName]: ValueOf<A> extends undefined ? { action: A; value?: undefined } : { action: A; value: ValueOf<A> };
 }[ActionName];
+
+/** Subject of the change that an action makes; null for an action that can't be limited in time. */
+export function subjectOf(action: ActionName): TunnelSubject | null {
+  return ACTIONS[action].subject;
+}
 
 /** What an action takes; null for nothing. */
 export function argumentOf(action: ActionName): Argument | null {

@@ -1,11 +1,10 @@
 // Derives an OpenAPI 3.1 document from the contract, so that nothing about a route is said twice.
 import * as z from 'zod/mini';
-import { ACTION_NAMES, ACTIONS, argumentOf } from './actions.ts';
+import { ACTION_NAMES, ACTIONS, argumentOf, subjectOf } from './actions.ts';
 import { type Endpoint, endpoints, events, type RequestLine } from './contract.ts';
 import { splitRequestLine } from './request-line.ts';
 import { METRICS_TYPE } from './schema/metrics.ts';
 import * as schemas from './schema.ts';
-import { SUBJECT_OF } from './subjects.ts';
 
 /** What every request can be answered, whatever its route. */
 const ALWAYS = [
@@ -135,7 +134,7 @@ function actionRequests() {
     const required = Object.keys(argument);
     const { confirmWithin, forSeconds } = schemas.ActionRequest.shape;
     const options = { confirmWithin: jsonSchema(confirmWithin), forSeconds: jsonSchema(forSeconds) };
-    const properties = SUBJECT_OF[action] ? { ...argument, ...options } : argument;
+    const properties = subjectOf(action) ? { ...argument, ...options } : argument;
     return { type: 'object', title: ACTIONS[action].summary, properties, required, additionalProperties: false };
   }
 }

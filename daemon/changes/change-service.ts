@@ -1,8 +1,8 @@
 // Makes changes that are taken back by themselves, and takes them back: unless they are confirmed, or when their time is up.
-import type { ActionRequest } from '../api/actions.ts';
+import { type ActionRequest, subjectOf } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/schema/changes.ts';
 import type { CommandOutput } from '../api/schema.ts';
-import { SUBJECT_OF, type TunnelSubject as Subject } from '../api/subjects.ts';
+import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import type { FeatureContext, Making, RoutesControl } from '../controls.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
@@ -91,7 +91,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
 
     perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
       const { confirmWithin, forSeconds } = request;
-      const subject = SUBJECT_OF[request.action];
+      const subject = subjectOf(request.action);
       if (subject) {
         const work = () => tunnel.perform(request);
         return exclusively(subject, () =>

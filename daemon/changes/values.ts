@@ -1,8 +1,16 @@
 // Values of the tunnel that can be read back and set again: what returns when a change is taken back. Pure.
 import * as z from 'zod/mini';
-import { type ActionName, type ActionRequest, ARGUMENTS, actionRequest, MODES, PROTOCOLS } from '../api/actions.ts';
+import {
+  type ActionName,
+  type ActionRequest,
+  ARGUMENTS,
+  actionRequest,
+  MODES,
+  PROTOCOLS,
+  subjectOf,
+} from '../api/actions.ts';
 import type { Snapshot } from '../api/schema.ts';
-import { SUBJECT_OF, type TunnelSubject as Subject } from '../api/subjects.ts';
+import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import { canonical } from '../routes/document.ts';
 
 const MASQUE = ARGUMENTS.masqueOptions.values;
@@ -103,7 +111,7 @@ export function settingOf({ action, value }: ActionRequest): string | null {
   if (action === 'connect') return 'on';
   if (action === 'disconnect') return 'off';
   if (action === 'enableLocalProxy') return 'proxy';
-  const subject = SUBJECT_OF[action];
+  const subject = subjectOf(action);
   if (subject === 'routes' || subject === 'fallback') return null;
   return value ?? 'default';
 }

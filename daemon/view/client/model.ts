@@ -1,16 +1,11 @@
 // Holds the daemon's state for a client: the snapshot, what the events changed since, and why it is not current.
+
+import { ACTIONS } from '../../api/actions.ts';
 import { applyEvent } from '../../api/apply-event.ts';
 import { ApiError, type Client, createClient, type Event, type Transport } from '../../api/client.ts';
 import type { EventName } from '../../api/contract.ts';
 import type { ChangeOptions } from '../../api/schema/changes.ts';
-import type {
-  ActionName,
-  ActionRequest,
-  KillSwitch,
-  KillSwitchPause,
-  KillSwitchRequest,
-  UpdateCheck,
-} from '../../api/schema.ts';
+import type { ActionRequest, KillSwitch, KillSwitchPause, KillSwitchRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
 import { Busy, type ClientState } from './client-state.ts';
 import { follow } from './follow.ts';
@@ -56,26 +51,6 @@ export interface Pace {
   slowMs: number;
 }
 const PACE: Pace = { backOffMs: [250, 5000], idleTimeoutMs: 45_000, settleMs: 8000, slowMs: 1000 };
-
-/** The events that show what an action did; any of the others' for actions not named. */
-const SHOWN_BY: Partial<Record<ActionName, EventName[]>> = {
-  connect: ['status'],
-  disconnect: ['status'],
-  acceptTerms: ['status'],
-  register: ['status', 'account'],
-  setMode: ['settings'],
-  setProtocol: ['settings'],
-  enableLocalProxy: ['settings'],
-};
-/** What these change is not part of the state that is published, or only sometimes: their reply ends them. */
-const UNPUBLISHED: ReadonlySet<ActionName> = new Set([
-  ...(['setDnsLog', 'addTrustedSsid', 'removeTrustedSsid', 'resetTrustedSsids', 'rotateKeys', 'setEndpoint'] as const),
-  ...(['resetEndpoint', 'setMasqueOptions', 'resetMasqueOptions', 'setProxyPort', 'allowLocalNetwork'] as const),
-  ...(['stopLocalNetwork', 'setOverrideCode', 'setVirtualNetwork', 'setEnvironment', 'resetEnvironment'] as const),
-  ...(['registerOrganization', 'setLicense', 'setFamilies', 'setGatewayId', 'resetGatewayId'] as const),
-  ...(['resetProtocol', 'resetSettings', 'resetSplitIps', 'resetSplitHosts', 'resetFallbackDomains'] as const),
-]);
-const STATE_EVENTS: EventName[] = ['status', 'settings', 'account', 'splitTunnel'];
 
 const INITIAL: ClientState = {
   ...{ snapshot: null, offline: { code: 'starting', detail: '' }, config: null, pending: null },
@@ -131,12 +106,13 @@ export function createModel(
   async function perform(request: ActionRequest & ChangeOptions): Promise<void> {
     if (state.pending) throw new Busy(`${state.pending} is not finished yet`);
     const { action } = request;
-    const effect = arrivals.expect(SHOWN_BY[action] ?? STATE_EVENTS);
+    const { shows } = ACTIONS[action];
+    const effect = arrivals.expect(shows);
     update({ pending: action, proxyProblem: null });
     const timer = setTimeout(() => update({ slow: true }), slowMs);
     try {
       await client.call('POST /api/action', { body: request });
-      if (!UNPUBLISHED.has(action) && !(await effect.within(settleMs))) await refresh('all');
+      if (shows.length > 0 && !(await effect.within(settleMs))) await refresh('all');
       if (state.refusal) update({ refusal: null });
     } catch (error) {
       if (error instanceof ApiError && error.problem.code === 'not-authorized')

@@ -1,7 +1,7 @@
 // `culvert mode` and `culvert protocol`: show what is set, or set it.
 
+import { subjectOf } from '../../../api/actions.ts';
 import type { ActionRequest, Status } from '../../../api/schema.ts';
-import { SUBJECT_OF } from '../../../api/subjects.ts';
 import { protocolOf } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
@@ -38,7 +38,7 @@ async function set(context: Context, options: Options, request: ActionRequest): 
   };
   const response = await context.client.call('POST /api/action', { body });
   if (context.json) show(context, response, () => '');
-  const subject = SUBJECT_OF[request.action]!;
+  const subject = subjectOf(request.action)!;
   context.say(`${subjectLabel(subject, english)} set to ${request.value}.`);
   if (limit !== undefined) await sayEnd(context, subject);
   return askToKeep(context, subject, keeping);

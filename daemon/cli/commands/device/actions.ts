@@ -1,6 +1,5 @@
 // `culvert actions` and `culvert action`: every action of the API by its own name.
-import { ACTION_NAMES, ACTIONS, type ActionName, actionRequest, argumentOf } from '../../../api/actions.ts';
-import { SUBJECT_OF } from '../../../api/subjects.ts';
+import { ACTION_NAMES, ACTIONS, type ActionName, actionRequest, argumentOf, subjectOf } from '../../../api/actions.ts';
 import { columns } from '../../columns.ts';
 import { type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
@@ -52,14 +51,14 @@ export const action: Run = async (context, [name, given], options) => {
   if (argument && value === undefined) throw usage(`${known} needs a value: ${argument.placeholder}`);
   const consequence = FINAL[known];
   if (consequence) await consent(context, options, { consequence, question: `Perform ${known}?` });
-  const subject = SUBJECT_OF[known];
+  const subject = subjectOf(known);
   const wanted = keepingOf(context, options);
   // who connects or disconnects is asked for nothing, and other actions have no value that could return
   const keeping = (subject && subject !== 'connection') || wanted.isWanted ? wanted : { asks: false };
   const response = await performKept(context, actionRequest(known, value), keeping);
   if (context.json) show(context, response, () => '');
   context.say(`${known}: done.`);
-  return askToKeep(context, subject, keeping);
+  return askToKeep(context, subject ?? undefined, keeping);
 };
 
 /** Actions that nothing takes back, with what they end. */

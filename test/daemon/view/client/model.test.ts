@@ -183,3 +183,15 @@ function overNode(socketPath: string): Transport {
     },
   };
 }
+
+test('an event of another part does not end an action on a list', async t => {
+  const { daemon, model } = await open(t, { settleMs: 600_000 });
+  const performed = model.perform({ action: 'addSplitHost', value: 'example.com' });
+  await until(() => daemon.actions.length === 1, 'the request');
+  daemon.set('status', { network: 'unstable' });
+  await until(() => model.state().snapshot!.status.network === 'unstable', 'the event');
+  assert.equal(model.state().pending, 'addSplitHost');
+  daemon.setRoutes({ mode: 'exclude', ips: [], hosts: [{ value: 'example.com', description: null }] });
+  await performed;
+  assert.equal(model.state().pending, null);
+});
