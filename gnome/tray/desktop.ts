@@ -49,12 +49,15 @@ export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
   await callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', ['quit', [], {}]));
 }
 
-/** A notification with at most one button. */
+/** A notification with its buttons. */
 export interface Shown {
   summary: string;
   body: string;
-  action: { label: string; activate(): void } | null;
+  actions: readonly { label: string; activate(): void }[];
 }
+
+/** The name of a button on the bus. */
+const keyOf = (at: number) => (at === 0 ? 'act' : `act-${at}`);
 
 const NOTIFICATIONS = 'org.freedesktop.Notifications';
 const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
@@ -62,9 +65,10 @@ const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
 /**
  * Notifications of kinds: a new one replaces the last of its kind, and can be withdrawn.
  * Without a service that shows them they go to stderr. Desktop Notifications Specification 1.2.
+ * @param open opens the window, which is what a click on the text does: what helps changes something
  */
-export function createNotifier(bus: Gio.DBusConnection) {
-  const shown = new Map<string, { id: number; activate: (() => void) | null }>();
+export function createNotifier(bus: Gio.DBusConnection, open: { label: string; activate(): void }) {
+  const shown = new Map<string, { id: number; actions: Shown['actions'] }>();
   /** One after another: what replaces a notification has to know its number. */
   let last = Promise.resolve();
   const next = (work: () => Promise<void>) => {
@@ -77,23 +81,26 @@ export function createNotifier(bus: Gio.DBusConnection) {
     ...([NOTIFICATIONS, NOTIFICATIONS, 'ActionInvoked', NOTIFICATIONS_PATH, null, Gio.DBusSignalFlags.NONE] as const),
     (...[, , , , , parameters]) => {
       const [id, key] = parameters.recursiveUnpack<[number, string]>();
-      if (key !== 'act' && key !== 'default') return;
       // the answer with the number may have come in the same moment
-      void last.then(() => [...shown.values()].find(known => known.id === id)?.activate?.());
+      void last.then(() => {
+        const known = [...shown.values()].find(each => each.id === id);
+        if (known && key === 'default') open.activate();
+        else known?.actions.find((_, at) => key === keyOf(at))?.activate();
+      });
     },
   );
   return {
-    show: (kind: string, { summary, body, action }: Shown): Promise<void> =>
+    show: (kind: string, { summary, body, actions }: Shown): Promise<void> =>
       next(async () => {
         const hints = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
-        const buttons = action ? ['act', action.label, 'default', action.label] : [];
+        const buttons = ['default', open.label, ...actions.flatMap(({ label }, at) => [keyOf(at), label])];
         const replaced = shown.get(kind)?.id ?? 0;
         try {
           const [can] = (await call('GetCapabilities', null)).recursiveUnpack<[string[]]>();
           const text = can.includes('body-markup') ? GLib.markup_escape_text(body, -1) : body;
           const args = ['Culvert', replaced, BRAND, summary, text, can.includes('actions') ? buttons : [], hints, -1];
           const reply = await call('Notify', new GLib.Variant('(susssasa{sv}i)', args as never));
-          shown.set(kind, { id: reply.recursiveUnpack<[number]>()[0], activate: action?.activate ?? null });
+          shown.set(kind, { id: reply.recursiveUnpack<[number]>()[0], actions });
         } catch {
           printerr(`culvert tray: ${summary}: ${body}`);
         }

@@ -49,7 +49,7 @@ let exitCode = 0;
 function run(bus: Gio.DBusConnection): void {
   const model = createModel(createTransport(socketPath()), {}, EVENTS);
   const icon = loadIcons();
-  const notifier = createNotifier(bus);
+  const notifier = createNotifier(bus, { label: _('Open Culvert'), activate: () => actions.act('open') });
   let drawn: { key: string; pixmaps: Pixmaps } | null = null;
   let recent = recentApps();
 
@@ -74,13 +74,15 @@ function run(bus: Gio.DBusConnection): void {
     return { icon: drawn.pixmaps, tooltip: tooltipOf(shown, tr), entries: menuOf(shown, tr) };
   };
   const showError = (error: unknown) => {
-    const problem = { summary: _('That did not work'), body: errorText(error, tr), action: null };
+    const problem = { summary: _('That did not work'), body: errorText(error, tr), actions: [] };
     void notifier.show('error', problem);
   };
-  const notify = (kind: string, { action, ...news }: Omit<Notification, 'kind'>) =>
+  const notify = (kind: string, { action, other, ...news }: Omit<Notification, 'kind'>) =>
     void notifier.show(kind, {
       ...news,
-      action: action && { label: action.label, activate: () => actions.perform(action.command) },
+      actions: [action, other].flatMap(button =>
+        button ? [{ label: button.label, activate: () => actions.perform(button.command) }] : [],
+      ),
     });
   const askToKeep = (change: Unconfirmed) => notify('keep', keepNotification(change, tr));
   const actions = createActions({ bus, model, showError, askToKeep, quit: () => loop.quit() });

@@ -260,7 +260,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       };
       await lose('HappyEyeballsFailed');
       const first = await noted('No Cloudflare server could be reached');
-      assert.deepEqual(first.actions, ['act', 'Try WireGuard', 'default', 'Try WireGuard']);
+      assert.deepEqual(first.actions, ['default', 'Open Culvert', 'act', 'Try WireGuard']);
       await ask({ do: 'invoke', id: first.id, key: 'act' });
       await asked(1);
       assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
@@ -268,8 +268,16 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       await until(async () => (await notes()).every(({ closed }) => closed), 'its end');
       daemon.set('status', { state: 'disconnected', reason: { code: 'x', text: '' } });
       const second = await noted('Disconnected');
-      assert.deepEqual(second.actions, ['act', 'Reconnect', 'default', 'Reconnect']);
+      assert.deepEqual(second.actions, ['default', 'Open Culvert', 'act', 'Reconnect']);
+      const opened = join(desktop.directory, 'opened-by-notification');
+      writeFileSync(
+        join(desktop.prefix, 'share', 'culvert', 'panel.js'),
+        `import GLib from 'gi://GLib'; GLib.file_set_contents('${opened}', '')`,
+      );
       await ask({ do: 'invoke', id: second.id, key: 'default' });
+      await until(() => existsSync(opened), 'the window');
+      assert.equal(daemon.actions.length, 1, 'a click on the text changes nothing');
+      await ask({ do: 'invoke', id: second.id, key: 'act' });
       await asked(2);
       assert.deepEqual(daemon.actions[1], { action: 'connect' });
     });

@@ -14,6 +14,8 @@ export interface Notification {
   summary: string;
   body: string;
   action: { label: string; command: Command } | null;
+  /** A second button. */
+  other?: { label: string; command: Command };
 }
 
 /**
@@ -44,6 +46,10 @@ export function notificationOf(
     return {
       ...{ kind: 'reminders', summary: _('Ends in a minute'), body: changeText(ending, tr) },
       action: { label: _('Extend'), command: extension(ending) },
+      other: {
+        label: ending.subject === 'connection' && ending.value === 'off' ? _('Connect Now') : _('End Now'),
+        command: { ask: { kind: 'change', what: 'revert', subjects: [ending.subject] } },
+      },
     };
   if (on?.reminders !== false && now.reminder && !then.reminder)
     return {

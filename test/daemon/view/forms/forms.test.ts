@@ -349,6 +349,10 @@ test('the last minute of what holds for a while is notified of once, with a way 
     [news.kind, news.body, news.action?.command.ask],
     ['reminders', 'Off until 2026-01-01 10:15', extension(off(true)).ask],
   );
+  assert.deepEqual(
+    [news.other?.label, news.other?.command.ask],
+    ['Connect Now', { kind: 'change', what: 'revert', subjects: ['connection'] }],
+  );
   assert.equal(notificationOf(after, after, null, tr), null);
   after.config!.config.notifications.reminders = false;
   assert.equal(notificationOf(before, after, null, tr), null);
