@@ -36,7 +36,7 @@ export const CONFIG_KEYS: Record<ConfigKey, string> = {
   'ui.locale': 'language, such as en or pt_BR',
   'updates.channel': 'stable or beta',
   'updates.checkOnStartup': 'look for updates at start',
-  'updates.source': 'base address of the releases',
+  'updates.source': 'base address of the releases; empty for none',
   'tray.autostart': 'start with the session',
   'tray.startHidden': 'start with the session without the window',
   'notifications.connection': 'notify when the connection is lost',

@@ -121,7 +121,7 @@ export function forget(journal: string, entry: Entry): void {
   quietly(() => removeCopies(journal));
 }
 
-/** Removes copies that no fix needs any more. */
+/** Removes copies that no fix needs. */
 function removeCopies(journal: string): void {
   const needed = load(journal, Entry).flatMap(({ steps }) => steps.map(step => step.kind === 'file' && step.copy));
   for (const name of readdirSync(dirname(journal)))

@@ -4,6 +4,7 @@ import type { UpdateCheck } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { message } from '../view/message.ts';
+import { UpdateRefused } from './errors.ts';
 import { describeFailure } from './report.ts';
 import { LIMITS, type Limits } from './source/fetch.ts';
 import { fetchRelease, type ReleaseSource } from './source/release.ts';
@@ -61,6 +62,7 @@ export function createChecker(context: FeatureContext, options: CheckerOptions, 
   const fetching = () => ({ limits, env, signal, agent: `culvert/${version}`, redirectHosts });
 
   async function fetchLatest(): Promise<Verified> {
+    if (source().source === '') throw new UpdateRefused('no-source', 'This copy of Culvert has no source of updates.');
     const waitMs = bucket.take();
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000);

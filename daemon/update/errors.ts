@@ -2,6 +2,7 @@
 
 /** Each code, and what usually helps. */
 const UPDATE_REFUSED = {
+  'no-source': 'Updates come with git or with your packages: git pull, then ./culvert-tool install.',
   'source-insecure': 'Set updates.source to an https address.',
   'network-failed': 'Check the connection and updates.source, then try again.',
   'certificate-invalid': 'Someone may be intercepting the connection. Check the clock and the network.',

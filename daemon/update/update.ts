@@ -67,7 +67,8 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
       if (options.format === 'user') void completeInterruptedUpdate(context);
       const { keys } = (options.trust ?? releaseTrust)();
       // a build without keys would refuse every release
-      if (settings.config.updates.checkOnStartup && keys.length > 0) schedule = startSchedule(options, checkByItself);
+      const { checkOnStartup, source } = settings.config.updates;
+      if (checkOnStartup && source !== '' && keys.length > 0) schedule = startSchedule(options, checkByItself);
     },
     async stop() {
       schedule?.stop();

@@ -10,13 +10,13 @@ const HttpAddress = z
     z.maxLength(1024),
     z.regex(/^(https:\/\/[A-Za-z0-9.-]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:\d{1,5})?(\/[A-Za-z0-9._~%/-]*)?$/),
   );
-/** Of releases: an `HttpAddress` that may contain `{name}` and `{channel}`. */
+/** Of releases: nothing, or an `HttpAddress` that may contain `{name}` and `{channel}`. */
 const SourceAddress = z
   .string()
   .check(
     z.maxLength(1024),
     z.regex(
-      /^(https:\/\/[A-Za-z0-9.-]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:\d{1,5})?(\/([A-Za-z0-9._~%/-]|\{name\}|\{channel\})*)?$/,
+      /^$|^(https:\/\/[A-Za-z0-9.-]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:\d{1,5})?(\/([A-Za-z0-9._~%/-]|\{name\}|\{channel\})*)?$/,
     ),
   );
 /** The daemon's configuration, every key present. */
@@ -49,7 +49,7 @@ export const Config = z.object({
   updates: z.object({
     channel: z.enum(['stable', 'beta']),
     checkOnStartup: z.boolean(),
-    /** Base address, with the files of a channel in `<source>/<channel>/`, or a pattern with `{name}` and `{channel}`. */
+    /** Empty for no source. Base address, with the files of a channel in `<source>/<channel>/`, or a pattern with `{name}` and `{channel}`. */
     source: SourceAddress,
   }),
   tray: z.object({

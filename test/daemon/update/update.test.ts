@@ -351,3 +351,11 @@ test('a full disk is reported before anything is fetched', async t => {
   assert.ok(!source.asked.some(url => url.endsWith('.AppImage')));
   assert.deepEqual(fs.readdirSync(disk), ['Culvert.AppImage']);
 });
+
+test('without a source nothing is asked, and a check says where updates come from', async t => {
+  const source = await createSource(t);
+  const { updates } = await createUpdater(t, { ...source, url: '' }, {});
+  const { problem, source: state, updateAvailable } = await updates.check(true);
+  assert.deepEqual([problem?.code, state.state, updateAvailable], ['no-source', 'ok', false]);
+  assert.match(problem!.detail, /no source of updates.*Updates come with git or with your packages/);
+});
