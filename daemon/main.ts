@@ -1,9 +1,10 @@
 // The daemon: its parts are wired here, opened, and shut down in order.
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { loadConfig, type Settings } from './config/layers.ts';
 import { createFeatures } from './features.ts';
 import type { Daemon } from './http/handlers.ts';
 import { createListeners } from './http/listeners.ts';
+import { keepRuntime } from './keep-runtime.ts';
 import {
   addressesOf,
   type DesktopPart,
@@ -21,7 +22,7 @@ import { VERSION } from './system/build-info.ts';
 import { replaceFile } from './system/files.ts';
 import { programs } from './system/install-paths.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
-import { acquireLock } from './system/lock.ts';
+import { acquireLock, type Lock } from './system/lock.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
 import { startTime } from './system/process.ts';
 import { createNotifier } from './system/systemd.ts';
@@ -56,8 +57,16 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     if (instance?.port) openPage(flags, settings, instance.port, env);
     return joinRunning(instance, lock.heldBy, flags, env);
   }
+  const stateLock = lockState(paths);
+  if (stateLock && 'heldBy' in stateLock) {
+    lock.release();
+    return joinRunning(null, stateLock.heldBy, flags, env);
+  }
   const stop = await start({ flags, settings, paths, env }, () => end(true));
-  const { release } = lock;
+  const release = () => {
+    lock.release();
+    stateLock?.release();
+  };
   if (!stop) return release();
 
   let ending = false;
@@ -69,6 +78,16 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     process.exit(restarting ? (await import('./restart.ts')).startAgain(argv, flags, shown, { env, say }) : 0);
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(false));
+}
+
+/** null where the state can't be written, so that two daemons can't damage it. */
+function lockState({ state, stateLock }: Paths): Lock | null {
+  try {
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    return acquireLock(stateLock);
+  } catch {
+    return null;
+  }
 }
 
 interface Launch {
@@ -139,15 +158,27 @@ async function start(
     joinRunning({ ...found.running, started: '' }, found.running.pid, flags, env);
     return null;
   }
-  rmSync(paths.socket, { force: true });
-  await listeners.listenUnix(paths.socket);
-  chmodSync(paths.socket, 0o600);
-  const record: Instance = { pid: process.pid, port, version: VERSION, started: startTime(process.pid)! };
-  replaceFile(paths.record, `${JSON.stringify(record)}\n`, { durable: false });
+  const openSocket = async () => {
+    rmSync(paths.socket, { force: true });
+    await listeners.listenUnix(paths.socket);
+    chmodSync(paths.socket, 0o600);
+    const record: Instance = { pid: process.pid, port, version: VERSION, started: startTime(process.pid)! };
+    replaceFile(paths.record, `${JSON.stringify(record)}\n`, { durable: false });
+  };
+  await openSocket();
   writeStatusFile = keepStatusFile(paths.statusFile, state, {
     port: () => port,
     isModeKnown: () => !tunnel.stale().some(({ part }) => part === 'settings'),
   });
+  const restoreRuntime = async () => {
+    prepareRuntime(paths);
+    const taken = acquireLock(paths.lock);
+    if ('heldBy' in taken && taken.heldBy !== process.pid)
+      throw new Error(`process ${taken.heldBy} uses ${paths.runtime} now`);
+    await openSocket();
+    writeStatusFile();
+  };
+  const endKeeping = keepRuntime(paths, restoreRuntime, say);
   const watching = settings.watch(response => {
     state.publish('config', response);
     autostart(paths, response.config.tray);
@@ -176,6 +207,7 @@ async function start(
     clearTimeout(startingTunnel);
     // the next daemon goes on with what is pending; without one, nobody would revert it
     if (!restarting) await features.changes.revertUnconfirmed(REVERT_MS);
+    endKeeping();
     watching.close();
     const shown = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
     for (const { child } of shown) child.kill();
@@ -212,6 +244,7 @@ function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: nu
 function joinRunning(instance: Instance | null, pid: number, flags: Flags, env: NodeJS.ProcessEnv): void {
   const where = instance?.port ? ` on port ${instance.port}` : '';
   say(`Culvert ${instance?.version ?? ''} is already running${where} (process ${pid}).`.replace('  ', ' '));
+  if (!instance) say(`If commands do not reach it, end it with: kill ${pid}`);
   if (flags.demo) say(`It was left as it is; for the demo, stop it first: culvert stop, or kill ${pid}`);
   startDesktop(flags, env, say);
 }

@@ -1,5 +1,6 @@
 // Writes the state into a small file, so that prompts and bars can ask every second without starting Node (data/bin/culvert.in).
 
+import { existsSync } from 'node:fs';
 import { replaceFile } from '../system/files.ts';
 import { startTime } from '../system/process.ts';
 import { createStyle } from '../system/terminal.ts';
@@ -10,7 +11,7 @@ import type { State } from './store.ts';
  * Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, the same
  * in color, the JSON of `culvert status --json`, and a warning if there is one.
  * @param isModeKnown whether the settings are those of now; until they are read again, mode and protocol are left out
- * @returns writes the file again, if it would read differently
+ * @returns writes the file again, if it would read differently or is gone
  */
 export function keepStatusFile(
   path: string,
@@ -35,7 +36,7 @@ export function keepStatusFile(
       ...(warning === null ? [] : [warning]),
     ];
     const text = `${lines.join('\n')}\n`;
-    if (text === before) return;
+    if (text === before && existsSync(path)) return;
     try {
       replaceFile(path, text, { durable: false });
       before = text;

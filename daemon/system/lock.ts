@@ -52,6 +52,12 @@ export function acquireLock(path: string, waitMs = 0): Lock {
   }
 }
 
+/** The living process that holds a lock; null where nobody does. */
+export function lockHolder(path: string): { pid: number; started: string } | null {
+  const [pid = '', started = ''] = readText(path)?.split(' ') ?? [];
+  return /^\d+$/.test(pid) && isRunning(Number(pid), started) ? { pid: Number(pid), started } : null;
+}
+
 function writeOwn(path: string): void {
   try {
     writeFileSync(path, `${process.pid} ${startTime(process.pid)}`, { mode: 0o600 });

@@ -12,6 +12,8 @@ export interface Paths {
   /** What `culvert status` prints without starting Node. */
   statusFile: string;
   state: string;
+  /** Held by the running daemon as well: two of them, with runtime directories of their own, must not share the state. */
+  stateLock: string;
   token: string;
   /** Devices on other machines that may use the page. */
   devices: string;
@@ -58,6 +60,7 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     record: `${runtime}/daemon.json`,
     statusFile: `${runtime}/status`,
     state,
+    stateLock: `${state}/daemon.lock`,
     token: `${state}/token`,
     devices: `${state}/devices.json`,
     acceptedTerms: `${state}/accepted-terms`,

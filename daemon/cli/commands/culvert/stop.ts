@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errno } from '../../../system/errno.ts';
 import { running } from '../../../system/instance.ts';
+import { lockHolder } from '../../../system/lock.ts';
 import { paths } from '../../../system/paths.ts';
 import { isRunning, isSuspended, startTime } from '../../../system/process.ts';
 import { type Context, type Run, show } from '../../context.ts';
@@ -42,12 +43,14 @@ export const stop: Run = async context => {
 
 /**
  * The daemon's process: the one that wrote the record, which its start time tells from a later owner of its pid;
- * or, where the record is missing or torn, the one that answers on the socket, whose directory is closed to others.
+ * where the record is missing or torn, the one that holds a lock, or the one that answers on the socket, whose directory is closed to others.
  * @throws Unreachable when there is neither.
  */
 async function identify({ client, paths }: Context): Promise<Identity> {
   const recorded = running(paths);
   if (recorded && isSingleProcess(recorded)) return recorded;
+  const holder = lockHolder(paths.lock) ?? lockHolder(paths.stateLock);
+  if (holder && isSingleProcess(holder)) return holder;
   const { app, pid } = await client.call('GET /api/health');
   const answering = { pid, started: startTime(pid) };
   if (app !== 'culvert' || !isSingleProcess(answering)) {
