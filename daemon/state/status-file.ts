@@ -8,8 +8,8 @@ import { statusJson, statusLine, statusWarning } from './status-line.ts';
 import type { State } from './store.ts';
 
 /**
- * Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state, the line for people, the same
- * in color, the JSON of `culvert status --json`, and a warning if there is one.
+ * Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state (`reading` for a tunnel that is
+ * connected while changed settings are being read), the line for people, the same in color, the JSON of `culvert status --json`, and a warning if there is one.
  * @param isModeKnown whether the settings are those of now; until they are read again, mode and protocol are left out
  * @returns writes the file again, if it would read differently or is gone
  */
@@ -22,14 +22,13 @@ export function keepStatusFile(
   let before = '';
   const write = () => {
     const current = state.snapshot();
-    const snapshot = isModeKnown()
-      ? current
-      : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
+    const isKnown = isModeKnown();
+    const snapshot = isKnown ? current : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
     const warning = statusWarning(snapshot);
     const lines = [
       owner,
       port() ?? '-',
-      snapshot.status.state,
+      isKnown || snapshot.status.state !== 'connected' ? snapshot.status.state : 'reading',
       statusLine(snapshot),
       statusLine(snapshot, createStyle(true)),
       JSON.stringify(statusJson(snapshot, port())),

@@ -1,6 +1,7 @@
 // The status file names the mode only while the settings are those of now.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { keepStatusFile } from '../../../daemon/state/status-file.ts';
@@ -30,4 +31,32 @@ test('the mode is read after a start, an action, and a change by another program
   await isMode('doh');
   await cli.run('mode', 'tunnel_only');
   await isMode('tunnel_only');
+});
+
+test('the launcher leaves --check to the command line while changed settings are being read', t => {
+  const home = temporary(t, 'status');
+  mkdirSync(join(home, 'culvert'));
+  const state = createState({ available: true, path: null, version: null, emulated: false });
+  let isModeKnown = true;
+  const write = keepStatusFile(join(home, 'culvert/status'), state, {
+    port: () => null,
+    isModeKnown: () => isModeKnown,
+  });
+  const launcher = join(home, 'launcher');
+  const text = readFileSync('data/bin/culvert.in', 'utf8').replaceAll('@NAME@', 'culvert');
+  writeFileSync(launcher, text.replaceAll('@NODE@', 'echo handed over:'), { mode: 0o755 });
+  const check = () => {
+    const { status, stdout } = spawnSync(launcher, ['status', '--check'], {
+      env: { PATH: process.env.PATH, XDG_RUNTIME_DIR: home },
+      encoding: 'utf8',
+    });
+    return [status, stdout.startsWith('handed over:')];
+  };
+  state.set('status', { ...state.snapshot().status, state: 'connected', raw: 'Connected' });
+  assert.deepEqual(check(), [0, false]);
+  isModeKnown = false;
+  write();
+  assert.deepEqual(check(), [0, true]);
+  state.set('status', { ...state.snapshot().status, state: 'disconnected', raw: 'Disconnected' });
+  assert.deepEqual(check(), [3, false]);
 });
