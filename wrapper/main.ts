@@ -9,8 +9,6 @@ import { exitLike, signalForwarding } from './run/upstream/signals.ts';
 import { notStored } from './store/files.ts';
 import { pathsFor } from './store/paths.ts';
 
-export { saveCode } from './store/compiled-code.ts';
-
 declare const __VERSION__: string | undefined;
 declare const __FORMAT__: string | undefined;
 
@@ -21,7 +19,6 @@ const program = calledByShim ? process.argv[1]! : realpathSync(process.argv[1]!)
 const fromSources = program.endsWith('.ts');
 
 const context: Context = {
-  // every look at a variable of `process.env` itself is a call into Node
   env: { ...process.env },
   cwd: workingDirectory(),
   paths: pathsFor(process.env),

@@ -46,18 +46,11 @@ function copyBeside(name, directory) {
 /** CommonJS: Node 20 starts such a bundle a quarter faster than an ES module. */
 const node = { platform: 'node', target: 'node20', charset: 'utf8', minifySyntax: true, minifyWhitespace: true };
 
-/** SHA-1 by which Redis and Valkey know a script: https://valkey.io/commands/evalsha/ */
-const poolSha = () =>
-  createHash('sha1')
-    .update(readFileSync(join(root, 'wrapper/pool/pool.lua')))
-    .digest('hex');
-
 const forNode = define => ({
   mainFields: ['module', 'main'],
   define: {
     'import.meta.dirname': '__dirname',
     'import.meta.filename': '__filename',
-    __POOL_SHA__: JSON.stringify(poolSha()),
     ...define,
   },
   // of Koa's 540 KB, 430 are three copies of a table of media types, of which the API uses two
@@ -67,17 +60,13 @@ const forNode = define => ({
 /**
  * Bundles a program as `main.cjs` and chunks, so that what is imported lazily is not even parsed before: a quarter of
  * the daemon is enough to answer. esbuild splits ES modules only, so each chunk is turned into CommonJS afterwards. Those
- * that `main` needs at once become part of it, as those of `wholes` do of theirs: finding and reading a separate file
- * takes 0.6 ms each.
+ * that `main` needs at once become part of it, so that a cache of compiled code is for one file, as those of `wholes` do of theirs.
  */
 export function bundleProgram(name, directory, define = {}, debuggable = false) {
   if (debuggable) return bundleForDebugger(name, directory, define);
-  // a start pays for every byte: 1 ms of the daemon's; the others keep their names for stack traces
-  const minifyIdentifiers = name === 'wrap' || name === 'daemon';
   const { outputFiles, metafile } = buildSync({
     ...common,
     ...node,
-    minifyIdentifiers,
     entryPoints: { main: programs[name] },
     outdir: directory,
     format: 'esm',
@@ -87,19 +76,14 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
   });
   const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
   const owners = ownersOf(metafile.outputs, wholes[name] ?? []);
-  const larger = loaded[name] && withPart(files, metafile.outputs, loaded[name].part);
-  const settings = { ...node, minifyIdentifiers, format: 'cjs', supported: { 'dynamic-import': false } };
-  const required = (text, importer) => {
+  const settings = { ...node, format: 'cjs', supported: { 'dynamic-import': false } };
+  const required = text => {
     const code = text.replaceAll(/require\("\.\/([\w-]+\.js)"\)/g, (_, file) => {
       const owner = owners.get(file);
-      const inMain = `culvertMain.${exportOf(file)}`;
-      if (owner === 'main.js') return inMain;
+      if (owner === 'main.js') return `culvertMain.${exportOf(file)}`;
       const from = `require("./${(owner ?? file).replace(/js$/, 'cjs')}")`;
-      if (owner) return `${from}.${exportOf(file)}`;
-      // a second copy would have classes of its own
-      return importer !== 'main.js' && larger?.owners.has(file) ? `(${inMain}??${from})` : from;
+      return owner ? `${from}.${exportOf(file)}` : from;
     });
-    // once, because Node resolves the path each time
     return code.includes('culvertMain.') ? `const culvertMain=require("./main.cjs");${code}` : code;
   };
   rmSync(directory, { recursive: true, force: true });
@@ -107,59 +91,30 @@ export function bundleProgram(name, directory, define = {}, debuggable = false) 
   for (const [file, text] of files) {
     if (owners.has(file)) continue;
     const whole = [...owners.values()].includes(file);
-    const code = required(whole ? joined(files, owners, file, settings) : transformSync(text, settings).code, file);
+    const code = required(whole ? joined(files, owners, file, settings) : transformSync(text, settings).code);
     writeFileSync(join(directory, file.replace(/js$/, 'cjs')), code);
   }
   const sources = [...copyBeside(name, directory), ...Object.keys(metafile.inputs).map(file => resolve(root, file))];
-  if (larger) {
-    const code = required(joined(larger.files, larger.owners, 'main.js', settings), 'main.js');
-    sources.push(...putLoaderBefore(join(directory, 'main.cjs'), code, loaded[name].loader, define));
-  }
+  if (loaders[name]) sources.push(...putLoaderBefore(join(directory, 'main.cjs'), loaders[name], define));
   return sources;
 }
 
-/**
- * A program that is there twice: as it is, and with a part in it that is otherwise loaded later. Its `main` is a loader, which
- * takes one of them. To load the part of a pool from a file of its own takes a wrapped command 0.4 ms.
- */
-const loaded = { wrap: { loader: 'wrapper/loader.ts', part: 'wrapper/pool/pooled-run.ts' } };
-
-/** The files of a program whose `main` has a part at once, and the chunks that become part of it. */
-function withPart(files, outputs, part) {
-  const file = fileOf(outputs, part);
-  const later = `import("./${file}")`;
-  const main = files.get('main.js');
-  if (main.split(later).length !== 2) throw new Error(`main.js has no ${later}, or several`);
-  const text = `import*as culvertPart from"./${file}";${main.replace(later, 'Promise.resolve(culvertPart)')}`;
-  return { files: new Map(files).set('main.js', text), owners: ownersOf(outputs, [], [part]) };
-}
+/** Programs whose `main` is a loader, which runs what it was. */
+const loaders = { wrap: 'wrapper/loader.ts' };
 
 /**
- * V8 keeps a string of at least this many bytes outside of its new space. Inside of it, the text of a wrapped command with
- * a pool set off a garbage collection (0.7 ms) before the upstream had ended.
- */
-const LARGE = 2 ** 17;
-
-/** The text of a module as a function: V8 would copy joined texts, which brings its first collection of garbage (0.8 ms). */
-const asFunction = code => `(function(exports,require,module,__filename,__dirname){${code}\n})`;
-
-/**
- * Makes `main` the loader of what it was, and of a larger program, which both become functions in files named by their digests.
+ * Makes `main` the loader of what it was, which becomes a function in a file named by its digest.
  * @returns the sources of the loader
  */
-function putLoaderBefore(main, larger, loader, define) {
-  const [program, programWithPool] = [readFileSync(main, 'utf8'), larger].map(code => {
-    const text = asFunction(code);
-    const file = `program-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`;
-    writeFileSync(join(dirname(main), file), text.padEnd(LARGE));
-    return JSON.stringify(file);
-  });
+function putLoaderBefore(main, loader, define) {
+  const text = `(function(exports,require,module,__filename,__dirname){${readFileSync(main, 'utf8')}\n})`;
+  const file = `program-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.cjs`;
+  writeFileSync(join(dirname(main), file), text);
   const { metafile } = buildSync({
     ...common,
     ...node,
-    minifyIdentifiers: true,
     format: 'cjs',
-    define: { ...define, __PROGRAM__: program, __PROGRAM_WITH_POOL__: programWithPool },
+    define: { ...define, __PROGRAM__: JSON.stringify(file) },
     entryPoints: [loader],
     outfile: main,
   });
@@ -179,8 +134,6 @@ function joined(files, owners, file, settings) {
     const { outputFiles } = buildSync({
       ...common,
       ...settings,
-      // V8 keeps a text as two bytes a character where one of them is not ASCII
-      charset: 'ascii',
       stdin: {
         contents: [
           `export * from './${file}';`,
@@ -232,23 +185,19 @@ function fileOf(outputs, entry) {
 /**
  * The chunks that become part of another file, and of which: each after those that it imports itself.
  * @param wholes what is loaded later as one file
- * @param parts what becomes part of `main` as well
  */
-function ownersOf(outputs, wholes, parts = []) {
+function ownersOf(outputs, wholes) {
   const byName = new Map(Object.entries(outputs).map(([path, output]) => [basename(path), output]));
   const owners = new Map();
-  const own = (chunk, owner) => {
-    if (owners.has(chunk)) return;
-    visit(chunk, owner);
-    owners.set(chunk, owner);
-  };
   const visit = (file, owner) => {
     for (const { path, kind } of byName.get(file).imports) {
-      if (kind === 'import-statement' && byName.has(basename(path))) own(basename(path), owner);
+      const chunk = basename(path);
+      if (kind !== 'import-statement' || !byName.has(chunk) || owners.has(chunk)) continue;
+      visit(chunk, owner);
+      owners.set(chunk, owner);
     }
   };
   visit('main.js', 'main.js');
-  for (const part of parts) own(fileOf(outputs, part), 'main.js');
   for (const owner of wholes.map(whole => fileOf(outputs, whole))) visit(owner, owner);
   return owners;
 }

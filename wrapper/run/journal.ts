@@ -2,7 +2,6 @@
 import type { Context, Invocation, PooledRun } from '../context.ts';
 import { reason, say } from '../errors.ts';
 import { type AuditEntry, writeAudit } from '../store/audit.ts';
-import { loadDigests } from '../store/hash.ts';
 import type { Plan } from '../store/plan.ts';
 import {
   type CliState,
@@ -62,8 +61,6 @@ export function startJournal({ plan, invocation, known, context, cost, choice, p
     coolDown: (account: string, cooldown: Cooldown, credentials: Record<string, string>, entry: Ended) => {
       add({ ...entry, outcome: 'left' });
       known.resting[account] = cooldown;
-      // for the fingerprint, while the next upstream runs
-      setImmediate(loadDigests);
       changes.push(state =>
         coolDown(state, account, { ...cooldown, credential: fingerprint(state.salt, credentials) }),
       );

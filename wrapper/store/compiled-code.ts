@@ -1,33 +1,42 @@
-// Stores the code that V8 compiled in this run for the next one; `loader.ts` reads it.
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+// Keeps the code that V8 compiled in one run for the next ones.
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Script } from 'node:vm';
 import { assertPrivate, writeAtomic } from './files.ts';
-
-/** A script whose code is in no file that could be used. */
-export interface UnsavedCode {
-  file: string;
-  script: Script;
-}
+import { digest } from './hash.ts';
 
 /** Files of other versions that are kept: a home may be shared between machines. */
 const KEPT = 8;
+const DIGEST_BYTES = 32;
 
-/**
- * Stores compiled code, twice in a row: V8 crashes on damaged code, and comparing takes less time than a digest, which
- * needs node:crypto (2 ms). It never fails: the next run then compiles again.
- */
-export function saveCode(unsaved: readonly UnsavedCode[]): void {
+/** The code in a file, or `undefined` where there is none, it is damaged, or others than its user and root could write it. */
+export function readCode(file: string): Buffer | undefined {
+  let fd: number | undefined;
   try {
-    for (const { file, script } of unsaved) {
-      const directory = dirname(file);
-      // a home in which nothing of the wrapper's is: it may be meant to stay empty
-      if (!existsSync(dirname(directory))) continue;
-      for (const dir of [dirname(directory), directory]) assertPrivate(dir);
-      const code = script.createCachedData();
-      writeAtomic(file, Buffer.concat([code, code]));
-      removeOld(directory);
-    }
+    fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    const { uid, mode } = fstatSync(fd);
+    if ((uid !== 0 && uid !== process.geteuid?.()) || (mode & 0o022) !== 0) return undefined;
+    const content = readFileSync(fd);
+    const code = content.subarray(DIGEST_BYTES);
+    // V8 itself crashes on damaged code
+    return digest(code).equals(content.subarray(0, DIGEST_BYTES)) ? code : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** Stores the code of a script behind its digest. It never fails: the next run then compiles again. */
+export function saveCode(file: string, script: Script): void {
+  try {
+    const directory = dirname(file);
+    // a home in which nothing of the wrapper's is: it may be meant to stay empty
+    if (!existsSync(dirname(directory))) return;
+    for (const dir of [dirname(directory), directory]) assertPrivate(dir);
+    const code = script.createCachedData();
+    writeAtomic(file, Buffer.concat([digest(code), code]));
+    removeOld(directory);
   } catch {
     // This is a service; it must not stop a command.
   }

@@ -1,14 +1,12 @@
 // Names the wrapper's files and directories (XDG base directories).
 import { statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
 declare const __NAME__: string | undefined;
 
 /** Name of the directories and of the entries in the keyring; a development build has its own (data/build/profiles.mjs). */
 export const NAME = typeof __NAME__ === 'string' ? `${__NAME__}-wrap` : 'culvert-wrap';
-
-/** Of `Paths.pool`, in `Paths.state`. */
-export const POOL_FILE = 'pool.json';
 
 export interface Paths {
   /** `~/.config/culvert-wrap`, 0700. */
@@ -79,7 +77,7 @@ function pathsIn(configDir: string, state: string): Paths {
     plans: join(state, 'plans'),
     accounts: join(state, 'accounts'),
     queue: join(state, 'queue'),
-    pool: join(state, POOL_FILE),
+    pool: join(state, 'pool.json'),
     installs: join(state, 'installs.json'),
     trust: join(state, 'trust.json'),
     audit: join(state, 'audit.jsonl'),
@@ -102,6 +100,5 @@ function isSameDirectory(a: string, b: string): boolean {
 function base(env: NodeJS.ProcessEnv, name: string, fallback: string): string {
   const value = env[name];
   if (value && isAbsolute(value)) return value;
-  // HOME is nearly always set, and every wrapped command would wait for a module that is only loaded for this.
-  return join(env.HOME || process.getBuiltinModule('node:os').homedir(), fallback);
+  return join(env.HOME || homedir(), fallback);
 }
