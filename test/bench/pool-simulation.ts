@@ -158,7 +158,7 @@ export async function pooled(load: Load, server: StoreServer): Promise<Outcome> 
   const wanted = commands(load);
   const api = provider(load);
   const count = tally(load, wanted);
-  const store = await openStore({ url: server.url, timeoutMs: 60_000, script: scriptWithClock() });
+  const store = openStore({ url: server.url, timeoutMs: 60_000, script: scriptWithClock() });
   const accounts = NAMES.map(fp => ({ fp, name: fp }));
   const events = queueOf(wanted.map(command => ({ at: command.at, run: () => start(command, command.at) })));
   const request = (machine: number): LeaseRequest => ({

@@ -1,7 +1,10 @@
-// Connects the pool to its store, which runs its script. Two kinds of failure matter: no store, and a store that refuses.
-import { EXIT, WrapError } from '../errors.ts';
+// Connects a pool to its store with iovalkey: to one server, to the primary behind Sentinels, or to a cluster.
+import { Cluster, Redis, type RedisOptions } from 'iovalkey';
+import { errno, reason } from '../errors.ts';
+import { type Address, describeAddress, parseAddress } from './address.ts';
+import { StoreUnreachable, serverError } from './store-errors.ts';
 
-/** Runs one operation of the script at a time. */
+/** Runs the operations of the script. */
 export interface Connection {
   /**
    * @param keys see pool.lua
@@ -9,10 +12,6 @@ export interface Connection {
    * @throws StoreUnreachable, StoreRefused
    */
   run(keys: readonly string[], args: readonly string[]): Promise<string>;
-  /** Begins to connect, where that saves time later. */
-  warm(): void;
-  /** Whether this process goes on running until the connection is closed. */
-  keepsAlive: boolean;
   close(): void;
 }
 
@@ -29,102 +28,194 @@ export interface ConnectOptions {
 }
 
 export interface Script {
-  /** Read only where a store does not know it yet. */
-  text(): string;
+  text: string;
   /** SHA-1 of the text, by which a store knows it. */
   sha: string;
 }
 
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const NOT_A_REPLY = 'it answers with something that is not a reply of the script';
+
+/**
+ * A connection that the first operation opens.
+ * @throws WrapError `pool-address`
+ */
+export function connect(options: ConnectOptions): Connection {
+  const { script, timeoutMs } = options;
+  const address = parseAddress(options.url);
+  /** The operation that waits for a node fails with less: it says what the library gave up, and not why. */
+  let last: unknown;
+  /** Bytes that the answers to one operation may still have. */
+  const quota = { bytes: 0 };
+  let opened: { client: Redis | Cluster; login: Promise<unknown> } | undefined;
+  const open = () => {
+    const client = openClient(address, options);
+    const note = (error: unknown) => {
+      // From then on an answer would be taken for that of the next operation.
+      if (reason(error).startsWith('Command queue state error')) {
+        client.disconnect();
+        opened = undefined;
+      }
+      if (!GAVE_UP.test(reason(error))) last = error;
+    };
+    client.on('error', note);
+    client.on('node error', note);
+    if (client instanceof Redis) limitAnswers(client, quota);
+    else client.on('+node', (node: Redis) => limitAnswers(node, quota));
+    // In a cluster and behind Sentinels the library logs in to nodes as it finds them.
+    const { user = address.user, password } = options;
+    const isAlone = address.kind === 'single' && password !== undefined;
+    const login = isAlone ? client.call('AUTH', ...(user === undefined ? [] : [user]), password) : Promise.resolve();
+    login.catch(() => {});
+    return { client, login };
+  };
+  return {
+    run: async (keys, args) => {
+      // One that gave up is replaced with the next operation.
+      if (!opened || opened.client.status === 'end') opened = open();
+      const { client, login } = opened;
+      last = undefined;
+      quota.bytes = MAX_ANSWER_BYTES;
+      const rest = [keys.length, ...keys, ...args] as const;
+      const evaluated = client.evalsha(script.sha, ...rest).catch((error: unknown) => {
+        if (reason(error).startsWith('NOSCRIPT')) return client.eval(script.text, ...rest);
+        throw error;
+      });
+      let reply: unknown;
+      try {
+        [, reply] = await within(Promise.all([login, evaluated]), timeoutMs);
+      } catch (error) {
+        throw error instanceof StoreUnreachable ? error : failure(error, last, address, options);
+      }
+      if (typeof reply !== 'string') throw new StoreUnreachable(NOT_A_REPLY);
+      return reply;
+    },
+    close: () => opened?.client.disconnect(),
+  };
+}
+
+const GAVE_UP =
+  /^(?:All sentinels|None of startup nodes|Failed to refresh|Connection is closed|Too many Cluster|Stream isn't writeable)/;
+
+/**
+ * What the failure of an operation means.
+ * @param last what a node or the connection said before
+ */
+function failure(thrown: unknown, last: unknown, address: Address, { url, timeoutMs }: ConnectOptions): Error {
+  const told = /Last error: (?:\w*Error: )?(.+)/.exec(reason(thrown))?.[1] ?? reason(thrown);
+  const gaveUp = GAVE_UP.test(told);
+  const cause = gaveUp && last !== undefined ? last : thrown;
+  const why = cause === thrown ? told : reason(cause);
+  // While a slot moves, each node of a cluster may name another one.
+  if (address.kind === 'cluster' && /^(?:MOVED|ASK) /.test(why))
+    return new StoreUnreachable(`it answers ${why}`, { cause });
+  // A server's own errors begin with a code in capitals; all others are of the connection.
+  const by = reason(thrown).startsWith('All sentinels') ? 'Sentinels' : 'store';
+  if (/^[A-Z]{3,} /.test(why)) return serverError(why, describeAddress(url), by);
+  return new StoreUnreachable(
+    address.kind === 'single' ? ofConnection(cause, why, timeoutMs) : `no node answers: ${why}`,
+    { cause },
+  );
+}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused',
+  ENOENT: 'there is no such socket',
+  ENOTFOUND: 'the host is unknown',
+  EAI_AGAIN: 'the name of the host could not be looked up',
+  EHOSTUNREACH: 'the host is unreachable',
+  ENETUNREACH: 'the network is unreachable',
+  ECONNRESET: 'it closed the connection',
+  EPIPE: 'it closed the connection',
+  EACCES: 'permission denied',
+};
+
+function ofConnection(cause: unknown, why: string, timeoutMs: number): string {
+  if (errno(cause) === 'ETIMEDOUT') return noAnswer(timeoutMs);
+  if (why.startsWith('Protocol error')) return 'it does not speak the protocol of Redis and Valkey';
+  return REASONS[errno(cause) ?? ''] ?? (GAVE_UP.test(why) ? 'it closed the connection' : why);
+}
+
+function openClient(address: Address, options: ConnectOptions): Redis | Cluster {
+  const common = commonOptions(address, options);
+  const { user = address.user, password, sentinel, timeoutMs } = options;
+  const login = {
+    ...(user !== undefined && { username: user }),
+    ...(password !== undefined && { password }),
+  };
+  if (address.kind === 'cluster') {
+    return new Cluster(address.hosts, {
+      redisOptions: { ...common, ...login },
+      clusterRetryStrategy: () => null,
+      slotsRefreshTimeout: timeoutMs,
+      lazyConnect: true,
+      enableReadyCheck: false,
+    });
+  }
+  if (address.kind === 'single') {
+    const { socket } = address;
+    return new Redis({ ...common, ...(socket === undefined ? address.hosts[0] : { path: socket }) });
+  }
+  return new Redis({
+    ...common,
+    ...login,
+    sentinels: address.hosts,
+    name: address.primary!,
+    enableTLSForSentinelMode: address.tls,
+    ...(address.tls && { sentinelTLS: verified(options.ca) }),
+    ...(sentinel?.user !== undefined && { sentinelUsername: sentinel.user }),
+    ...(sentinel && { sentinelPassword: sentinel.password }),
+    sentinelRetryStrategy: () => null,
+  });
+}
+
+/** What the library's parser throws would end this process, and an answer without end would fill its memory. */
+function limitAnswers(client: Redis, quota: { bytes: number }): void {
+  client.on('connect', () => {
+    const { stream } = client;
+    const parsers = stream.listeners('data');
+    const end = () => stream.destroy(new Error('Protocol error'));
+    stream.removeAllListeners('data').on('data', (chunk: Buffer) => {
+      quota.bytes -= chunk.length;
+      try {
+        if (quota.bytes < 0) end();
+        else for (const parse of parsers) parse.call(stream, chunk);
+      } catch {
+        end();
+      }
+    });
+  });
+}
+
+function commonOptions(address: Address, { ca, timeoutMs }: ConnectOptions): RedisOptions {
+  return {
+    ...(address.tls && { tls: verified(ca) }),
+    connectTimeout: timeoutMs,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    lazyConnect: true,
+    // INFO before the first operation, which says itself that a server is not ready
+    enableReadyCheck: false,
+  };
+}
+
 /** For TLS. NODE_TLS_REJECT_UNAUTHORIZED=0 is meant for the wrapped tool, and would give the password to anybody. */
-export function verified(ca: string | undefined): { rejectUnauthorized: true; ca?: string } {
+function verified(ca: string | undefined): { rejectUnauthorized: true; ca?: string } {
   return { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
 }
 
-/** Other machines write to the store, and it may be another program: what it says must not move a terminal's cursor. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
-}
-
-/** There is no store that could answer now; `pool.offline` says what to do. */
-export class StoreUnreachable extends Error {
-  override readonly name = 'StoreUnreachable';
-  constructor(message: string, options?: ErrorOptions) {
-    super(printable(message), options);
+async function within<T>(reply: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreUnreachable(noAnswer(ms))), ms);
+  });
+  try {
+    return await Promise.race([reply, limit]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-/** The store answered, and only a change of its or our configuration can help. */
-class StoreRefused extends WrapError {
-  override readonly name = 'StoreRefused';
-  constructor(message: string, hint: string) {
-    super('pool-refused', EXIT.config, printable(message), { hint });
-  }
-}
-
-/** Errors of a server that may pass: it starts, lost its primary, is full, or is busy with a script. */
-const PASSING =
-  /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|UNKILLABLE|MAXCLIENTS)\b/;
-
-const LONGEST = 120;
-
-/** What a server said, without the place in the script that Redis adds, and cut at a word. */
-function shortened(message: string): string {
-  const text = message
-    .replace(/ script: [0-9a-f]{6,}\b.*$/s, '')
-    .replace(/Error (?:running|compiling) script (?:\([^)]*\))?:? ?|@?user_script: ?\d+: ?/g, '')
-    .replace(/\s+/g, ' ')
-    .trim();
-  if (text.length <= LONGEST) return text;
-  return `${/^.{0,118}(?=\s)/.exec(text)?.[0].trimEnd() ?? text.slice(0, LONGEST - 2)} …`;
-}
-
-/**
- * What an error of a server means.
- * @param text its text, which begins with a code
- * @param by which server it was
- */
-export function serverError(text: string, where: string, by: 'store' | 'Sentinels' = 'store'): Error {
-  // Redis before 7 puts an error of a command into one of the script.
-  const message = text.replace(/^ERR Error running script .*?: -(?=[A-Z]+ )/, '');
-  if (PASSING.test(message) || /max number of clients/.test(message)) {
-    return new StoreUnreachable(`it answers ${shortened(message)}`);
-  }
-  const schema = /CULVERTSCHEMA (\S+)/.exec(message);
-  if (schema) {
-    return new StoreRefused(
-      `the pool at ${where} has the schema ${schema[1]}, and this version of culvert-wrap knows the schema 1`,
-      'use one version of culvert-wrap on all machines, or give one of them another database of the store',
-    );
-  }
-  if (
-    by === 'Sentinels' &&
-    /^(NOAUTH|WRONGPASS|NOPERM|ERR invalid password|ERR AUTH|ERR Client sent AUTH)/.test(message)
-  ) {
-    return new StoreRefused(
-      `the Sentinels of the pool at ${where} refuse the login`,
-      'correct their user and password: `culvert-wrap pool join` again, with --sentinel-user and --sentinel-password SOURCE',
-    );
-  }
-  if (/^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|ERR Client sent AUTH)/.test(message)) {
-    return new StoreRefused(
-      `the pool at ${where} refuses the login`,
-      'correct user and password: `culvert-wrap pool join` again, with --user and --password SOURCE',
-    );
-  }
-  if (/^NOPERM|ACL failure in script|can't run this command/.test(message)) {
-    return new StoreRefused(
-      `the pool at ${where} does not permit this user what its script needs`,
-      'give it the rules that the README of culvert-wrap lists for an ACL user',
-    );
-  }
-  if (/^(MOVED|ASK|CROSSSLOT)\b/.test(message)) {
-    return new StoreRefused(`the pool at ${where} is a cluster`, 'join it as valkey+cluster://HOST');
-  }
-  if (/DB index|No such master/.test(message)) {
-    return new StoreRefused(
-      `the pool at ${where} answers: ${shortened(message)}`,
-      'correct the address: `culvert-wrap pool join URL`',
-    );
-  }
-  return new StoreRefused(`the pool at ${where} answers: ${shortened(message)}`, 'look into the log of the store');
+function noAnswer(ms: number): string {
+  return `it gave no answer within ${ms / 1000} s`;
 }

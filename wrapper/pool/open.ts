@@ -6,7 +6,7 @@ import type { Pool } from '../store/config.ts';
 import { parseDuration } from '../store/duration.ts';
 import { readText } from '../store/files.ts';
 import { resolveAccount, type Slot } from '../store/secrets.ts';
-import { openStore, type Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** Where the keyring has the passwords of the pool. */
 export const PASSWORD_SLOTS = {
@@ -29,6 +29,8 @@ export async function openPool(pool: Pool, context: Pick<Context, 'env'>, asked:
   const ofSentinels = asked.sentinel_password ?? (await passwordOf('sentinel_password', pool, context));
   const sentinel = ofSentinels === undefined ? undefined : { user: pool.sentinel_user, password: ofSentinels };
   const ca = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
+  // the client library takes 25 ms to load
+  const { openStore } = await import('./store.ts');
   return openStore({ url, user, password, sentinel, ca, timeoutMs: parseDuration(pool.timeout) });
 }
 

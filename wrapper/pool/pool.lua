@@ -3,8 +3,8 @@
 -- KEYS[1]  culvert:1:{CLI}, the prefix of every other key; the braces keep them in one slot of a cluster
 -- KEYS[2]  culvert:{CLI}:schema, which says for every version of the schema which one is in use
 -- ARGV[1]  the operation, ARGV[2] its request as JSON; the reply is JSON
--- ARGV[3]  the database, where it is not 0. The script chooses it, so that one that is not there ends it: the commands of a
---          connection go out in one write, and this one would run in the database 0 after a SELECT that failed.
+-- ARGV[3]  the database, where it is not 0. The script chooses it, so that one that is not there ends it: after a SELECT of the
+--          client that failed, this one would run in the database 0.
 --
 -- README.md of the wrapper lists the keys. Times are milliseconds of the store's own clock. A client sends ages, never
 -- the time of its own clock; only what a provider states as a date is absolute.

@@ -7,12 +7,12 @@ import type { Plan } from '../store/plan.ts';
 import { type Done, type LocalPool, noteLocal, type Observation, readLocal } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
 import { describeAddress } from './address.ts';
-import { StoreUnreachable } from './connection.ts';
 import { type Identified, identification } from './identify.ts';
 import { learnLease, learnRefusal } from './learn.ts';
 import { returnShare, takeShare, unreported } from './offline.ts';
 import { openPool } from './open.ts';
 import type { AccountState, Granted, LeaseReply, LeaseRequest, Store } from './store.ts';
+import { StoreUnreachable } from './store-errors.ts';
 
 export interface PooledOptions {
   plan: Plan;
@@ -46,14 +46,11 @@ const STATES: Record<AccountState, string> = {
 };
 
 /**
- * Begins to connect to the pool of a plan.
+ * Opens the pool of a plan.
  * @throws WrapError when the address or the password can't be used
  */
 export async function startPooledRun(options: PooledOptions): Promise<PooledRun> {
-  const store = await openPool(options.plan.pool!, options.context);
-  // While the rest of the run is prepared.
-  store.warm();
-  return new Run(options, store);
+  return new Run(options, await openPool(options.plan.pool!, options.context));
 }
 
 class Run implements PooledRun {
@@ -130,8 +127,7 @@ class Run implements PooledRun {
     }
     if (this.#held?.lease && !done?.rest) learnLease(this.#held.id.account, this.#machine());
     this.#held = undefined;
-    // to close takes 0.3 ms, and the end of this process does it as well
-    if (this.#options.context.staysAlive || this.#store.keepsAlive) this.#store.close();
+    this.#store.close();
   }
 
   async #lease(all: readonly Identified[], accounts: readonly Account[]): Promise<Account | undefined> {

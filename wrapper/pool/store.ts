@@ -5,8 +5,8 @@ import { sha1 } from '../store/hash.ts';
 import type { Done, Observation } from '../store/pool-file.ts';
 import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../store/shape.ts';
 import { parseAddress } from './address.ts';
-import { type Connection, type ConnectOptions, printable, type Script, StoreUnreachable } from './connection.ts';
-import { connectDirectly } from './direct.ts';
+import { type Connection, type ConnectOptions, connect, type Script } from './connection.ts';
+import { printable, StoreUnreachable } from './store-errors.ts';
 
 /** An account that a command may use. The fingerprint identifies it in the store, the name is for people. */
 export interface PoolAccount {
@@ -121,25 +121,21 @@ const isLeaseRow = shape<LeaseRow>({
 
 export type Store = ReturnType<typeof storeOf>;
 
-/** Computed by the build, because a run would wait 3 ms for node:crypto. */
-declare const __POOL_SHA__: string | undefined;
-
 /** The script, which is beside this file or beside the program's bundle. */
 function poolScript(): Script {
-  const text = () => readFileSync(join(import.meta.dirname, 'pool.lua'), 'utf8');
-  return { text, sha: typeof __POOL_SHA__ === 'string' ? __POOL_SHA__ : sha1(text()) };
+  const text = readFileSync(join(import.meta.dirname, 'pool.lua'), 'utf8');
+  return { text, sha: sha1(text) };
 }
 
 /**
  * The store at an address. It is connected to with the first operation.
  * @throws WrapError `pool-address`
  */
-export async function openStore(options: Omit<ConnectOptions, 'script'> & { script?: Script }): Promise<Store> {
-  const address = parseAddress(options.url);
-  const all = { ...options, script: options.script ?? poolScript() };
-  const { database } = address;
-  if (address.kind === 'single') return storeOf(connectDirectly(address, all), database);
-  return storeOf((await import('./library.ts')).connectByLibrary(address, all), database);
+export function openStore({
+  script = poolScript(),
+  ...options
+}: Omit<ConnectOptions, 'script'> & { script?: Script }): Store {
+  return storeOf(connect({ ...options, script }), parseAddress(options.url).database);
 }
 
 function storeOf(connection: Connection, database: number) {
@@ -157,7 +153,6 @@ function storeOf(connection: Connection, database: number) {
   return {
     /** @throws StoreUnreachable, StoreRefused, as all of these */
     lease: async (cli: string, request: LeaseRequest): Promise<LeaseReply> => {
-      // in turn: the store takes half as long to read them as objects
       const accounts = request.accounts.flatMap(({ fp, name }) => [fp, name]);
       const reply = await call(cli, 'lease', { ...request, accounts });
       const intact = list(reply.intact ?? {}, isText);
@@ -178,15 +173,8 @@ function storeOf(connection: Connection, database: number) {
     },
     status: async (cli: string): Promise<AccountRow[]> => list((await call(cli, 'status', {})).accounts, isAccountRow),
     leases: async (cli: string): Promise<LeaseRow[]> => list((await call(cli, 'leases', {})).leases, isLeaseRow),
-    warm: () => connection.warm(),
-    keepsAlive: connection.keepsAlive,
     close: () => connection.close(),
   };
-}
-
-/** Whether JSON is ASCII without escapes, so that all its texts are printable. A regular expression takes 0.1 ms to compile. */
-function isPlain(json: string): boolean {
-  return Buffer.byteLength(json) === json.length && !json.includes('\\') && !json.includes('\x7f');
 }
 
 function withPrintableTexts(_key: string, value: unknown): unknown {
@@ -195,7 +183,7 @@ function withPrintableTexts(_key: string, value: unknown): unknown {
 
 function parsed(reply: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(reply, isPlain(reply) ? undefined : withPrintableTexts);
+    const value: unknown = JSON.parse(reply, withPrintableTexts);
     if (isRecord(value)) return value;
   } catch (error) {
     noReply(error);

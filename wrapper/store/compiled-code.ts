@@ -1,5 +1,15 @@
 // Keeps the code that V8 compiled in one run for the next ones.
-import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Script } from 'node:vm';
 import { assertPrivate, writeAtomic } from './files.ts';

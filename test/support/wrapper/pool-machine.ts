@@ -2,8 +2,8 @@
 // line for each. Its clock is wrong by as much as its command line says. Started by `machines` in pool-machines.ts.
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreUnreachable } from '../../../wrapper/pool/connection.ts';
 import { openStore, type PoolAccount } from '../../../wrapper/pool/store.ts';
+import { StoreUnreachable } from '../../../wrapper/pool/store-errors.ts';
 import type { Observation } from '../../../wrapper/store/pool-file.ts';
 
 interface Task {
@@ -24,7 +24,7 @@ Date.now = () => now() + task.clockMs;
 const monotonic = () => Number(process.hrtime.bigint() / 1_000n);
 
 const tell = (line: object) => process.stdout.write(`${JSON.stringify({ machine: task.name, ...line })}\n`);
-let store = await openStore({ url: task.url, timeoutMs: 1_000 });
+let store = openStore({ url: task.url, timeoutMs: 1_000 });
 
 for (let i = 0; i < task.leases; i++) await one(`${task.name}-${i}`);
 store.close();
@@ -77,7 +77,7 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
       tell({ unreachable: error.message });
       store.close();
       await delay(20);
-      store = await openStore({ url: task.url, timeoutMs: 1_000 });
+      store = openStore({ url: task.url, timeoutMs: 1_000 });
     }
   }
 }

@@ -50,7 +50,12 @@ export function machines(t: Ends, { url, api, keys, ...options }: Options): Flee
   buildSync({
     entryPoints: [join(root, 'test/support/wrapper/pool-machine.ts')],
     outfile: program,
-    ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20', external: ['./library.ts'] },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    // iovalkey is CommonJS
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     define: { 'import.meta.dirname': JSON.stringify(directory) },
     logLevel: 'warning',
   });

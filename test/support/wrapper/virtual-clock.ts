@@ -14,7 +14,7 @@ export function scriptWithClock(): Script {
   const real = readFileSync(FILE, 'utf8');
   const text = real.replace(CLOCK, `local function micros() return redis.call('GET', '${KEY}') .. '000' end\n`);
   if (text === real) throw new Error('pool.lua has no function micros() to replace');
-  return { text: () => text, sha: createHash('sha1').update(text).digest('hex') };
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
 }
 
 /** @param ms milliseconds since the epoch */

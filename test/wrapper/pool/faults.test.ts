@@ -44,7 +44,7 @@ async function finish({ server, fleet, api }: Running, wasted: number): Promise<
     'each command was served once',
   );
   assertFencesRise(fleet.seen);
-  const store = await openStore({ url: server.url, timeoutMs: 10_000 });
+  const store = openStore({ url: server.url, timeoutMs: 10_000 });
   await until(async () => (await store.leases('tool')).length === 0, 'leases that nobody returns to end');
   for (const { name, reserved, leases } of await store.status('tool'))
     assert.deepEqual([name, reserved, leases], [name, 0, 0]);
@@ -105,7 +105,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
   ]);
   const replica = await storeServer(t, ['--port', String(second), '--bind', '127.0.0.1']);
   await replica.client.replicaof('127.0.0.1', first);
-  const store = await openStore({ url: `valkey://127.0.0.1:${first}`, timeoutMs: 10_000 });
+  const store = openStore({ url: `valkey://127.0.0.1:${first}`, timeoutMs: 10_000 });
   const seen = [{ fp: 'a', remaining: 1, limit: null, resets: null, age: 0 }];
   const use = async (from: Store, more = {}) => {
     const accounts = [{ fp: 'a', name: 'a' }];
@@ -135,7 +135,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
   process.kill(replica.pid(), 'SIGCONT');
   await until(async () => (await replica.client.replicaof('NO', 'ONE')) === 'OK');
 
-  const promoted = await openStore({ url: `valkey://127.0.0.1:${second}`, timeoutMs: 10_000 });
+  const promoted = openStore({ url: `valkey://127.0.0.1:${second}`, timeoutMs: 10_000 });
   const again = await use(promoted);
   assert.equal(again.kind, 'granted', 'the lease that the replica never saw does not bind it');
   if (again.kind !== 'granted' || lost.kind !== 'granted') return;
@@ -151,7 +151,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
 
 test('a machine with an older or newer schema in the same store is refused, and neither disturbs the other', async t => {
   const server = await storeServer(t);
-  const store = await openStore({ url: server.url, timeoutMs: 10_000 });
+  const store = openStore({ url: server.url, timeoutMs: 10_000 });
   await store.status('tool');
   assert.equal(await server.client.get('culvert:{tool}:schema'), '1');
   await server.client.set('culvert:{other}:schema', '7');

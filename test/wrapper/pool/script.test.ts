@@ -16,7 +16,7 @@ let clis = 0;
 /** A separate pool for each test, with two accounts. */
 async function pool(t: { after(end: () => unknown): unknown }) {
   const cli = `tool${clis++}`;
-  const store: Store = await openStore({ url: server.url, timeoutMs: 10_000, script: scriptWithClock() });
+  const store: Store = openStore({ url: server.url, timeoutMs: 10_000, script: scriptWithClock() });
   t.after(() => store.close());
   clock = START;
   await setClock(server.client, clock);

@@ -18,7 +18,7 @@ const tcp = freePort();
 const plain = await storeServer({ after }, ['--port', String(tcp), '--bind', '127.0.0.1']);
 
 async function open(t: TestContext, url: string, more: Partial<Omit<ConnectOptions, 'script'>> = {}) {
-  const store = await openStore({ url, timeoutMs: 10_000, ...more });
+  const store = openStore({ url, timeoutMs: 10_000, ...more });
   t.after(() => store.close());
   return store;
 }
@@ -177,7 +177,7 @@ test('Sentinels name the primary, and its successor after it has failed', async 
   await primary.kill();
   await until(async () => /role:master/.test(await replica.client.info('replication')));
   await until(async () => {
-    const store = await openStore({ url, timeoutMs: 10_000 });
+    const store = openStore({ url, timeoutMs: 10_000 });
     try {
       await store.status('after');
       return true;
@@ -324,7 +324,7 @@ test('a database that is not there, or may not be chosen, is named, and nothing 
 test('what is not a store, or says nothing, cannot be reached', async t => {
   const answers: Record<string, RegExp> = {
     'HTTP/1.1 400 Bad Request\r\n\r\n': /does not speak the protocol/,
-    '$99999999999\r\n': /does not speak the protocol/,
+    '$99999999999\r\n': /gave no answer within 0.5 s/,
     '-LOADING Redis is loading the dataset in memory\r\n': /it answers LOADING/,
     "-READONLY You can't write against a read only replica.\r\n": /it answers READONLY/,
     '+OK\r\n': /not a reply of the script/,
@@ -342,7 +342,8 @@ test('what is not a store, or says nothing, cannot be reached', async t => {
     await once(server, 'listening');
     t.after(() => server.close());
     const { port } = server.address() as { port: number };
-    const store = await open(t, `redis://127.0.0.1:${port}`);
+    const timeoutMs = answer.startsWith('$9') ? 500 : 10_000;
+    const store = await open(t, `redis://127.0.0.1:${port}`, { timeoutMs });
     await assert.rejects(store.status('tool'), { name: 'StoreUnreachable', message: expected }, answer);
     store.close();
   }
@@ -352,6 +353,30 @@ test('what is not a store, or says nothing, cannot be reached', async t => {
   const { port } = closing.address() as { port: number };
   await assert.rejects((await open(t, `redis://127.0.0.1:${port}`)).status('tool'), /closed the connection/);
   await assert.rejects((await open(t, 'valkey+unix:///nonexistent/s')).status('tool'), /no such socket/);
+});
+
+test('answers that no store gives end no program and fill no memory', async t => {
+  const nested = '*1\r\n'.repeat(20_000);
+  for (const answer of [nested, nested.repeat(20), '$999999999999\r\n', '+', '*1\r\n$999999999999\r\n']) {
+    const server = createServer(socket => {
+      socket.on('error', () => {});
+      const piece = Buffer.alloc(1024 * 1024, answer.startsWith('*1\r\n*') ? nested : 'x\n');
+      const write = () => {
+        while (!socket.destroyed && socket.write(piece));
+      };
+      socket.once('data', () => {
+        socket.write(answer);
+        socket.on('drain', write);
+        write();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const store = await open(t, `redis://127.0.0.1:${(server.address() as { port: number }).port}`);
+    const expected = { name: 'StoreUnreachable', message: /does not speak the protocol|not a reply of the script/ };
+    await assert.rejects(store.status('tool'), expected, answer.slice(0, 20));
+    store.close();
+  }
 });
 
 test('an answer that nobody asked for is not taken for the next one', async t => {
