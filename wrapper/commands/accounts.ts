@@ -20,7 +20,7 @@ export function listOf(cli: string, options: Options, { paths, now }: Context): 
     account.enabled ? 'enabled' : 'disabled',
     account.resting ? restingText(account.resting) : '-',
     Object.entries(account.sources)
-      .map(([variable, source]) => `${variable} from ${source}`)
+      .map(([variable, source]) => `${variable} from ${sourceText(source, paths)}`)
       .join(', '),
   ]);
   const heading = ['', 'ACCOUNT', 'STATE', 'RESTING', 'CREDENTIAL'];
@@ -36,7 +36,9 @@ export function listAll(options: Options, { paths, now }: Context): void {
       cli,
       account.name,
       !account.enabled ? 'disabled' : account.resting ? `resting ${restingText(account.resting)}` : 'enabled',
-      Object.values(account.sources).join(', '),
+      Object.values(account.sources)
+        .map(source => sourceText(source, paths))
+        .join(', '),
     ]),
   );
   emit(
@@ -44,6 +46,12 @@ export function listAll(options: Options, { paths, now }: Context): void {
     { clis },
     rows.length > 0 ? table([['', 'CLI', 'ACCOUNT', 'STATE', 'CREDENTIAL'], ...rows]) : 'there are no accounts',
   );
+}
+
+/** A source for people: where `add` and `import` store credentials, the path only repeats the account's name. */
+function sourceText(source: string, { secrets }: Context['paths']): string {
+  if (source === 'keyring:') return 'the keyring';
+  return source.startsWith(`file:${secrets}/`) ? 'its own file' : source;
 }
 
 /** `accounts export [cli]`: a file for `accounts import`, with references only. */

@@ -203,3 +203,14 @@ test('a .env file is read as shells read it, and a stored key comes back as it w
     `"it's both`,
   ]);
 });
+
+test('a list says where a credential is without repeating the path of its own file', async t => {
+  const box = setUp(t, { a: 'k1' });
+  await box.wrap(['accounts', 'add', 'fake', 'b', '--file'], { input: 'k2\n' });
+  const all = (await box.wrap(['accounts', 'list'])).stdout.split('\n');
+  assert.match(all[1]!, /file:.*keys\.env#fake_a$/);
+  assert.match(all[2]!, /enabled +its own file$/);
+  const own = (await box.run('fake', ['auth', 'list'])).stdout;
+  assert.match(own, /FAKE_KEY from its own file/);
+  assert.match((await box.wrap(['accounts', 'list', '--json'])).stdout, /secrets\/fake\.env#b\/FAKE_KEY/);
+});
