@@ -16,6 +16,18 @@ const ended = new AbortController();
 /** Known before parsing, so that a parsing failure is printed in the requested form. */
 const json = argv.includes('--json');
 const GRACE_MS = 2_000;
+/** Words of other programs, for which the most similar command here would be another one. */
+const GUESSES: ReadonlyMap<string, string> = new Map([
+  ['start', 'culvert'],
+  ['restart', 'culvert stop, then culvert'],
+  ['quit', 'culvert stop'],
+  ['up', 'culvert connect'],
+  ['down', 'culvert disconnect'],
+  ['list', 'culvert help'],
+  ['log', 'culvert logs'],
+  ['dns', 'culvert mode'],
+  ['ip', 'culvert status --long'],
+]);
 const err = createStyle(wantsColor(stderr, env));
 
 // a closed pipe is not a failure: `culvert status --watch | head -1`
@@ -94,6 +106,8 @@ function complain(error: unknown): number {
     if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
     const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
+    const guess = GUESSES.get(/^unknown command '(\w+)'/.exec(message)?.[1] ?? '');
+    if (guess) return complain(usage(`${message}.`, `Use: ${guess}`));
     const isLikely = firstLetter(hint, /mean (?:one of )?-*(\w)/) === firstLetter(message, /'-*(\w)/);
     return complain(usage(`${message}.`, hint && isLikely ? hint : `See: culvert help${helpTopic(message)}`));
   }

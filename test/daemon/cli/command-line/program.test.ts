@@ -47,6 +47,10 @@ test('every command prints help of its own, lists --json, and has code behind it
 });
 
 for (const [words, said] of [
+  [['start'], /\nUse: culvert\n$/],
+  [['restart'], /\nUse: culvert stop, then culvert\n$/],
+  [['up'], /\nUse: culvert connect\n$/],
+  [['ip'], /\nUse: culvert status --long\n$/],
   [['conect'], /unknown command 'conect'\.\nDid you mean connect\?/],
   [['stauts'], /Did you mean status\?/],
   [['split', 'ad'], /Did you mean add\?/],
