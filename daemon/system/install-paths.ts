@@ -11,11 +11,10 @@ export const dataDirectory = here;
 /** The prefix of the running program. */
 export const prefix = dirname(dirname(here));
 
-const PACKAGES: readonly string[] = ['rpm', 'arch', 'nix'] satisfies Version['installFormat'][];
+const PACKAGES: readonly string[] = ['deb', 'rpm', 'arch', 'nix'] satisfies Version['installFormat'][];
 
 /**
- * How this program was installed. Packages from recipes have the programs of a system-wide build, and say in a file what
- * they are.
+ * How this program was installed. Packages have the programs of a system-wide build, and say in a file what they are.
  * @param data where that file is
  */
 export function installFormat(build = INSTALL_FORMAT, data = dataDirectory): Version['installFormat'] {

@@ -10,8 +10,7 @@ mkdir -p dist
 work=$top/build/release
 source=$work/culvert-$version-source.tar.gz
 make_source() {
-  # meson packs what is committed
-  [ -z "$(git status --porcelain)" ] || echo 'package.sh: what is not committed is not in the package' >&2
+  [ -z "$(git ls-files --others --exclude-standard)" ] || echo 'package.sh: files that git does not know are not in the package' >&2
   data/release/source.sh "$source" "$work/source"
 }
 case $1 in

@@ -5,14 +5,14 @@ import { test } from 'node:test';
 import { installFormat, stablePrefix } from '../../../daemon/system/install-paths.ts';
 import { temporary } from '../../support/temporary.ts';
 
-test('a package from a recipe is what its file says', t => {
+test('a package is what its file says', t => {
   const data = temporary(t);
   const file = join(data, 'install-format');
   assert.equal(installFormat('system', data), 'system', 'without a file');
-  for (const name of ['rpm', 'arch', 'nix'] as const) {
+  for (const name of ['deb', 'rpm', 'arch', 'nix'] as const) {
     writeFileSync(file, `${name}\n`);
     assert.equal(installFormat('system', data), name);
-    for (const build of ['user', 'deb', 'appimage', 'source'] as const) assert.equal(installFormat(build, data), build);
+    for (const build of ['user', 'appimage', 'source'] as const) assert.equal(installFormat(build, data), build);
   }
   for (const text of ['', 'user\n', 'rpm deb', '../rpm']) {
     writeFileSync(file, text);

@@ -1,0 +1,47 @@
+// The AppImage of this tree: built with a quick compression, started by its own head, unpacked and run.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { build, testPrograms, version } from '../support/packages.ts';
+
+const missing = ['/usr/include/squashfuse/ll.h', '/usr/include/fuse3/fuse.h', '/usr/bin/mksquashfs', '/usr/bin/strip']
+  .concat(['/usr/bin/gcc', '/usr/lib/apt/apt-helper', '/usr/share/keyrings/debian-archive-keyring.gpg'])
+  .find(file => !existsSync(file));
+const skip = process.arch === 'x64' ? missing && `${missing} is not installed` : 'the AppImage is for x86_64';
+
+describe('the AppImage', { skip }, () => {
+  // hundreds of megabytes, which a temporary directory in memory has no place for
+  mkdirSync(resolve('build'), { recursive: true });
+  const at = mkdtempSync(resolve('build/appimage-test-'));
+  after(() => rmSync(at, { recursive: true, force: true }));
+  const image = join(at, 'culvert.AppImage');
+
+  before(async () => {
+    await build('data/appimage/build.sh', [image, join(at, 'work')], { CULVERT_IMAGE_LEVEL: '1' });
+    execFileSync(image, ['--appimage-extract'], { cwd: at, stdio: 'ignore' });
+  });
+
+  test('it runs from its file', () => {
+    const env = { PATH: process.env.PATH, HOME: at, APPIMAGE_EXTRACT_AND_RUN: '1', TMPDIR: at };
+    const text = execFileSync(image, ['--version'], { env, encoding: 'utf8' });
+    assert.equal(text, `culvert ${version}\n`);
+  });
+
+  // as its head starts it
+  const unpacked = () => ({ APPIMAGE: image, APPDIR: join(at, 'squashfs-root') });
+  testPrograms(program =>
+    program === 'culvert' ? [join(at, 'squashfs-root/AppRun')] : [join(at, 'squashfs-root/AppRun'), `--${program}`],
+  );
+
+  test('its own gjs loads its own libadwaita', () => {
+    const gjs = join(at, 'squashfs-root/usr/lib/culvert/gjs');
+    const script = "imports.gi.versions.Adw = '1'; print(imports.gi.Adw.MAJOR_VERSION)";
+    const { stdout, stderr } = spawnSync(gjs, ['-c', script], {
+      encoding: 'utf8',
+      env: { ...process.env, ...unpacked() },
+    });
+    assert.equal(stdout.trim(), '1', stderr);
+  });
+});

@@ -1,0 +1,80 @@
+// The Debian package of this tree: built, unpacked and run; as root also installed and purged.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { build, testPrograms, version } from '../support/packages.ts';
+import { temporary } from '../support/temporary.ts';
+
+const missing = ['dh', 'dpkg-buildpackage', 'gjs', 'meson', 'rsvg-convert'].find(
+  program => spawnSync(program, ['--version']).error,
+);
+
+describe('the Debian package', { skip: missing && `${missing} is not installed` }, () => {
+  const at = temporary({ after }, 'deb');
+  const deb = join(at, 'culvert.deb');
+  const bundles = () => join(at, `source/unpacked/culvert-${version}/prebuilt/system`);
+  const installed = (path: string) => join(at, 'root', path);
+
+  before(async () => {
+    const source = join(at, `culvert-${version}-source.tar.gz`);
+    await build('data/release/source.sh', [source, join(at, 'source')]);
+    await build('data/deb/build.sh', [source, deb, join(at, 'deb')]);
+    execFileSync('dpkg-deb', ['-x', deb, join(at, 'root')]);
+  });
+
+  test('what root runs is the bundle of the root service, byte for byte', () => {
+    const program = installed('usr/lib/culvert-killswitch/killswitch.js');
+    assert.deepEqual(readFileSync(program), readFileSync(join(bundles(), 'killswitch.js')));
+    const rules = execFileSync('gjs', ['-m', program, '--fallback'], { encoding: 'utf8' });
+    assert.match(rules, /^table inet culvert /m);
+    assert.equal(readFileSync(installed('usr/lib/culvert-killswitch/fallback.nft'), 'utf8'), rules);
+  });
+
+  test('every other bundle is installed under its name', () => {
+    const files = readdirSync(bundles(), { recursive: true, withFileTypes: true }).filter(entry => entry.isFile());
+    assert.ok(files.length > 20);
+    for (const { parentPath, name } of files) {
+      const file = join(parentPath, name);
+      const copy = installed(join('usr/share/culvert', file.slice(bundles().length)));
+      assert.deepEqual(readFileSync(copy), readFileSync(file), copy);
+    }
+    assert.equal(readFileSync(installed('usr/share/culvert/install-format'), 'utf8').trim(), 'deb');
+  });
+
+  testPrograms(program => [installed(`usr/bin/${program}`)]);
+
+  test('it is installed, runs, and leaves nothing when it is purged', t => {
+    if (process.getuid!() !== 0) return t.skip('installing a package takes root');
+    // this machine with a layer above it, which takes what is written and ends with the process
+    const layer = `
+      mount -t tmpfs layer "$1" || exit 77
+      mkdir "$1/written" "$1/work" "$1/root"
+      mount -t overlay layer -o "lowerdir=/,upperdir=$1/written,workdir=$1/work" "$1/root" || exit 77
+      cp "$2" "$1/root/culvert.deb"
+      mount -t proc proc "$1/root/proc"
+      mount --rbind /dev "$1/root/dev"
+      for place in run tmp; do mount -t tmpfs "$place" "$1/root/$place"; done
+      exec chroot "$1/root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:"$3" sh -euc "$4"`;
+    const inside = `
+      list() { find /usr /etc /var/lib -xdev ! -path '/var/lib/dpkg/*' ! -path '/usr/share/icons/hicolor/icon-theme.cache' | LC_ALL=C sort; }
+      dpkg --purge --force-all culvert >/dev/null 2>&1 || true
+      list >/tmp/before
+      dpkg --force-depends -i /culvert.deb >&2
+      culvert --version
+      culvert-wrap --version
+      culvert-manifest --version
+      gjs -m /usr/lib/culvert-killswitch/killswitch.js --fallback | cmp - /usr/lib/culvert-killswitch/fallback.nft
+      dpkg --purge culvert >&2
+      list | diff /tmp/before - >&2`;
+    const place = temporary(t, 'layer');
+    const node = join(process.execPath, '..');
+    const args = ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-uc', layer, '-', place, deb, node, inside];
+    const { status, stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8' });
+    if (status === 77 || /unshare failed/.test(stderr)) return t.skip('no mounts here');
+    assert.equal(status, 0, stderr);
+    assert.equal(stdout.split('\n').length, 4, stdout);
+    assert.ok(!existsSync('/culvert.deb'), 'this machine is as it was');
+  });
+});
