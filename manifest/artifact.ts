@@ -62,8 +62,9 @@ export function* digest(path: string, size: number, buffer: Uint8Array): Generat
       left -= read;
       yield read;
     }
+    // a program that writes can put the time of the content back, but not that of the change
     const after = fstatSync(fd, { bigint: true });
-    if (after.size !== before.size || after.mtimeNs !== before.mtimeNs) {
+    if (after.size !== before.size || after.mtimeNs !== before.mtimeNs || after.ctimeNs !== before.ctimeNs) {
       return { code: 'artifact-changed', detail: 'was written to while it was read' };
     }
     return { sha256: hash.digest('hex') };

@@ -89,11 +89,15 @@ function removeLeftovers(directory: string, name: string): void {
   }
 }
 
-/** Whether two paths lead to one file. */
+/** Whether two paths lead to one file; one that leads to none leads to no file in common. */
 export function sameFile(a: string, b: string): boolean {
   if (resolve(a) === resolve(b)) return true;
-  const [x, y] = [a, b].map(path => fs.statSync(path, { throwIfNoEntry: false }));
-  return x !== undefined && y !== undefined && x.ino === y.ino && x.dev === y.dev;
+  try {
+    const [x, y] = [fs.statSync(a), fs.statSync(b)];
+    return x.ino === y.ino && x.dev === y.dev;
+  } catch {
+    return false;
+  }
 }
 
 function syncDirectory(directory: string): void {

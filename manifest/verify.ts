@@ -46,7 +46,7 @@ export interface Expectations extends Trust {
   installed?: string | undefined;
 }
 
-/** No release is valid for longer, so that a typing error cannot make one valid forever. */
+/** No release is valid for longer from now on, so that a typing error cannot make one valid forever. */
 const LONGEST_LIFE_DAYS = 400;
 const DAY = 86_400_000;
 /** How far the clocks of the signer and of this machine may differ. */
@@ -103,10 +103,6 @@ export function checkStatement(statement: Statement, manifest: Manifest): string
   }
   const life = (instant(statement.expires_at) - instant(manifest.generated_at)) / DAY;
   if (life <= 0) throw new Refusal('sidecar-invalid', 'The release expires before it was made.');
-  if (life > LONGEST_LIFE_DAYS) {
-    const days = `${Math.ceil(life)} days after it was made; the longest is ${LONGEST_LIFE_DAYS}`;
-    throw new Refusal('sidecar-invalid', `The release expires ${days}.`);
-  }
   if (lt(version, statement.minimum_version)) {
     const both = `${statement.minimum_version}, is newer than the release itself, ${version}`;
     throw new Refusal('sidecar-invalid', `The minimum version, ${both}.`);
@@ -133,6 +129,12 @@ function checkAge(statement: Statement, manifest: Manifest, now: number): void {
   }
   if (instant(statement.expires_at) <= now) {
     throw new Refusal('expired', `The release expired at ${statement.expires_at}.`);
+  }
+  // from now and not from when it was made: a release that is the newest for years is signed again and again
+  const left = (instant(statement.expires_at) - now) / DAY;
+  if (left > LONGEST_LIFE_DAYS + CLOCK_TOLERANCE / DAY) {
+    const days = `${Math.ceil(left)} days from now; the longest is ${LONGEST_LIFE_DAYS}`;
+    throw new Refusal('sidecar-invalid', `The release expires ${days}.`);
   }
 }
 

@@ -1,6 +1,6 @@
 // Defines the command line of `culvert-manifest`: options, help, and the exit status of each failure.
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { EXIT, REFUSALS, Refusal, reason, UsageError } from '../errors.ts';
+import { EXIT, errno, REFUSALS, Refusal, reason, UsageError } from '../errors.ts';
 import { MANIFEST_NAME, SIDECAR_NAME } from '../schema.ts';
 import { CHANNELS } from '../signing/sidecar.ts';
 import * as commands from './commands.ts';
@@ -52,6 +52,7 @@ function program(context: Context, end: (exit: number) => void): Command {
     .addOption(new Option('--channel <channel>', 'the channel it is for').choices(CHANNELS).default('stable'))
     .option('--minimum-version <version>', 'the oldest installed version that can update to it in one step', '0.0.0')
     .option('--revoke <id>', 'revoke a pinned key that this key outranks; may be repeated', collect, [])
+    .option('--force', 'revoke a key that this build does not pin, such as one that older versions pin')
     .option('--add', 'add a signature to the sidecar that is there, for a threshold of keys')
     .option('--out <file>', 'where to write the sidecar (default: the manifest with .sig)')
     .action((manifest: string, options) => signing.sign(manifest, options, context));
@@ -106,6 +107,10 @@ function failure(error: unknown): { exit: number; code: string; message: string;
   if (error instanceof CommanderError) return error.exitCode === 0 ? { ...usage, exit: EXIT.success } : usage;
   if (error instanceof UsageError) return usage;
   if (error instanceof Refusal) return error;
+  // of the system, which is no fault of this program: a full disk, too many open files
+  const system = errno(error);
+  if (system !== undefined && error instanceof Error && 'syscall' in error)
+    return { exit: EXIT.failure, code: system, message: `The system refused an operation: ${error.message}.` };
   const trace = error instanceof Error ? error.stack : String(error);
   return { exit: EXIT.failure, code: 'internal', message: `Unexpected: ${trace}` };
 }

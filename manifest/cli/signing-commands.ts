@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import valid from 'semver/functions/valid.js';
 import { buildTime } from '../create.ts';
 import { dateTime, isDateTime } from '../date.ts';
-import { errno, printable, Refusal, reason, UsageError } from '../errors.ts';
+import { errno, printable, Refusal, type RefusalCode, reason, UsageError } from '../errors.ts';
 import { KEY_LIMIT, readSecret, readSmall, sameFile, writeWhole } from '../files.ts';
 import { MANIFEST_LIMIT } from '../parse-manifest.ts';
 import { generateKey, publicOf, readPrivateKey, readPublicKey, type VerifyKey } from '../signing/keys.ts';
@@ -15,6 +15,8 @@ import { releaseTrust, verifySidecar } from '../verify.ts';
 import type { Context } from './context.ts';
 import { describeRelease, note, print, printJson, releaseSentence } from './output.ts';
 
+const MAKE_AGAIN = 'Make it again with "culvert-manifest create", and sign that.';
+
 export interface SignOptions {
   key: string;
   signer?: string;
@@ -23,12 +25,43 @@ export interface SignOptions {
   channel: Channel;
   minimumVersion: string;
   revoke: string[];
+  force?: boolean;
   add?: boolean;
   out?: string;
   json?: boolean;
 }
 
+/** What a maintainer does about a refusal whose usual hint is for somebody who verifies a release. */
+const HINTS: Partial<Record<RefusalCode, string>> = {
+  'manifest-too-large': MAKE_AGAIN,
+  'manifest-malformed': MAKE_AGAIN,
+  'manifest-invalid': MAKE_AGAIN,
+  'schema-unknown': MAKE_AGAIN,
+  'project-foreign': MAKE_AGAIN,
+  'name-foreign': MAKE_AGAIN,
+  'name-unsafe': MAKE_AGAIN,
+  'name-duplicate': MAKE_AGAIN,
+  'sidecar-too-large': 'Sign without --add, which makes a new sidecar.',
+  'sidecar-malformed': 'Sign without --add, which makes a new sidecar.',
+  'sidecar-invalid': 'Nothing was signed. Correct what is named, and sign again; --help lists the options.',
+  'signature-invalid': 'Nothing was signed. Check that --key is the public key of the one that --signer uses.',
+  expired: 'Nothing was signed. Give a later time with --expires, such as 90d, and check the clock of this machine.',
+  'not-yet-valid': 'Nothing was signed. Check the clock of this machine, and SOURCE_DATE_EPOCH.',
+  'serial-future': 'Nothing was signed. Leave --serial out, which makes it the time in seconds, or check the clock.',
+};
+
+/** @throws Refusal with a hint for the maintainer who signs */
 export async function sign(file: string, options: SignOptions, context: Context) {
+  try {
+    await signRelease(file, options, context);
+  } catch (error) {
+    const hint = error instanceof Refusal && HINTS[error.code];
+    if (!hint) throw error;
+    throw new Refusal(error.code, error.message, { cause: error, hint });
+  }
+}
+
+async function signRelease(file: string, options: SignOptions, context: Context) {
   const out = options.out ?? `${file}.sig`;
   if (sameFile(file, out)) throw new UsageError('The sidecar would replace the manifest.');
   const now = buildTime(context.env, context.now());
@@ -55,6 +88,7 @@ function newSidecar(manifest: Buffer, options: SignOptions, now: number): Sideca
   if (valid(minimumVersion) !== minimumVersion) {
     throw new UsageError(`--minimum-version is "${printable(minimumVersion)}"; it must be a version such as 1.2.3.`);
   }
+  if (!options.force) checkRevoked(revoke);
   const statement = {
     serial: options.serial ?? Math.floor(now / 1000),
     expires_at: parseExpiry(options.expires, now),
@@ -63,6 +97,17 @@ function newSidecar(manifest: Buffer, options: SignOptions, now: number): Sideca
     ...(revoke.length > 0 ? { revoked: revoke } : {}),
   };
   return { signatures: [], statement: formatStatement(statement, manifest) };
+}
+
+/** An id with a typing error would revoke nothing, and nobody would notice. */
+function checkRevoked(ids: readonly string[]): void {
+  const { keys } = releaseTrust();
+  const unknown = ids.find(id => !keys.some(key => key.id === id));
+  if (unknown === undefined) return;
+  const pinned = keys.map(({ id, name }) => `${id} (${printable(name)})`).join(', ') || 'none';
+  throw new Refusal('key-unknown', `The key ${printable(unknown)} is not pinned. Pinned: ${pinned}.`, {
+    hint: 'Nothing was signed. Give the id of a pinned key; --force revokes one that only older versions pin.',
+  });
 }
 
 function existingSidecar(path: string): Sidecar {

@@ -239,7 +239,8 @@ describe('sign refuses, and writes nothing', () => {
     ['an unknown channel', /Allowed choices are stable, beta/, r => [...usual(r), '--channel', 'nightly']],
     ['the manifest as output', /would replace the manifest/, r => [...usual(r), '--out', r.manifest]],
     ['no key', /--key <file>' not specified/, () => ['--serial', '13']],
-    ['a revoked key that is not an id', 'sidecar-invalid', r => [...usual(r), '--revoke', 'current']],
+    ['a revoked key that is not an id', 'sidecar-invalid', r => [...usual(r), '--force', '--revoke', 'current']],
+    ['a revoked key that is not pinned', 'key-unknown', r => [...usual(r), '--revoke', '1d6dc99c3a03a336']],
     [
       'a sidecar to add to that is not there',
       'input-unreadable',
@@ -269,6 +270,25 @@ describe('sign refuses, and writes nothing', () => {
       assert.equal(snapshot(release.directory), before);
     });
   }
+
+  test('hints are for the maintainer who signs, not for somebody who fetched the release', async t => {
+    const release = makeRelease(t);
+    const mistakes = [
+      ['--expires', '730d'],
+      ['--expires', '0d'],
+      ['--serial', '99999999999'],
+      ['--revoke', '1d6dc99c3a03a336'],
+      ['--minimum-version', '2.0.0'],
+    ];
+    for (const mistake of mistakes) {
+      const { exit, stderr } = await run(['sign', release.manifest, ...usual(release), ...mistake]);
+      assert.ok(exit > 2, mistake.join(' '));
+      assert.match(stderr, /Nothing was signed/, mistake.join(' '));
+      assert.doesNotMatch(stderr, /report it|newer release|[Ff]etch|do not use/i, mistake.join(' '));
+    }
+    const unknown = await run(['sign', release.manifest, ...usual(release), '--revoke', '1d6dc99c3a03a336']);
+    assert.match(unknown.stderr, /key 1d6dc99c3a03a336 is not pinned\. Pinned: .*--force/s);
+  });
 
   test('an invalid manifest', async t => {
     const release = makeRelease(t);

@@ -168,6 +168,23 @@ describe('a command line that makes no sense is refused with status 2, and nothi
   }
 });
 
+test('a path below a file is refused with a code', async t => {
+  const { directory } = files(t);
+  const words: [RegExp, ...string[]][] = [
+    [/\[artifact-unreadable\]/, 'create', '--out', 'm', 'culvert-amd64.deb/'],
+    [/\[artifact-unreadable\]/, 'create', '--out', 'm', 'culvert-amd64.deb/culvert-x'],
+    [/\[output-failed\]/, 'create', '--out', 'culvert-amd64.deb/m', 'culvert-amd64.deb'],
+    [/\[input-unreadable\]/, 'sign', 'culvert-amd64.deb/m', '--key', 'x'],
+    [/\[input-unreadable\]/, 'verify', 'culvert-amd64.deb/m'],
+  ];
+  for (const [code, ...argv] of words) {
+    const { exit, stderr } = await run(argv, { cwd: directory });
+    assert.match(stderr, code, argv.join(' '));
+    assert.doesNotMatch(stderr, /Unexpected| {4}at /);
+    assert.ok(exit > 2);
+  }
+});
+
 function make(file: string, write: (file: string) => unknown): string {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   write(file);
