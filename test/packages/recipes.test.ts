@@ -47,3 +47,15 @@ for (const [recipe, { before, after, removal, upgrade }] of Object.entries(REMOV
     if (upgrade === null) return;
     assert.doesNotMatch(calls(before, upgrade) + calls(after, upgrade), /culvert-killswitch-remove|unmask/);
   });
+
+test('an upgrade of the rpm leaves the boot guard as the administrator has it', t => {
+  const place = temporary(t, 'recipes');
+  writeFileSync(join(place, 'systemctl'), `#!/bin/sh\necho "$*" >>'${place}/calls'\n`, { mode: 0o755 });
+  const calls = (argument: string) => {
+    rmSync(join(place, 'calls'), { force: true });
+    spawnSync('sh', ['-c', scriptlet('post'), 'sh', argument], { env: { PATH: `${place}:/usr/bin:/bin` } });
+    return readFileSync(join(place, 'calls'), 'utf8');
+  };
+  assert.match(calls('1'), /preset culvert-killswitch-guard\.service/);
+  assert.doesNotMatch(calls('2'), /preset|enable/);
+});
