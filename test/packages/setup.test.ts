@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { temporary } from '../support/temporary.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-test('packages are installed without a question, also about configuration files that were changed', t => {
+/** A tree with `culvert-tool` in which these commands stand in for those of the machine. */
+function tree(t: TestContext, commands: Record<string, string>) {
   const at = temporary(t);
   const program = (file: string, script: string) => {
     mkdirSync(dirname(join(at, file)), { recursive: true });
@@ -21,13 +22,17 @@ test('packages are installed without a question, also about configuration files 
   program('data/release/key.sh', 'echo made "$@"');
   program('bin/dpkg-query', 'exit 1');
   program('bin/sudo', 'exec "$@"');
-  program('bin/apt-get', `printf '%s\\n' "$*" >>${at}/asked; if read -r answer; then exit 1; fi`);
+  for (const [name, script] of Object.entries(commands)) program(`bin/${name}`, script.replaceAll('@AT@', at));
   const env = { PATH: `${join(at, 'bin')}${delimiter}${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
-  const { status, stdout, stderr } = spawnSync(join(at, 'culvert-tool'), ['release-key', 'keys'], {
-    encoding: 'utf8',
-    env,
-    input: 'an answer that was meant for something else\n',
-  });
+  const run = (input = '') =>
+    spawnSync(join(at, 'culvert-tool'), ['release-key', 'keys'], { encoding: 'utf8', env, input });
+  return { at, run };
+}
+
+test('packages are installed without a question, also about configuration files that were changed', t => {
+  const asking = `printf '%s\\n' "$*" >>@AT@/asked; if read -r answer; then exit 1; fi`;
+  const { at, run } = tree(t, { 'apt-get': asking });
+  const { status, stdout, stderr } = run('an answer that was meant for something else\n');
   assert.equal(status, 0, stderr);
   assert.equal(stdout, 'made keys\n');
   const asked = readFileSync(join(at, 'asked'), 'utf8').trim().split('\n');
@@ -86,4 +91,14 @@ esac
   const before = count();
   check(moved);
   assert.equal(count(), before, 'it is set up once');
+});
+
+test('an installation that fails or is stopped says why, also when another run removes its files', t => {
+  const locked = 'rm -f build.log; echo "E: Could not get lock, held by process 7" >&2; exit 100';
+  const failed = tree(t, { 'apt-get': locked }).run();
+  assert.equal(failed.status, 1);
+  assert.match(failed.stderr, /up to 8 minutes.*held by process 7.*apt-get failed/s);
+  const stopped = tree(t, { 'apt-get': 'echo "Waiting for the lock of process 7"; kill -TERM "$PPID"; exit 1' }).run();
+  assert.equal(stopped.status, 1);
+  assert.match(stopped.stderr, /lock of process 7.*Stopped/s);
 });
