@@ -125,7 +125,7 @@ export const Version = z.object({
   commit: z.nullable(z.string()),
   node: z.string(),
   apiVersion: z.int(),
-  installFormat: z.enum(['source', 'user', 'system', 'appimage', 'deb', 'rpm', 'arch', 'nix']),
+  installFormat: z.enum(['source', 'user', 'system', 'appimage', 'deb', 'rpm', 'arch']),
   tunnelCli: z.object({ version: z.nullable(z.string()) }),
 });
 export type Version = z.infer<typeof Version>;

@@ -11,7 +11,7 @@ export const dataDirectory = here;
 /** The prefix of the running program. */
 export const prefix = dirname(dirname(here));
 
-const PACKAGES: readonly string[] = ['deb', 'rpm', 'arch', 'nix'] satisfies Version['installFormat'][];
+const PACKAGES: readonly string[] = ['deb', 'rpm', 'arch'] satisfies Version['installFormat'][];
 
 /**
  * How this program was installed. Packages have the programs of a system-wide build, and say in a file what they are.

@@ -38,7 +38,7 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
       );
     }
     default:
-      return null; // Nix: only its user knows where the version is pinned
+      return null; // user and appimage: the daemon replaces these
   }
 }
 

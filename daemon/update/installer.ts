@@ -127,7 +127,6 @@ const NOT_APPLICABLE: Record<Version['installFormat'], string> = {
   system: 'This Culvert was installed for the whole system, and is updated by its administrator.',
   rpm: 'This Culvert was installed as an rpm package, and is updated as one.',
   arch: 'This Culvert was installed as an Arch package, and is updated as one.',
-  nix: 'This Culvert was installed with Nix, and is updated where its version is pinned.',
   user: 'It is not known where this Culvert is installed, because HOME is not set.',
   appimage: '',
 };

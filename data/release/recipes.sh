@@ -18,7 +18,7 @@ url=$(printf %s "$url" | sed "s|/releases/latest/download/|/releases/download/v$
 digest=$(sha256sum "$source")
 date=$(LC_ALL=C date -u -d "@${SOURCE_DATE_EPOCH:?}" '+%a %b %d %Y')
 mkdir -p "$directory"
-for file in rpm/culvert.spec arch/PKGBUILD arch/culvert.install nix/package.nix nix/flake.nix; do
+for file in rpm/culvert.spec arch/PKGBUILD arch/culvert.install; do
   sed "s|@VERSION@|$version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
     "$top/data/$file" >"$directory/${file#*/}"
 done

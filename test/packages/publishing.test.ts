@@ -27,7 +27,7 @@ function clone(t: Pick<TestContext, 'after'>, version: string) {
   // without the keys of this repository, if it has some
   const project = { ...pinnedProject, releaseKeys: { threshold: 1, pinned: [] } };
   fs.writeFileSync(path.join(at, 'data/project.json'), JSON.stringify(project));
-  for (const folder of ['rpm', 'arch', 'nix'])
+  for (const folder of ['rpm', 'arch'])
     fs.cpSync(path.join(root, 'data', folder), path.join(at, 'data', folder), { recursive: true });
   const put = (file: string, text: string) => {
     fs.mkdirSync(path.dirname(path.join(at, file)), { recursive: true });

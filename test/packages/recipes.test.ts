@@ -24,7 +24,6 @@ test('every package needs the packet filter that the kill switch works with', ()
   assert.match(read('deb/control'), /^Depends:.*\bnftables\b/m);
   assert.match(read('rpm/culvert.spec'), /^Requires: +nftables$/m);
   assert.match(read('arch/PKGBUILD'), /^depends=\(.*'nftables'.*\)$/m);
-  assert.match(read('nix/package.nix'), /-Dnft=\$\{nftables\}/);
 });
 
 for (const [recipe, { before, after, removal, upgrade }] of Object.entries(REMOVALS))

@@ -9,7 +9,7 @@ test('a package is what its file says', t => {
   const data = temporary(t);
   const file = join(data, 'install-format');
   assert.equal(installFormat('system', data), 'system', 'without a file');
-  for (const name of ['deb', 'rpm', 'arch', 'nix'] as const) {
+  for (const name of ['deb', 'rpm', 'arch'] as const) {
     writeFileSync(file, `${name}\n`);
     assert.equal(installFormat('system', data), name);
     for (const build of ['user', 'appimage', 'source'] as const) assert.equal(installFormat(build, data), build);

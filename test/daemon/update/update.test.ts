@@ -304,9 +304,6 @@ test('where the daemon cannot replace the installation, a command with the signe
     assert.equal(problem.extras.hint, `Run: ${found.command}`);
     assert.equal((await problemOf(updates.rollback())).code, 'update-not-applicable');
   }
-  const nix = (await createUpdater(t, source, { format: 'nix' })).updates;
-  assert.deepEqual([(await nix.check()).updateAvailable, (await nix.check()).command], [true, null]);
-  assert.match((await problemOf(nix.apply())).message, /installed with Nix/);
 });
 
 test('an AppImage that cannot be replaced says why', async t => {
