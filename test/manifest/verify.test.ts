@@ -145,7 +145,10 @@ test('a release that is the newest for years is signed again and again, each tim
   const { bytes } = release(t);
   const later = Date.parse(JSON.parse(bytes.toString()).generated_at) + 3 * 365 * 86_400_000;
   const expiring = (days: number) => {
-    const statement = { ...STATEMENT, expires_at: `${new Date(later + days * 86_400_000).toISOString().slice(0, 19)}Z` };
+    const statement = {
+      ...STATEMENT,
+      expires_at: `${new Date(later + days * 86_400_000).toISOString().slice(0, 19)}Z`,
+    };
     return codeOf(() => verifySidecar(bytes, seal(bytes, statement), { keys, now: later }));
   };
   assert.deepEqual([expiring(90), expiring(400), expiring(402)], ['accepted', 'accepted', 'sidecar-invalid']);
