@@ -104,7 +104,8 @@ function complain(error: unknown): number {
   if (isCommander(error)) {
     if (error.exitCode === 0) return EXIT.ok; // help was asked for
     if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
-    const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
+    const [first = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
+    const message = first.replace(/\.$/, '');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
     const guess = GUESSES.get(/^unknown command '(\w+)'/.exec(message)?.[1] ?? '');
     if (guess) return complain(usage(`${message}.`, `Use: ${guess}`));

@@ -3,16 +3,22 @@ import { realpathSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FileError } from '../system/errno.ts';
 import { replaceFile } from '../system/files.ts';
+import type { OptionSpec } from './command-line/command-spec.ts';
 import { Failure } from './errors.ts';
+
+/** Of commands that write a file. */
+export const FORCE: OptionSpec = { flags: '--force', summary: 'replace a file that is there' };
 
 /**
  * Writes the whole document or leaves the file as it was; where a link leads to it, the link stays.
  * @param mode permission bits of a new file, less the umask
- * @throws Failure that names the file
+ * @throws Failure that names the file; for one that is there, unless `--force` was given
  */
-export function writeDocument(file: string, text: string, mode: number): void {
+export function writeDocument(file: string, text: string, { mode, force }: { mode: number; force: boolean }): void {
   try {
     const existing = statSync(file, { throwIfNoEntry: false });
+    if (existing?.isFile() && !force)
+      throw new Failure(`${file} exists already, and was left as it is.`, { hint: 'Replace it with --force.' });
     // a device or a pipe
     if (existing && !existing.isFile()) writeFileSync(file, text);
     else
@@ -20,6 +26,7 @@ export function writeDocument(file: string, text: string, mode: number): void {
         mode: existing ? existing.mode & 0o777 : mode,
       });
   } catch (error) {
+    if (error instanceof Failure) throw error;
     throw new Failure((error instanceof FileError ? error : new FileError(file, error)).message, { cause: error });
   }
 }

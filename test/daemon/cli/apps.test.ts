@@ -1,5 +1,7 @@
 // `culvert apps launch`: the question before the whole machine changes to proxy mode, and the way back after a failure.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
 import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
@@ -125,4 +127,16 @@ for (const words of [
     assert.equal((await culvert(home, words)).code, 2);
     assert.deepEqual(memory.performed, []);
     assert.notEqual((await culvert(home, [...words, '--yes'])).code, 2);
+  });
+
+for (const group of ['settings', 'routes', 'split'])
+  test(`an export leaves a file as it is that is there: ${group}`, async t => {
+    const { home } = await setUp(t);
+    const file = join(home.path, 'mine');
+    writeFileSync(file, 'keep me\n');
+    const refused = await culvert(home, [group, 'export', file]);
+    assert.deepEqual([refused.code, readFileSync(file, 'utf8')], [1, 'keep me\n']);
+    assert.match(refused.stderr, /exists already.*\n.*--force/);
+    assert.equal((await culvert(home, [group, 'export', file, '--force'])).code, 0);
+    assert.notEqual(readFileSync(file, 'utf8'), 'keep me\n');
   });

@@ -48,7 +48,8 @@ test('proxy on and off switch the mode, and off leaves every other mode alone', 
   });
   daemon.state.set('settings', { Mode: 'doh' });
   assert.equal((await culvert(home, ['proxy', 'off'])).stderr, 'The local proxy is already off.\n');
-  assert.equal((await culvert(home, ['proxy', 'on'])).stderr, 'Local proxy on at 127.0.0.1:40000.\n');
+  const on = 'Local proxy on at 127.0.0.1:40000.\nDNS now goes out directly; back: culvert mode doh.\n';
+  assert.equal((await culvert(home, ['proxy', 'on'])).stderr, on);
   assert.deepEqual(JSON.parse((await culvert(home, ['proxy', '--json'])).stdout), {
     ok: true,
     enabled: true,

@@ -173,13 +173,13 @@ test('export replaces a file whole or leaves it, and keeps the link to it', asyn
   // in the way of what is written first
   mkdirSync(join(home.path, '.list.culvert-new'));
   for (const words of [['split'], ['routes'], ['settings']]) {
-    const { code, stderr } = await culvert(home, [...words, 'export', link]);
+    const { code, stderr } = await culvert(home, [...words, 'export', link, '--force']);
     assert.equal(code, 1, stderr);
     assert.match(stderr, /list can't be written/);
     assert.equal(readFileSync(file, 'utf8'), 'before');
   }
   rmdirSync(join(home.path, '.list.culvert-new'));
-  assert.equal((await culvert(home, ['split', 'export', link])).code, 0);
+  assert.equal((await culvert(home, ['split', 'export', link, '--force'])).code, 0);
   assert.match(readFileSync(file, 'utf8'), /^mode exclude\n/);
   assert.equal(lstatSync(link).isSymbolicLink(), true);
   assert.equal(statSync(file).mode & 0o777, 0o640);

@@ -10,13 +10,13 @@ import { confirm, isAttended } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
 import { writeDocument } from '../../write-document.ts';
 
-export const exportSettings: Run = async (context, [file]) => {
+export const exportSettings: Run = async (context, [file], options) => {
   const exported = await context.client.call('GET /api/settings/export');
   if (file === undefined || file === '-') {
     show(context, exported, ({ toml }) => toml.trimEnd());
     return EXIT.ok;
   }
-  writeDocument(file, exported.toml, 0o600);
+  writeDocument(file, exported.toml, { mode: 0o600, force: options.force === true });
   if (context.json) show(context, exported, () => '');
   context.say(`Wrote ${file}.`);
   return EXIT.ok;

@@ -3,6 +3,7 @@
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-line/command-spec.ts';
 import { KEEP } from '../../keep.ts';
 import { CONFIG_KEYS, CONFIG_VALUES } from '../../labels.ts';
+import { FORCE } from '../../write-document.ts';
 
 const SESSION: readonly OptionSpec[] = [
   { flags: '--session', summary: 'until the daemon restarts, instead of in your file' },
@@ -53,6 +54,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         name: 'export',
         summary: 'write the file',
         arguments: [{ name: '[file]', summary: 'the file; stdout without one', files: true }],
+        options: [FORCE],
         load: async () => (await import('./settings.ts')).exportSettings,
       },
       {

@@ -40,7 +40,7 @@ function describe({ code, also, title, meaning, causes, try: steps, check, sourc
     printable(meaning),
     ...list('Likely causes:', causes, at => `${at + 1}.`),
     ...list('What to try:', steps, at => `${at + 1}.`),
-    ...(check ? [`How to check: ${printable(check)}`] : []),
+    ...(check && check !== 'none' ? [`How to check: ${printable(check)}`] : []),
     ...(link ? [style.dim(`Source: ${link}`)] : []),
   ].join('\n');
 }

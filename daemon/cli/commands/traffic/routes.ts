@@ -32,14 +32,14 @@ export const print: Run = async context => {
   return EXIT.ok;
 };
 
-export const exportDocument: Run = async (context, [file]) => {
+export const exportDocument: Run = async (context, [file], options) => {
   const routes = await context.client.call('GET /api/routes');
   if (file === undefined || file === '-') {
     show(context, routes, ({ document }) => document.trimEnd());
     return EXIT.ok;
   }
   const text = context.json ? `${JSON.stringify(routes)}\n` : routes.document;
-  writeDocument(file, text, 0o666);
+  writeDocument(file, text, { mode: 0o666, force: options.force === true });
   context.say(`Wrote ${routes.entries.length} entries to ${file}.`);
   return EXIT.ok;
 };

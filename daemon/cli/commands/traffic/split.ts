@@ -89,14 +89,14 @@ export const reset: Run = async (context, _, options) => {
   });
 };
 
-export const exportList: Run = async (context, [file]) => {
+export const exportList: Run = async (context, [file], options) => {
   const split = known(await context.client.call('GET /api/snapshot'));
   if (file === undefined || file === '-') {
     context.print(context.json ? JSON.stringify({ ok: true, ...split }) : formatDocument(split, () => null).trimEnd());
     return EXIT.ok;
   }
   const text = context.json ? `${JSON.stringify({ ok: true, ...split })}\n` : formatDocument(split, () => null);
-  writeDocument(file, text, 0o666);
+  writeDocument(file, text, { mode: 0o666, force: options.force === true });
   context.say(`Wrote ${split.ips.length + split.hosts.length} entries to ${file}.`);
   return EXIT.ok;
 };

@@ -1,6 +1,7 @@
 // Defines the commands that decide which traffic uses the tunnel, for the command table.
 import type { ArgumentSpec, CommandSpec } from '../../command-line/command-spec.ts';
 import { CONFIRM_WITHIN, KEEP } from '../../keep.ts';
+import { FORCE } from '../../write-document.ts';
 
 const entries: ArgumentSpec = { name: '<entry...>', summary: 'an IP address, a CIDR range or a host name' };
 
@@ -52,6 +53,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'export',
         summary: 'write the entries as a list',
         arguments: [{ name: '[file]', summary: 'the list; stdout without one', files: true }],
+        options: [FORCE],
         load: async () => (await import('./split.ts')).exportList,
       },
     ],
@@ -91,6 +93,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'export',
         summary: 'write the document as it was set, comments included',
         arguments: [{ name: '[file]', summary: 'the file; stdout without one', files: true }],
+        options: [FORCE],
         load: async () => (await import('./routes.ts')).exportDocument,
       },
       {
