@@ -135,6 +135,7 @@ export async function startListeners(
     supports: async () => true,
     isFresh: () => true,
     stale: () => [],
+    changing: () => null,
     account: async () => ({
       ok: true,
       registered: true,
