@@ -2,7 +2,7 @@
 
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
-import type { Blocked, Problem, Status } from '../api/schema.ts';
+import type { Blocked, Problem, Snapshot, StalePart } from '../api/schema.ts';
 import { nextStep, setupText } from '../view/states/labels.ts';
 import { english } from '../view/translator.ts';
 
@@ -46,10 +46,12 @@ export function blockedFailure(what: string, blocked: Blocked): Failure {
   });
 }
 
-/** A part of the snapshot that the tunnel CLI did not report, and why, where that is known. */
-export function unknown(what: string, { blocked }: Status): Failure {
-  return blocked
-    ? blockedFailure(`The ${what} is not known`, blocked)
+/** A part of the snapshot that is not known, and why, where that is known. */
+export function unknown(what: string, part: StalePart['part'], { status, stale }: Snapshot): Failure {
+  const { blocked } = status;
+  if (blocked) return blockedFailure(`The ${what} is not known`, blocked);
+  return stale?.some(each => each.part === part)
+    ? new Failure(`The ${what} is not read yet.`, { hint: 'Try again in a moment.' })
     : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
 }
 

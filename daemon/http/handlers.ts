@@ -98,6 +98,8 @@ export const handlers: Handlers = {
   'GET /api/snapshot': async ({ state, tunnel }, { query }) => {
     await tunnel.refresh(query?.fresh === '1' ? 'all' : 'stale');
     const stale = tunnel.stale();
+    if (stale.some(({ part, ageSeconds }) => part === 'settings' && ageSeconds === null))
+      throw new Problem('busy', 'The settings of the tunnel are being read for the first time. Try again in a moment.');
     return stale.length ? { ...state.snapshot(), stale } : state.snapshot();
   },
   'GET /api/account': ({ tunnel }) => tunnel.account(),

@@ -38,7 +38,7 @@ export interface Tunnel {
   supports(action: ActionName): Promise<boolean>;
   /**
    * Reads what is outdated, or everything. Never rejects; waits at most 1 s, or 6 s for everything and after an action
-   * whose changes were not read yet.
+   * whose changes were not read yet. Settings that were never read are waited for some 10 s more.
    */
   refresh(which: 'stale' | 'all'): Promise<void>;
   /** Reads the figures of the running tunnel, where they are outdated. Never rejects. */
@@ -77,6 +77,8 @@ interface Options {
 }
 
 const REFRESH_MS = 1000;
+/** Settings that were never read are waited for this much longer. */
+const FIRST_READ_MS = 2 * READ_LIMIT_MS;
 const FULL_REFRESH_MS = READ_LIMIT_MS + 1000;
 const ADOPT_AGAIN_MS = 1000;
 
@@ -180,6 +182,10 @@ export function createTunnel(options: Options): Tunnel {
     if (which === 'all') watch.retry();
     const work = which === 'all' ? reader.readAll() : reader.readStale(() => adopting.then(watch.spoken));
     await Promise.race([work, enough]).catch(() => {});
+    if (reader.stale(['settings']).some(({ ageSeconds }) => ageSeconds === null)) {
+      const longer = delay(FIRST_READ_MS, undefined, { signal: limit.signal });
+      await Promise.race([reader.readLatest('settings'), longer]).catch(() => {});
+    }
     limit.abort();
   }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -64,3 +65,26 @@ test('a daemon that takes long is waited for, and that is said', async t => {
   assert.deepEqual([code, stdout], [0, 'warp\n']);
   assert.match(stderr, /has not answered yet; still waiting/);
 });
+
+test('settings that are being read are not blamed on the tunnel CLI', async t => {
+  const home = createHome(t);
+  let ageSeconds: number | null = null;
+  const { daemon } = await startDaemon(t, home, undefined, {
+    tunnel: { isFresh: () => false, async refresh() {}, stale: () => [{ part: 'settings', ageSeconds }] },
+  });
+  daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'connected', blocked: null });
+  const first = await fetchSnapshot(home.socket);
+  assert.deepEqual([first.statusCode, first.headers['retry-after']], [503, '2']);
+  const unread = await culvert(home, ['mode']);
+  assert.equal(unread.code, 1);
+  assert.match(unread.stderr, /being read for the first time/);
+  ageSeconds = 3;
+  const old = await culvert(home, ['mode']);
+  assert.equal(old.code, 1);
+  assert.match(old.stderr, /The mode is not read yet\./);
+});
+
+async function fetchSnapshot(socketPath: string): Promise<IncomingMessage> {
+  const [response] = await once(get({ socketPath, path: '/api/snapshot' }), 'response');
+  return response.resume();
+}

@@ -175,7 +175,6 @@ test('parts that cannot be read in time are listed with their age, until they ar
 test('a part that was never read is stale without an age', async t => {
   const { tunnel, status } = await startTunnel(t, { faults: 'hang-deaf@settings' });
   await until(() => status().state === 'disconnected');
-  await tunnel.refresh('stale');
   assert.deepEqual(
     tunnel.stale().filter(({ part }) => part === 'settings'),
     [{ part: 'settings', ageSeconds: null }],
@@ -309,4 +308,10 @@ test('the virtual network that was chosen is read back', async t => {
   await tunnel.perform(actionRequest('setVirtualNetwork', 'v-2'));
   await fresh();
   assert.equal(state.snapshot().options.virtualNetworks?.active, 'v-2');
+});
+
+test('settings that were never read are waited for, however slow the tunnel CLI is', async t => {
+  const { tunnel, state } = await startTunnel(t, { faults: 'slow=2500@settings' });
+  await tunnel.refresh('stale');
+  assert.equal(state.snapshot().settings.Mode, 'warp');
 });

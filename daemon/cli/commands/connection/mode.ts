@@ -1,7 +1,7 @@
 // `culvert mode` and `culvert protocol`: show what is set, or set it.
 
 import { subjectOf } from '../../../api/actions.ts';
-import type { ActionRequest, Status } from '../../../api/schema.ts';
+import type { ActionRequest, Snapshot } from '../../../api/schema.ts';
 import { protocolOf } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
@@ -16,14 +16,14 @@ import { MODES, PROTOCOLS } from '../../labels.ts';
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });
   const snapshot = await context.client.call('GET /api/snapshot');
-  return print(context, 'mode', snapshot.settings.Mode ?? null, { names: MODES, status: snapshot.status });
+  return print(context, 'mode', snapshot.settings.Mode ?? null, { names: MODES, snapshot });
 };
 
 export const protocol: Run = async (context, [name], options) => {
   if (name !== undefined)
     return set(context, options, { action: 'setProtocol', value: choose('protocol', name, PROTOCOLS) });
   const snapshot = await context.client.call('GET /api/snapshot');
-  return print(context, 'protocol', protocolOf(snapshot), { names: PROTOCOLS, status: snapshot.status });
+  return print(context, 'protocol', protocolOf(snapshot), { names: PROTOCOLS, snapshot });
 };
 
 async function set(context: Context, options: Options, request: ActionRequest): Promise<number> {
@@ -49,9 +49,9 @@ function print(
   context: Context,
   what: string,
   current: string | null,
-  { names, status }: { names: Record<string, string>; status: Status },
+  { names, snapshot }: { names: Record<string, string>; snapshot: Snapshot },
 ): undefined {
-  if (current === null) throw unknown(what, status);
+  if (current === null) throw unknown(what, 'settings', snapshot);
   if (context.json) return show(context, { ok: true, [what]: current }, () => '') as undefined;
   if (!context.stdout.isTTY) return context.print(printable(current)) as undefined;
   const { style } = context;

@@ -179,8 +179,10 @@ async function read({ client }: Context): Promise<SplitTunnel> {
 }
 
 /** The lists are empty before they were ever read, too: that must not pass for "nothing goes around the tunnel". */
-function known({ splitTunnel: split, status }: Snapshot): SplitTunnel {
-  if (split.mode === null && split.ips.length + split.hosts.length === 0) throw unknown('split tunnel', status);
+function known(snapshot: Snapshot): SplitTunnel {
+  const split = snapshot.splitTunnel;
+  if (split.mode === null && split.ips.length + split.hosts.length === 0)
+    throw unknown('split tunnel', 'splitTunnel', snapshot);
   return split;
 }
 
