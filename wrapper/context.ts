@@ -24,7 +24,7 @@ export interface SignalTarget {
 export interface SignalForwarding {
   /** Starts a child, to which signals go from now on: also one that arrives while it starts. */
   forwardTo<Child extends SignalTarget>(start: () => Child): Child;
-  /** Gives signals their default effect again. Needed before this process blocks; costs a millisecond. */
+  /** Gives signals their default effect again. Needed before this process blocks. */
   stop(): void;
   /** The first signal that arrived and would end a program. */
   received: NodeJS.Signals | undefined;

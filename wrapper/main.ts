@@ -1,10 +1,10 @@
 // Starts the program: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isatty } from 'node:tty';
 import type { Context } from './context.ts';
 import { EXIT, errno, say, WrapError } from './errors.ts';
 import { run } from './run/run.ts';
-import { isTerminal } from './run/upstream/descriptors.ts';
 import { exitLike, signalForwarding } from './run/upstream/signals.ts';
 import { notStored } from './store/files.ts';
 import { pathsFor } from './store/paths.ts';
@@ -42,7 +42,7 @@ async function main(argv: string[]): Promise<void> {
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
   // A credential may be typed at once, before the command that asks for it is loaded.
-  if (fromShim && mode === 'auth' && argv[4] === 'add' && isTerminal(0)) process.stdin.setRawMode(true);
+  if (fromShim && mode === 'auth' && argv[4] === 'add' && isatty(0)) process.stdin.setRawMode(true);
   process.stdout.on('error', stopWithReader);
   const { runCommands, runAuth } = await import('./commands/main.ts');
   if (fromShim && mode === 'auth') await runAuth(cli, argv.slice(4), context);

@@ -1,10 +1,11 @@
 // Ends regular expressions of the user's catalog entries that would run forever.
+import { Script } from 'node:vm';
 
 /** How long a pattern of the user's own catalog entries may take. */
 export const USER_PATTERN_MS = 500;
 
-let script: import('node:vm').Script | undefined;
 const WORK = Symbol.for('culvert-wrap.work');
+const script = new Script(`globalThis[Symbol.for('culvert-wrap.work')]()`);
 
 /**
  * Runs `work`, which may evaluate regular expressions, for at most `ms` milliseconds. V8 checks for the end of its time
@@ -12,8 +13,6 @@ const WORK = Symbol.for('culvert-wrap.work');
  * @returns `otherwise` when the time was over
  */
 export function withTimeLimit<T>(ms: number, work: () => T, otherwise: T): T {
-  const vm = process.getBuiltinModule('node:vm');
-  script ??= new vm.Script(`globalThis[Symbol.for('culvert-wrap.work')]()`);
   let result = otherwise;
   Reflect.set(globalThis, WORK, () => {
     result = work();

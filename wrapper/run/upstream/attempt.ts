@@ -1,9 +1,10 @@
 // Runs the upstream once with one account.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import type { SignalForwarding } from '../../context.ts';
 import { openChannels } from './channels.ts';
-import { isTerminal, startable } from './descriptors.ts';
+import { startable } from './descriptors.ts';
 import { HeldOutput, type OutputOptions, type OutputPatterns } from './output.ts';
 import { killTree } from './signals.ts';
 import type { Stdin } from './stdin.ts';
@@ -56,7 +57,7 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
       ? { ...options.commit, stderrAfterMs: Math.min(options.commit.stderrAfterMs, TERMINAL_STDERR_AFTER_MS) }
       : options.commit,
     patterns: options.patterns,
-    showsPrompts: isTerminal(2),
+    showsPrompts: isatty(2),
     onCommit: () => {
       storm.cancel();
       options.stdin.forget();

@@ -2,7 +2,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import { closedByCaller, furtherDescriptors, isTerminal } from './descriptors.ts';
+import { isatty } from 'node:tty';
+import { closedByCaller, furtherDescriptors } from './descriptors.ts';
 import { passKeys } from './keyboard.ts';
 import { shimPipe } from './pipes.ts';
 import { pipeSource, type Source, streamSource } from './sources.ts';
@@ -68,7 +69,7 @@ export function openChannels(wishes: Wishes): Channels {
       ...furtherDescriptors(),
     ],
     handed: handed.filter(fd => fd !== undefined),
-    onTerminal: isTerminal(1) || isTerminal(2),
+    onTerminal: isatty(1) || isatty(2),
     stdinOf: child => (wishes.stdin === 'pipe' ? (feed ?? child.stdin!) : undefined),
     outputOf: child => {
       const [stdout, stderr] = [sourceOf('stdout', child), sourceOf('stderr', child)];
@@ -85,18 +86,18 @@ function stdoutMode({ last, read }: Wishes): Mode {
   if (closedByCaller(1)) return 'inherit';
   // Even where no rule looks at it: whether another account may take over depends on what has been shown.
   if (last && !read.stdout) return 'inherit';
-  return isTerminal(1) ? 'terminal' : 'pipe';
+  return isatty(1) ? 'terminal' : 'pipe';
 }
 
 function stderrMode({ last, read }: Wishes): Mode {
   if (closedByCaller(2)) return 'inherit';
   if (last && !read.stderr) return 'inherit';
-  return isTerminal(2) ? 'terminal' : 'pipe';
+  return isatty(2) ? 'terminal' : 'pipe';
 }
 
 /** A descriptor of the caller's terminal. */
 function real(): 1 | 2 {
-  return isTerminal(1) ? 1 : 2;
+  return isatty(1) ? 1 : 2;
 }
 
 type Terminals = { stdout?: OutputTerminal; stderr?: OutputTerminal };

@@ -1,22 +1,11 @@
 // Gives upstreams the descriptors of the caller. Node opens /dev/null in place of closed ones when it starts, and closes
 // those beyond stderr for its children, so the shim says which are open (`CULVERT_WRAP_FDS`, for example `0125`).
-import { fstatSync } from 'node:fs';
 
 const open = process.env.CULVERT_WRAP_FDS ?? '012';
 
 /** Whether the caller had closed a standard descriptor. */
 export function closedByCaller(fd: 0 | 1 | 2): boolean {
   return !open.includes(String(fd));
-}
-
-/** Whether a descriptor is a terminal. node:tty is loaded only for a device: that takes 0.3 ms. */
-export function isTerminal(fd: 0 | 1 | 2): boolean {
-  try {
-    return fstatSync(fd).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(fd);
-  } catch {
-    // It is closed.
-    return false;
-  }
 }
 
 /** What follows stderr in the `stdio` of an upstream. Node leaves ignored descriptors beyond stderr closed. */

@@ -1,5 +1,6 @@
 // Keeps bytes for later: the first megabyte in memory, all of them in an unlinked file once there are more.
 import { closeSync, mkdtempSync, openSync, readSync, rmdirSync, unlinkSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const IN_MEMORY = 1024 * 1024;
@@ -56,7 +57,7 @@ export class KeptBytes {
   }
 
   #spill(): number {
-    const dir = mkdtempSync(join(process.getBuiltinModule('node:os').tmpdir(), 'culvert-wrap-'));
+    const dir = mkdtempSync(join(tmpdir(), 'culvert-wrap-'));
     const file = join(dir, 'kept');
     const fd = openSync(file, 'wx+', 0o600);
     unlinkSync(file);

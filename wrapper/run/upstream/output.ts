@@ -54,7 +54,7 @@ export class HeldOutput {
   #windowOpen = false;
   #stderrTimed = false;
   #stderrLive: boolean;
-  /** When stderr last wrote half a line, in milliseconds of `now()`. */
+  /** When stderr last wrote half a line, in `performance.now()` time. */
   #halfLineAt: number | undefined;
   #promptTimer: NodeJS.Timeout | undefined;
   /** A failure was seen on a live stderr: the rest is held back. */
@@ -83,8 +83,6 @@ export class HeldOutput {
 
   /** Resolves when both streams of an upstream that has ended did so and were passed on, at the latest after `graceMs`. */
   async drained(graceMs: number): Promise<void> {
-    this.#sources.stdout?.catchUp();
-    this.#sources.stderr?.catchUp();
     // where the event loop was held up, its timers run before its pipes: one more turn reads what was written by then
     const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
     await Promise.race([this.#ended.then(() => this.#relayed), grace]);
@@ -138,7 +136,7 @@ export class HeldOutput {
    * not in this stream.
    */
   #noteHalfLine(chunk: Buffer): void {
-    const at = now();
+    const at = performance.now();
     if (this.#halfLineAt !== undefined && at - this.#halfLineAt >= PROMPT_MS) this.#texts.stderr.push(NEWLINE);
     const isHalf = !/[\r\n]$/.test(chunk.toString('latin1', Math.max(0, chunk.length - 1)));
     this.#halfLineAt = isHalf ? at : undefined;
@@ -225,10 +223,4 @@ export class HeldOutput {
   #after(ms: number, act: () => void): void {
     this.#timers.push(setTimeout(act, ms));
   }
-}
-
-/** A clock that nobody sets. The first use of `performance` takes Node 1 ms. */
-function now(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1_000 + nanoseconds / 1e6;
 }

@@ -3,15 +3,12 @@ import { readdirSync } from 'node:fs';
 import type { SignalForwarding, SignalTarget } from '../../context.ts';
 import { readText } from '../../store/files.ts';
 
-const COMMON = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const;
-const RARE = ['SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
-/** Every handler takes Node 0.3 ms, which an upstream that ends at once need not wait for. */
-const RARE_AFTER_MS = 20;
+const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
 /** Forwarding that starts with the first child. Between two children a signal ends this process. */
 export function signalForwarding(): SignalForwarding {
   let child: SignalTarget | undefined;
-  let active: readonly NodeJS.Signals[] = [];
+  let isActive = false;
   const receive = (signal: NodeJS.Signals) => {
     if (signal !== 'SIGUSR1' && signal !== 'SIGUSR2') forwarding.received ??= signal;
     if (child?.exitCode !== null || child.signalCode !== null) {
@@ -19,25 +16,20 @@ export function signalForwarding(): SignalForwarding {
       process.kill(process.pid, signal);
     } else if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) child.kill(signal);
   };
-  const listen = (signals: readonly NodeJS.Signals[]) => {
-    for (const signal of signals) process.on(signal, receive);
-    active = [...active, ...signals];
-  };
   const forwarding: SignalForwarding = {
     received: undefined,
     forwardTo: start => {
-      const first = active.length === 0;
       // before the child exists: a signal in between would end this process and leave the child behind
-      if (first) listen(COMMON);
+      if (!isActive) for (const signal of PASSED_ON) process.on(signal, receive);
+      isActive = true;
       const started = start();
       child = started;
       forwarding.received = undefined;
-      if (first) setTimeout(() => active.length > 0 && listen(RARE), RARE_AFTER_MS).unref();
       return started;
     },
     stop: () => {
-      for (const signal of active) process.off(signal, receive);
-      active = [];
+      for (const signal of PASSED_ON) process.off(signal, receive);
+      isActive = false;
     },
   };
   return forwarding;

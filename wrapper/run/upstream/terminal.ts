@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { ReadStream } from 'node:tty';
 
 /** One end for the upstream, the other for this process. */
 export interface OutputTerminal {
@@ -73,7 +74,6 @@ export function followWindowSize(terminals: readonly OutputTerminal[], like: num
 
 /** Reading from a terminal whose other end is closed fails with EIO: that is its end of file. */
 function readerOf(master: number): Readable {
-  const { ReadStream } = process.getBuiltinModule('node:tty');
   const stream = new ReadStream(master);
   stream.on('error', () => stream.destroy());
   return stream;
