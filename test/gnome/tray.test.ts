@@ -319,6 +319,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await click('Try WireGuard');
     await asked(1);
     assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
+    daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
     daemon.setDiagnosis({
       ...{ id: 'a', title: 'A cause', evidence: [], explanation: null, fix: null, fixId: null, source: null },
       at: new Date().toISOString(),
