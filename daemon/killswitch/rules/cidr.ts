@@ -17,7 +17,7 @@ const BITS = { 4: 32, 6: 128 } as const;
 /** RFC 4291, 2.4: the addresses that IANA gives out. */
 const GLOBAL_UNICAST = range('2000::/3')!;
 
-/** Never an endpoint of a tunnel: IANA's special-purpose registries. */
+/** Never an endpoint of a tunnel: what IANA's special-purpose registries keep from the internet, and documentation. */
 const NOT_PUBLIC = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -26,11 +26,17 @@ const NOT_PUBLIC = [
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
   '192.168.0.0/16',
   '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
   '224.0.0.0/3',
-  '2001::/32',
+  '2001::/23',
+  '2001:db8::/32',
   '2002::/16',
+  '3fff::/20',
 ].map(text => range(text)!);
 
 /**

@@ -45,9 +45,34 @@ const BOUNDARIES: readonly (readonly [refused: readonly string[], allowed: reado
   ],
   [['224.0.0.0', '239.255.255.255', '240.0.0.0', '255.255.255.255'], ['223.255.255.255']],
   [
-    ['2001::', '2001:0:ffff:ffff:ffff:ffff:ffff:ffff'],
-    ['2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '2001:1::'],
+    ['2001::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff'],
+    ['2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '2001:200::'],
   ],
+  [
+    ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff'],
+    ['2001:db7:ffff:ffff:ffff:ffff:ffff:ffff', '2001:db9::'],
+  ],
+  [
+    ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff'],
+    ['3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '3fff:1000::'],
+  ],
+  [
+    ['192.0.2.0', '192.0.2.255'],
+    ['192.0.1.255', '192.0.3.0'],
+  ],
+  [
+    ['192.88.99.0', '192.88.99.255'],
+    ['192.88.98.255', '192.88.100.0'],
+  ],
+  [
+    ['198.51.100.0', '198.51.100.255'],
+    ['198.51.99.255', '198.51.101.0'],
+  ],
+  [
+    ['203.0.113.0', '203.0.113.255'],
+    ['203.0.112.255', '203.0.114.0'],
+  ],
+  [['2001:1::1', '2001:2::1', '2001:20::1'], []],
   [
     ['2002::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
     ['2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '2003::'],
