@@ -1,7 +1,7 @@
 // The verdict on a frame, without any network: what is innocent is known exactly, and everything else leaked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADVERTISEMENTS, FLOWS, HOSTS, judge, REROUTED, SENDERS, type Seen, WIREGUARD_PORT } from './classes.ts';
+import { ADVERTISEMENTS, EDGES, FLOWS, HOSTS, judge, REROUTED, SENDERS, type Seen, WIREGUARD_PORT } from './classes.ts';
 
 const frame = (seen: Partial<Seen>): Seen => ({
   family: 4,
@@ -18,7 +18,7 @@ const frame = (seen: Partial<Seen>): Seen => ({
 });
 
 test('every class has its own name, short enough to be read back from a frame', () => {
-  const names = [...SENDERS, ...FLOWS, ...REROUTED, ...ADVERTISEMENTS].map(({ name }) => name);
+  const names = [...SENDERS, ...FLOWS, ...REROUTED, ...ADVERTISEMENTS, ...EDGES].map(({ name }) => name);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) assert.match(name, /^[\x20-\x3a\x3c-\x7e]{1,90}$/);
 });

@@ -12,12 +12,16 @@ export interface Sender {
   device?: string;
   /** Bound to this address. */
   source?: string;
+  /** Bound to this port. */
+  sourcePort?: number;
+  /** Router that the packet names itself, by segment routing. */
+  via?: string;
   /** Device of multicast. */
   out?: string;
   /** Device of a link-local destination. */
   scope?: string;
   mark?: number;
-  /** Of the IP header. */
+  /** Of the IP header. Of a UDP sender, another protocol with its sockets (UDP-Lite). */
   protocol?: number;
   /** Type of the ICMPv6 message of a raw sender; an echo request unless given. */
   type?: number;
@@ -246,6 +250,34 @@ export const ADVERTISEMENTS: readonly Sender[] = [
   root('advertised to a resolver', 'raw', [resolver6], { protocol: 58, type: 136 }),
   root('advertised at length', 'raw', [neighbor6], { protocol: 58, type: 136, bytes: 500 }),
 ];
+
+const DHCP = { sourcePort: 68, broadcast: true, device: UPLINK };
+const DHCP6 = { sourcePort: 546, device: UPLINK, scope: UPLINK };
+/** At the edges of the exceptions, and ways around the ports and addresses that they are made of. */
+export const EDGES: readonly Sender[] = [
+  user('as DHCP, by a user', 'udp', ['255.255.255.255', 67], { ...DHCP, ...LAN }),
+  user('as DHCPv6, by a user', 'udp', ['ff02::1:2', 547], { ...DHCP6, ...LAN }),
+  root('as DHCP, too long', 'udp', ['255.255.255.255', 67], { ...DHCP, bytes: 1200, ...LAN }),
+  root('as DHCPv6, too long', 'udp', ['ff02::1:2', 547], { ...DHCP6, bytes: 1200, ...LAN }),
+  root('as DHCPv6, beyond the link', 'udp', ['ff05::1:3', 547], { ...DHCP6, ...LAN }),
+  root('as DHCP, to one host', 'udp', [neighbor4, 67], { sourcePort: 68, ...LAN }),
+  user('source route, udp6', 'udp', [site6, 9201], { via: HOSTS.router6 }),
+  container('forwarded, source route, udp6', 'udp', [site6, 9202], { via: HOSTS.router6 }),
+  user('dns4 to the router, UDP-Lite', 'udp', [HOSTS.router4, 53], { protocol: 136 }),
+  user('dns6 to the router, UDP-Lite', 'udp', [HOSTS.router6, 53], { protocol: 136 }),
+  user('dns4 to another port, untracked', 'udp', [HOSTS.router4, 53]),
+  container('forwarded, dns4 to another port, untracked', 'udp', [HOSTS.router4, 53]),
+  root('too large, at length', 'raw', [site4], { protocol: 1, bytes: 1000 }),
+];
+/** Hides DNS from connection tracking, and its port from whoever comes later. */
+export const UNTRACKING = `
+table ip foreign_untracking {
+  chain output { type filter hook output priority raw; ip daddr ${HOSTS.router4} udp dport 53 notrack; }
+  chain prerouting { type filter hook prerouting priority raw; ip daddr ${HOSTS.router4} udp dport 53 notrack; }
+  chain later { type filter hook output priority mangle; ip daddr ${HOSTS.router4} udp dport 53 udp dport set 5300; }
+  chain forwarded { type filter hook prerouting priority mangle; ip daddr ${HOSTS.router4} udp dport 53 udp dport set 5300; }
+}
+`;
 
 /** Frames of one kind, as fixtures/wire.py counts them. */
 export interface Seen {

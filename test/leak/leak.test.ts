@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createGround, type Ground } from './machine.ts';
 import { missing } from './missing.ts';
 import { createRig, type Rig } from './rig.ts';
+import { ALLOWED_SCENARIOS } from './scenarios/allowed-scenarios.ts';
 import { FOREIGN_SCENARIOS } from './scenarios/foreign-scenarios.ts';
 import { NETWORK_SCENARIOS } from './scenarios/scenarios.ts';
 import { missingForService, SERVICE_SCENARIOS } from './scenarios/service-scenarios.ts';
@@ -17,7 +18,9 @@ describe('the kill switch in a network with a real tunnel', { skip: missing }, (
   });
   after(() => ground?.close());
 
-  for (const { name, title, run, missing } of [...NETWORK_SCENARIOS, ...FOREIGN_SCENARIOS].filter(({ quick }) => quick))
+  for (const { name, title, run, missing } of [...NETWORK_SCENARIOS, ...ALLOWED_SCENARIOS, ...FOREIGN_SCENARIOS].filter(
+    ({ quick }) => quick,
+  ))
     it(`${title} (${name})`, { skip: missing?.() ?? false }, async () =>
       assert.deepEqual((await run({ ground, rig, quick: true })).faults, []),
     );

@@ -1,5 +1,5 @@
 // One measurement: senders at work while things happen to the client, and the verdict on every frame of its wires.
-import { ADVERTISEMENTS, FLOWS, judge, REROUTED, SENDERS, type Seen, type Sender } from './classes.ts';
+import { ADVERTISEMENTS, EDGES, FLOWS, judge, REROUTED, SENDERS, type Seen, type Sender } from './classes.ts';
 import type { Ground } from './machine.ts';
 import type { Rig } from './rig.ts';
 import { startTraffic } from './traffic.ts';
@@ -95,7 +95,7 @@ export async function measure(
   };
 }
 
-const KNOWN = [...SENDERS, ...FLOWS, ...REROUTED, ...ADVERTISEMENTS];
+const KNOWN = [...SENDERS, ...FLOWS, ...REROUTED, ...ADVERTISEMENTS, ...EDGES];
 
 function leaksOf(frames: readonly Seen[], allowLan: boolean): Map<string, number> {
   const leaks = new Map<string, number>();

@@ -5,6 +5,7 @@ import { BOOT_SCENARIOS } from './boot.ts';
 import { createGround } from './machine.ts';
 import { missing } from './missing.ts';
 import { createRig } from './rig.ts';
+import { ALLOWED_SCENARIOS } from './scenarios/allowed-scenarios.ts';
 import { FOREIGN_SCENARIOS } from './scenarios/foreign-scenarios.ts';
 import { NETWORK_SCENARIOS } from './scenarios/scenarios.ts';
 import { SERVICE_SCENARIOS } from './scenarios/service-scenarios.ts';
@@ -12,6 +13,7 @@ import type { Outcome, Scenario } from './stage.ts';
 
 const SCENARIOS: readonly Scenario[] = [
   ...NETWORK_SCENARIOS,
+  ...ALLOWED_SCENARIOS,
   ...FOREIGN_SCENARIOS,
   ...SERVICE_SCENARIOS,
   ...BOOT_SCENARIOS,

@@ -71,8 +71,9 @@ export async function createRig(ground: Ground): Promise<Rig> {
     // it answers from the address that it was asked at; wireguard-go of 2023 leaves that to the route
     `rule add ipproto udp sport ${WIREGUARD_PORT} table ${TABLE}`,
     `route add ${HOSTS.client4}/32 dev lan0 src ${HOSTS.wireguard4} table ${TABLE}`,
-    `route add ${HOSTS.tunnel4}/32 dev edge0`,
-    `route add ${HOSTS.tunnel6}/128 dev edge0`,
+    // hosts of the internet know nothing of the tunnel's MTU
+    `route add ${HOSTS.tunnel4}/32 dev edge0 advmss 1460`,
+    `route add ${HOSTS.tunnel6}/128 dev edge0 advmss 1440`,
   );
   const inside = await openWire(router, 'edge0');
   const tunnel = tunnelOf(client, own, peer, inside);

@@ -1,5 +1,5 @@
 // Pure: renders the kill switch's nftables table as one transaction.
-import { type Cidr, parseCidr } from './cidr.ts';
+import { type Cidr, contains, parseCidr } from './cidr.ts';
 
 export interface Endpoint {
   /** An address or a range on the internet, no wider than /16 or /32: `162.159.193.0/24`. */
@@ -34,7 +34,13 @@ export const CHAINS = {
   prerouting: 'accept',
 } as const;
 
-const DNS = '{ 53, 853 }';
+/** Sets of endpoints, of IPv4 and IPv6. */
+export const ENDPOINT_SETS = ['endpoints4', 'endpoints6'] as const;
+/** Set of the addresses on the link that asked for this machine's. */
+export const ASKERS = 'askers';
+/** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
+const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
+const DNS = 'th dport { 53, 853 }';
 /** What `allowLan` leaves reachable. */
 export const LAN = {
   ip: [
@@ -49,18 +55,30 @@ export const LAN = {
   ip6: ['fe80::/10', 'fc00::/7', 'ff01::/16', 'ff02::/16', 'ff03::/16', 'ff04::/16', 'ff05::/16'],
 } as const;
 
-/** The DHCP messages and the part of neighbor discovery that a host sends. */
+/**
+ * What this machine tells a container or local client whose packets are larger than the tunnel takes. Nobody else would,
+ * and large uploads would hang. Conntrack does not know these: they go out before the flow's address is translated.
+ */
+const TOO_LARGE = [
+  `icmp type destination-unreachable icmp code frag-needed ip length <= 576 ip daddr ${set(LAN.ip)} accept`,
+  `icmpv6 type packet-too-big ip6 length <= 1240 ip6 daddr ${set(LAN.ip6)} accept`,
+];
+
+/** The DHCP messages of system users (dhcpcd and systemd-networkd are not root) and the part of neighbor discovery that a host sends. */
 const LINK_PROTOCOLS = [
-  'udp sport 68 udp dport 67 ip daddr 255.255.255.255 accept',
-  'ip6 saddr fe80::/10 udp sport 546 udp dport 547 ip6 daddr { ff02::1:2, ff05::1:3 } accept',
+  'meta skuid < 1000 udp length <= 576 udp sport 68 udp dport 67 ip daddr 255.255.255.255 accept',
+  'meta skuid < 1000 udp length <= 576 ip6 saddr fe80::/10 udp sport 546 udp dport 547 ip6 daddr ff02::1:2 accept',
   'icmpv6 type nd-router-solicit ip6 daddr ff02::2 ip6 hoplimit 255 accept',
   'icmpv6 type nd-neighbor-solicit ip6 daddr { ff02::1:ff00:0/104, fe80::/10 } ip6 hoplimit 255 accept',
-  // RFC 4861, 7.2.4: an advertisement answers the address that asked, which for containers and many routers is not
-  // link-local. A next hop of another kind than the destination is a gateway, so the destination is not on the link.
-  ...['{ ff02::1, fe80::/10 }', 'fc00::/7 rt ip6 nexthop fc00::/7', '2000::/3 rt ip6 nexthop 2000::/3'].map(
-    link => `icmpv6 type nd-neighbor-advert ip6 hoplimit 255 ip6 length < 64 ip6 daddr ${link} accept`,
-  ),
+  'icmpv6 type nd-neighbor-advert ip6 hoplimit 255 ip6 length < 64 ip6 daddr { ff02::1, fe80::/10 } accept',
+  // RFC 4861, 7.2.4: an advertisement answers the address that asked, which for containers and many routers is not link-local
+  `icmpv6 type nd-neighbor-advert ip6 hoplimit 255 ip6 length < 64 ip6 daddr @${ASKERS} accept`,
 ];
+
+/** Routers on the way that the sender chose: the destination that is checked is not where the packet ends. */
+const SOURCE_ROUTES = ['exthdr rt exists', 'ip option lsrr exists', 'ip option ssrr exists'].map(
+  match => `${match} counter name blocked drop`,
+);
 
 /**
  * Renders the table as one transaction for `nft -f -`. It replaces any table of the same name.
@@ -70,28 +88,33 @@ export function render(options: RuleOptions): string {
   const { allowLan, endpoints, tunnelInterfaces = TUNNEL_INTERFACES, flags = [] } = options;
   const names = set(tunnelInterfaces.map(quoted));
   const tunnel = (side: 'iif' | 'oif') => `${side}name ${names} meta ${side}type ${TUNNEL_TYPE}`;
-  const to = endpoints.flatMap(endpoint => exception(endpoint, 'daddr', 'dport'));
-  const from = endpoints.flatMap(endpoint => exception(endpoint, 'saddr', 'sport'));
+  const elements = elementsOf(endpoints);
   const lan = (side: 'saddr' | 'daddr') =>
     allowLan ? [`ip ${side} ${set(LAN.ip)} accept`, `ip6 ${side} ${set(LAN.ip6)} accept`] : [];
   const leaving = [
     'oifname "lo" accept',
     `${tunnel('oif')} accept`,
+    ...SOURCE_ROUTES,
+    ...TOO_LARGE,
     ...LINK_PROTOCOLS,
     // warp-svc runs as root; no other user may use its exceptions
-    ...to.map(match => `meta skuid 0 ${match} accept`),
+    'meta skuid 0 ip daddr . meta l4proto . th dport @endpoints4 accept',
+    'meta skuid 0 ip6 daddr . meta l4proto . th dport @endpoints6 accept',
   ];
 
   return `${replacing(flags)}
 table inet ${TABLE} {
 ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter blocked { }
+${endpointSet('endpoints4', 'ipv4_addr', elements[4])}${endpointSet('endpoints6', 'ipv6_addr', elements[6])}
+  # addresses on the link that asked for this machine's
+  set ${ASKERS} { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }
 
   # rejects, so that programs fail at once instead of waiting for a timeout
   chain output {
     type filter hook output priority filter; policy ${CHAINS.output};
 ${lines(leaving)}    # before the local network, whose router would forward DNS
-    udp dport ${DNS} counter name blocked reject
-    tcp dport ${DNS} counter name blocked reject with tcp reset
+    meta l4proto 6 ${DNS} counter name blocked reject with tcp reset
+    meta l4proto ${WITH_PORTS} ${DNS} counter name blocked reject
 ${lines(lan('daddr'))}    counter name blocked reject with icmpx type admin-prohibited
   }
 
@@ -99,11 +122,12 @@ ${lines(lan('daddr'))}    counter name blocked reject with icmpx type admin-proh
   # program's mark or address translation may route the packet again. The last priority before conntrack's confirmation.
   chain postrouting {
     type filter hook postrouting priority 2147483646; policy ${CHAINS.postrouting};
-${lines(leaving)}    ${tunnel('iif')} ct state established,related accept
-    udp dport ${DNS} counter name blocked drop
-    tcp dport ${DNS} counter name blocked drop
-    # DNS that was translated to another port
-    ct direction original meta l4proto { tcp, udp } ct original proto-dst ${DNS} counter name blocked drop
+${lines(leaving)}    # answers for containers; \`iiftype\` reads the other device here, and the forward chain has checked the type
+    iifname ${names} ct state established,related accept
+    meta l4proto ${WITH_PORTS} ${DNS} counter name blocked drop
+    # DNS that was translated to another port, and what nobody knows the first port of
+    ct direction original meta l4proto ${WITH_PORTS} ct original proto-dst { 53, 853 } counter name blocked drop
+    meta l4proto ${WITH_PORTS} ct state untracked counter name blocked drop
 ${lines(lan('daddr'))}    counter name blocked drop
   }
 
@@ -112,8 +136,7 @@ ${lines(lan('daddr'))}    counter name blocked drop
     type filter hook forward priority filter; policy ${CHAINS.forward};
     ${tunnel('oif')} accept
     ${tunnel('iif')} ct state established,related accept
-    udp dport ${DNS} counter name blocked drop
-    tcp dport ${DNS} counter name blocked drop
+${lines(SOURCE_ROUTES)}    meta l4proto ${WITH_PORTS} ${DNS} counter name blocked drop
 ${lines(lan('daddr'))}    counter name blocked drop
   }
 
@@ -123,11 +146,14 @@ ${lines(lan('daddr'))}    counter name blocked drop
     ${tunnel('iif')} accept
     udp sport 67 udp dport 68 accept
     ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept
+    icmpv6 type nd-neighbor-solicit ip6 hoplimit 255 ip6 saddr { fc00::/7, 2000::/3 } update @${ASKERS} { ip6 saddr }
     icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert, nd-redirect } ip6 hoplimit 255 accept
     # path MTU of the tunnel's own packets
     icmp type { destination-unreachable, time-exceeded, parameter-problem } ct state related accept
     icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } ct state related accept
-${lines(from.map(match => `${match} ct state established accept`))}${lines(lan('saddr'))}  }
+    ip saddr . meta l4proto . th sport @endpoints4 ct state established accept
+    ip6 saddr . meta l4proto . th sport @endpoints6 ct state established accept
+${lines(lan('saddr'))}  }
 
   # CVE-2019-14899: the tunnel's address answers on no other link
   chain prerouting {
@@ -150,14 +176,29 @@ function replacing(flags: readonly string[]): string {
   return flags.length ? `destroy table inet ${TABLE}` : renderRemoval().trimEnd();
 }
 
-function exception({ cidr, protocol, ports }: Endpoint, address: 'saddr' | 'daddr', port: 'sport' | 'dport'): string[] {
-  const { family, text } = checked(cidr);
-  if (protocol !== 'udp' && protocol !== 'tcp') throw new TypeError(`no protocol of an endpoint: ${protocol}`);
-  const wrong = ports.find(number => !isEndpointPort(number));
-  if (wrong !== undefined) throw new TypeError(`no port of an endpoint: ${wrong}`);
-  if (!ports.length) return [];
-  const sorted = [...new Set(ports)].sort((a, b) => a - b);
-  return [`${family === 4 ? 'ip' : 'ip6'} ${address} ${text} ${protocol} ${port} ${set(sorted.map(String))}`];
+/** No other program can change the elements of a constant set. */
+function endpointSet(name: string, type: string, elements: readonly string[]): string {
+  const filled = elements.length ? ` elements = ${set(elements)};` : '';
+  return `  set ${name} { type ${type} . inet_proto . inet_service; flags constant, interval;${filled} }\n`;
+}
+
+/** Each range with its protocol and one port. A set takes no range that lies within another one. */
+function elementsOf(endpoints: readonly Endpoint[]): { 4: string[]; 6: string[] } {
+  const byPort = new Map<string, Cidr[]>();
+  for (const { cidr, protocol, ports } of endpoints) {
+    const range = checked(cidr);
+    if (protocol !== 'udp' && protocol !== 'tcp') throw new TypeError(`no protocol of an endpoint: ${protocol}`);
+    for (const port of ports) {
+      if (!isEndpointPort(port)) throw new TypeError(`no port of an endpoint: ${port}`);
+      const key = `${protocol === 'udp' ? 17 : 6} . ${port}`;
+      const ranges = byPort.get(key) ?? [];
+      if (ranges.some(other => contains(other, range))) continue;
+      byPort.set(key, [...ranges.filter(other => !contains(range, other)), range]);
+    }
+  }
+  const elements: { 4: string[]; 6: string[] } = { 4: [], 6: [] };
+  for (const [key, ranges] of byPort) for (const { family, text } of ranges) elements[family].push(`${text} . ${key}`);
+  return elements;
 }
 
 /** DNS is not an exception, wherever it goes. */

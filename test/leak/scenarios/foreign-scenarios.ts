@@ -1,7 +1,17 @@
 // Changes that other programs of root make to routes, addresses and devices while the kill switch is on.
 import { execFileSync } from 'node:child_process';
 import { until } from '../../support/until.ts';
-import { ADVERTISEMENTS, HOSTS, REROUTED, REROUTING, SENDERS, type Sender, UPLINK } from '../classes.ts';
+import {
+  ADVERTISEMENTS,
+  EDGES,
+  HOSTS,
+  REROUTED,
+  REROUTING,
+  SENDERS,
+  type Sender,
+  UNTRACKING,
+  UPLINK,
+} from '../classes.ts';
 import { PATH } from '../machine.ts';
 import type { Watch } from '../measure.ts';
 import { TUNNEL } from '../rig.ts';
@@ -85,6 +95,44 @@ async function flowtable<T>(
   } finally {
     await client.nft('delete table inet foreign_flows');
     await tunnel.up();
+  }
+}
+
+/** Every user may bind any port, and another program hides DNS from connection tracking. */
+async function atTheEdges<T>({ rig: { client, container, tunnel } }: Stage, body: () => Promise<T>): Promise<T> {
+  const ports = (from: number) => client.run(['sysctl', '-qw', `net.ipv4.ip_unprivileged_port_start=${from}`]);
+  const routed = (accepted: 0 | 1) =>
+    client.run(['sysctl', '-qw', ...['all', UPLINK, 'ctr0'].map(on => `net.ipv6.conf.${on}.seg6_enabled=${accepted}`)]);
+  await tunnel.down();
+  await ports(0);
+  await routed(1);
+  await client.nft(UNTRACKING);
+  await container.ip(`route replace ${HOSTS.router4}/32 via 172.17.0.1`);
+  try {
+    return await body();
+  } finally {
+    await client.nft('delete table ip foreign_untracking');
+    await ports(1024);
+    await routed(0);
+    await tunnel.up();
+  }
+}
+
+/** A gateway with a global address, as hosters have them: the whole internet then has a next hop of its own kind. */
+async function globalGateway<T>({ rig }: Stage, body: () => Promise<T>): Promise<T> {
+  await rig.tunnel.down();
+  await rig.router.ip('address add 2001:db8:50::1/64 dev lan0 nodad');
+  await rig.client.ip(
+    `address add 2001:db8:50::2/64 dev ${UPLINK} nodad`,
+    `-6 route replace default via 2001:db8:50::1 dev ${UPLINK} metric 100`,
+  );
+  try {
+    return await body();
+  } finally {
+    await rig.client.ip(`-6 route del default via 2001:db8:50::1`, `address del 2001:db8:50::2/64 dev ${UPLINK}`);
+    await rig.router.ip('address del 2001:db8:50::1/64 dev lan0');
+    await rig.uplinkUp();
+    await rig.tunnel.up();
   }
 }
 
@@ -200,4 +248,25 @@ export const FOREIGN_SCENARIOS: readonly Scenario[] = [
       }
     },
   }),
+  ...pair('advertisement-global', 'the same where the gateway has a global address', {
+    within: (stage, body) =>
+      globalGateway(stage, () => body(ADVERTISEMENTS.filter(({ to }) => to !== HOSTS.neighbor6))),
+  }),
+  ...pair('edges', 'packets at the edges of what is allowed, and around it', {
+    within: (stage, body) => atTheEdges(stage, () => body(EDGES)),
+  }),
+  {
+    name: 'edges-lan',
+    title: 'nothing but what is for the local network leaks at the edges where that is allowed',
+    quick: true,
+    async run(stage) {
+      await enable(stage, { allowLan: true });
+      return atTheEdges(stage, () =>
+        prove(stage, { tunnel: false, allowLan: true, senders: EDGES }, async watch => {
+          await rounds(watch, stage.quick ? 10 : 300);
+          return { transitions: 1 };
+        }),
+      );
+    },
+  },
 ];

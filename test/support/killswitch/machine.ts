@@ -114,7 +114,10 @@ function listingOf(text: string): Listing {
       .filter(line => line.trim() && !/^\s*(#|type filter)/.test(line))
       .map(rule => ({ rule: { chain, rule } })),
   );
+  const sets = [...text.matchAll(/^ {2}set (\w+) .*?(?:elements = \{(.*?)\})?;? \}$/gm)].map(([, name, elements]) => ({
+    set: { name, elem: elements?.split(',') ?? [] },
+  }));
   return parseListing(
-    JSON.stringify({ nftables: [{ table: { family: 'inet', name: 'culvert' } }, ...chains, ...rules] }),
+    JSON.stringify({ nftables: [{ table: { family: 'inet', name: 'culvert' } }, ...chains, ...rules, ...sets] }),
   )!;
 }

@@ -97,11 +97,16 @@ test('no packet gets out by a rule that is not for an interface, a protocol of t
     const accepting = output.filter(rule => rule.endsWith('accept'));
     const known = [
       /^oifname /,
-      /^udp sport 68 udp dport 67 ip daddr 255\.255\.255\.255 /,
-      /^ip6 saddr fe80::\/10 udp sport 546 /,
+      /^meta skuid < 1000 udp length <= 576 udp sport 68 udp dport 67 ip daddr 255\.255\.255\.255 /,
+      /^meta skuid < 1000 udp length <= 576 ip6 saddr fe80::\/10 udp sport 546 /,
+      /^icmp type destination-unreachable icmp code frag-needed ip length <= 576 ip daddr \{ 10\./,
+      /^icmpv6 type packet-too-big ip6 length <= 1240 ip6 daddr \{ fe80::/,
     ];
     const rest = accepting.filter(
-      rule => ![...known, /^icmpv6 type nd-/, /^meta skuid 0 ip6? daddr \S+ (udp|tcp) dport /].some(p => p.test(rule)),
+      rule =>
+        ![...known, /^icmpv6 type nd-/, /^meta skuid 0 ip6? daddr \. meta l4proto \. th dport @endpoints[46] /].some(
+          p => p.test(rule),
+        ),
     );
     assert.deepEqual(
       rest.map(rule => rule.split(' ')[0]),
@@ -115,8 +120,8 @@ test('no packet gets out by a rule that is not for an interface, a protocol of t
 test('DNS is dropped before the local network is allowed', () => {
   for (const name of ['output', 'forward'] as const) {
     const rules = chain(render({ ...options, allowLan: true }), name);
-    const dns = rules.findIndex(rule => rule.startsWith('udp dport { 53, 853 }'));
-    assert.ok(dns >= 0 && dns < rules.findIndex(rule => rule.includes('192.168.0.0/16')), name);
+    const dns = rules.findIndex(rule => rule.startsWith('meta l4proto { 6, 17, 33, 132, 136 } th dport { 53, 853 }'));
+    assert.ok(dns >= 0 && dns < rules.findIndex(rule => rule.startsWith('ip daddr { 10.0.0.0/8')), name);
   }
 });
 
@@ -174,6 +179,28 @@ test('a changed table is distinguished from the one that was loaded', { skip: mi
       )!,
       said,
     );
+});
+
+test('a set of endpoints with other elements is distinguished, and nobody else can change it', {
+  skip: missing,
+}, () => {
+  const text = render(options);
+  const fewer = render({ ...options, endpoints: options.endpoints.slice(1) });
+  assert.match(
+    missingRules(parseListing(inside(`nft -f - && nft -j list table inet culvert`, fewer)), text)!,
+    /set endpoints/,
+  );
+  const change = "! nft add element inet culvert endpoints4 '{ 8.8.8.8 . 17 . 443 }' 2>/dev/null";
+  const listing = parseListing(inside(`nft -f - && ${change} && nft -j list table inet culvert`, text));
+  assert.equal(missingRules(listing, text), null);
+});
+
+test('addresses that asked do not make it another table', { skip: missing }, () => {
+  const asked = "nft add element inet culvert askers '{ 2001:db8::7 }' && nft -j list table inet culvert";
+  const [before, after] = ['nft -j list table inet culvert', asked].map(script =>
+    parseListing(inside(`nft -f - && ${script}`, render(options))),
+  );
+  assert.equal(after!.fingerprint, before!.fingerprint);
 });
 
 test('another table is never touched', { skip: missing }, () => {

@@ -11,26 +11,33 @@ const OPTIONS: RuleOptions = {
     { cidr: '162.159.137.105', protocol: 'udp', ports: [] },
   ],
 };
+const PORT_TYPE = 'inet_proto . inet_service; flags constant, interval';
 const TUNNEL_OUT = 'oifname { "CloudflareWARP" } meta oiftype 65534';
 const TUNNEL_IN = 'iifname { "CloudflareWARP" } meta iiftype 65534';
 const ADVERTISEMENT = 'icmpv6 type nd-neighbor-advert ip6 hoplimit 255 ip6 length < 64 ip6 daddr';
+const LAN4 =
+  '{ 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 224.0.0.0/24, 239.0.0.0/8, 255.255.255.255 }';
+const LAN6 = '{ fe80::/10, fc00::/7, ff01::/16, ff02::/16, ff03::/16, ff04::/16, ff05::/16 }';
+const WITH_PORTS = 'meta l4proto { 6, 17, 33, 132, 136 }';
+const SOURCE_ROUTES = ['exthdr rt', 'ip option lsrr', 'ip option ssrr'].map(
+  option => `${option} exists counter name blocked drop`,
+);
 const LEAVING = [
   'oifname "lo" accept',
   `${TUNNEL_OUT} accept`,
-  'udp sport 68 udp dport 67 ip daddr 255.255.255.255 accept',
-  'ip6 saddr fe80::/10 udp sport 546 udp dport 547 ip6 daddr { ff02::1:2, ff05::1:3 } accept',
+  ...SOURCE_ROUTES,
+  `icmp type destination-unreachable icmp code frag-needed ip length <= 576 ip daddr ${LAN4} accept`,
+  `icmpv6 type packet-too-big ip6 length <= 1240 ip6 daddr ${LAN6} accept`,
+  'meta skuid < 1000 udp length <= 576 udp sport 68 udp dport 67 ip daddr 255.255.255.255 accept',
+  'meta skuid < 1000 udp length <= 576 ip6 saddr fe80::/10 udp sport 546 udp dport 547 ip6 daddr ff02::1:2 accept',
   'icmpv6 type nd-router-solicit ip6 daddr ff02::2 ip6 hoplimit 255 accept',
   'icmpv6 type nd-neighbor-solicit ip6 daddr { ff02::1:ff00:0/104, fe80::/10 } ip6 hoplimit 255 accept',
   `${ADVERTISEMENT} { ff02::1, fe80::/10 } accept`,
-  `${ADVERTISEMENT} fc00::/7 rt ip6 nexthop fc00::/7 accept`,
-  `${ADVERTISEMENT} 2000::/3 rt ip6 nexthop 2000::/3 accept`,
-  'meta skuid 0 ip daddr 162.159.193.0/24 udp dport { 500, 4500 } accept',
-  'meta skuid 0 ip6 daddr 2606:4700:100::/48 tcp dport { 443 } accept',
+  `${ADVERTISEMENT} @askers accept`,
+  'meta skuid 0 ip daddr . meta l4proto . th dport @endpoints4 accept',
+  'meta skuid 0 ip6 daddr . meta l4proto . th dport @endpoints6 accept',
 ];
-const lan = (side: string) => [
-  `ip ${side} { 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 169.254.0.0/16, 224.0.0.0/24, 239.0.0.0/8, 255.255.255.255 } accept`,
-  `ip6 ${side} { fe80::/10, fc00::/7, ff01::/16, ff02::/16, ff03::/16, ff04::/16, ff05::/16 } accept`,
-];
+const lan = (side: string) => [`ip ${side} ${LAN4} accept`, `ip6 ${side} ${LAN6} accept`];
 
 /** The chains in their order, each with its hook and its rules. */
 function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string[]][] {
@@ -41,8 +48,8 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
       'type filter hook output priority filter; policy drop;',
       [
         ...LEAVING,
-        'udp dport { 53, 853 } counter name blocked reject',
-        'tcp dport { 53, 853 } counter name blocked reject with tcp reset',
+        'meta l4proto 6 th dport { 53, 853 } counter name blocked reject with tcp reset',
+        `${WITH_PORTS} th dport { 53, 853 } counter name blocked reject`,
         ...local('daddr'),
         'counter name blocked reject with icmpx type admin-prohibited',
       ],
@@ -52,10 +59,10 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
       'type filter hook postrouting priority 2147483646; policy drop;',
       [
         ...LEAVING,
-        `${TUNNEL_IN} ct state established,related accept`,
-        'udp dport { 53, 853 } counter name blocked drop',
-        'tcp dport { 53, 853 } counter name blocked drop',
-        'ct direction original meta l4proto { tcp, udp } ct original proto-dst { 53, 853 } counter name blocked drop',
+        'iifname { "CloudflareWARP" } ct state established,related accept',
+        `${WITH_PORTS} th dport { 53, 853 } counter name blocked drop`,
+        `ct direction original ${WITH_PORTS} ct original proto-dst { 53, 853 } counter name blocked drop`,
+        `${WITH_PORTS} ct state untracked counter name blocked drop`,
         ...local('daddr'),
         'counter name blocked drop',
       ],
@@ -66,8 +73,8 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
       [
         `${TUNNEL_OUT} accept`,
         `${TUNNEL_IN} ct state established,related accept`,
-        'udp dport { 53, 853 } counter name blocked drop',
-        'tcp dport { 53, 853 } counter name blocked drop',
+        ...SOURCE_ROUTES,
+        `${WITH_PORTS} th dport { 53, 853 } counter name blocked drop`,
         ...local('daddr'),
         'counter name blocked drop',
       ],
@@ -80,11 +87,12 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
         `${TUNNEL_IN} accept`,
         'udp sport 67 udp dport 68 accept',
         'ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept',
+        'icmpv6 type nd-neighbor-solicit ip6 hoplimit 255 ip6 saddr { fc00::/7, 2000::/3 } update @askers { ip6 saddr }',
         'icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert, nd-redirect } ip6 hoplimit 255 accept',
         'icmp type { destination-unreachable, time-exceeded, parameter-problem } ct state related accept',
         'icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } ct state related accept',
-        'ip saddr 162.159.193.0/24 udp sport { 500, 4500 } ct state established accept',
-        'ip6 saddr 2606:4700:100::/48 tcp sport { 443 } ct state established accept',
+        'ip saddr . meta l4proto . th sport @endpoints4 ct state established accept',
+        'ip6 saddr . meta l4proto . th sport @endpoints6 ct state established accept',
         ...local('saddr'),
       ],
     ],
@@ -114,7 +122,16 @@ for (const allowLan of [false, true])
     const around = text.replace(/^ {2}chain .*?^ {2}\}$/gms, '').replace(/^ *#.*$/gm, '');
     assert.deepEqual(
       around.split('\n').filter(line => line.trim()),
-      ['add table inet culvert', 'delete table inet culvert', 'table inet culvert {', '  counter blocked { }', '}'],
+      [
+        'add table inet culvert',
+        'delete table inet culvert',
+        'table inet culvert {',
+        '  counter blocked { }',
+        `  set endpoints4 { type ipv4_addr . ${PORT_TYPE}; elements = { 162.159.193.0/24 . 17 . 4500, 162.159.193.0/24 . 17 . 500 }; }`,
+        `  set endpoints6 { type ipv6_addr . ${PORT_TYPE}; elements = { 2606:4700:100::/48 . 6 . 443 }; }`,
+        '  set askers { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }',
+        '}',
+      ],
     );
   });
 
@@ -127,7 +144,7 @@ test('a table with flags is destroyed before it is made', () => {
 
 test('every name of the tunnel takes the place of the default one', () => {
   const text = render({ ...OPTIONS, tunnelInterfaces: ['wg0', 'CloudflareWARP'] });
-  assert.equal(text.match(/[io]ifname \{ "wg0", "CloudflareWARP" \} meta [io]iftype 65534/g)?.length, 7);
+  assert.equal(text.match(/[io]ifname \{ "wg0", "CloudflareWARP" \} (meta [io]iftype 65534|ct )/g)?.length, 7);
 });
 
 test('a port of an endpoint is any but those of DNS', () => {
@@ -141,4 +158,17 @@ test('a name that the kernel takes for an interface has 1 to 15 letters', () => 
     assert.doesNotThrow(() => render({ ...OPTIONS, tunnelInterfaces: [name] }), name);
   for (const name of ['', '.a', '-a', 'sixteen-letters-', 'a b', 'a"', 'a\n', 'ä'])
     assert.throws(() => render({ ...OPTIONS, tunnelInterfaces: [name] }), TypeError, name);
+});
+
+test('an endpoint within another one is left to that, whichever comes first', () => {
+  const of = (cidr: string, ports: number[]) => ({ cidr, protocol: 'udp', ports }) as const;
+  const [range, single] = [of('162.159.193.0/24', [500]), of('162.159.193.7', [500, 443])];
+  for (const endpoints of [
+    [range, single],
+    [single, range],
+    [single, range, single, range],
+  ]) {
+    const [, elements = ''] = /set endpoints4 .* elements = \{ (.*?) \}/.exec(render({ allowLan: false, endpoints }))!;
+    assert.deepEqual(elements.split(', ').sort(), ['162.159.193.0/24 . 17 . 500', '162.159.193.7 . 17 . 443']);
+  }
 });
