@@ -61,8 +61,6 @@ export interface Switch {
   pause(seconds: number): Promise<Report>;
   /** Measures, repairs what another program changed, and publishes. */
   check(): Promise<Report>;
-  /** The same where another program surely changed the table: repairs first, since packets leave until then. */
-  repair(): Promise<Report>;
   /** What enabling needs at the moment. */
   permissionFor(wanted: Wanted): Action;
   /** What confirming or reverting needs; null for who made the change, and while there is none. */
@@ -82,7 +80,6 @@ function createKeeper(edges: Edges, ring: () => void) {
   let mode: Mode = { kind: 'off' };
   let trouble: Message[] | null = null;
   let repairedAt: number | null = null;
-  let damaged = false;
   let shown: { until: number; ends: number } | null = null;
   const effects = createEffects(edges, ring);
 
@@ -95,8 +92,6 @@ function createKeeper(edges: Edges, ring: () => void) {
 
   /** Repairs, ends a pause whose time has come, and lists. */
   async function settle(): Promise<Listing | null> {
-    if (damaged && inForce(mode)) await repairDamage();
-    damaged = false;
     const listing = await kernel.list();
     const seen = { fingerprint: listing?.fingerprint ?? null, blocks: isBlocking(listing) };
     const event = reconcile(mode, seen, clock.uptime());
@@ -107,7 +102,6 @@ function createKeeper(edges: Edges, ring: () => void) {
   }
 
   async function repairDamage(): Promise<void> {
-    damaged = false;
     if (!('fingerprint' in mode) || mode.fingerprint !== null) repairedAt = clock.now();
     await run(transition(mode, { kind: 'damaged' }));
   }
@@ -181,10 +175,6 @@ function createKeeper(edges: Edges, ring: () => void) {
   return {
     ...{ start, change, measure },
     mode: () => mode,
-    /** The next measurement repairs before it looks. */
-    markDamaged() {
-      damaged = true;
-    },
   };
 }
 
@@ -300,10 +290,6 @@ export function createSwitch(edges: Edges): Switch {
     setEndpoints: (endpoints, granted) => inTurn(() => setEndpoints(endpoints, granted)),
     pause: seconds => inTurn(() => pause(seconds)),
     check,
-    repair() {
-      keeper.markDamaged();
-      return check();
-    },
     permissionFor,
     permissionToDecide(uid) {
       const mode = keeper.mode();

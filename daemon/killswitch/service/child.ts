@@ -3,8 +3,6 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 
 export interface Child {
-  /** As a decimal number; null once it has ended. */
-  pid(): string | null;
   write(text: string): void;
   kill(): void;
 }
@@ -22,7 +20,7 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
   const launcher = new Gio.SubprocessLauncher({ flags: STDIN_PIPE | STDOUT_PIPE | STDERR_MERGE });
   launcher.set_environ(['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C']);
   const process = launcher.spawnv([...argv]);
-  // whole pieces, not lines: a flush makes the monitor print a hundred of them, and each read is a turn of the loop
+  // whole pieces, not lines: a flush makes the monitors print a hundred of them, and each read is a turn of the loop
   const output = Gio.BufferedInputStream.new_sized(process.get_stdout_pipe()!, PIECE_BYTES);
   const decoder = new TextDecoder();
   let rest = '';
@@ -46,7 +44,6 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
   next();
 
   return {
-    pid: () => process.get_identifier(),
     write(text) {
       try {
         process.get_stdin_pipe()!.write_all(new TextEncoder().encode(text), null);

@@ -50,7 +50,7 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     replaceFile(stateFile, `${JSON.stringify(published)}\n`, 0o644);
   };
   const control = createSwitch({
-    kernel: createKernel(options['--nft'], foreign => void (foreign ? control.repair() : control.check())),
+    kernel: createKernel(options['--nft'], () => void control.check()),
     files,
     clock: {
       bootId: readProc('/proc/sys/kernel/random/boot_id').trim(),

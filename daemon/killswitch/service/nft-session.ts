@@ -11,8 +11,6 @@ const REPLY_MS = 10_000;
 export interface Session {
   /** @returns the lines that nft printed. @throws Error when nft ended, or did not reply within ten seconds */
   ask(commands: string): Promise<string[]>;
-  /** Of the process, which `nft monitor` names as the author of a change. */
-  pid(): string | null;
 }
 
 interface Request {
@@ -71,5 +69,5 @@ export function createSession(nft: string, died: () => void): Session {
     });
   }
 
-  return { ask, pid: () => warm?.pid() ?? null };
+  return { ask };
 }

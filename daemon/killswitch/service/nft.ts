@@ -6,34 +6,27 @@ import { type RuleOptions, render, renderRemoval, TABLE } from '../rules/rules.t
 import { type Listing, parseListing } from '../rules/ruleset-diff.ts';
 import { message, WordedError } from '../wording.ts';
 import { createBackOff } from './back-off.ts';
-import { createMonitor } from './nft-monitor.ts';
+import { BEAT, createMonitor } from './nft-monitor.ts';
 import { createSession } from './nft-session.ts';
 
 const LIST = `list table inet ${TABLE}`;
-/** A transaction that changes nothing. */
-const BEAT = `add chain inet ${TABLE} heartbeat; delete chain inet ${TABLE} heartbeat`;
 /** How long a table may still belong to the nft of a service that was just killed. */
 const OWNED = { attempts: 40, ms: 25 };
 const ABSENT = 'No such file or directory';
 
 /**
  * @param nft path of the program
- * @param changed called when the table may have changed, or one of the children died; `foreign` where another program did it
+ * @param changed called when the table may have changed, or one of the children died
  */
-export function createKernel(nft: string, changed: (foreign: boolean) => void): Kernel {
+export function createKernel(nft: string, changed: () => void): Kernel {
   let guarding = false;
   /** Whether nft and kernel know tables that survive a foreign flush and their owner's death; found out by trying. */
   let owning: boolean | null = null;
   const restart = createBackOff();
   const session = createSession(nft, () => {
-    if (guarding) restart(() => changed(false));
+    if (guarding) restart(changed);
   });
-  const monitor = createMonitor({
-    nft,
-    own: session.pid,
-    beat: async () => errorOf(await session.ask(BEAT)) === null,
-    changed,
-  });
+  const monitor = createMonitor({ nft, beat: () => session.ask(BEAT), changed });
 
   async function transact(text: string): Promise<Listing | null> {
     for (let attempt = 1; ; attempt++) {

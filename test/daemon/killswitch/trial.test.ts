@@ -277,7 +277,7 @@ test('a return that fails is tried again until it holds', async () => {
 test('a foreign change is mended meanwhile, and the deadline stays', async () => {
   const { machine, control } = await trying(null, NARROW);
   machine.table = null;
-  await control.repair();
+  await control.check();
   assert.equal(machine.table, render(NARROW));
   assert.equal(machine.rings, 1030);
   machine.uptime += SECONDS;
