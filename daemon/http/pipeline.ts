@@ -6,6 +6,8 @@ import type { Socket } from 'node:net';
 const WINDOW_BYTES = 1_024;
 /** Bytes of a body that are parsed in one piece. */
 const BODY_BYTES = 512;
+/** Requests that wait at most, where heads and bodies are cut so that no piece ends with a head. */
+const MOST_WAITING = 32;
 /** Time in which a client has to read something of an answer. */
 const UNREAD_MS = 30_000;
 
@@ -49,7 +51,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   function feed(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !ending && !socket.destroyed && !isStream()) {
-      if (socket.isPaused() || (isWhole && isBusy())) {
+      if (socket.isPaused() || (isWhole && isBusy()) || waiting.length >= MOST_WAITING) {
         hold(chunk.subarray(at));
         return;
       }
@@ -64,7 +66,8 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   }
 
   const isReadingBody = () => last !== null && !last.complete;
-  const isBusy = () => (current !== null || waiting.length > 0) && !isReadingBody();
+  /** A request that waits needs its body only when its turn comes. */
+  const isBusy = () => waiting.length > 0 || current?.request.complete === true;
 
   function hold(rest: Buffer): void {
     isHeld = true;
