@@ -7,8 +7,9 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
 import { Message } from '../api/schema/values.ts';
-import { digestOf, readText, replaceFile } from '../system/files.ts';
+import { readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
+import { digestOf } from './digest.ts';
 
 /** `privileged`: an administrator has to do it. `changed`: the file is not as the fix left it. */
 export type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';

@@ -16,8 +16,9 @@ import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/schema/doctor.ts';
 import { FileError, reason } from '../system/errno.ts';
-import { digestOf, replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
+import { replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
+import { digestOf } from './digest.ts';
 import {
   abandon,
   begin,

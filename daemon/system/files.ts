@@ -1,5 +1,4 @@
 // Replaces files as a whole: a reader, or a process killed at any point, sees the old file or the new one.
-import { createHash } from 'node:crypto';
 import { closeSync, constants, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { FileError } from './errno.ts';
 
@@ -87,15 +86,6 @@ function removeQuietly(path: string): void {
 export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
-
-/** The SHA-256 digest of a file's bytes, or null when it can't be read for any reason. */
-export function digestOf(path: string): string | null {
-  try {
-    return createHash('sha256').update(readFileSync(path)).digest('hex');
   } catch {
     return null;
   }

@@ -74,24 +74,28 @@ test('a development build has source maps that name the files of the tree, and i
   bundleGjs(['tray'], tree, define, true);
   bundlePanel(tree, define, true);
   await bundleWebui(join(tree, 'webui'), define, true);
+  // in the script itself: the build installs no file beside it
+  const sourcesOf = (script: string): string[] => {
+    const text = readFileSync(join(tree, script), 'utf8');
+    const [, map] = /^\/\/# sourceMappingURL=data:application\/json;base64,(.+)$/m.exec(text)!;
+    return (JSON.parse(Buffer.from(map!, 'base64').toString()) as { sources: string[] }).sources;
+  };
   const scripts = readdirSync(join(tree, 'webui')).filter(name => name.endsWith('.js'));
   for (const [script, source] of [
     ['panel.js', 'gnome/panel/window.ts'],
     ['panel-further-pages.js', 'gnome/panel/pages/log-page.ts'],
     ['tray.js', 'gnome/tray/main.ts'],
-    [`webui/${scripts.find(name => name.startsWith('app-'))}`, 'daemon/webui/shell.tsx'],
-    [`webui/${scripts.find(name => name.startsWith('pages-'))}`, 'daemon/webui/pages/routes.tsx'],
-  ] as const) {
-    // in the script itself: the build installs no file beside it
-    const [, map] = /^\/\/# sourceMappingURL=data:application\/json;base64,(.+)$/m.exec(
-      readFileSync(join(tree, script), 'utf8'),
-    )!;
-    const { sources } = JSON.parse(Buffer.from(map!, 'base64').toString()) as { sources: string[] };
+  ] as const)
     assert.ok(
-      sources.some(each => each.endsWith(source)),
-      `${script}: ${sources.join(' ')}`,
+      sourcesOf(script).some(each => each.endsWith(source)),
+      `${script}: ${sourcesOf(script).join(' ')}`,
     );
-  }
+  const ofPage = scripts.flatMap(name => sourcesOf(`webui/${name}`));
+  for (const source of ['daemon/webui/shell.tsx', 'daemon/webui/pages/routes.tsx'])
+    assert.ok(
+      ofPage.some(each => each.endsWith(source)),
+      ofPage.join(' '),
+    );
   for (const program of ['panel-chunk', 'tray']) {
     assert.match(readFileSync(join(tree, `${program}.js`), 'utf8'), /org\.culvert\.Culvert\.Devel/);
   }

@@ -244,6 +244,8 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
     daemon.set('options', { families: 'off', trustedSsids: [] });
     daemon.set('tunnel', noTunnel());
     daemon.set('killSwitch', KILL_SWITCH);
+    // an action on a route ends with the event of the routes
+    daemon.onAction = () => daemon.setRoutes(daemon.snapshot.splitTunnel);
     given?.(stage);
     stage.x('windowfocus', '--sync', stage.window());
     daemon.actions = [];

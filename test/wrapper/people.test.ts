@@ -368,7 +368,7 @@ test('every line of a paste at the prompt runs in its order, also of one that ar
     'rch four\r',
     `${long.join('\r')}\rexit\rsearch late\r`,
   ];
-  const prompt = /fake> (?:sea)?(?:\x1b\[\d*[GJ])*$/;
+  const prompt = /fake> (?:\x1b\[\d*[GJ])*(?:sea)?(?:\x1b\[\d*[GJ])*$/;
   let since = 0;
   const { exit, screen } = await atTerminal(box, 'fake', {
     answer: shown => {

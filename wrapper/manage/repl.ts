@@ -121,16 +121,25 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
       await runAuth(plan.cli, words.slice(1), context);
       // The prompt's own end is a success, whatever one of its lines came to.
       process.exitCode = undefined;
-    } else if (invocation.passthrough || invocation.ownCredential) await passThrough(original, words, context, plan);
+    } else if (invocation.passthrough || invocation.ownCredential)
+      noteInterrupt(context, await passThrough(original, words, context, plan));
     else {
       // From a pipe, what follows are further lines and not the upstream's input.
       const stdin = isatty(0) ? undefined : noStdin;
-      await failover({ plan, original, invocation, context: { ...context, staysAlive: true }, stdin });
+      noteInterrupt(
+        context,
+        await failover({ plan, original, invocation, context: { ...context, staysAlive: true }, stdin }),
+      );
     }
   } catch (error) {
     if (!(error instanceof WrapError)) throw error;
     say(error.message);
   }
+}
+
+/** Counts an upstream's end by Ctrl-C as the prompt's own: the same signal to this process may be handled later. */
+function noteInterrupt({ signals }: Context, { signal }: End): void {
+  if (signal === 'SIGINT') signals.received = signal;
 }
 
 /** Accounts may be added or disabled while the prompt is open. */

@@ -197,7 +197,7 @@ test('imports, adds, removes, exports and takes back routes', async t => {
   assert.equal((await culvert(home, ['routes', 'remove', '10.9.0.1'])).stderr, 'Added 0, removed 1.\n');
   const document = 'mode exclude\n10.0.0.0/8  # the office\n10.9.0.2\nx.example\n';
   assert.equal((await culvert(home, ['routes', 'export'])).stdout, document);
-  assert.equal((await culvert(home, ['routes', 'export', file])).code, 0);
+  assert.equal((await culvert(home, ['routes', 'export', file, '--force'])).code, 0);
   assert.equal(readFileSync(file, 'utf8'), document);
   assert.match((await culvert(home, ['routes', 'remove', '203.0.113.1'])).stderr, /is not in the list/);
   for (let at = 0; at < 3; at++) assert.equal((await culvert(home, ['routes', 'undo'])).code, 0);
