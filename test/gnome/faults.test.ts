@@ -67,7 +67,7 @@ const FAULTS: Fault[] = [
   row('happy-eyeballs-failed', reason, ['No Cloudflare server could be reached', 'Try WireGuard']),
   row('dns-lookup-failed', reason, ['Names can’t be looked up', 'Run Checks']),
   row('insufficient-resource', reason, ['The WARP service ran out of file handles', 'Restart WARP']),
-  row('not-in-api', seen => blocked(seen) || reason(seen), ['Set up WARP', 'Set Up']),
+  row('not-in-api', seen => blocked(seen) || reason(seen), ['Cloudflare does not know this registration', 'Set Up']),
   row('proxy-silent', () => true, ['The local proxy does not answer.', 'Restart WARP'], 'proxy'),
   row('proxy-deaf', () => true, ['The local proxy does not answer.', 'Restart WARP'], 'proxy'),
   row('stuck=EstablishingConnection', ({ status }) => status.state === 'connecting', ['Connecting…', 'Cancel']),
