@@ -177,7 +177,7 @@ function unstableText({ status }: Snapshot, tr: Translator): string {
   );
   if (Number.isNaN(loss) || Number.isNaN(latency)) return tr._('Slow connection');
   // Translators: a share of packets such as 8 %, then a time such as 400 ms
-  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(loss! / 100, tr), formatLatency(latency!, tr));
+  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(Number(loss) / 100, tr), formatLatency(latency!, tr));
 }
 
 function describeOffline({ offline, last }: ClientState, tr: Translator): Words {
