@@ -34,8 +34,6 @@ export const CHAINS = {
   prerouting: 'accept',
 } as const;
 
-/** Sets of endpoints, of IPv4 and IPv6. */
-export const ENDPOINT_SETS = ['endpoints4', 'endpoints6'] as const;
 /** Set of the addresses on the link that asked for this machine's. */
 export const ASKERS = 'askers';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
@@ -88,7 +86,7 @@ export function render(options: RuleOptions): string {
   const { allowLan, endpoints, tunnelInterfaces = TUNNEL_INTERFACES, flags = [] } = options;
   const names = set(tunnelInterfaces.map(quoted));
   const tunnel = (side: 'iif' | 'oif') => `${side}name ${names} meta ${side}type ${TUNNEL_TYPE}`;
-  const elements = elementsOf(endpoints);
+  const groups = grouped(endpoints);
   const lan = (side: 'saddr' | 'daddr') =>
     allowLan ? [`ip ${side} ${set(LAN.ip)} accept`, `ip6 ${side} ${set(LAN.ip6)} accept`] : [];
   const leaving = [
@@ -98,14 +96,13 @@ export function render(options: RuleOptions): string {
     ...TOO_LARGE,
     ...LINK_PROTOCOLS,
     // warp-svc runs as root; no other user may use its exceptions
-    'meta skuid 0 ip daddr . meta l4proto . th dport @endpoints4 accept',
-    'meta skuid 0 ip6 daddr . meta l4proto . th dport @endpoints6 accept',
+    ...groups.map(group => `meta skuid 0 ${matchOf(group, 'daddr', 'dport')} accept`),
   ];
 
   return `${replacing(flags)}
 table inet ${TABLE} {
 ${flags.length ? `  flags ${flags.join(', ')}\n` : ''}  counter blocked { }
-${endpointSet('endpoints4', 'ipv4_addr', elements[4])}${endpointSet('endpoints6', 'ipv6_addr', elements[6])}
+
   # addresses on the link that asked for this machine's
   set ${ASKERS} { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }
 
@@ -151,9 +148,7 @@ ${lines(lan('daddr'))}    counter name blocked drop
     # path MTU of the tunnel's own packets
     icmp type { destination-unreachable, time-exceeded, parameter-problem } ct state related accept
     icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } ct state related accept
-    ip saddr . meta l4proto . th sport @endpoints4 ct state established accept
-    ip6 saddr . meta l4proto . th sport @endpoints6 ct state established accept
-${lines(lan('saddr'))}  }
+${lines(groups.map(group => `${matchOf(group, 'saddr', 'sport')} ct state established accept`))}${lines(lan('saddr'))}  }
 
   # CVE-2019-14899: the tunnel's address answers on no other link
   chain prerouting {
@@ -176,29 +171,36 @@ function replacing(flags: readonly string[]): string {
   return flags.length ? `destroy table inet ${TABLE}` : renderRemoval().trimEnd();
 }
 
-/** No other program can change the elements of a constant set. */
-function endpointSet(name: string, type: string, elements: readonly string[]): string {
-  const filled = elements.length ? ` elements = ${set(elements)};` : '';
-  return `  set ${name} { type ${type} . inet_proto . inet_service; flags constant, interval;${filled} }\n`;
+/** Ranges that are reached by the same protocol and ports. */
+interface Group {
+  ranges: Cidr[];
+  protocol: Endpoint['protocol'];
+  /** In ascending order. */
+  ports: readonly number[];
 }
 
-/** Each range with its protocol and one port. A set takes no range that lies within another one. */
-function elementsOf(endpoints: readonly Endpoint[]): { 4: string[]; 6: string[] } {
-  const byPort = new Map<string, Cidr[]>();
-  for (const { cidr, protocol, ports } of endpoints) {
+/** A set takes no range that lies within another one. Named sets of ranges with ports would make \`nft monitor\` 1.0.6 die. */
+function grouped(endpoints: readonly Endpoint[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { cidr, protocol, ports: given } of endpoints) {
     const range = checked(cidr);
     if (protocol !== 'udp' && protocol !== 'tcp') throw new TypeError(`no protocol of an endpoint: ${protocol}`);
-    for (const port of ports) {
-      if (!isEndpointPort(port)) throw new TypeError(`no port of an endpoint: ${port}`);
-      const key = `${protocol === 'udp' ? 17 : 6} . ${port}`;
-      const ranges = byPort.get(key) ?? [];
-      if (ranges.some(other => contains(other, range))) continue;
-      byPort.set(key, [...ranges.filter(other => !contains(range, other)), range]);
-    }
+    const wrong = given.find(port => !isEndpointPort(port));
+    if (wrong !== undefined) throw new TypeError(`no port of an endpoint: ${wrong}`);
+    if (!given.length) continue;
+    const ports = [...new Set(given)].sort((a, b) => a - b);
+    const key = [range.family, protocol, ...ports].join(' ');
+    const ranges = groups.get(key)?.ranges ?? [];
+    if (ranges.some(other => contains(other, range))) continue;
+    groups.set(key, { ranges: [...ranges.filter(other => !contains(range, other)), range], protocol, ports });
   }
-  const elements: { 4: string[]; 6: string[] } = { 4: [], 6: [] };
-  for (const [key, ranges] of byPort) for (const { family, text } of ranges) elements[family].push(`${text} . ${key}`);
-  return elements;
+  return [...groups.values()];
+}
+
+function matchOf({ ranges, protocol, ports }: Group, address: 'saddr' | 'daddr', port: 'sport' | 'dport'): string {
+  const family = ranges[0]!.family === 4 ? 'ip' : 'ip6';
+  const addresses = set(ranges.map(({ text }) => text));
+  return `${family} ${address} ${addresses} ${protocol} ${port} ${set(ports.map(String))}`;
 }
 
 /** DNS is not an exception, wherever it goes. */

@@ -2,15 +2,13 @@
 import type { Edges, FileName } from '../../../daemon/killswitch/edges.ts';
 import type { Report } from '../../../daemon/killswitch/report.ts';
 import type { Wanted } from '../../../daemon/killswitch/request.ts';
+import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
 import { parseRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
 import { CHAINS, type RuleOptions, render } from '../../../daemon/killswitch/rules/rules.ts';
 import { type Listing, parseListing } from '../../../daemon/killswitch/rules/ruleset-diff.ts';
 import { createSwitch, type Switch } from '../../../daemon/killswitch/switch.ts';
 
-export const NARROW: Wanted = {
-  allowLan: false,
-  endpoints: [{ cidr: '162.159.193.0/24', protocol: 'udp', ports: [2408] }],
-};
+export const NARROW: Wanted = { allowLan: false, endpoints: shippedEndpoints() };
 export const WIDE: Wanted = { ...NARROW, allowLan: true };
 export const FALLBACK: RuleOptions = { allowLan: false, endpoints: [] };
 
@@ -114,10 +112,7 @@ function listingOf(text: string): Listing {
       .filter(line => line.trim() && !/^\s*(#|type filter)/.test(line))
       .map(rule => ({ rule: { chain, rule } })),
   );
-  const sets = [...text.matchAll(/^ {2}set (\w+) .*?(?:elements = \{(.*?)\})?;? \}$/gm)].map(([, name, elements]) => ({
-    set: { name, elem: elements?.split(',') ?? [] },
-  }));
   return parseListing(
-    JSON.stringify({ nftables: [{ table: { family: 'inet', name: 'culvert' } }, ...chains, ...rules, ...sets] }),
+    JSON.stringify({ nftables: [{ table: { family: 'inet', name: 'culvert' } }, ...chains, ...rules] }),
   )!;
 }

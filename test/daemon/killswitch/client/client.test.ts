@@ -78,7 +78,7 @@ onStage('turns on and off, and remembers it for the next start', async (stage, t
   assert.deepEqual(JSON.parse(readFileSync(stage.path('config/config.json'), 'utf8')), {
     warp: { killSwitch: true, allowLan: true },
   });
-  assert.match((await stage.table())!, /162\.159\.197\.0\/24 \. udp \. 443/);
+  assert.match((await stage.table())!, /meta skuid 0 ip daddr \{ [^}]*162\.159\.197\.0[^}]* \} udp dport \{ 443,/);
   const off = await control.set({ enabled: false, allowLan: false });
   assert.deepEqual([off.enabled, off.active], [false, false]);
   assert.equal(context.settings.config.warp.killSwitch, false);
@@ -269,7 +269,7 @@ onStage('the rules follow the tunnel without confirming anything', async (stage,
   await control.set({ enabled: true, allowLan: false, confirmWithin: 600 });
   const { confirmBy } = killSwitch().unconfirmed!;
   context.state.set('tunnel', { ...NO_TUNNEL, endpoints: ['104.16.1.2'] });
-  await until(async () => /104\.16\.1\.2 \. udp/.test((await stage.table())!));
+  await until(async () => /104\.16\.1\.2 udp dport/.test((await stage.table())!));
   await until(() => /SetEndpoints/.test(readFileSync(stage.path('calls'), 'utf8')));
   assert.equal((await control.read()).unconfirmed?.confirmBy, confirmBy);
   await control.decide('revert');
@@ -298,7 +298,7 @@ onStage('where the tunnel goes beyond the shipped endpoints, the rules follow it
   control.start();
   await control.set({ enabled: true, allowLan: false });
   context.state.set('tunnel', { ...NO_TUNNEL, endpoints: ['162.159.193.8', '104.16.1.2', '10.0.0.1'] });
-  await until(async () => /104\.16\.1\.2 \. udp/.test((await stage.table())!));
+  await until(async () => /104\.16\.1\.2 udp dport/.test((await stage.table())!));
   assert.doesNotMatch((await stage.table())!, /10\.0\.0\.1/);
   assert.equal(readFileSync(stage.path('calls'), 'utf8').match(/ Enable /g)?.length, 2);
 });

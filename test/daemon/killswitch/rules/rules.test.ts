@@ -11,7 +11,6 @@ const OPTIONS: RuleOptions = {
     { cidr: '162.159.137.105', protocol: 'udp', ports: [] },
   ],
 };
-const PORT_TYPE = 'inet_proto . inet_service; flags constant, interval';
 const TUNNEL_OUT = 'oifname { "CloudflareWARP" } meta oiftype 65534';
 const TUNNEL_IN = 'iifname { "CloudflareWARP" } meta iiftype 65534';
 const ADVERTISEMENT = 'icmpv6 type nd-neighbor-advert ip6 hoplimit 255 ip6 length < 64 ip6 daddr';
@@ -34,8 +33,8 @@ const LEAVING = [
   'icmpv6 type nd-neighbor-solicit ip6 daddr { ff02::1:ff00:0/104, fe80::/10 } ip6 hoplimit 255 accept',
   `${ADVERTISEMENT} { ff02::1, fe80::/10 } accept`,
   `${ADVERTISEMENT} @askers accept`,
-  'meta skuid 0 ip daddr . meta l4proto . th dport @endpoints4 accept',
-  'meta skuid 0 ip6 daddr . meta l4proto . th dport @endpoints6 accept',
+  'meta skuid 0 ip daddr { 162.159.193.0/24 } udp dport { 500, 4500 } accept',
+  'meta skuid 0 ip6 daddr { 2606:4700:100::/48 } tcp dport { 443 } accept',
 ];
 const lan = (side: string) => [`ip ${side} ${LAN4} accept`, `ip6 ${side} ${LAN6} accept`];
 
@@ -91,8 +90,8 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
         'icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert, nd-redirect } ip6 hoplimit 255 accept',
         'icmp type { destination-unreachable, time-exceeded, parameter-problem } ct state related accept',
         'icmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } ct state related accept',
-        'ip saddr . meta l4proto . th sport @endpoints4 ct state established accept',
-        'ip6 saddr . meta l4proto . th sport @endpoints6 ct state established accept',
+        'ip saddr { 162.159.193.0/24 } udp sport { 500, 4500 } ct state established accept',
+        'ip6 saddr { 2606:4700:100::/48 } tcp sport { 443 } ct state established accept',
         ...local('saddr'),
       ],
     ],
@@ -127,8 +126,6 @@ for (const allowLan of [false, true])
         'delete table inet culvert',
         'table inet culvert {',
         '  counter blocked { }',
-        `  set endpoints4 { type ipv4_addr . ${PORT_TYPE}; elements = { 162.159.193.0/24 . 17 . 4500, 162.159.193.0/24 . 17 . 500 }; }`,
-        `  set endpoints6 { type ipv6_addr . ${PORT_TYPE}; elements = { 2606:4700:100::/48 . 6 . 443 }; }`,
         '  set askers { type ipv6_addr; size 256; flags dynamic, timeout; timeout 5s; }',
         '}',
       ],
@@ -160,15 +157,25 @@ test('a name that the kernel takes for an interface has 1 to 15 letters', () => 
     assert.throws(() => render({ ...OPTIONS, tunnelInterfaces: [name] }), TypeError, name);
 });
 
-test('an endpoint within another one is left to that, whichever comes first', () => {
+test('ranges with the same ports share a rule, and one within another is left to that, whichever comes first', () => {
   const of = (cidr: string, ports: number[]) => ({ cidr, protocol: 'udp', ports }) as const;
-  const [range, single] = [of('162.159.193.0/24', [500]), of('162.159.193.7', [500, 443])];
+  const [range, single, apart] = [
+    of('162.159.193.0/24', [500]),
+    of('162.159.193.7', [500]),
+    of('162.159.197.0/24', [500]),
+  ];
   for (const endpoints of [
-    [range, single],
-    [single, range],
-    [single, range, single, range],
-  ]) {
-    const [, elements = ''] = /set endpoints4 .* elements = \{ (.*?) \}/.exec(render({ allowLan: false, endpoints }))!;
-    assert.deepEqual(elements.split(', ').sort(), ['162.159.193.0/24 . 17 . 500', '162.159.193.7 . 17 . 443']);
-  }
+    [range, single, apart],
+    [single, range, apart],
+    [single, range, apart, single, range],
+  ])
+    assert.deepEqual(render({ allowLan: false, endpoints }).match(/^.*skuid 0 .*$/gm), [
+      ...Array.from(
+        { length: 2 },
+        () => '    meta skuid 0 ip daddr { 162.159.193.0/24, 162.159.197.0/24 } udp dport { 500 } accept',
+      ),
+    ]);
+  // with other ports it is another exception
+  const others = render({ allowLan: false, endpoints: [range, of('162.159.193.7', [443])] });
+  assert.equal(others.match(/skuid 0/g)?.length, 4);
 });
