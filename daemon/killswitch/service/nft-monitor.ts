@@ -18,6 +18,8 @@ export const BEAT = [
   `delete table inet ${BEAT_TABLE}`,
 ].join('; ');
 const HEARTBEAT = { everyMs: 3_000, withinMs: 2_000 };
+/** What nft says when the kernel had more to report than it could take. */
+const LOST = 'We lost some netlink events';
 /** How long an nft that was just started may take to listen. */
 const START_MS = 500;
 
@@ -41,6 +43,8 @@ export function createMonitor({ nft, beat, changed }: MonitorOptions): Monitor {
   let children: Child[] = [];
   /** Subjects whose process has heard the present beat. */
   const heard = new Set<string>();
+  /** Whether all of them listened since the table was last checked. */
+  let listening = false;
   const restart = createBackOff();
 
   const heartbeat = createHeartbeat({
@@ -70,8 +74,9 @@ export function createMonitor({ nft, beat, changed }: MonitorOptions): Monitor {
       ),
     );
     children = started;
+    listening = false;
     heartbeat.start();
-    setTimeout(changed, START_MS); // what happened before they listened
+    setTimeout(changed, START_MS);
   }
 
   function stop(): void {
@@ -84,8 +89,11 @@ export function createMonitor({ nft, beat, changed }: MonitorOptions): Monitor {
   function receive(subject: string, line: string): void {
     if (line.includes(`inet ${BEAT_TABLE}`)) {
       heard.add(subject);
-      if (heard.size === SUBJECTS.length) heartbeat.heard();
-    } else if (line.includes(`inet ${TABLE}`)) changed();
+      if (heard.size < SUBJECTS.length) return;
+      heartbeat.heard();
+      if (!listening) changed(); // what happened before, on a machine that takes longer than START_MS
+      listening = true;
+    } else if (line.includes(`inet ${TABLE}`) || line.includes(LOST)) changed();
   }
 
   return { start, stop, running: () => children.length > 0 };
