@@ -50,6 +50,12 @@ const XML = `<node><interface name="${BUS_NAME}">
 /** Of one user, questions to polkit that may be open. */
 const MOST_ASKING = 4;
 
+/**
+ * GLib before 2.84 hands over a reference to each call, which GJS does not know of: every call, with its arguments, would stay
+ * in memory (g_dbus_connection_register_object_with_closures).
+ */
+const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
+
 interface Call {
   /** What must be allowed; null: anybody may. */
   action: Action | null;
@@ -79,6 +85,7 @@ export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay
       // the code leads the message too: busctl prints only that
       invocation.return_dbus_error(`${BUS_NAME}.Error.${code}`, `${code}: ${message}`);
     } finally {
+      if (OWNS_INVOCATIONS) invocation.unref();
       touched(--underWay);
     }
   }
@@ -113,17 +120,17 @@ export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay
         checkCount(parameters.get_child_value(1));
         const [allowLan, tuples, seconds] = unpacked() as [boolean, EndpointTuple[], number?];
         const wanted = { allowLan, endpoints: valid(checkEndpoints(tuples)) };
-        const action = control.permissionFor(wanted);
-        if (seconds === undefined) return { action, run: ({ granted }) => control.enable(wanted, granted) };
+        if (seconds === undefined)
+          return { action: control.permissionFor(wanted), run: ({ granted }) => control.enable(wanted, granted) };
         valid(checkConfirmSeconds(seconds));
-        return { action, run: caller => control.try(wanted, seconds, caller) };
+        return { action: control.permissionToTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
       }
       case 'Disable':
         return { action: 'org.culvert.killswitch.disable', run: control.disable };
       case 'TryDisable': {
         const [seconds] = unpacked() as [number];
         valid(checkConfirmSeconds(seconds));
-        return { action: 'org.culvert.killswitch.disable', run: caller => control.try(null, seconds, caller) };
+        return { action: control.permissionToTry(null, uid), run: caller => control.try(null, seconds, caller) };
       }
       case 'Confirm':
         return { action: control.permissionToDecide(uid), run: control.confirm };
@@ -147,7 +154,9 @@ export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay
   }
 
   const description = Gio.DBusNodeInfo.new_for_xml(XML).lookup_interface(BUS_NAME);
-  bus.register_object(
+  const register = OWNS_INVOCATIONS ? bus.register_object : bus.register_object_with_closures2;
+  register.call(
+    bus,
     OBJECT_PATH,
     description!,
     // not by GJS's wrapper, which unpacks every argument before it calls anything

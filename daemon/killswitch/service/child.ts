@@ -1,6 +1,7 @@
 // Runs a child process of the root service and reads its output line by line.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import { countGarbage } from './garbage.ts';
 
 export interface Child {
   write(text: string): void;
@@ -39,6 +40,7 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
       const lines = (rest + decoder.decode(bytes)).split('\n');
       rest = lines.pop()!;
       for (const line of lines) heard(line);
+      countGarbage(bytes.length);
       next();
     });
   next();

@@ -1,18 +1,11 @@
 // Relays the byte streams between the system bus and GDBus.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import system from 'system';
+import { countGarbage } from './garbage.ts';
 
 const CHUNK_BYTES = 64 << 10;
 /** Read at once of what is thrown away. */
 const SKIP_BYTES = 256 << 10;
-/**
- * Bytes read between two collections of garbage. GJS (1.74 to 1.82 at least) drops every callback that comes between the
- * slices of an incremental collection ("Attempting to run a JS callback during garbage collection"), which leaves readers
- * deaf. The engine begins such a collection at some tens of megabytes; a whole one, well before that, drops nothing.
- */
-const COLLECT_BYTES = 4 << 20;
-
 /** Reads a stream for as long as it lasts, after everything else that the loop has to do. */
 export function relay(
   stream: Gio.InputStream,
@@ -22,7 +15,6 @@ export function relay(
   // a buffer that is used again: of GBytes, GJS would keep hundreds of megabytes until it collects them
   const input = Gio.BufferedInputStream.new_sized(stream, SKIP_BYTES);
   let skip = 0;
-  let uncollected = 0;
   const take = () => {
     const skipped = Math.min(skip, input.get_available());
     if (skipped) input.skip(skipped, null);
@@ -31,10 +23,7 @@ export function relay(
     const chunk = input.peek_buffer();
     input.skip(chunk.length, null);
     skip = frames(chunk);
-    uncollected += chunk.length;
-    if (uncollected < COLLECT_BYTES) return;
-    system.gc();
-    uncollected = 0;
+    countGarbage(chunk.length);
   };
   const next = () =>
     input.fill_async(skip ? SKIP_BYTES : CHUNK_BYTES, GLib.PRIORITY_LOW, null, (_, result) => {

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { missing, type Stage, setStage } from '../../support/killswitch/stage.ts';
+import { missing, type Stage, setStage, shippedAnd } from '../../support/killswitch/stage.ts';
 import { until } from '../../support/until.ts';
 
 const NOBODY = 65534;
-const ENDPOINT = ['1', '162.159.193.0/24', 'udp', '1', '2408'];
-const NARROW = ['ba(ssaq)', 'false', ...ENDPOINT];
-const WIDE = ['ba(ssaq)', 'true', ...ENDPOINT];
+const NARROW = shippedAnd();
+const WIDE = shippedAnd().with(1, 'true');
 
 function onStage(title: string, act: (stage: Stage, t: TestContext) => Promise<void>): void {
   test(title, { skip: missing }, async t => {
@@ -41,11 +40,11 @@ onStage('turns on, says so to everybody, and off again', async stage => {
   assert.equal(existsSync(stage.path('state/rules.nft')), false);
 });
 
-/** Skipping the elements takes a third of that; reading each as a line takes more. */
-const REPAIR_MS = 800;
+/** Of the service itself for three flushes, each after 100,000 new elements; reading those as lines takes ten times as much. */
+const MOST_CPU_SECONDS = 0.6;
 
 onStage('a flush is repaired soon, also where another program has just loaded 100,000 elements', async (stage, t) => {
-  await stage.serve();
+  const service = await stage.serve();
   await stage.call('Enable', NARROW);
   const before = await stage.table();
   await until(() => stage.state()?.protection !== 'none');
@@ -53,6 +52,7 @@ onStage('a flush is repaired soon, also where another program has just loaded 10
   const set = `set s { type ipv4_addr; flags interval; elements = { ${elements.join(', ')} }; }`;
   writeFileSync(stage.path('others.nft'), `table ip others { ${set}; }\n`);
   const tookMs: number[] = [];
+  const idle = cpuSeconds(service.pid!);
   for (let i = 0; i < 3; i++) {
     await stage.nft('-f', stage.path('others.nft'));
     await stage.nft('flush', 'ruleset');
@@ -60,9 +60,17 @@ onStage('a flush is repaired soon, also where another program has just loaded 10
     await until(async () => (await stage.table()) === before, 'the table', { limitMs: 60_000, pollMs: 5 });
     tookMs.push(performance.now() - flushed);
   }
-  t.diagnostic(`${tookMs.map(Math.round).join(', ')} ms`);
-  assert.ok(Math.min(...tookMs) < REPAIR_MS, `${tookMs.map(Math.round).join(', ')} ms`);
+  // not by the clock: other tests keep the machine busy
+  const cpu = cpuSeconds(service.pid!) - idle;
+  t.diagnostic(`repaired in ${tookMs.map(Math.round).join(', ')} ms, with ${cpu.toFixed(2)} s of CPU`);
+  assert.ok(cpu < MOST_CPU_SECONDS, `${cpu} s of CPU`);
 });
+
+/** Used by a process so far. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100; // USER_HZ is 100 on every architecture of Linux that we build for
+}
 
 onStage('a foreign change is repaired, or never takes effect', async stage => {
   await stage.serve();
@@ -239,15 +247,25 @@ onStage('what a change needs is decided on the state at its time, not when permi
 onStage('endpoints beyond the shipped ones need an administrator, and so does taking them away again', async stage => {
   await stage.serve();
   stage.allow('enable');
-  const of = (...endpoints: string[][]) => ['ba(ssaq)', 'false', String(endpoints.length), ...endpoints.flat()];
-  const shipped = ['162.159.193.0/24', 'udp', '1', '2408'];
-  const reported = ['104.16.1.2', 'udp', '1', '443'];
+  const reported = (first: number, count: number) =>
+    Array.from({ length: count }, (_, i) => [`104.16.1.${first + i}`, 'udp', '1', '443']);
   const own = ['104.20.0.0/16', 'udp', '1', '443'];
-  assert.match((await stage.call('Enable', of(shipped, own), NOBODY)).text, /Denied: /);
-  assert.ok((await stage.call('Enable', of(shipped, reported), NOBODY)).ok, 'the tunnel moves by itself');
-  assert.ok((await stage.call('Enable', of(shipped, own))).ok, 'root may');
-  assert.ok((await stage.call('Enable', of(shipped, own, reported), NOBODY)).ok, 'what is in force stays allowed');
-  assert.match((await stage.call('Enable', of(shipped), NOBODY)).text, /Denied: /);
+  const leavingOut = ['ba(ssaq)', 'false', '1', '162.159.193.0/24', 'udp', '1', '2408'];
+  const call = (args: string[]) => stage.call('Enable', args, NOBODY);
+  assert.match((await call(leavingOut)).text, /Denied: /, 'the tunnel could not connect');
+  assert.match((await call(shippedAnd(own))).text, /Denied: /);
+  assert.match((await call(shippedAnd(...reported(0, 17)))).text, /Denied: /);
+  assert.ok((await call(shippedAnd(...reported(0, 16)))).ok, 'the tunnel moves by itself');
+  for (const args of [reported(0, 17), reported(0, 32), reported(8, 17)])
+    assert.match((await call(shippedAnd(...args))).text, /Denied: /, 'no more in several calls than in one');
+  assert.ok((await call(shippedAnd(...reported(16, 16)))).ok, 'others in their place');
+  assert.ok((await stage.call('Enable', shippedAnd(own))).ok, 'root may');
+  assert.ok((await call(shippedAnd(own, ...reported(0, 1)))).ok, 'what is in force stays allowed');
+  assert.match((await call(shippedAnd())).text, /Denied: /);
+  const withoutApi = shippedAnd(own);
+  withoutApi.splice(3, 4); // a single address of the shipped ones
+  withoutApi[2] = String(Number(withoutApi[2]) - 1);
+  assert.match((await call(withoutApi)).text, /Denied: /);
   assert.match((await stage.table())!, /104\.20\.0\.0\/16/);
 });
 

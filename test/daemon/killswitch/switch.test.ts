@@ -292,7 +292,8 @@ test('a pause that was stored is believed only where it makes sense', () => {
 
 test('arguments are checked by what they are, and too many of them refused', () => {
   const right = ['162.159.193.0/24', 'udp', [2408]] as const;
-  assert.deepEqual(checkEndpoints([right, right]), NARROW.endpoints, 'the same one counts once');
+  const endpoint = { cidr: right[0], protocol: 'udp', ports: [2408] };
+  assert.deepEqual(checkEndpoints([right, right]), [endpoint], 'the same one counts once');
   for (const wrong of [
     [['8.0.0.0/8', 'udp', [1]]],
     [['162.159.193.0/24', 'icmp', [1]]],

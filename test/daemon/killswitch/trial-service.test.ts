@@ -5,14 +5,15 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { FILE_CALLS, type FileOperation, fileOperations } from '../../support/file-operations.ts';
-import { missing, type Stage, setStage, which } from '../../support/killswitch/stage.ts';
+import { missing, type Stage, setStage, shippedAnd, which } from '../../support/killswitch/stage.ts';
 import { sample } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 const [NOBODY, BIN] = [65534, 2];
-const ENDPOINT = ['1', '162.159.193.0/24', 'udp', '1', '2408'];
-const NARROW = ['ba(ssaq)', 'false', ...ENDPOINT];
-const within = (seconds: number, allowLan = false) => ['ba(ssaq)u', String(allowLan), ...ENDPOINT, String(seconds)];
+const NARROW = shippedAnd();
+const within = (seconds: number, allowLan = false) => [
+  ...['ba(ssaq)u', String(allowLan), ...NARROW.slice(2), String(seconds)],
+];
 
 function onStage(title: string, act: (stage: Stage) => Promise<void>): void {
   test(title, { skip: missing }, async () => {
@@ -114,6 +115,9 @@ onStage('who made the change decides about it without being asked again; others 
   await done(stage, 'TryEnable', within(600), NOBODY);
   for (const method of ['Confirm', 'Revert']) assert.match((await stage.call(method, [], BIN)).text, /Denied: /);
   assert.match((await stage.call('TryDisable', ['u', '600'], NOBODY)).text, /Denied: /);
+  const { unconfirmed } = stage.state()!;
+  assert.match((await stage.call('TryEnable', within(600), BIN)).text, /Denied: /, 'it would take the change over');
+  assert.deepEqual(stage.state()!.unconfirmed, unconfirmed);
   assert.match((await stage.call('Pause', ['u', '5'])).text, /Unconfirmed: /);
   const asked = readFileSync(stage.path('questions'), 'utf8');
   await done(stage, 'Confirm', [], NOBODY);
@@ -129,6 +133,7 @@ onStage('who made the change decides about it without being asked again; others 
       `system-bus-name ${BIN} disable 1`,
       `system-bus-name ${BIN} disable 1`,
       `system-bus-name ${NOBODY} disable 1`,
+      `system-bus-name ${BIN} disable 1`,
     ],
   );
   assert.match((await stage.call('TryDisable', ['u', '600'], NOBODY)).text, /Denied: /);

@@ -316,6 +316,14 @@ test('who made a change decides about it; anybody else needs what turning off ne
     await control.revert(alice);
     assert.equal(machine.table, render(NARROW));
   }
+  // nor does anybody take it over with a change that would need less
+  await control.enable(NARROW, ALL_ACTIONS);
+  await control.try({ ...NARROW, endpoints: [...NARROW.endpoints, MOVED] }, SECONDS, ALICE);
+  assert.match(control.permissionToTry(NARROW, BOB.uid), /disable$/);
+  for (const value of [NARROW, { ...NARROW, endpoints: [...NARROW.endpoints, MOVED] }])
+    await assert.rejects(control.try(value, 600, BOB), { code: 'Denied' });
+  assert.equal(machine.rings, machine.uptime + SECONDS);
+  await control.try({ ...NARROW, endpoints: [...NARROW.endpoints, MOVED] }, SECONDS + 1, { ...BOB, uid: ALICE.uid });
   // an administrator
   await control.try(null, SECONDS, ALICE);
   await control.revert({ uid: BOB.uid, granted: ALL_ACTIONS });

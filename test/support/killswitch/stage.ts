@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type Published, parsePublished } from '../../../daemon/killswitch/report.ts';
+import { shippedEndpoints } from '../../../daemon/killswitch/rules/endpoints.ts';
 import { TABLE } from '../../../daemon/killswitch/rules/rules.ts';
 import { bundleGjs } from '../../../data/build/bundle.mjs';
 import { builtOnce } from '../built.ts';
@@ -51,6 +52,17 @@ export function bundled(): string {
   );
 }
 
+/** Arguments of `Enable` as the daemon gives them: all shipped endpoints, and further ones as busctl takes them. */
+export function shippedAnd(...further: string[][]): string[] {
+  const shipped = shippedEndpoints().map(({ cidr, protocol, ports }) => [
+    cidr,
+    protocol,
+    String(ports.length),
+    ...ports.map(String),
+  ]);
+  return ['ba(ssaq)', 'false', String(shipped.length + further.length), ...[...shipped, ...further].flat()];
+}
+
 export interface Answer {
   ok: boolean;
   /** The state document, or the error's text. */
@@ -62,9 +74,8 @@ export type Stage = Awaited<ReturnType<typeof setStage>>;
 /**
  * Sets the stage, with nothing started but the bus and its players.
  * @param polkit who plays it, or the real one comes
- * @param console users who count as being at the console, for the policy of the bus; nobody is logged in here
  */
-export async function setStage(polkit: 'played' | 'real' = 'played', console: 'everybody' | 'nobody' = 'everybody') {
+export async function setStage(polkit: 'played' | 'real' = 'played') {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-killswitch-'));
   chmodSync(directory, 0o755);
   const path = (name: string) => join(directory, name);
@@ -88,7 +99,7 @@ export async function setStage(polkit: 'played' | 'real' = 'played', console: 'e
   await line(holder);
   const inside = ['nsenter', `--net=/proc/${holder.pid}/ns/net`, '--'];
   const address = `unix:path=${path('bus')}`;
-  writeFileSync(path('bus.conf'), busConfig(address, console));
+  writeFileSync(path('bus.conf'), busConfig(address));
   const bus = start(['dbus-daemon', '--nofork', '--print-address', `--config-file=${path('bus.conf')}`]);
   await line(bus);
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
@@ -226,10 +237,9 @@ function line(child: ChildProcess): Promise<string> {
 }
 
 /** As the system's bus: nothing is allowed but what policies allow. */
-function busConfig(address: string, console: 'everybody' | 'nobody'): string {
+function busConfig(address: string): string {
   const policy = readFileSync(join(root, 'data/killswitch/org.culvert.KillSwitch1.conf'), 'utf8');
   const [, rules = ''] = /<busconfig>\n(.*)<\/busconfig>/s.exec(policy) ?? [];
-  const ours = console === 'everybody' ? rules.replace('at_console="true"', 'context="mandatory"') : rules;
   return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -258,6 +268,6 @@ function busConfig(address: string, console: 'everybody' | 'nobody'): string {
   <policy user="polkitd">
     <allow own="org.freedesktop.PolicyKit1"/>
   </policy>
-${ours}</busconfig>
+${rules}</busconfig>
 `;
 }
