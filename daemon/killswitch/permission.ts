@@ -21,18 +21,20 @@ const MAX_REPORTED = 16;
 
 /**
  * The action that turning on needs. Where it opens the local network, or changes endpoints of an administrator, it needs
- * what turning off needs. Single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and the tunnel
- * moves between them by itself.
+ * what turning off needs. Some single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and the
+ * tunnel moves between them by itself.
  * @param now what is in force; null where nothing is
  */
 export function requiredAction(now: Wanted | null, next: Wanted): Action {
   const opensLan = now !== null && next.allowLan && !now.allowLan;
-  const known = [...shippedEndpoints(), ...(now?.endpoints ?? [])];
-  const added = next.endpoints.filter(endpoint => !isCovered(endpoint, known));
-  const adds = !added.every(isReported) || new Set(added.map(({ cidr }) => cidr)).size > MAX_REPORTED;
-  const narrows = (now?.endpoints ?? []).some(
-    endpoint => !isReported(endpoint) && !isCovered(endpoint, next.endpoints),
-  );
+  const shipped = shippedEndpoints();
+  const present = now?.endpoints ?? shipped;
+  const isMoving = (endpoint: Endpoint) => isReported(endpoint) && !isCovered(endpoint, shipped);
+  const added = next.endpoints.filter(endpoint => !isCovered(endpoint, [...shipped, ...present]));
+  // all of them, not those of this call alone: many calls must not lead to more than one may
+  const reported = new Set(next.endpoints.filter(isMoving).map(({ cidr }) => cidr));
+  const adds = added.some(endpoint => !isReported(endpoint)) || (added.length > 0 && reported.size > MAX_REPORTED);
+  const narrows = present.some(endpoint => !isMoving(endpoint) && !isCovered(endpoint, next.endpoints));
   return opensLan || adds || narrows ? 'org.culvert.killswitch.disable' : 'org.culvert.killswitch.enable';
 }
 

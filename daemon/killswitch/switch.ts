@@ -63,6 +63,8 @@ export interface Switch {
   check(): Promise<Report>;
   /** What enabling needs at the moment. */
   permissionFor(wanted: Wanted): Action;
+  /** What a change that is to be confirmed needs. @param wanted null: off */
+  permissionToTry(wanted: Wanted | null, uid: number): Action;
   /** What confirming or reverting needs; null for who made the change, and while there is none. */
   permissionToDecide(uid: number): Action | null;
   /** What replacing the endpoints needs. */
@@ -222,13 +224,20 @@ export function createSwitch(edges: Edges): Switch {
     return permissionToEnable(keeper.mode(), edges.fallback, wanted);
   }
 
+  /** Taking over the change of another user would move its deadline, and who may decide about it. */
+  function permissionToTry(wanted: Wanted | null, uid: number): Action {
+    const mode = keeper.mode();
+    const isAnothers = mode.kind === 'trying' && mode.trial.by !== uid;
+    return wanted === null || isAnothers ? 'org.culvert.killswitch.disable' : permissionFor(wanted);
+  }
+
   async function enable(wanted: Wanted, granted: readonly Action[]): Promise<Report> {
     if (!granted.includes(permissionFor(wanted))) throw changedMeanwhile();
     return keeper.change({ kind: 'enable', wanted }, 'The rules could not be put in force');
   }
 
   async function tryValue(wanted: Wanted | null, seconds: number, { uid, granted }: Caller): Promise<Report> {
-    if (!granted.includes(wanted ? permissionFor(wanted) : 'org.culvert.killswitch.disable')) throw changedMeanwhile();
+    if (!granted.includes(permissionToTry(wanted, uid))) throw changedMeanwhile();
     const { kind } = keeper.mode();
     if (kind === 'paused' || kind === 'fail-closed')
       throw new SwitchError(
@@ -290,7 +299,7 @@ export function createSwitch(edges: Edges): Switch {
     setEndpoints: (endpoints, granted) => inTurn(() => setEndpoints(endpoints, granted)),
     pause: seconds => inTurn(() => pause(seconds)),
     check,
-    permissionFor,
+    ...{ permissionFor, permissionToTry },
     permissionToDecide(uid) {
       const mode = keeper.mode();
       return mode.kind === 'trying' ? permissionToDecide(mode, uid) : null;
