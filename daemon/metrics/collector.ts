@@ -72,8 +72,8 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
 
   /** One function for all responses, so that each costs no closure. */
   function onClose(this: ServerResponse): void {
-    // a client that left before the answer was not refused anything
-    if (this.headersSent) requests.add(routeOf(this.req), String(this.statusCode));
+    // a client that left before the answer has 200, Node's default; a refusal is written past Node and sets only the status
+    if (this.headersSent || this.statusCode !== 200) requests.add(routeOf(this.req), String(this.statusCode));
   }
 
   function ownSamples(): DaemonSamples {
