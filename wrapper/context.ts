@@ -89,39 +89,60 @@ interface LazyModules {
   lineRepl(plan: Plan, original: string, context: Context): Promise<End>;
 }
 
-/** How an attempt with an account of a pool ended. */
-export interface PooledEnd {
-  /** What it used, as far as known. */
+/** How an attempt with a leased account ended. */
+export interface LeaseEnd {
+  /** Units that it used, as far as known. */
   spent: number;
   cooldown?: { class: 'quota' | 'rate' | 'auth'; rest: Cooldown };
 }
 
-/** The leases of one wrapped command; see `pool/pooled-run.ts`. */
-export interface PooledRun {
-  /** Leases one of the accounts, which come in the order in which this machine would try them. */
-  next(accounts: readonly Account[]): Promise<Account | undefined>;
-  /** Why `next` leased nothing. */
+/** An account to be tried now. */
+export interface Leased {
+  /** `undefined`: none of those that were offered. */
+  account: Account | undefined;
+  /** Those that may follow, in their order. */
+  rest: readonly Account[];
+  /** Others may be had later: another run tries them at the moment. */
+  awaits: boolean;
+}
+
+/** The right to use accounts during one run: this machine's own (`run/local-leases.ts`), or that of a pool (`pool/leases.ts`). */
+export interface Leases {
+  /**
+   * Leases one of the accounts.
+   * @param accounts in the order in which this machine would try them
+   * @param patient the run can wait or be kept, while other runs try accounts after their cooldown
+   */
+  next(accounts: readonly Account[], patient: boolean): Promise<Leased>;
+  /** Why `next` leased nothing; empty where it says nothing. */
   readonly refusal: string;
   /** Whether the lease is for the account with this credential; if not, it is given back. */
-  matches(account: Account, credentials: Record<string, string>): Promise<boolean>;
-  /** Says how the attempt ended; the store learns it with the next lease or at the end. */
-  settle(end: PooledEnd): void;
-  /** The store can't be reached: this machine's share of the reserve is used, or nothing. */
+  matches(credentials: Record<string, string>): Promise<boolean>;
+  /** Says how the attempt ended. */
+  settle(end: LeaseEnd): Promise<void>;
+  /** Other machines learn how attempts end, even those with an only account. */
+  readonly isShared: boolean;
+  /** The pool can't be reached: this machine's share of the reserve is used, or nothing. */
   readonly degraded: boolean;
   /** Reports the last attempt and gives its lease back. Never fails. */
   finish(): Promise<void>;
 }
 
+/** Dependencies of the leases of one run. */
+export interface LeaseOptions {
+  plan: Plan;
+  state: CliState;
+  context: Context;
+  credentials: Credentials;
+  /** Units that the command is expected to use. */
+  cost: number;
+  /** The account that the user named, if any. */
+  pinned: string | undefined;
+}
+
 /** The functions of `pool/` that a wrapped command uses. */
 interface PoolModule {
-  startPooledRun(options: {
-    plan: Plan;
-    state: CliState;
-    context: Context;
-    credentials: Credentials;
-    cost: number;
-    pinned: string | undefined;
-  }): Promise<PooledRun>;
+  openLeases(options: LeaseOptions): Promise<Leases>;
 }
 
 /** What every command depends on. */

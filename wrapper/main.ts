@@ -26,7 +26,7 @@ const context: Context = {
   now: Date.now,
   signals: signalForwarding(),
   load: () => import('./manage/lazy.ts'),
-  loadPool: () => import('./pool/pooled-run.ts'),
+  loadPool: () => import('./pool/leases.ts'),
 };
 
 main(process.argv.slice(2)).catch(fail);

@@ -35,7 +35,7 @@ const TARGETS = [
   'daemon/warp/parse/reasons.ts',
   'daemon/warp/cli/version.ts',
   'manifest/schema.ts',
-  'wrapper/run/accounts/candidates.ts',
+  'wrapper/run/choose/candidates.ts',
   'wrapper/run/rules/classify.ts',
 ];
 

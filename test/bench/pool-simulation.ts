@@ -4,7 +4,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type LeaseRequest, openStore } from '../../wrapper/pool/store.ts';
-import { orderCandidates } from '../../wrapper/run/accounts/candidates.ts';
+import { orderCandidates } from '../../wrapper/run/choose/candidates.ts';
 import { type Account, Capacity } from '../../wrapper/store/config.ts';
 import type { Observation } from '../../wrapper/store/pool-file.ts';
 import { type CliState, coolDown, parseState } from '../../wrapper/store/state.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { loadCatalog, providerOf } from '../../wrapper/catalog/catalog.ts';
 import { splitWords } from '../../wrapper/manage/repl.ts';
 import { readUsage } from '../../wrapper/manage/usage.ts';
-import { orderCandidates } from '../../wrapper/run/accounts/candidates.ts';
+import { orderCandidates } from '../../wrapper/run/choose/candidates.ts';
 import { readInvocation } from '../../wrapper/run/invocation.ts';
 import { classify } from '../../wrapper/run/rules/classify.ts';
 import { formatDuration, parseDuration } from '../../wrapper/store/duration.ts';

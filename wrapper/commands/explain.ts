@@ -3,9 +3,9 @@
 import type { Rule } from '../catalog/catalog.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/address.ts';
-import { type Candidate, type Choice, orderCandidates } from '../run/accounts/candidates.ts';
-import { costOf, decide } from '../run/accounts/capacity.ts';
 import { chooseAccount } from '../run/accounts/select-account.ts';
+import { type Candidate, type Choice, orderCandidates } from '../run/choose/candidates.ts';
+import { costOf, decide } from '../run/choose/capacity.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
 import { isCommandIn } from '../run/rules/classify.ts';

@@ -2,7 +2,8 @@
 // nobody, and for commands that run without the store.
 import type { Context } from '../context.ts';
 import type { Account } from '../store/config.ts';
-import { type CliState, type Cooldown, isCoolingDown, recordRemaining, updateState } from '../store/state.ts';
+import { type Cooldown, isCoolingDown } from '../store/cooldown.ts';
+import { type CliState, recordRemaining, updateState } from '../store/state.ts';
 import type { Identified } from './identify.ts';
 import type { Unavailable } from './store.ts';
 

@@ -2,9 +2,10 @@
 // the other machines do, together they stay within the limit.
 import type { Context } from '../context.ts';
 import { reason } from '../errors.ts';
+import { isCoolingDown } from '../store/cooldown.ts';
 import type { Plan } from '../store/plan.ts';
 import { noteLocal, updateLocal } from '../store/pool-file.ts';
-import { type CliState, isCoolingDown } from '../store/state.ts';
+import type { CliState } from '../store/state.ts';
 import type { Identified } from './identify.ts';
 
 /** This machine's part of the reserve of an account, in the provider's unit. */

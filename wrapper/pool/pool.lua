@@ -286,7 +286,7 @@ local function leasing(request)
     return not asks and (asked > now or asked + request.stale <= now)
   end
 
-  -- The strategies of the wrapper (run/accounts/candidates.ts), over what is left after open reservations.
+  -- The strategies of the wrapper (run/choose/candidates.ts), over what is left after open reservations.
   local field, sign, second = nil, 1, nil
   if strategy == 'most-remaining' then field, sign = 'left', -1
   elseif strategy == 'drain-first' then field = 'left'

@@ -1,19 +1,20 @@
 // Runs a command with accounts: chooses and orders them, waits or postpones when nothing is left, and stores what was learned.
 import { writeFileSync } from 'node:fs';
-import type { Context, End, Invocation, PooledRun } from '../context.ts';
+import type { Context, End, Invocation, Leases } from '../context.ts';
 import { EXIT, say, WrapError } from '../errors.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
 import { readState, updateState } from '../store/state.ts';
-import { type Candidate, type Choice, earliestAvailable, orderCandidates } from './accounts/candidates.ts';
-import { costOf, decide, isLow, totalRemaining } from './accounts/capacity.ts';
 import { openCredentials } from './accounts/credentials.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
+import { type Outcome, type Run, runAttempts } from './attempts.ts';
+import { type Candidate, type Choice, earliestAvailable, orderCandidates } from './choose/candidates.ts';
+import { costOf, decide, isLow, totalRemaining } from './choose/capacity.ts';
 import { startJournal } from './journal.ts';
+import { LocalLeases } from './local-leases.ts';
 import { reportReplacedShims } from './replaced-shims.ts';
 import { compilePatterns } from './rules/patterns.ts';
-import { type Outcome, type Run, tryAccounts } from './try-accounts.ts';
 import { openStdin, type Stdin } from './upstream/stdin.ts';
 
 /** A wrapped command. */
@@ -42,11 +43,11 @@ export async function failover(command: Command): Promise<End> {
   await clearChangedCredentials(plan, state, credentials);
   const cost = costOf(invocation.command, provider, capacity);
   const pinned = choice.by === 'default' ? undefined : choice.name;
+  const options = { plan, state, context, credentials, cost, pinned };
+  const leases = plan.pool ? await (await context.loadPool()).openLeases(options) : new LocalLeases(options);
   // One machine of a pool asks for all.
-  const pool =
-    plan.pool && (await (await context.loadPool()).startPooledRun({ plan, state, context, credentials, cost, pinned }));
-  if (!pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context, { credentials });
-  const journal = startJournal({ plan, invocation, known: state, context, cost, choice, pool });
+  if (!plan.pool && needsUsage(plan)) await (await context.load()).refreshUsage(plan, state, context, { credentials });
+  const journal = startJournal({ plan, invocation, known: state, context, cost, choice, leases });
   const repeatable = !invocation.once || provider.job_id !== undefined;
   const several = plan.accounts.filter(account => account.enabled).length > 1;
   const run: Run = {
@@ -55,7 +56,7 @@ export async function failover(command: Command): Promise<End> {
     state,
     credentials,
     journal,
-    pool,
+    leases,
     cost,
     patterns: compilePatterns(plan, invocation),
     stdin: command.stdin ?? openStdin(repeatable && (several || postpones(plan)), invocation.readsStdin),
@@ -63,17 +64,15 @@ export async function failover(command: Command): Promise<End> {
     holdLast: postpones(plan) && repeatable,
   };
   try {
-    return await (pool ? runPooled(run, pool, choice) : runUntilDecided(run, choice, cost));
+    return await (plan.pool ? runPooled(run, leases, choice) : runUntilDecided(run, choice, cost));
   } catch (error) {
     if (error instanceof WrapError && error.code.startsWith('pool-'))
       journal.add({ account: null, outcome: 'refused' });
     throw error;
   } finally {
-    // while the store answers
-    const reported = pool?.finish();
+    await leases.finish();
     journal.store();
     reportReplacedShims(context);
-    await reported;
     if (needsUsage(plan)) await warnWhenLow(plan, context);
   }
 }
@@ -90,7 +89,7 @@ async function runUntilDecided(run: Run, choice: Choice, cost: number): Promise<
     if (!isAvailable(candidates) && (await waitForAccount({ run, choice, cost }, deadline))) continue;
     if (decision !== 'execute') return postponed(decision, run);
     run.patient = capacity.policy !== 'execute' || (mayWait && context.now() < deadline);
-    const outcome = await tryAccounts(candidates, run);
+    const outcome = await runAttempts(candidates, run);
     if (!outcome.exhausted) return finish(outcome, run);
     if (await waitForAccount({ run, choice, cost }, deadline)) {
       outcome.attempt?.output.dispose();
@@ -114,22 +113,22 @@ function isAvailable(candidates: readonly Candidate[]): boolean {
 }
 
 /** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */
-async function runPooled(run: Run, pool: PooledRun, choice: Choice): Promise<End> {
+async function runPooled(run: Run, leases: Leases, choice: Choice): Promise<End> {
   const { plan, context, journal } = run;
   const onlyChosen = choice.by === 'job' || plan.provider.accounts === 'one-per-person';
   const unknown = { ...run.state, resting: {}, remaining: {} };
   const candidates = orderCandidates(plan.accounts, unknown, choice, { now: context.now(), onlyChosen });
-  const outcome = await tryAccounts(candidates, run);
+  const outcome = await runAttempts(candidates, run);
   const { policy } = plan.capacity;
   const postponing = policy === 'queue' ? run.holdLast || !outcome.attempt : policy === 'shed' && !outcome.attempt;
-  if (postponing && (outcome.exhausted || !outcome.attempt) && pool.refusal !== '') {
-    say(outcome.failure ?? `${plan.cli}: ${pool.refusal}`);
+  if (postponing && (outcome.exhausted || !outcome.attempt) && leases.refusal !== '') {
+    say(outcome.failure ?? `${plan.cli}: ${leases.refusal}`);
     outcome.attempt?.output.dispose();
     return postponed(policy === 'queue' ? 'queue' : 'shed', run);
   }
-  if (!outcome.attempt && pool.refusal !== '') {
+  if (!outcome.attempt && leases.refusal !== '') {
     journal.add({ account: null, outcome: 'refused' });
-    outcome.skipped.push(pool.refusal);
+    outcome.skipped.push(leases.refusal);
   }
   return finish(outcome, run);
 }

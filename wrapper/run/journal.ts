@@ -1,11 +1,11 @@
 // Collects what a run learns and stores it in one go, after the upstream's output has been passed on.
-import type { Context, Invocation, PooledRun } from '../context.ts';
+import type { Context, Invocation, Leases } from '../context.ts';
 import { reason, say } from '../errors.ts';
 import { type AuditEntry, writeAudit } from '../store/audit.ts';
+import type { Cooldown } from '../store/cooldown.ts';
 import type { Plan } from '../store/plan.ts';
 import {
   type CliState,
-  type Cooldown,
   coolDown,
   coolDownFurther,
   effectiveDefault,
@@ -13,7 +13,7 @@ import {
   setDefault,
   updateState,
 } from '../store/state.ts';
-import { type Choice, isLow } from './accounts/candidates.ts';
+import { type Choice, isLow } from './choose/candidates.ts';
 
 export type Journal = ReturnType<typeof startJournal>;
 
@@ -29,17 +29,17 @@ interface JournalOptions {
   /** What the command is expected to use, in the provider's unit. */
   cost: number;
   choice: Choice;
-  pool?: Pick<PooledRun, 'degraded'> | undefined;
+  leases: Pick<Leases, 'degraded'>;
 }
 
-export function startJournal({ plan, invocation, known, context, cost, choice, pool }: JournalOptions) {
+export function startJournal({ plan, invocation, known, context, cost, choice, leases }: JournalOptions) {
   let changes: ((state: CliState) => void)[] = [];
   let entries: AuditEntry[] = [];
   const command = invocation.command.split(' ')[0] ?? '';
   const first = effectiveDefault(plan.accounts, known);
   const { strategy } = plan.capacity;
   const add = (entry: Omit<AuditEntry, 'at' | 'cli' | 'command'>) => {
-    entries.push({ at: context.now(), cli: plan.cli, command, ...entry, ...(pool?.degraded && { degraded: true }) });
+    entries.push({ at: context.now(), cli: plan.cli, command, ...entry, ...(leases.degraded && { degraded: true }) });
   };
   return {
     add,

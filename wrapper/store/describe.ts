@@ -1,9 +1,10 @@
 // Describes accounts without asking anybody and without secrets. The daemon reads this, too.
 import { type Account, type Capacity, type Pool, readConfig } from './config.ts';
+import { type Cooldown, isCoolingDown } from './cooldown.ts';
 import { forecast } from './forecast.ts';
 import type { Paths } from './paths.ts';
 import { describeSource } from './secrets.ts';
-import { type CliState, type Cooldown, effectiveDefault, isCoolingDown, readState } from './state.ts';
+import { type CliState, effectiveDefault, readState } from './state.ts';
 
 /** One account as `accounts --json` shows it. Times are ISO 8601. */
 export interface AccountReport {

@@ -1,21 +1,10 @@
 // Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
 import { join } from 'node:path';
+import type { Cooldown } from './cooldown.ts';
 import { readText, withLock, writeAtomic } from './files.ts';
 import { hmac, randomHex } from './hash.ts';
 import type { Paths } from './paths.ts';
 import { isNumber, isRecord, isTime } from './shape.ts';
-
-/** Why an account is not tried for a while. */
-export interface Cooldown {
-  class: 'quota' | 'rate' | 'auth';
-  /** Milliseconds since the epoch; `null` until its credential changes. */
-  until: number | null;
-  since: number;
-  /** Fingerprint of the credential that was refused. */
-  credential?: string;
-  /** When a run began to try the account again after `until`. */
-  probedAt?: number;
-}
 
 export interface Remaining {
   /** In the provider's unit; `null` when unlimited or unknown. */
@@ -158,11 +147,6 @@ export function coolDownFurther(state: CliState, name: string, cooldown: Cooldow
   const known = state.resting[name];
   if (known && (known.until === null || (cooldown.until !== null && known.until >= cooldown.until))) return;
   state.resting[name] = { ...cooldown, ...(known?.credential && { credential: known.credential }) };
-}
-
-/** Whether an account is cooling down now. */
-export function isCoolingDown(cooldown: Cooldown | undefined, now: number): boolean {
-  return cooldown !== undefined && (cooldown.until === null || cooldown.until > now);
 }
 
 /** Forgets an account, or carries what is known of it over to its new name. */

@@ -1,10 +1,8 @@
 // Lets one run at a time try an account after its cooldown, while others use the next account or wait.
 import type { Context } from '../../context.ts';
+import { isBeingProbed, isCoolingDown } from '../../store/cooldown.ts';
 import type { Plan } from '../../store/plan.ts';
-import { type CliState, isCoolingDown, updateState } from '../../store/state.ts';
-
-/** A run that tries an account after its cooldown gets this long, in milliseconds, before another run may. */
-export const PROBE_MS = 60_000;
+import { type CliState, updateState } from '../../store/state.ts';
 
 /**
  * Claims the first try after a cooldown. What another run has learned since goes into `state`.
@@ -32,9 +30,4 @@ export function claimProbe(
     // The state can't be written: several runs may try the account at once.
     return true;
   }
-}
-
-/** Whether a run claimed the account within the last minute. */
-export function isBeingProbed({ probedAt }: { probedAt?: number | undefined }, now: number): boolean {
-  return probedAt !== undefined && now >= probedAt && now - probedAt < PROBE_MS;
 }

@@ -6,10 +6,10 @@ import { readText } from '../../store/files.ts';
 import type { Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
 import { type CliState, readState } from '../../store/state.ts';
+import type { Choice } from '../choose/candidates.ts';
 import { directoryFile } from '../find-up.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
-import type { Choice } from './candidates.ts';
 
 type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>;
 

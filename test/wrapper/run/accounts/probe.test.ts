@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { claimProbe, isBeingProbed, PROBE_MS } from '../../../../wrapper/run/accounts/probe.ts';
+import { claimProbe } from '../../../../wrapper/run/accounts/probe.ts';
+import { isBeingProbed, PROBE_MS } from '../../../../wrapper/store/cooldown.ts';
 import { pathsFor } from '../../../../wrapper/store/paths.ts';
 import { readState, updateState } from '../../../../wrapper/store/state.ts';
 import { temporary } from '../../../support/temporary.ts';

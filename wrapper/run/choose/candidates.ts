@@ -1,7 +1,7 @@
 // Orders the accounts that a command may use. Pure, so that `explain` and a run can't disagree.
 import type { Account, Capacity } from '../../store/config.ts';
-import { type CliState, isCoolingDown } from '../../store/state.ts';
-import { isBeingProbed, PROBE_MS } from './probe.ts';
+import { isBeingProbed, isCoolingDown, PROBE_MS } from '../../store/cooldown.ts';
+import type { CliState } from '../../store/state.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import { readUsage } from '../../../../wrapper/manage/usage.ts';
-import { earliestAvailable, orderCandidates } from '../../../../wrapper/run/accounts/candidates.ts';
+import { earliestAvailable, orderCandidates } from '../../../../wrapper/run/choose/candidates.ts';
 import type { Account, Capacity } from '../../../../wrapper/store/config.ts';
 import { forecast } from '../../../../wrapper/store/forecast.ts';
 import { coolDown, parseState, recordRemaining } from '../../../../wrapper/store/state.ts';

@@ -1,0 +1,56 @@
+// How long an account cools down after which failure, and how a person is told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  cooldownFor,
+  describeFailure,
+  isLimitOfAddress,
+  type Retry,
+} from '../../../../wrapper/run/choose/cooldowns.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const HOUR = 3_600_000;
+const failure = (rest: Retry['rest'], more: Partial<Retry> = {}): Retry => ({
+  kind: 'retry',
+  class: 'quota',
+  text: '',
+  ...more,
+  rest,
+});
+
+test('a cooldown ends as the failure says, else with the period, else after an hour', () => {
+  const later = '2026-01-02T00:00:00Z';
+  const cases: [Retry['rest'], string | null | undefined, number | null][] = [
+    [{ until: 'credential' }, later, null],
+    [{ until: 'elapsed', ms: 5 }, later, NOW + 5],
+    [{ until: 'time', at: NOW + 7 }, later, NOW + 7],
+    [{ until: 'time', at: NOW }, later, Date.parse(later)],
+    [{ until: 'time', at: NOW - 1 }, null, NOW + HOUR],
+    [{ until: 'period' }, later, Date.parse(later)],
+    [{ until: 'period' }, '2025-12-31T00:00:00Z', NOW + HOUR],
+    [{ until: 'period' }, undefined, NOW + HOUR],
+    [{ until: 'period' }, 'soon', NOW + HOUR],
+  ];
+  for (const [rest, resets, until] of cases) {
+    assert.deepEqual(cooldownFor(failure(rest), resets, NOW), { class: 'quota', until, since: NOW }, rest.until);
+  }
+});
+
+test('a limit is one of the network address where the rule or the provider says so, and a refusal never is', () => {
+  const rest = { until: 'period' } as const;
+  assert.equal(isLimitOfAddress(failure(rest), { scope: 'ip' }), true);
+  assert.equal(isLimitOfAddress(failure(rest), { scope: 'team' }), false);
+  assert.equal(isLimitOfAddress(failure(rest, { scope: 'ip' }), { scope: 'team' }), true);
+  assert.equal(isLimitOfAddress(failure(rest, { scope: 'team' }), { scope: 'ip' }), false);
+  assert.equal(isLimitOfAddress(failure(rest, { class: 'auth' }), { scope: 'ip' }), false);
+});
+
+test('a failure names account, reason and end', () => {
+  const until = (ms: number | null) => ({ class: 'rate' as const, until: ms, since: NOW });
+  assert.equal(
+    describeFailure('tool', 'a', until(NOW + 60_000)),
+    'tool: account "a" is rate limited (rate, rests 60 s)',
+  );
+  assert.match(describeFailure('tool', 'a', { ...until(null), class: 'auth' }), /was refused \(auth, rests until its/);
+  assert.match(describeFailure('tool', 'a', { ...until(NOW + HOUR), class: 'quota' }), /has no quota left \(quota/);
+});

@@ -1,0 +1,217 @@
+// Leases accounts of a pool for one run: one before each attempt, renewed while it runs, and one report at the end.
+import type { Leased, LeaseEnd, LeaseOptions, Leases } from '../context.ts';
+import { EXIT, reason, say, WrapError } from '../errors.ts';
+import type { Account } from '../store/config.ts';
+import { parseDuration } from '../store/duration.ts';
+import { type LocalPool, noteLocal, readLocal } from '../store/pool-file.ts';
+import { describeAddress } from './address.ts';
+import { type Identified, identification } from './identify.ts';
+import { learnLease, learnRefusal } from './learn.ts';
+import { returnShare, takeShare } from './offline.ts';
+import { openPool } from './open.ts';
+import { askProvider, type Held, keepReport, reportOf } from './report.ts';
+import { leaseRequest, noteDelivered } from './request.ts';
+import type { Granted, Store } from './store.ts';
+import { StoreUnreachable } from './store-errors.ts';
+import { describeRefusal, Patience } from './wait.ts';
+
+/** A store that is flushed meanwhile asks for the same accounts again; one that asks more often is broken. */
+const QUESTIONS = 5;
+
+/**
+ * Opens the leases of a pool.
+ * @throws WrapError when the address or the password can't be used
+ */
+export async function openLeases(options: LeaseOptions): Promise<Leases> {
+  return new PoolLeases(options, await openPool(options.plan.pool!, options.context));
+}
+
+class PoolLeases implements Leases {
+  readonly isShared = true;
+  degraded = false;
+  refusal = '';
+  readonly #options: LeaseOptions;
+  readonly #store: Store;
+  readonly #ids: ReturnType<typeof identification>;
+  readonly #patience: Patience;
+  /** What this machine has to report from before. */
+  #local: LocalPool;
+  #held: Held | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+  #attempts = 0;
+
+  constructor(options: LeaseOptions, store: Store) {
+    const { plan, context, credentials } = options;
+    this.#options = options;
+    this.#store = store;
+    this.#local = readLocal(context.paths);
+    this.#ids = identification({ plan, context, credentials, local: this.#local });
+    this.#patience = new Patience(plan, context);
+  }
+
+  /** @throws WrapError `pool-unreachable` before the first attempt, and StoreRefused */
+  async next(accounts: readonly Account[]): Promise<Leased> {
+    const account = await this.#next(accounts);
+    return { account, rest: accounts.filter(other => other !== account), awaits: false };
+  }
+
+  async matches(credentials: Record<string, string>): Promise<boolean> {
+    if (!this.#held || (await this.#ids.matches(this.#held.id, credentials))) return true;
+    await this.settle({ spent: 0 });
+    return false;
+  }
+
+  /** The store learns it with the next lease, or at the end. */
+  async settle(end: LeaseEnd): Promise<void> {
+    if (!this.#held) return;
+    this.#held.end = end;
+    if (!this.degraded) return;
+    const { plan, state, context, cost } = this.#options;
+    returnShare(this.#held.id, cost - end.spent, state, { cli: plan.cli, context });
+    const done = reportOf(this.#held);
+    if (done.rest) keepReport(done, this.#options);
+    this.#held = undefined;
+  }
+
+  async finish(): Promise<void> {
+    clearTimeout(this.#renewal);
+    if (this.#held && !this.degraded) await this.#release(this.#held);
+    this.#held = undefined;
+    this.#store.close();
+  }
+
+  async #next(accounts: readonly Account[]): Promise<Account | undefined> {
+    const ids = await this.#ids.identify(accounts);
+    if (ids.length === 0) {
+      this.refusal = 'none of the accounts has its credential';
+      return undefined;
+    }
+    if (!this.degraded) {
+      try {
+        return await this.#lease(ids, accounts);
+      } catch (error) {
+        if (!(error instanceof StoreUnreachable)) throw error;
+        this.#unreachable(error);
+      }
+    }
+    return this.#options.plan.pool!.offline === 'local' ? this.#takeShare(ids) : undefined;
+  }
+
+  async #lease(all: readonly Identified[], accounts: readonly Account[]): Promise<Account | undefined> {
+    let ids = all;
+    let hasLookedUp = false;
+    this.#patience.begin();
+    for (;;) {
+      const reply = await this.#ask(ids);
+      if (reply.kind === 'granted') return this.#granted(ids, reply.lease);
+      if (!hasLookedUp) {
+        // A credential that was kept may have been changed, and with it the account's cooldown.
+        hasLookedUp = true;
+        const before = ids;
+        ids = await this.#ids.identify(accounts, true);
+        if (ids.some(({ fp }) => !before.some(id => id.fp === fp))) continue;
+      }
+      if (!(await this.#patience.wait(reply))) {
+        this.refusal = describeRefusal(ids, reply);
+        learnRefusal(ids, reply.accounts, this.#machine());
+        return undefined;
+      }
+      this.#options.credentials.forget();
+    }
+  }
+
+  /** Asks the store, and the provider for what the store wants to know first. */
+  async #ask(ids: readonly Identified[]) {
+    let seen: Awaited<ReturnType<typeof askProvider>> = [];
+    for (let questions = 0; questions <= QUESTIONS; questions++) {
+      const done = this.#held && reportOf(this.#held);
+      const request = leaseRequest({ ids, seen, done, local: this.#local }, this.#options);
+      const reply = await this.#store.lease(this.#options.plan.cli, request);
+      this.#held = undefined;
+      clearTimeout(this.#renewal);
+      this.#local = noteDelivered(this.#local, reply.intact, this.#options);
+      if (reply.kind !== 'ask') return reply;
+      seen = await askProvider(
+        ids.filter(({ fp }) => reply.ask.includes(fp)),
+        this.#options,
+      );
+    }
+    throw new StoreUnreachable('it asks for the same accounts again and again');
+  }
+
+  #granted(ids: readonly Identified[], lease: Granted): Account {
+    const id = ids.find(({ fp }) => fp === lease.fp);
+    if (!id) throw new StoreUnreachable('it leases an account that this machine does not have');
+    const { pinned, plan } = this.#options;
+    const ttl = parseDuration(plan.pool!.ttl);
+    this.#attempts++;
+    this.#held = { id, lease };
+    const timer = setTimeout(() => {
+      // The next renewal, or the report, tries again; until then the command goes on under its lease.
+      this.#store.renew(plan.cli, lease.fence, ttl).catch(() => {});
+      timer.refresh();
+    }, ttl / 3);
+    timer.unref();
+    this.#renewal = timer;
+    if (pinned !== undefined && id.account.name !== pinned && this.#attempts === 1) {
+      say(`${plan.cli}: account "${pinned}" is not free in the pool; using "${id.account.name}"`);
+    }
+    return id.account;
+  }
+
+  async #release(held: Held): Promise<void> {
+    const { cli } = this.#options.plan;
+    const done = reportOf(held);
+    const refresh = held.lease?.refresh ?? [];
+    if (refresh.length > 0 && !done.rest) done.seen = await askProvider(this.#ids.known(refresh), this.#options);
+    try {
+      await this.#store.release(cli, done);
+    } catch (error) {
+      keepReport(done, this.#options);
+      say(`${cli}: the pool will get the report later: ${reason(error)}`);
+    }
+    if (held.lease && !done.rest) learnLease(held.id.account, this.#machine());
+  }
+
+  #takeShare(ids: readonly Identified[]): Account | undefined {
+    const { plan, cost } = this.#options;
+    const taken = takeShare(ids, cost, this.#options);
+    if (typeof taken === 'string') {
+      this.refusal = `the pool at ${describeAddress(plan.pool!.url)} can't be reached, and ${taken}`;
+      return undefined;
+    }
+    this.#attempts++;
+    this.#held = { id: taken };
+    return taken.account;
+  }
+
+  #unreachable(error: StoreUnreachable): void {
+    const { plan, context } = this.#options;
+    const { url, offline } = plan.pool!;
+    this.refusal = `the pool at ${describeAddress(url)} can't be reached: ${error.message}`;
+    this.degraded = true;
+    clearTimeout(this.#renewal);
+    if (this.#held?.lease) {
+      keepReport(reportOf(this.#held), this.#options);
+      this.#held = undefined;
+    }
+    if (offline === 'local' || this.#local.degradedSince === undefined) {
+      noteLocal(context.paths, local => {
+        local.degradedSince ??= context.now();
+        if (offline === 'local') local.degradedRuns++;
+      });
+    }
+    if (offline === 'local') {
+      say(`${plan.cli}: ${this.refusal}; using this machine's share of the reserve`);
+    } else if (this.#attempts === 0) {
+      throw new WrapError('pool-unreachable', EXIT.unavailable, `${plan.cli}: ${this.refusal}`, {
+        hint: 'see `culvert-wrap pool status`; pool.offline = "local" would use this machine\'s share of the reserve',
+      });
+    }
+  }
+
+  #machine() {
+    const { plan, state, context } = this.#options;
+    return { cli: plan.cli, state, context };
+  }
+}

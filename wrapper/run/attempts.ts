@@ -1,0 +1,228 @@
+// Runs the upstream with one account after another until an attempt counts.
+import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
+import { say } from '../errors.ts';
+import type { Account } from '../store/config.ts';
+import { parseDuration } from '../store/duration.ts';
+import type { Plan } from '../store/plan.ts';
+import type { CliState } from '../store/state.ts';
+import { makeReady, type Ready } from './accounts/ready.ts';
+import type { Candidate } from './choose/candidates.ts';
+import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';
+import { cooldownFor, describeFailure, isLimitOfAddress, type Retry } from './choose/cooldowns.ts';
+import { obstacleTo } from './choose/obstacle.ts';
+import type { Ended, Journal } from './journal.ts';
+import { cannotStart } from './pass-through.ts';
+import type { Verdict } from './rules/classify.ts';
+import type { Patterns } from './rules/patterns.ts';
+import { type Attempt, attempt } from './upstream/attempt.ts';
+import type { Stdin } from './upstream/stdin.ts';
+
+/** One wrapped command on its way. */
+export interface Run {
+  plan: Plan;
+  original: string;
+  invocation: Invocation;
+  context: Context;
+  state: CliState;
+  credentials: Credentials;
+  journal: Journal;
+  /** Decides which account comes next. */
+  leases: Leases;
+  patterns: Patterns;
+  stdin: Stdin;
+  /** Whether a second attempt is possible at all. */
+  repeatable: boolean;
+  /** The last attempt must not be shown before it is known how it ended. */
+  holdLast: boolean;
+  /** Units that the command is expected to use. */
+  cost: number;
+  /** An account was named, or created the job: it is tried whatever its state. */
+  pinned: boolean;
+  /** The command can wait, or be kept, while other runs try accounts after their cooldown. */
+  patient?: boolean;
+}
+
+/** How the attempts ended. */
+export interface Outcome {
+  /** The attempt that counts, with its output not yet shown; `undefined` when no account could be used. */
+  attempt: Attempt | undefined;
+  /** Every account answered with a limit, or is to be waited for, and nothing has been shown or created. */
+  exhausted: boolean;
+  /** The sentence after the output: which account failed and why it ended there. */
+  failure?: string;
+  /** Whether a queued command that failed may run again; see `manage/queue.ts`. */
+  kept?: 'limit' | 'other' | 'usage' | 'uncertain';
+  /** Accounts that could not be used, with the reason. */
+  skipped: string[];
+}
+
+/**
+ * Tries the candidates in turn.
+ * @throws WrapError `original-missing`, `original-unusable`
+ */
+export async function runAttempts(candidates: readonly Candidate[], run: Run): Promise<Outcome> {
+  const { plan, leases, state, pinned, patient = false } = run;
+  const outcome: Outcome = { attempt: undefined, exhausted: false, skipped: [] };
+  const isAlone = candidates.length === 1 && !leases.isShared;
+  let choosing = begin(candidates, { patient, pinned, sharesQuota: plan.provider.scope !== 'key' });
+  let failure: Failure | undefined;
+  for (;;) {
+    const following = next(choosing, state, failure);
+    failure = undefined;
+    for (const { account, sameAs } of following.spared) {
+      say(`${plan.cli}: account "${account}" has the same quota as "${sameAs}" and is not tried`);
+    }
+    if (following.kind === 'end') return ended(outcome, following, plan);
+    const leased = await leases.next(following.accounts, patient);
+    choosing = afterTaking(following.choosing, following.accounts, leased);
+    const { account } = leased;
+    const ready = account && (await readyOrSkipped(account, outcome, run));
+    if (!ready) continue;
+    if (!(await leases.matches(ready.credentials))) {
+      choosing = afterReturning(choosing, account);
+      continue;
+    }
+    const last = choosing.left.length === 0 || !run.repeatable;
+    if (ready.digest) run.journal.prepared(ready.digest, state);
+    outcome.attempt?.output.dispose();
+    if (outcome.failure) say(`${outcome.failure}; trying "${account.name}"`);
+    delete outcome.failure;
+    const started = run.context.now();
+    const result = await attempt(optionsFor(run, account.name, { env: ready.env, last, isAlone }));
+    if (result.startError) throw cannotStart(run.original, result.startError);
+    outcome.attempt = result;
+    const end: Ended = {
+      account: account.name,
+      exit: result.exit,
+      signal: result.signal ?? undefined,
+      ms: run.context.now() - started,
+    };
+    const verdict = run.patterns.verdictOf(result);
+    recordJobs(result, account.name, run);
+    await leases.settle(leaseEndOf(verdict, run));
+    if (verdict.kind === 'success') run.journal.success(account.name, choosing.failures.length > 0, started, end);
+    if (verdict.kind === 'final') {
+      run.journal.add({ ...end, outcome: 'failed', class: verdict.class });
+      outcome.kept = verdict.class === 'usage' ? 'usage' : mayHaveRun(result, run) ? 'uncertain' : 'other';
+    }
+    if (verdict.kind !== 'retry') return outcome;
+    failure = rest(account.name, verdict, { end, credentials: ready.credentials, outcome, result, run });
+  }
+}
+
+type Usable = Ready & { ok: true };
+
+/** The account made ready, or `undefined` with the reason in the outcome. */
+async function readyOrSkipped(account: Account, outcome: Outcome, run: Run): Promise<Usable | undefined> {
+  const { name } = account;
+  const ready = await makeReady(account, run);
+  if (ready.ok) return ready;
+  outcome.skipped.push(`${name}: ${ready.problem}`);
+  run.journal.add({ account: name, outcome: 'skipped' });
+  await run.leases.settle({ spent: 0 });
+  say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
+  return undefined;
+}
+
+function recordJobs({ output }: Attempt, account: string, { patterns, journal }: Run): void {
+  const session = patterns.sessionOf(output.stderr);
+  for (const id of session ? [...output.jobs, session] : output.jobs) journal.job(id, account);
+}
+
+interface Failed {
+  end: Ended;
+  credentials: Record<string, string>;
+  outcome: Outcome;
+  result: Attempt;
+  run: Run;
+}
+
+/** Lets an account rest after a failure, and says so in the outcome. */
+function rest(account: string, verdict: Retry, { end, credentials, outcome, result, run }: Failed): Failure {
+  const { plan, journal, state, context, invocation, stdin, repeatable } = run;
+  const cooldown = cooldownFor(verdict, state.remaining[account]?.resets, context.now());
+  journal.coolDown(account, cooldown, credentials, { ...end, class: verdict.class });
+  const isOfAddress = isLimitOfAddress(verdict, plan.provider);
+  if (isOfAddress) journal.coolDownOthers(account, cooldown);
+  outcome.failure = describeFailure(plan.cli, account, cooldown);
+  outcome.kept = mayHaveRun(result, run, verdict.class) ? 'uncertain' : 'limit';
+  const obstacle = obstacleTo(verdict.class, {
+    interrupted: context.signals.received,
+    job: result.output.jobs[0],
+    isShown: result.output.committed,
+    isRepeatable: repeatable,
+    silentJob: invocation.silentJob,
+    showingOptions: plan.provider.silent_jobs.flatMap(job => job.unless),
+    isOfAddress,
+    isInputKept: stdin.canRepeat(),
+  });
+  return { account, class: verdict.class, obstacle };
+}
+
+function ended(outcome: Outcome, { obstacle, exhausted }: Next & { kind: 'end' }, plan: Plan): Outcome {
+  outcome.exhausted = exhausted;
+  if (obstacle !== undefined) {
+    outcome.failure += `; not repeated, because ${obstacle}`;
+    return outcome;
+  }
+  outcome.kept = 'limit';
+  if (outcome.failure) outcome.failure += `; no account is left${unusedAccounts(plan)}`;
+  return outcome;
+}
+
+function optionsFor(
+  { plan, original, invocation, context, patterns, stdin, holdLast }: Run,
+  account: string,
+  { env, last, isAlone }: { env: NodeJS.ProcessEnv; last: boolean; isAlone: boolean },
+): Parameters<typeof attempt>[0] {
+  const { provider } = plan;
+  // With one account of its own nothing is learned from a failure, and the upstream can have the caller's own descriptors.
+  const unread = isAlone && !holdLast;
+  return {
+    program: original,
+    args: [...provider.arguments.map(arg => arg.replaceAll('{account}', account)), ...invocation.args],
+    env,
+    last: last && !holdLast,
+    read: {
+      stdout:
+        !unread &&
+        ((invocation.once && provider.job_id !== undefined) ||
+          provider.rules.some(rule => rule.stdout !== undefined || rule.json !== undefined)),
+      stderr: !unread,
+    },
+    machineReadable: invocation.machineReadable,
+    commit: {
+      bytes: provider.commit.bytes,
+      afterMs: parseDuration(provider.commit.after),
+      stderrAfterMs: parseDuration(provider.commit.stderr_after),
+    },
+    patterns,
+    storm: patterns.storm,
+    stdin,
+    signals: context.signals,
+  };
+}
+
+/** The part that a pool learns. A limit of this network address says nothing about the account on other machines. */
+function leaseEndOf(verdict: Verdict, { plan, cost }: Run): LeaseEnd {
+  if (verdict.kind === 'success') return { spent: cost };
+  // whether a failed command was charged is not known
+  if (verdict.kind === 'final') return { spent: verdict.class === 'usage' ? 0 : cost };
+  if (isLimitOfAddress(verdict, plan.provider)) return { spent: 0 };
+  return { spent: 0, cooldown: { class: verdict.class, rest: verdict.rest } };
+}
+
+/**
+ * Whether a command that must run once may have done its work although it failed. Without a known reason it may: the
+ * answer to the request that created the job can be lost.
+ */
+function mayHaveRun({ output }: Attempt, { invocation, repeatable }: Run, failure?: Retry['class']): boolean {
+  if (output.jobs.length > 0 || !repeatable) return true;
+  return failure === undefined ? invocation.once : invocation.silentJob.includes(failure);
+}
+
+/** A person whose last account failed may have forgotten about a disabled one. */
+function unusedAccounts(plan: Plan): string {
+  const names = plan.accounts.filter(account => !account.enabled).map(account => `"${account.name}"`);
+  return names.length > 0 ? ` (disabled: ${names.join(', ')})` : '';
+}
