@@ -41,7 +41,7 @@ export function keepRuntime(
     } finally {
       isRestoring = false;
     }
-    // what was removed meanwhile has had its event already
+    // a removal during this check has already fired its event
     if (!isClosed && delayMs === RETRY_MS.first && !isWhole()) timer = setTimeout(() => void look(), delayMs).unref();
   }
 

@@ -205,7 +205,7 @@ async function start(
   return async restarting => {
     notifier.stopping();
     clearTimeout(startingTunnel);
-    // the next daemon goes on with what is pending; without one, nobody would revert it
+    // after a restart, the next daemon reverts pending changes; otherwise they have to be reverted now
     if (!restarting) await features.changes.revertUnconfirmed(REVERT_MS);
     endKeeping();
     watching.close();

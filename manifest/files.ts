@@ -89,7 +89,7 @@ function removeLeftovers(directory: string, name: string): void {
   }
 }
 
-/** Whether two paths lead to one file; one that leads to none leads to no file in common. */
+/** Reports whether two paths lead to the same existing file. */
 export function sameFile(a: string, b: string): boolean {
   if (resolve(a) === resolve(b)) return true;
   try {

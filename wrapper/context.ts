@@ -89,7 +89,7 @@ interface LazyModules {
   lineRepl(plan: Plan, original: string, context: Context): Promise<End>;
 }
 
-/** How an attempt with a leased account ended. */
+/** Result of an attempt with a leased account. */
 export interface LeaseEnd {
   /** Units that it used, as far as known. */
   spent: number;
@@ -116,7 +116,7 @@ export interface Leases {
   next(accounts: readonly Account[], patient: boolean): Promise<Leased>;
   /** Why `next` leased nothing; empty where it says nothing. */
   readonly refusal: string;
-  /** Whether the lease is for the account with this credential; if not, it is given back. */
+  /** Resolves with true if the lease is for the account with this credential; otherwise the lease is returned. */
   matches(credentials: Record<string, string>): Promise<boolean>;
   /** Says how the attempt ended. */
   settle(end: LeaseEnd): Promise<void>;

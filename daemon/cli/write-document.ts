@@ -6,7 +6,7 @@ import { replaceFile } from '../system/files.ts';
 import type { OptionSpec } from './command-line/command-spec.ts';
 import { Failure } from './errors.ts';
 
-/** Of commands that write a file. */
+/** Option of commands that write a file. */
 export const FORCE: OptionSpec = { flags: '--force', summary: 'replace a file that is there' };
 
 /**

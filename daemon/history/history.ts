@@ -52,7 +52,7 @@ export function createHistory(
     else writing ??= setTimeout(() => void write(), Math.max(0, waitMs)).unref();
   }
 
-  /** A status comes before the settings are read: the mode is that of what came meanwhile, too. */
+  /** Names the mode of buffered rows: a status event arrives before the settings are read. */
   function nameMode(at: number, mode: string | undefined): void {
     let wasConnecting = false;
     for (const each of seen.toReversed()) {

@@ -67,7 +67,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
     addDrops(dayOf(at).drops, cause ?? UNKNOWN, 1);
   }
 
-  /** Whether the connection ended because somebody changed the settings, whatever reason is given. */
+  /** Reports whether a settings change ended the connection, regardless of the reason text. */
   function isSwitch(change: Change, end: End): boolean {
     // the user's answer to a failure does not undo it
     if (end.failed || change.at - end.at > SWITCH_MS) return false;

@@ -43,7 +43,7 @@ export const LIMITS = {
   headers: 64,
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 15_000,
-  /** Of this user over TCP. */
+  /** Connections of this user over TCP. */
   connections: 256,
   unixConnections: 256,
   /** From other machines, and from reverse proxies of other users. */
@@ -52,7 +52,7 @@ export const LIMITS = {
   strangers: 16,
   streams: 64,
   streamBacklogBytes: 65_536,
-  /** Of answers that clients have not read; over it, the connection with the most of them is closed. */
+  /** Bytes of unread answers in total. Above this, the connection with the most unread bytes is closed. */
   unreadBytes: 33_554_432,
 } as const;
 export type Limits = { [K in keyof typeof LIMITS]: number };
@@ -125,7 +125,7 @@ export function checkPeer(via: Via): Problem | null {
   return null;
 }
 
-/** Refusals of whoever is at the other end: the next request would get the same one, so the connection is closed. */
+/** Refusals of the client itself: its next request would get the same one, so the connection is closed. */
 export const CLOSING: ReadonlySet<ProblemCode> = new Set([
   'peer-not-allowed',
   'host-not-allowed',

@@ -41,7 +41,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   let isStarting = false;
   let isHeld = false;
   let ending: (() => void) | null = null;
-  /** What was parsed last ended with an empty line, so that no head is cut. */
+  /** True if the last parsed piece ended with an empty line, so that no head is cut in two. */
   let isWhole = true;
   let line = { bytes: 0, isComplete: false };
 
@@ -136,7 +136,7 @@ function pieceOf(chunk: Buffer, at: number, skipped: number): { end: number; isE
   return { end: start + (lf < 0 || (crlf >= 0 && crlf < lf) ? crlf + 3 : lf + 2), isEmptyLine: true };
 }
 
-/** How long pipelined requests are worked on before the other events of the process, in ms. */
+/** Longest time spent on pipelined requests before other events of the process run, in ms. */
 const TURN_MS = 5;
 const turns: (() => void)[] = [];
 

@@ -7,7 +7,7 @@ import { LIMITS } from './guard.ts';
 /** Bytes of a refused body that are read and dropped, so that the client gets to read the answer. */
 const DRAINED_BYTES = 1 << 20;
 
-/** How long a refused connection may take to send its request, and again to read the answer. */
+/** Time limit for a refused connection to send its request, and again to read the answer, in ms. */
 const LINGER_MS = 2_000;
 
 export const INTERNAL_ERROR = new Problem('internal-error', 'Something went wrong inside the daemon.', {

@@ -63,7 +63,7 @@ export interface Switch {
   check(): Promise<Report>;
   /** What enabling needs at the moment. */
   permissionFor(wanted: Wanted): Action;
-  /** What a change that is to be confirmed needs. @param wanted null: off */
+  /** Permission needed to start a trial. @param wanted null: off */
   permissionToTry(wanted: Wanted | null, uid: number): Action;
   /** What confirming or reverting needs; null for who made the change, and while there is none. */
   permissionToDecide(uid: number): Action | null;
@@ -224,7 +224,7 @@ export function createSwitch(edges: Edges): Switch {
     return permissionToEnable(keeper.mode(), edges.fallback, wanted);
   }
 
-  /** Taking over the change of another user would move its deadline, and who may decide about it. */
+  /** Replacing another user's trial would move its deadline and take the decision away from that user. */
   function permissionToTry(wanted: Wanted | null, uid: number): Action {
     const mode = keeper.mode();
     const isAnothers = mode.kind === 'trying' && mode.trial.by !== uid;

@@ -52,7 +52,7 @@ export function acquireLock(path: string, waitMs = 0): Lock {
   }
 }
 
-/** The living process that holds a lock; null where nobody does. */
+/** The living process that holds a lock, or null. */
 export function lockHolder(path: string): { pid: number; started: string } | null {
   const [pid = '', started = ''] = readText(path)?.split(' ') ?? [];
   return /^\d+$/.test(pid) && isRunning(Number(pid), started) ? { pid: Number(pid), started } : null;

@@ -107,7 +107,7 @@ function failure(error: unknown): { exit: number; code: string; message: string;
   if (error instanceof CommanderError) return error.exitCode === 0 ? { ...usage, exit: EXIT.success } : usage;
   if (error instanceof UsageError) return usage;
   if (error instanceof Refusal) return error;
-  // of the system, which is no fault of this program: a full disk, too many open files
+  // a system error, such as a full disk or too many open files
   const system = errno(error);
   if (system !== undefined && error instanceof Error && 'syscall' in error)
     return { exit: EXIT.failure, code: system, message: `The system refused an operation: ${error.message}.` };

@@ -31,7 +31,7 @@ export interface SignOptions {
   json?: boolean;
 }
 
-/** What a maintainer does about a refusal whose usual hint is for somebody who verifies a release. */
+/** Hints for maintainers, for refusals whose usual hint addresses users who verify a release. */
 const HINTS: Partial<Record<RefusalCode, string>> = {
   'manifest-too-large': MAKE_AGAIN,
   'manifest-malformed': MAKE_AGAIN,
@@ -50,7 +50,7 @@ const HINTS: Partial<Record<RefusalCode, string>> = {
   'serial-future': 'Nothing was signed. Leave --serial out, which makes it the time in seconds, or check the clock.',
 };
 
-/** @throws Refusal with a hint for the maintainer who signs */
+/** @throws Refusal with a hint for maintainers */
 export async function sign(file: string, options: SignOptions, context: Context) {
   try {
     await signRelease(file, options, context);
@@ -99,7 +99,7 @@ function newSidecar(manifest: Buffer, options: SignOptions, now: number): Sideca
   return { signatures: [], statement: formatStatement(statement, manifest) };
 }
 
-/** An id with a typing error would revoke nothing, and nobody would notice. */
+/** Rejects ids that are not pinned: a mistyped id would silently revoke nothing. */
 function checkRevoked(ids: readonly string[]): void {
   const { keys } = releaseTrust();
   const unknown = ids.find(id => !keys.some(key => key.id === id));

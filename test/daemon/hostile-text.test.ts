@@ -34,7 +34,7 @@ const printed = (stdout: string) => ({ stdout, stderr: stdout, exitCode: 1 });
 const redactor = createRedactor({ names: [{ kind: 'ssid', text: 'a' }], public: [] });
 const sources = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [], config: null };
 
-/** What reads text of strangers, with the text in the place that it takes. */
+/** Readers of foreign text, each with the text in its place. */
 const READERS: Record<string, (text: string) => unknown> = {
   'an archive': text =>
     analyze(
@@ -96,7 +96,7 @@ const BEGINNINGS = [
   'auth',
   '{"a": ',
 ];
-/** What is repeated after them. */
+/** Repeated parts that follow the beginnings. */
 const UNITS = [
   ...[
     ' ',

@@ -21,7 +21,7 @@ export interface Sender {
   /** Device of a link-local destination. */
   scope?: string;
   mark?: number;
-  /** Of the IP header. Of a UDP sender, another protocol with its sockets (UDP-Lite). */
+  /** Protocol number in the IP header, or of the socket of a UDP sender (UDP-Lite). */
   protocol?: number;
   /** Type of the ICMPv6 message of a raw sender; an echo request unless given. */
   type?: number;
@@ -253,7 +253,7 @@ export const ADVERTISEMENTS: readonly Sender[] = [
 
 const DHCP = { sourcePort: 68, broadcast: true, device: UPLINK };
 const DHCP6 = { sourcePort: 546, device: UPLINK, scope: UPLINK };
-/** At the edges of the exceptions, and ways around the ports and addresses that they are made of. */
+/** Senders at the edges of the exceptions, and ways around their ports and addresses. */
 export const EDGES: readonly Sender[] = [
   user('as DHCP, by a user', 'udp', ['255.255.255.255', 67], { ...DHCP, ...LAN }),
   user('as DHCPv6, by a user', 'udp', ['ff02::1:2', 547], { ...DHCP6, ...LAN }),
@@ -269,7 +269,7 @@ export const EDGES: readonly Sender[] = [
   container('forwarded, dns4 to another port, untracked', 'udp', [HOSTS.router4, 53]),
   root('too large, at length', 'raw', [site4], { protocol: 1, bytes: 1000 }),
 ];
-/** Hides DNS from connection tracking, and its port from whoever comes later. */
+/** Hides DNS from connection tracking, and its port from later chains. */
 export const UNTRACKING = `
 table ip foreign_untracking {
   chain output { type filter hook output priority raw; ip daddr ${HOSTS.router4} udp dport 53 notrack; }

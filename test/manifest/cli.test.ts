@@ -271,7 +271,7 @@ describe('sign refuses, and writes nothing', () => {
     });
   }
 
-  test('hints are for the maintainer who signs, not for somebody who fetched the release', async t => {
+  test('hints address the maintainer, not a user who fetched the release', async t => {
     const release = makeRelease(t);
     const mistakes = [
       ['--expires', '730d'],

@@ -24,7 +24,7 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
     execFileSync('dpkg-deb', ['-x', deb, join(at, 'root')]);
   });
 
-  test('what root runs is the bundle of the root service, byte for byte', () => {
+  test('the installed root service is its bundle, byte for byte', () => {
     const program = installed('usr/lib/culvert-killswitch/killswitch.js');
     assert.deepEqual(readFileSync(program), readFileSync(join(bundles(), 'killswitch.js')));
     const rules = execFileSync('gjs', ['-m', program, '--fallback'], { encoding: 'utf8' });

@@ -29,7 +29,7 @@ export async function build(script: string, args: string[], env: Record<string, 
  * @param command the command line of a program; asked when the tests run, since the package is built by then
  */
 export function testPrograms(command: (program: string) => string[], env: Record<string, string> = {}): void {
-  test('each program tells its version', t => {
+  test('each program prints its version', t => {
     const home = createHome(t);
     for (const program of ['culvert', 'culvert-wrap', 'culvert-manifest']) {
       const [file, ...words] = command(program);

@@ -10,13 +10,13 @@ import { type RunOptions, type Sandbox, sandbox } from '../support/wrapper/sandb
 const NAMINGS = ['none', 'variable', 'variable for the tool', 'directory', 'job'] as const;
 type Naming = (typeof NAMINGS)[number];
 
-/** What ran: an account's credential, the machine's own login (with a line on stderr), or nothing, with an exit status. */
+/** Login of the run: an account's credential, the machine's own (with a line on stderr), or none, with an exit status. */
 type Ran = 'ka' | 'kb' | 'kb, a line' | 'machine' | 'machine, a line' | 2 | 69 | 78;
 
 interface Outcomes {
   none: Ran;
   named: Ran;
-  /** Where that differs: a job is tried with its account alone. */
+  /** Different outcome for a job, which is tried with its own account only. */
   job?: Ran;
 }
 
@@ -28,7 +28,7 @@ interface Loss {
   env?: (box: Sandbox) => Record<string, string>;
   /** The account that is named. */
   name?: string;
-  /** What runs with two accounts, of which b is the default, and with a alone: where none is named, and where a is. */
+  /** Outcomes with two accounts, of which b is the default, and with account a only. */
   two: Outcomes;
   one: Outcomes;
   reason?: RegExp;
@@ -132,7 +132,7 @@ function check(what: string, ran: Ran, result: Awaited<ReturnType<Sandbox['run']
 
 for (const count of ['one', 'two'] as const) {
   for (const loss of LOSSES) {
-    test(`with ${count} account(s) and ${loss.what}, who named an account runs with it or not at all`, async t => {
+    test(`with ${count} account(s) and ${loss.what}, a named account is used or nothing runs`, async t => {
       const box = sandbox(t);
       box.script('fake', `#!/bin/sh\necho "$FAKE_KEY"\n`);
       box.provider('fake', 'inject = ["FAKE_KEY"]\npassthrough = ["login"]');
@@ -193,7 +193,7 @@ test('a command that passes through keeps the account of its tool from the tools
   assert.equal(await run('of-another-tool'), 'of-another-tool\n');
 });
 
-test('a tool without accounts is not run for somebody who named one, and says that a name for all is not used', async t => {
+test('a tool without accounts does not run when one is named for it, and reports a general name as unused', async t => {
   const box = withTool(t, {});
   const own = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'fake=a' } });
   assert.equal(own.exit, 2);
@@ -217,7 +217,7 @@ test('a tool without accounts is not run for somebody who named one, and says th
   assert.equal((await inProject()).exit, 78);
 });
 
-test('without our program nothing runs for somebody who named an account', async t => {
+test('without our program nothing runs when an account is named', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
   const file = path.join(box.bin, 'fake');
   edit(file, text => text.replaceAll('main.cjs', 'gone.cjs'));

@@ -373,7 +373,7 @@ test('every line of a paste at the prompt runs in its order, also of one that ar
   const { exit, screen } = await atTerminal(box, 'fake', {
     answer: shown => {
       const seen = fs.existsSync(path.join(box.home, 'calls')) ? calls(box).length : 0;
-      // the first at once, the second once three have run, the third after the fourth
+      // the first immediately, the second after three runs, the third after the fourth run
       if (pastes.length !== 3 - (seen === 0 ? 0 : seen === 3 ? 1 : seen === 4 ? 2 : 9)) return undefined;
       if (!prompt.test(shown.slice(since))) return undefined;
       since = shown.length;

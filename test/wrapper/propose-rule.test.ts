@@ -7,7 +7,7 @@ import { proposeRule } from '../../wrapper/manage/propose-rule.ts';
 import { classify } from '../../wrapper/run/rules/classify.ts';
 import { sandbox } from '../support/wrapper/sandbox.ts';
 
-/** What providers print, with the class that it means. */
+/** Messages of providers, each with its class. */
 const MESSAGES: [string, string][] = [
   ['auth', 'Error: Incorrect API key provided: sk-proj-abc. Check your quota at https://platform.openai.com/account.'],
   ['auth', 'Error code: 401 - {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}}'],
@@ -70,7 +70,7 @@ const SECRETS = [
   'xK9 with blanks 42',
   'Zq7Zq7',
 ];
-/** How a message may repeat a credential. */
+/** Forms in which a message may repeat a credential. */
 const FORMS: Record<string, (secret: string) => string> = {
   whole: secret => secret,
   quoted: secret => `"${secret}".`,
@@ -108,7 +108,7 @@ for (const secret of SECRETS) {
   });
 }
 
-test('words that look like a credential are left out although nobody knows them', () => {
+test('words that look like a credential are left out even if they are not a known one', () => {
   for (const key of [
     'ghp_abcdefghijklmnop',
     'AKIAABCDEFGHIJKLMNOP',

@@ -150,7 +150,7 @@ const SOURCE_TIMEOUT_MS = 15_000;
 /** Variables of other tools that carry a credential, and not the path of a file. */
 const SECRET_NAME = /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT)(?:_|$)/i;
 
-/** What a failure's message may repeat and no rule may hold: every credential that the command may have been run with. */
+/** Credentials that the command may have run with. A message may repeat them; a rule must not. */
 async function secretsFor(
   cli: string,
   { args, catalog }: { args: readonly string[]; catalog: Catalog },

@@ -13,7 +13,7 @@ import type { Account } from '../store/config.ts';
 import { readConfig } from '../store/config.ts';
 import { describeCooldown } from '../store/describe.ts';
 import { readText } from '../store/files.ts';
-import { foreignShim, type Installed, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
+import { foreignShim, type Installed, isExecutable, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
 import { emit, number, resetText, restingText } from './print.ts';
@@ -276,15 +276,6 @@ function checkConfiguration(context: Context): Finding[] {
 function isExposed(file: string): boolean {
   const stat = fs.statSync(file, { throwIfNoEntry: false });
   return stat !== undefined && (stat.mode & 0o077) !== 0;
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return fs.statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function attempt(check: () => Finding[]): Finding[] {

@@ -174,7 +174,7 @@ async function apply(plan: readonly Planned[], options: ImportOptions, context: 
   refreshPlans(new Set(plan.map(({ account }) => account.cli)), context);
 }
 
-/** What is to be known about the imported file. It is never said to remove it: other programs may read it as well. */
+/** Remarks on the imported file. None advises removing it: other programs may read it as well. */
 function remarksOn(file: string, wanted: readonly Wanted[], options: ImportOptions, { paths, env }: Context): string[] {
   const referring = readConfig(paths.config)
     .accounts.filter(account => Object.values(account.env).some(source => refersTo(source, file, env)))
@@ -187,7 +187,7 @@ function remarksOn(file: string, wanted: readonly Wanted[], options: ImportOptio
   return remarks;
 }
 
-/** Whether a source is a line of this file. */
+/** Reports whether a source is a line of this file. */
 function refersTo(source: string, file: string, env: NodeJS.ProcessEnv): boolean {
   const path = /^file:(.+)#[^#]+$/s.exec(source)?.[1]?.replace(/^~(?=\/)/, env.HOME ?? '~');
   if (path === undefined) return false;

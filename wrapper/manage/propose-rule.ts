@@ -1,7 +1,7 @@
 // Proposes the catalog rule that recognizes a failure, without any part of a credential that its message repeats.
 import { stripAnsi } from '../run/rules/classify.ts';
 
-/** How a command failed. */
+/** Result of a failed command. */
 export interface Failure {
   exit: number | null;
   stdout: string;
@@ -56,7 +56,7 @@ function status(code: number, name: string): RegExp {
   );
 }
 
-/** How good the best evidence in a text is (0 is best), and what it says. */
+/** Rank of the best evidence in a text (0 is best), with its class. */
 function judge(text: string): { level: number; class: string } | undefined {
   // `invalid_api_key`, `rateLimitExceeded`
   const words = text

@@ -135,7 +135,7 @@ function openTunnel(proxy: URL, url: URL, trust: Trust, timeoutMs: number): Prom
   });
 }
 
-/** What an answer of a proxy means; it says nothing about the account's credential. */
+/** Reason for a refusal by the proxy, which says nothing about the account's credential. */
 export function refusal(status: number): string {
   return status === 407 ? 'asks for another login (HTTP status 407)' : `answered with HTTP status ${status}`;
 }

@@ -56,7 +56,7 @@ async function* typedLines(prompt: string, isInterrupted: () => boolean): AsyncG
 interface Typed {
   /** One, or those of a paste. */
   lines: string[];
-  /** What was typed or pasted after the last line end. */
+  /** Text after the last line end. */
   begun: string;
   history: string[];
   /** Ctrl-D, or the terminal is gone. */

@@ -169,7 +169,7 @@ function openClient(address: Address, options: ConnectOptions): Redis | Cluster 
   });
 }
 
-/** What the library's parser throws would end this process, and an answer without end would fill its memory. */
+/** Limits the size of answers, and catches errors of the library's parser, which would end this process. */
 function limitAnswers(client: Redis, quota: { bytes: number }): void {
   client.on('connect', () => {
     const { stream } = client;

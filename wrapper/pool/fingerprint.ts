@@ -12,7 +12,7 @@ export function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Rec
   return values.length > 0 ? digest([account.cli, values]) : nameFingerprint(account);
 }
 
-/** The same over its name, for an account without a credential, or with one that changes by itself. */
+/** Fingerprint of an account by its name, for one without a credential or with a rotating one. */
 export function nameFingerprint({ cli, name }: Pick<Account, 'cli' | 'name'>): string {
   return digest([cli, name]);
 }

@@ -10,7 +10,7 @@ import { identityFingerprint, markOf, nameFingerprint, poolFingerprint } from '.
 export interface Identified {
   account: Account;
   fp: string;
-  /** Whether another credential makes it another account. */
+  /** True if another credential means another account. */
   byCredential: boolean;
 }
 
@@ -26,7 +26,7 @@ interface Needs {
   plan: Pick<Plan, 'cli'>;
   context: Pick<Context, 'now' | 'paths'>;
   credentials: Credentials;
-  /** What this machine has kept so far. */
+  /** Locally stored state of the pool. */
   local: LocalPool;
 }
 
@@ -39,7 +39,7 @@ export function identification({ plan: { cli }, context, credentials, local: bef
   /** By fingerprint, those that were identified. */
   const known = new Map<string, Identified>();
   const changed = new Set<string>();
-  /** What is kept of an account whose sources are the same as then. */
+  /** The stored identity of an account, if its sources have not changed since. */
   const keptOf = (account: Account): Kept | undefined => {
     const kept = local.fingerprints[cli]?.[account.name];
     return kept?.sources === markOf(local.salt, account) ? kept : undefined;

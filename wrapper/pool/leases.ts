@@ -15,7 +15,7 @@ import type { Granted, Store } from './store.ts';
 import { StoreUnreachable } from './store-errors.ts';
 import { describeRefusal, Patience } from './wait.ts';
 
-/** A store that is flushed meanwhile asks for the same accounts again; one that asks more often is broken. */
+/** Most rounds of questions. A store that was flushed asks for the same accounts again; one that asks more often is broken. */
 const QUESTIONS = 5;
 
 /**

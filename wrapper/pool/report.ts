@@ -15,7 +15,7 @@ export interface Held {
   id: Identified;
   /** Missing where the store could not be reached. */
   lease?: Granted;
-  /** How the attempt with it ended. */
+  /** Result of the attempt with it. */
   end?: LeaseEnd;
 }
 

@@ -14,7 +14,7 @@ interface Changing {
   seen: Observation[];
   /** The report about the account that was tried before. */
   done: Done | undefined;
-  /** What this machine knew of its pool at the beginning. */
+  /** Locally stored state of the pool when the run started. */
   local: LocalPool;
 }
 

@@ -1,4 +1,4 @@
-// Tells two kinds of failure of a pool's store apart: there is none that answers, and it refuses.
+// Separates two kinds of failure of a pool's store: it does not answer, or it refuses.
 import { EXIT, WrapError } from '../errors.ts';
 
 /** Other machines write to the store, and it may be another program: what it says must not move a terminal's cursor. */
@@ -28,7 +28,7 @@ const PASSING =
 
 const LONGEST = 120;
 
-/** What a server said, without the place in the script that Redis adds, and cut at a word. */
+/** A server's message without the place in the script that Redis adds, cut at a word. */
 function shortened(message: string): string {
   const text = message
     .replace(/ script: [0-9a-f]{6,}\b.*$/s, '')

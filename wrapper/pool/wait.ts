@@ -1,4 +1,4 @@
-// Waits for an account of the pool, as long as the user allows; and says why there is none.
+// Waits for an account of the pool as long as the user allows, and reports the reason for waiting.
 import type { Context } from '../context.ts';
 import { say } from '../errors.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
@@ -13,7 +13,7 @@ type Refusal = LeaseReply & { kind: 'none' };
 const ASKING_MS = 12_000;
 const POLL_MS = [30, 250] as const;
 
-/** How long a run waits for its accounts. */
+/** Time that a run may wait for its accounts. */
 export class Patience {
   readonly #plan: Plan;
   readonly #context: Context;

@@ -50,7 +50,7 @@ export interface Outcome {
   exhausted: boolean;
   /** The sentence after the output: which account failed and why it ended there. */
   failure?: string;
-  /** Whether a queued command that failed may run again; see `manage/queue.ts`. */
+  /** Reason for keeping a failed command in the queue; see `manage/queue.ts`. */
   kept?: 'limit' | 'other' | 'usage' | 'uncertain';
   /** Accounts that could not be used, with the reason. */
   skipped: string[];

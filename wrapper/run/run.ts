@@ -1,4 +1,4 @@
-// Runs a shimmed command: with accounts, or the original as it is. Nobody who named an account runs without it.
+// Runs a shimmed command with accounts, or the original unchanged. A named account is used, or nothing runs.
 import { existsSync } from 'node:fs';
 import type { Context, End } from '../context.ts';
 import { EXIT, reason, say, WrapError } from '../errors.ts';

@@ -60,13 +60,14 @@ export function foreignShim(name: string, search: string, paths: Paths): string 
   return first !== undefined && isForeignShim(first, paths) ? first : undefined;
 }
 
-/** Whether a file is a shim that another user's installation wrote. */
+/** Reports whether a file is a shim of another user's installation. */
 export function isForeignShim(file: string, paths: Paths): boolean {
   if (shimOf(file) === undefined || fs.statSync(file).uid === process.getuid?.()) return false;
   return !(readText(file) ?? '').includes(`'${paths.plans}/`);
 }
 
-function isExecutable(file: string): boolean {
+/** Reports whether this user can run a file. */
+export function isExecutable(file: string): boolean {
   try {
     fs.accessSync(file, fs.constants.X_OK);
     return fs.statSync(file).isFile();

@@ -47,7 +47,7 @@ export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
   }
 }
 
-/** Whether a CLI had accounts when its configuration was last read. A lost plan may have held some. */
+/** Reports whether a CLI had accounts when its configuration was last read; true if the plan is lost. */
 export function hadAccounts(cli: string, paths: Paths): boolean {
   try {
     return readText(planFile(paths, cli)) !== '';

@@ -110,7 +110,7 @@ export interface LocalPool {
   salt: string;
 }
 
-/** How an account is identified in the store. */
+/** Stored identity of an account. */
 export interface Kept {
   fp: string;
   /** Changes with the credential. */

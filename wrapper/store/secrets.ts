@@ -44,12 +44,12 @@ export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, t
   return { ok: true, env: result };
 }
 
-/** Whether reading the credentials of an account starts a program. */
+/** Reports whether reading the credentials of an account starts a program. */
 export function startsProgram(account: Pick<Account, 'env'>): boolean {
   return Object.values(account.env).some(source => !source.startsWith('env:') && !source.startsWith('file:'));
 }
 
-/** Whether a command of the user's gives the credentials of an account, perhaps a new one each time. */
+/** Reports whether a user's command provides a credential of an account, perhaps a new one each time. */
 export function mayMint(account: Pick<Account, 'env'>): boolean {
   return Object.values(account.env).some(source => source.startsWith('command:'));
 }

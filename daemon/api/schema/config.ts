@@ -10,7 +10,7 @@ const HttpAddress = z
     z.maxLength(1024),
     z.regex(/^(https:\/\/[A-Za-z0-9.-]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:\d{1,5})?(\/[A-Za-z0-9._~%/-]*)?$/),
   );
-/** Of releases: nothing, or an `HttpAddress` that may contain `{name}` and `{channel}`. */
+/** Address of releases: empty, or an `HttpAddress` that may contain `{name}` and `{channel}`. */
 const SourceAddress = z
   .string()
   .check(

@@ -111,7 +111,7 @@ export function createRedactor(known: Known): Redactor {
     return placeholder(covers(LAN, text) ? 'lan-ip' : 'ip', text);
   }
 
-  /** What was replaced is not looked at again. */
+  /** Replaces matches outside the placeholders of earlier passes. */
   function replaceIn(input: string, pattern: RegExp, work: (match: string) => string): string {
     if (input.search(pattern) < 0) return input;
     const parts = input.split(PLACEHOLDER);

@@ -91,7 +91,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
       const isKnown = (await within(READ_MS, asked)) !== null;
       return isKnown || 'unreadable' in link.published() ? publish(await asked) : publishFile();
     } catch (error) {
-      // where a policy of the bus refuses the question, everybody may still read what the service published
+      // if a bus policy refuses the call, the published file is still readable
       return isDenied(error) ? publishFile() : publish(null, wordingOf(error));
     }
   }

@@ -9,7 +9,7 @@ export interface Listing {
   flags: readonly string[];
   /** The table is switched off by a flag. */
   dormant: boolean;
-  /** The same for the same rules: without handles, counts, and who asked for an address. */
+  /** Equal for equal rules: leaves out handles, counters and the elements of dynamic sets. */
   fingerprint: string;
   items: readonly Item[];
 }

@@ -1,4 +1,4 @@
-// Collects garbage after so many bytes of input, since the engine of GJS must not begin to by itself.
+// Collects garbage after a number of bytes of input, before the GJS engine starts an incremental collection.
 import system from 'system';
 
 /**

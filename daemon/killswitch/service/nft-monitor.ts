@@ -18,7 +18,7 @@ export const BEAT = [
   `delete table inet ${BEAT_TABLE}`,
 ].join('; ');
 const HEARTBEAT = { everyMs: 3_000, withinMs: 2_000 };
-/** What nft says when the kernel had more to report than it could take. */
+/** nft's message when its netlink buffer overflowed. */
 const LOST = 'We lost some netlink events';
 /** How long an nft that was just started may take to listen. */
 const START_MS = 500;
@@ -43,7 +43,7 @@ export function createMonitor({ nft, beat, changed }: MonitorOptions): Monitor {
   let children: Child[] = [];
   /** Subjects whose process has heard the present beat. */
   const heard = new Set<string>();
-  /** Whether all of them listened since the table was last checked. */
+  /** True once every monitor has listened since the last check of the table. */
   let listening = false;
   const restart = createBackOff();
 
@@ -91,7 +91,7 @@ export function createMonitor({ nft, beat, changed }: MonitorOptions): Monitor {
       heard.add(subject);
       if (heard.size < SUBJECTS.length) return;
       heartbeat.heard();
-      if (!listening) changed(); // what happened before, on a machine that takes longer than START_MS
+      if (!listening) changed(); // for changes before this point, on a machine slower than START_MS
       listening = true;
     } else if (line.includes(`inet ${TABLE}`) || line.includes(LOST)) changed();
   }

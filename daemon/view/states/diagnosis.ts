@@ -12,7 +12,7 @@ const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
   ...['daemon', 'socket-directory', 'port', 'configuration', 'remote-access', 'display', 'panel', 'tray'],
 ]);
 
-/** Whether the finding of a check can be the cause of a tunnel that fails. */
+/** Reports whether the finding of a check can be the cause of a tunnel that fails. */
 export function canBeCause(id: string): boolean {
   return !NEVER_A_CAUSE.has(id);
 }

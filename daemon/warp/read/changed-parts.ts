@@ -1,4 +1,4 @@
-// Re-reads the parts that have an event of their own after each change, whoever looks: once, and not while an action runs.
+// Reads the parts with their own event again after each change: once, and not while an action runs.
 
 import type { Settings } from '../../api/schema.ts';
 import type { Reader } from './reader.ts';

@@ -316,7 +316,7 @@ test('a daemon that ends reverts what is not confirmed, and leaves what holds fo
   assert.match(said.join(), /The change of mode was taken back/);
 });
 
-test('a file of changes that can be neither read nor renamed keeps nobody from a change', async t => {
+test('an unreadable file of changes that cannot be renamed blocks no action', async t => {
   const { boot, paths, said } = machine(t);
   mkdirSync(dirname(paths.changes), { recursive: true });
   writeFileSync(paths.changes, '{"version":2,"pending":[]}');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
 import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
-import { memoryTunnel, type Values } from '../../support/daemon/memory-tunnel.ts';
+import { memoryTunnel, showIn, type Values } from '../../support/daemon/memory-tunnel.ts';
 
 const LAUNCH = ['apps', 'launch', 'firefox.desktop'];
 const CONSEQUENCE = /Other traffic then goes out directly; back: culvert mode warp/;
@@ -15,16 +15,7 @@ async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => v
   const home = createHome(t);
   const memory = memoryTunnel(given);
   const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
-  const follow = () => {
-    const { status, settings, splitTunnel, options, tunnel } = memory.state.snapshot();
-    daemon.state.set('status', status);
-    daemon.state.set('settings', settings);
-    daemon.state.set('splitTunnel', splitTunnel);
-    daemon.state.set('options', options);
-    daemon.state.set('tunnel', tunnel);
-  };
-  memory.state.subscribe(follow);
-  follow();
+  showIn(daemon.state, memory);
   const apps = await daemon.features.apps();
   const launch: typeof apps.launch = async request => {
     if (memory.values.mode !== 'proxy' || !memory.values.connected)
@@ -85,7 +76,7 @@ for (const given of [
 ] satisfies Partial<Values>[])
   test(`sets back everything after a failed start: ${JSON.stringify(given)}`, async t => {
     const world = await setUp(t, given, () => {
-      // killed now, the command would leave a change that returns by itself
+      // if the command were killed now, its change would still revert
       assert.equal(world.daemon.state.snapshot().changes.length, given.mode === 'proxy' ? 0 : 1);
       throw new Problem('app-launch-failed', 'Firefox did not start.');
     });
@@ -102,7 +93,7 @@ for (const given of [
     assert.deepEqual(daemon.state.snapshot().changes, []);
   });
 
-test('a proxy that is taken back takes protocol and connection back as well', async t => {
+test('a reverted proxy restores protocol and connection as well', async t => {
   const { home, memory, values } = await setUp(t, { mode: 'warp', connected: false, protocol: 'WireGuard' });
   memory.before = ({ action }) => {
     if (action === 'enableLocalProxy') Object.assign(values, { connected: true, protocol: 'MASQUE' });

@@ -13,7 +13,7 @@ import {
   startDaemon,
   startOnTerminal,
 } from '../../support/daemon/command.ts';
-import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
+import { type MemoryTunnel, memoryTunnel, showIn } from '../../support/daemon/memory-tunnel.ts';
 import { until } from '../../support/until.ts';
 
 /** A daemon whose tunnel has values in memory. */
@@ -23,17 +23,7 @@ async function setUp(t: TestContext, before?: MemoryTunnel['before']) {
   if (before) memory.before = before;
   const { values } = memory;
   const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
-  // what the tunnel publishes is what this daemon shows
-  const follow = () => {
-    const { status, settings, splitTunnel, options, tunnel } = memory.state.snapshot();
-    daemon.state.set('status', status);
-    daemon.state.set('settings', settings);
-    daemon.state.set('splitTunnel', splitTunnel);
-    daemon.state.set('options', options);
-    daemon.state.set('tunnel', tunnel);
-  };
-  memory.state.subscribe(follow);
-  follow();
+  showIn(daemon.state, memory);
   const listed = () => [...values.split.ips, ...values.split.hosts].map(({ value }) => value);
   const onTerminal = async (words: string[], env: Record<string, string> = {}): Promise<Child> => {
     const child = await startOnTerminal(home, words, env);

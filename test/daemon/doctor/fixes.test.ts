@@ -61,7 +61,7 @@ test('a file is replaced with its mode, behind a link as well, and restored by u
   assert.deepEqual([readFileSync(real, 'utf8'), undoable(hands.journal).length], ['a\nb\n', 0]);
 });
 
-test('a fix keeps what a file has beside its text, and undo restores every byte of it', async t => {
+test('a fix keeps owner, mode and attributes of a file, and undo restores every byte', async t => {
   const { directory, hands } = setUp(t);
   const path = join(directory, 'file');
   const text = '\ufeff# größer, then CRLF\r\nold\r\nno end of line';

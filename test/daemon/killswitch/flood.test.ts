@@ -19,7 +19,7 @@ const LONG = 2;
 const BRIEF = FULL ? LONG : 0.8;
 /** With room for a machine that is busy with other tests; without the mend it takes until the service is killed. */
 const ANSWER_MS = 15_000;
-/** Of the service and its children after any number of calls; without collecting garbage it takes 130 MiB by then. */
+/** Memory limit of the service and its children after any number of calls. Without collection it takes 130 MiB. */
 const CALLED_KIB = 100 << 10;
 /** Each look starts a process, which should not be the machine's main work. */
 const MEND = { limitMs: 15_000, pollMs: 50 };

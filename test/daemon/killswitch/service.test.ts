@@ -40,7 +40,7 @@ onStage('turns on, says so to everybody, and off again', async stage => {
   assert.equal(existsSync(stage.path('state/rules.nft')), false);
 });
 
-/** Of the service itself for three flushes, each after 100,000 new elements; reading those as lines takes ten times as much. */
+/** CPU time of the service for three flushes, each after 100,000 new elements. Reading those as lines takes ten times as much. */
 const MOST_CPU_SECONDS = 0.6;
 
 onStage('a flush is repaired soon, also where another program has just loaded 100,000 elements', async (stage, t) => {

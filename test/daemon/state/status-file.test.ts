@@ -23,7 +23,7 @@ test('mode and protocol are left out until the settings are read again', t => {
   assert.match(readFileSync(file, 'utf8'), /"mode":null/);
 });
 
-test('the mode is read after a start, an action, and a change by another program, though nobody asks', async t => {
+test('the mode is read after a start, an action, and a change by another program, without a client', async t => {
   const { tunnel, state, cli } = await startTunnel(t);
   const isMode = (mode: string) => until(() => state.snapshot().settings.Mode === mode, mode);
   await isMode('warp');

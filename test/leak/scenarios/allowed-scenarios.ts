@@ -1,4 +1,4 @@
-// Whether what the kill switch allows still works: every class of allowed traffic is asked for, and has to be answered.
+// Traffic that the kill switch allows: every class must get an answer.
 import { until } from '../../support/until.ts';
 import { HOSTS, UPLINK, WARP_MARK } from '../classes.ts';
 import type { Machine, Program } from '../machine.ts';
@@ -23,7 +23,7 @@ interface Ask {
 
 const { site4, site6, resolver4, resolver6, neighbor4, neighbor6, client4, client6, tunnel4, tunnel6 } = HOSTS;
 const PORT = 7800;
-/** How long answers may take on a busy machine; what must not be answered is waited for in vain. */
+/** Seconds to wait for an answer on a busy machine, and for the absence of one. */
 const SECONDS = { answered: 20, silent: 2 };
 const UIDS = { user: 54321, root: 0, system: 998, container: 0, neighbor: 0, site: 0 } as const;
 
@@ -45,7 +45,7 @@ const THROUGH: readonly Ask[] = [
   ...everyProtocol('container through the tunnel', 'container', SITES),
   ...everyProtocol('local client through the tunnel', 'neighbor', SITES),
   ...everyProtocol('to this machine through the tunnel', 'site', [tunnel4, tunnel6]),
-  // more than the tunnel's MTU: the sender has to be told
+  // larger than the tunnel's MTU: the sender needs "packet too large"
   { name: 'upload of a container, tcp4', from: 'container', how: 'tcp', to: site4, port: PORT, bytes: 60_000 },
   { name: 'upload of a container, tcp6', from: 'container', how: 'tcp', to: site6, port: PORT, bytes: 60_000 },
   { name: 'upload of a local client, tcp4', from: 'neighbor', how: 'tcp', to: site4, port: PORT, bytes: 60_000 },
@@ -56,7 +56,7 @@ const THROUGH: readonly Ask[] = [
   { name: 'DNS of a container through the tunnel', from: 'container', how: 'udp', to: resolver4, port: 53 },
 ];
 
-/** What works with the tunnel down as well. */
+/** Traffic that works while the tunnel is down. */
 const BESIDE: readonly Ask[] = [
   ...everyProtocol('loopback', 'user', ['127.0.0.1', '::1']),
   ...everyProtocol('its own address', 'user', [client4, client6]),
@@ -200,7 +200,7 @@ async function judge(stage: Stage, asks: readonly Ask[], isAllowed: (ask: Ask) =
   return { transitions: 1, attempts: asks.length, faults };
 }
 
-/** Whether the router and a neighbor with a global address find the client again. */
+/** Faults of neighbor discovery from the router and from a neighbor with a global address. */
 async function discovered({ rig: { router } }: Stage): Promise<string[]> {
   const addresses = [client4, client6, GLOBAL.client];
   const faults: string[] = [];

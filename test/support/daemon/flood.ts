@@ -2,7 +2,7 @@
 // Arguments: target (a port, or the path of a socket), connections, shape.
 import { connect, type Socket } from 'node:net';
 
-/** What a connection sends; `HOST` stands for the listener's. */
+/** Text that a connection sends; `HOST` stands for the listener's. */
 const SHAPES: Record<string, string> = {
   openapi: 'GET /api/openapi.json HTTP/1.1\r\nHost: HOST\r\n\r\n',
   snapshot: 'GET /api/snapshot?fresh=1 HTTP/1.1\r\nHost: HOST\r\n\r\n',
@@ -29,7 +29,7 @@ function flood(target: string, count: number, shape: string): void {
     const socket: Socket = port ? connect(port, '127.0.0.1') : connect(target);
     socket.pause();
     socket.on('error', () => {});
-    socket.on('close', () => setTimeout(open, 20)); // whoever was sent away comes back
+    socket.on('close', () => setTimeout(open, 20)); // reconnects after a refusal
     socket.once('connect', () => write(socket));
   };
   const write = (socket: Socket) => {

@@ -155,3 +155,17 @@ function apply(values: Values, { action, value = '' }: ActionRequest): void {
       throw new Problem('unsupported-by-cli', `${action} is not known here.`);
   }
 }
+
+/** Publishes everything that the tunnel publishes in a daemon's state as well. */
+export function showIn(shown: State, { state }: Pick<MemoryTunnel, 'state'>): void {
+  const follow = () => {
+    const { status, settings, splitTunnel, options, tunnel } = state.snapshot();
+    shown.set('status', status);
+    shown.set('settings', settings);
+    shown.set('splitTunnel', splitTunnel);
+    shown.set('options', options);
+    shown.set('tunnel', tunnel);
+  };
+  state.subscribe(follow);
+  follow();
+}

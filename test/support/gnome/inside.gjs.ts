@@ -209,7 +209,7 @@ function closeTop(): void {
   else top?.close();
 }
 
-/** What is open above the panel's page, the foremost first. */
+/** Menus, dialogs and windows above the panel's page, the foremost first. */
 function above(): (Gtk.Popover | { close(): void })[] {
   const within = [...widgets()].filter(
     widget => widget instanceof Gtk.Popover || (Dialog !== undefined && widget instanceof Dialog),

@@ -54,7 +54,7 @@ test('L14: an import reports what it did, and can be repeated', async t => {
 const ENV = '# keys\nFAKE_KEY=k1\nexport FAKE_KEY_TEAM_B="k2"\nUNRELATED=x\nFAKE_KEY_LATER=\n';
 
 for (const place of ['file', 'keyring'] as const) {
-  test(`what is imported from a .env file is copied to the ${place}, and the file may go`, async t => {
+  test(`keys of a .env file are copied to the ${place}, and the file may be removed`, async t => {
     const box = setUp(t);
     box.script('secret-tool', SECRET_TOOL);
     const file = path.join(box.home, '.env');

@@ -1,4 +1,4 @@
-// What a wrong word of the command line is answered with.
+// Suggestions for mistyped commands.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sandbox } from '../../support/wrapper/sandbox.ts';

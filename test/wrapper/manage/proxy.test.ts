@@ -110,7 +110,7 @@ for (const [host, bound] of [
   });
 }
 
-test('a proxy with TLS is asked over TLS, and a provider that nobody vouches for is not asked', async t => {
+test('a proxy with TLS is used over TLS, and a provider with an untrusted certificate is refused', async t => {
   const tls = certificate(t);
   const secure = await listening(t, https.createServer(tls, answer), '127.0.0.1');
   const { port } = await proxy(t);
@@ -129,7 +129,7 @@ test('a proxy with TLS is asked over TLS, and a provider that nobody vouches for
   assert.ok(asked && !asked.ok && !asked.unusable && /self.signed/.test(asked.problem), JSON.stringify(asked));
 });
 
-test('what a proxy refuses is not said of the credential, and no text holds the login', async t => {
+test('a refusal by the proxy does not blame the credential, and no text holds the login', async t => {
   const { port } = await proxy(t);
   const blocked = await proxy(t, '127.0.0.1', 403);
   const unauthorized = await proxy(t, '127.0.0.1', 401);

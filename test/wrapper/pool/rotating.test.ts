@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { type PoolBox, poolBox } from '../../support/wrapper/pool-box.ts';
 import { type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
-/** A provider that nobody is asked for: the tool of these tests prints its credential. */
+/** A provider that must not be asked: the tool of these tests prints its credential. */
 const NO_API = {
   url: 'http://127.0.0.1:9',
   used: new Map(),
@@ -17,7 +17,7 @@ const NO_API = {
 
 interface Machine {
   box: PoolBox;
-  /** How often a command was asked for a credential since the last call. */
+  /** Number of runs of a credential command since the last call. */
   asked(command: string): number;
   /** The account that a run used, by the beginning of its credential. */
   run(): Promise<string>;
@@ -103,7 +103,7 @@ test('two accounts with minted credentials share their limits by name, on all ma
   assert.equal(await keysIn(server), 2);
 });
 
-test('a minted credential beside fixed ones', { timeout: 60_000 }, async t => {
+test('a minted credential together with fixed ones', { timeout: 60_000 }, async t => {
   const server = await storeServer(t);
   const accounts = { a: source('mint'), b: source('steady'), c: 'enabled = true' };
   const { box, asked, run } = machine(t, server, accounts, { capacity: 'strategy = "round-robin"' });

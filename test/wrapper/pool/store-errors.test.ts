@@ -57,7 +57,7 @@ test('what only a change of settings helps is refused, with what to change', () 
   }
 });
 
-test('what a server says is shown without the place in the script, and cut at a word', () => {
+test("a server's message is shown without the place in the script, and cut at a word", () => {
   const oom = "OOM command not allowed when used memory > 'maxmemory'.";
   for (const text of [oom, oom + IN_SCRIPT, older(oom)])
     assert.equal(serverError(text, 'h').message, `it answers ${oom}`, text);

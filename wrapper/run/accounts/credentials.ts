@@ -4,7 +4,7 @@ import type { Plan } from '../../store/plan.ts';
 import { type Resolved, resolveAccount, startsProgram } from '../../store/secrets.ts';
 import { callerEnvironment } from './environment.ts';
 
-/** Times that one run asks a program: the second one tells whether it gives a new value each time. */
+/** Most runs of a credential program in one run: the second shows whether its value rotates. */
 const MOST_READINGS = 2;
 
 /** Opens the credentials of one run. */

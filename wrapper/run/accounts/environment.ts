@@ -31,7 +31,7 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return result;
 }
 
-/** Whether this very CLI called us from within one of its own runs, with no other account named since. */
+/** Reports whether this CLI was started within one of its own runs, with no other account named since. */
 export function isNested(cli: string, env: NodeJS.ProcessEnv): boolean {
   const runs = (env[ACTIVE] ?? '').split(':').map(entry => entry.split('='));
   const run = runs.findLast(([name]) => name === cli);

@@ -27,7 +27,7 @@ function endOf(rest: NamedCooldown, resets: string | null | undefined, now: numb
   return end > now ? end : now + QUOTA_COOLDOWN_MS;
 }
 
-/** Whether another account would meet the same limit. */
+/** Reports whether another account would meet the same limit. */
 export function isLimitOfAddress(failure: Retry, provider: Pick<Provider, 'scope'>): boolean {
   return failure.class !== 'auth' && (failure.scope ?? provider.scope) === 'ip';
 }

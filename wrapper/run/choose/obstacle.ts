@@ -1,9 +1,9 @@
 // Says why a request that met a limit is not made again with another account. Pure.
 import type { Failure } from './choose.ts';
 
-/** What is known of a request that failed. */
+/** Known facts about a failed request. */
 export interface Traces {
-  /** What ended it from outside: `SIGTERM`. */
+  /** Signal that ended it from outside: `SIGTERM`. */
   interrupted?: string | null | undefined;
   /** The job that it created. */
   job?: string | undefined;

@@ -31,7 +31,7 @@ export const proxyOn: Run = async (context, _, options) => {
   return code;
 };
 
-/** What proxy mode does to everything that does not use the proxy, and the way back. */
+/** A sentence about the effect of proxy mode on all other traffic, and how to undo it. */
 export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot, when: 'now' | 'then'): string {
   const goes = killSwitch.active ? 'is blocked by the kill switch' : 'goes out directly';
   const rest = mode === 'doh' || mode === 'dot' ? `DNS ${when} goes out directly` : `Other traffic ${when} ${goes}`;

@@ -81,7 +81,7 @@ async function launch(context: Context, body: LaunchRequest, launching: Launchin
   return withProxy(context, body, launching, attempt);
 }
 
-/** How long the proxy stays on where this process ends before the app was started. */
+/** Seconds until the proxy mode reverts if this process ends before the app has started. */
 const CONFIRM_SECONDS = 120;
 
 /** Switches the local proxy on, which changes where other traffic goes, and off again where the app does not start. */
@@ -94,7 +94,7 @@ async function withProxy<T>(
   const { client } = context;
   const before = await client.call('GET /api/snapshot');
   const isChange = before.settings.Mode !== 'proxy';
-  // what the tunnel client refuses in any case needs no answer
+  // don't ask when the tunnel client will refuse anyway
   if (isChange && !before.status.blocked) {
     launching.progress.end();
     const consequence = `The local proxy is off, and switching it on changes the mode of the whole machine to proxy. ${consequenceOf(before, 'then')}.`;

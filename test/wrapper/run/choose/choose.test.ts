@@ -1,4 +1,4 @@
-// Which accounts come next after which failures, and how a request ends.
+// The choice of the next account after each failure, and the end of a request.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Candidate } from '../../../../wrapper/run/choose/candidates.ts';
@@ -21,7 +21,7 @@ function candidate(name: string, coolingDown = false): Candidate {
   return { account: account(name), why: '', coolingDown, beingProbed: false, spent: false, low: false, availableAt: 0 };
 }
 
-/** What is known of the accounts' quotas: those with the same letter draw on one. */
+/** Known quotas of the accounts: those with the same letter share one. */
 function quotas(identities: Record<string, string> = {}) {
   const figures = { remaining: 1, limit: 1, used: 0, resets: null, at: 0 };
   const entries = Object.entries(identities).map(([name, identity]) => [name, { ...figures, identity }]);
@@ -96,7 +96,7 @@ test('an account is spared whose quota another one has used up, and reported whe
   assert.equal(walk({ ...all, sharesQuota: false }, {}, known).tried, 'abcd', 'keys with quotas of their own');
 });
 
-test('who can wait shortens no cooldown, and whoever named an account gets it', () => {
+test('a request that can wait shortens no cooldown, and a named account is used', () => {
   const resting = [candidate('a', true), candidate('b'), candidate('c', true)];
   for (const [options, left, awaits] of [
     [{ patient: false, pinned: false }, 'abc', false],

@@ -1,4 +1,4 @@
-// How long an account cools down after which failure, and how a person is told.
+// The cooldown of an account after each failure, and its wording.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
