@@ -24,8 +24,8 @@ export interface Peer {
 }
 
 export interface Connections {
-  /** Serves a connection, or refuses it. Nothing is read from it before it is known whose it is. */
-  add(socket: Socket, peer: Peer | Promise<Peer | null>): void;
+  /** Has `serve` take a connection, or refuses it. Nothing is read from it before it is known whose it is. */
+  add(socket: Socket, peer: Peer | Promise<Peer | null>, serve: Serve): void;
   get(socket: Socket): Connection | undefined;
   entries(): Iterable<[Socket, Connection]>;
   /** Closes what was not admitted. */
@@ -35,24 +35,21 @@ export interface Connections {
 }
 
 type Kind = 'own' | 'remote';
+/** Hands a connection to the HTTP server that accepted it. */
+type Serve = (socket: Socket) => Pipeline;
 
 /**
- * The open connections of one kind of listener. This user has a quota that nobody else can use up. A connection over a
- * quota stays open just long enough to be refused: a refusal that is sent before the request was read gets lost in the
- * kernel's reset.
- * @param serve hands a connection to the HTTP server
+ * The open connections of one kind of listener, on all of its addresses. This user has a quota that nobody else can use
+ * up. A connection over a quota stays open just long enough to be refused: a refusal that is sent before the request was
+ * read gets lost in the kernel's reset.
  */
-export function createConnections(
-  quota: Record<Kind, number>,
-  { strangers, unreadBytes }: Limits,
-  serve: (socket: Socket) => Pipeline,
-): Connections {
+export function createConnections(quota: Record<Kind, number>, { strangers, unreadBytes }: Limits): Connections {
   const open = new Map<Socket, Connection>();
   const counts: Record<Kind, number> = { own: 0, remote: 0 };
   const refused = new Map<Socket, string>();
   let pending = 0;
 
-  function settle(socket: Socket, { via, uid }: Peer): void {
+  function settle(socket: Socket, { via, uid }: Peer, serve: Serve): void {
     if (socket.destroyed) return;
     const problem = checkPeer(via);
     if (problem) {
@@ -99,14 +96,14 @@ export function createConnections(
   }
 
   return {
-    add(socket, peer) {
+    add(socket, peer, serve) {
       socket.on('error', () => {}); // 'close' follows
-      if (!(peer instanceof Promise)) return settle(socket, peer);
+      if (!(peer instanceof Promise)) return settle(socket, peer, serve);
       if (pending >= PENDING) return void socket.destroy();
       pending += 1;
       void peer.then(found => {
         pending -= 1;
-        if (found) settle(socket, found);
+        if (found) settle(socket, found, serve);
         else socket.destroy();
       });
     },

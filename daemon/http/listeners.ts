@@ -40,17 +40,12 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
   });
   const handle = createRequestHandler(daemon, streams);
   const lookUp = createPeerLookup();
-  const admitted: Connections[] = [];
   // a quota each, so that TCP connections can't lock the command line out
-  const quotas = {
-    unix: { own: limits.unixConnections, remote: 0 },
-    tcp: { own: limits.connections, remote: limits.remoteConnections },
-  };
+  const unix = createConnections({ own: limits.unixConnections, remote: 0 }, limits);
+  const tcp = createConnections({ own: limits.connections, remote: limits.remoteConnections }, limits);
+  const admitted = [unix, tcp];
 
-  function createServer(
-    quota: { own: number; remote: number },
-    peerOf: (socket: Socket) => Peer | Promise<Peer | null>,
-  ): Server {
+  function createServer(connections: Connections, peerOf: (socket: Socket) => Peer | Promise<Peer | null>): Server {
     const server = createHttpServer({
       maxHeaderSize: 2 * limits.headerBytes, // lets the guard tell an overlong address from overlong headers
       headersTimeout: limits.headersTimeoutMs,
@@ -62,14 +57,14 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     Object.assign(server, { httpAllowHalfOpen: true, pauseOnConnect: true });
     server.maxHeadersCount = 0; // Node would drop the rest silently; the guard counts them instead
     const [parse] = server.listeners('connection') as ((socket: Socket) => void)[];
-    const connections = createConnections(quota, limits, socket => {
+    const serve = (socket: Socket) => {
       parse!.call(server, socket);
       const pipeline = createPipeline(socket, () => streams.has(socket));
       socket.resume();
       return pipeline;
-    });
+    };
     server.removeAllListeners('connection');
-    server.on('connection', (socket: Socket) => connections.add(socket, peerOf(socket)));
+    server.on('connection', (socket: Socket) => connections.add(socket, peerOf(socket), serve));
     const answer = (request: IncomingMessage, response: ServerResponse) => {
       const connection = connections.get(request.socket);
       if (!connection) return; // closed already
@@ -92,7 +87,6 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
       end(socket, ({ pipeline }) => clientProblem(error, pipeline.lineBytes())),
     );
     servers.push(server);
-    admitted.push(connections);
     return server;
   }
 
@@ -119,14 +113,14 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     streams,
     async listenUnix(path) {
       await listening(
-        createServer(quotas.unix, () => ({ via: { kind: 'unix' } })),
+        createServer(unix, () => ({ via: { kind: 'unix' } })),
         { path },
       );
     },
     async listenTcp(port, addresses, remote) {
       const encrypt = remote?.tls && (await import('./tls.ts')).encryptRemote;
       const serveOnce = (taken: Promise<boolean>) => {
-        const server = createServer(quotas.tcp, async socket => {
+        const server = createServer(tcp, async socket => {
           const peer = tcpPeer(socket, remote);
           return (await taken) ? peer : null;
         });
@@ -144,7 +138,10 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
       const closed = servers.map(server => new Promise(resolve => server.close(resolve)));
       for (const server of servers) server.closeIdleConnections();
       for (const connections of admitted) connections.closeRefused();
-      const cut = setTimeout(() => servers.forEach(s => void s.closeAllConnections()), graceMs);
+      const cut = setTimeout(() => {
+        for (const server of servers) server.closeAllConnections();
+        for (const connections of admitted) connections.closeRefused();
+      }, graceMs);
       await Promise.all(closed);
       clearTimeout(cut);
     },

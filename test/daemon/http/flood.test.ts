@@ -121,7 +121,6 @@ test('pipelined requests get whole answers in their order, however they are cut'
   const requests = ['GET /api/health', 'GET /api/nothing', 'GET /api/session'].map(line => request(line, host));
   const all = [...requests, post, ...requests].join('').repeat(30);
   for (const size of [1, 7, 511, all.length]) {
-    if (size === 1 && all.length > 50_000) continue;
     const client = open({ port });
     const text = readAll(client);
     for (let at = 0; at < all.length; at += size) client.write(all.slice(at, at + size));

@@ -1,5 +1,6 @@
 // Every refusal of the contract over both listeners, with its status and code; and the requests that are admitted.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endpoints } from '../../../daemon/api/contract.ts';
@@ -344,6 +345,19 @@ test('connections over the limit are answered on both listeners, also when the r
       assert.match(text, /retry-after: \d/i);
       assert.match(text, /"code":"busy"/);
     }
+});
+
+test('the loopback addresses share one quota', async t => {
+  const { port } = await startListeners(t, { limits: { connections: 8 } });
+  // answered once each: before that, a connection is only being looked up
+  for (let i = 0; i < 8; i++) {
+    const kept = open({ port });
+    t.after(() => void kept.destroy());
+    kept.write(request('GET /api/health', `127.0.0.1:${port}`));
+    await once(kept, 'data');
+  }
+  const answer = await raw({ port, host: '::1' }, request('GET /api/health', `[::1]:${port}`));
+  assert.deepEqual([answer.status, answer.json().code], [503, 'busy']);
 });
 
 test('idle TCP connections do not affect the Unix socket, and vice versa', async t => {
