@@ -2,7 +2,7 @@
 
 /** Each code, and what usually helps. */
 const UPDATE_REFUSED = {
-  'no-source': 'Updates come with git or with your packages: git pull, then ./culvert-tool install.',
+  'no-source': 'Updates come with git or with your packages. In a clone: git pull, then build or install again.',
   'source-insecure': 'Set updates.source to an https address.',
   'network-failed': 'Check the connection and updates.source, then try again.',
   'certificate-invalid': 'Someone may be intercepting the connection. Check the clock and the network.',

@@ -53,7 +53,7 @@ const UNREACHABLE_MS = 7 * 86_400_000;
 /** What a broken or captive network causes as well. */
 const NETWORK_CODES = new Set([
   ...['network-failed', 'certificate-invalid', 'tls-failed', 'timeout', 'stalled', 'redirected', 'http-status'],
-  ...['release-missing', 'response-malformed', 'truncated', 'encoded', 'too-large', 'stopped', 'busy', 'no-source'],
+  ...['release-missing', 'response-malformed', 'truncated', 'encoded', 'too-large', 'stopped', 'busy'],
 ]);
 
 /** What is known of earlier checks. */
@@ -70,7 +70,7 @@ export function describeSource(
   now: number,
 ): UpdateCheck['source'] {
   const lastAnswerAt = state.answeredAt === null ? null : new Date(state.answeredAt).toISOString();
-  if (problem === null) return { state: 'ok', lastAnswerAt };
+  if (problem === null || problem.code === 'no-source') return { state: 'ok', lastAnswerAt };
   if (problem.code === 'expired') return { state: 'expired', lastAnswerAt };
   if (!NETWORK_CODES.has(problem.code)) return { state: 'refused', lastAnswerAt };
   const since = state.failingSince ?? now;

@@ -55,7 +55,7 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   async function checkByItself(): Promise<void> {
     const { problem } = await checker.checkLatest();
     if (ending.signal.aborted) return;
-    if (problem)
+    if (problem && problem.code !== 'no-source')
       attempt(context, 'A failed check for updates could not be recorded', () => {
         if (loadUpdateState(paths).failingSince === null) saveUpdateState(paths, { failingSince: options.now() });
       });

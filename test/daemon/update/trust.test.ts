@@ -95,6 +95,7 @@ test('an expired or refused source is a state at once, and an unreachable one af
   const stateOf = (code: string | null, failingSince: number | null) =>
     describeSource((code && { code, detail: '' }) || null, { answeredAt: null, failingSince }, now).state;
   assert.equal(stateOf(null, null), 'ok');
+  assert.equal(stateOf('no-source', 1), 'ok', 'a copy that asks nobody has no source that fails');
   assert.equal(stateOf('expired', null), 'expired');
   for (const code of ['signature-invalid', 'key-unknown', 'key-revoked', 'serial-older', 'state-broken', 'failed'])
     assert.equal(stateOf(code, null), 'refused', code);
