@@ -15,14 +15,14 @@ import {
   startDesktop,
 } from './launcher.ts';
 import { createLog } from './state/command-log.ts';
-import { keepStatusFile } from './state/status-file.ts';
+import { areSettingsKnown, keepStatusFile } from './state/status-file.ts';
 import { createState, NO_KILL_SWITCH } from './state/store.ts';
 import { setAutostart } from './system/autostart.ts';
 import { VERSION } from './system/build-info.ts';
 import { replaceFile } from './system/files.ts';
 import { programs } from './system/install-paths.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
-import { acquireLock, type Lock } from './system/lock.ts';
+import { acquireLock, type Lock, lockHolder } from './system/lock.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
 import { startTime } from './system/process.ts';
 import { createNotifier } from './system/systemd.ts';
@@ -168,7 +168,7 @@ async function start(
   await openSocket();
   writeStatusFile = keepStatusFile(paths.statusFile, state, {
     port: () => port,
-    isModeKnown: () => !tunnel.stale().some(({ part }) => part === 'settings'),
+    isModeKnown: () => areSettingsKnown(tunnel),
   });
   const restoreRuntime = async () => {
     prepareRuntime(paths);
@@ -212,7 +212,9 @@ async function start(
     const shown = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
     for (const { child } of shown) child.kill();
     await Promise.all([listeners.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
-    for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
+    // another daemon may have taken the runtime directory over, while it was gone
+    if (lockHolder(paths.lock)?.pid === process.pid)
+      for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
     return shown.map(({ part }) => part);
   };
 }

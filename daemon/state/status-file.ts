@@ -49,3 +49,15 @@ export function keepStatusFile(
   });
   return write;
 }
+
+/** Reports whether the settings are those of now: old ones are, but not those that were never read or are being changed. */
+export function areSettingsKnown({
+  stale,
+  changing,
+}: {
+  stale(): readonly { part: string; ageSeconds: number | null }[];
+  changing(): 'now' | 'lately' | null;
+}): boolean {
+  const settings = stale().find(({ part }) => part === 'settings');
+  return !settings || (settings.ageSeconds !== null && changing() !== 'now');
+}

@@ -36,7 +36,7 @@ export function acquireLock(path: string, waitMs = 0): Lock {
     for (;;) {
       try {
         linkSync(own, path);
-        return { release: () => rmSync(path, { force: true }) };
+        return { release: () => release(path) };
       } catch (error) {
         if (errno(error) !== 'EEXIST') throw error;
       }
@@ -50,6 +50,11 @@ export function acquireLock(path: string, waitMs = 0): Lock {
   } finally {
     unlinkSync(own);
   }
+}
+
+/** Removes a lock, unless it was removed from outside and another process has taken it since. */
+function release(path: string): void {
+  if (lockHolder(path)?.pid === process.pid) rmSync(path, { force: true });
 }
 
 /** The living process that holds a lock, or null. */

@@ -84,8 +84,8 @@ export function createChangedParts(options: {
     },
     settingsAnnounced() {
       announced = true;
+      changed.add('settings'); // first: a listener to the age asks whether they are changing
       reader.expire('settings');
-      changed.add('settings');
       if (actions === 0) readSoon(0);
     },
     registrationAnnounced() {

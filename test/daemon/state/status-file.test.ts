@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { keepStatusFile } from '../../../daemon/state/status-file.ts';
+import { areSettingsKnown, keepStatusFile } from '../../../daemon/state/status-file.ts';
 import { createState } from '../../../daemon/state/store.ts';
 import { startTunnel } from '../../support/daemon/tunnel.ts';
 import { temporary } from '../../support/temporary.ts';
@@ -21,6 +21,28 @@ test('mode and protocol are left out until the settings are read again', t => {
   write();
   assert.doesNotMatch(readFileSync(file, 'utf8'), /warp|MASQUE/);
   assert.match(readFileSync(file, 'utf8'), /"mode":null/);
+});
+
+test('settings are known unless they were never read or are being changed, whatever their age', () => {
+  const old = { part: 'settings', ageSeconds: 61 };
+  const cases: [
+    stale: { part: string; ageSeconds: number | null }[],
+    changing: 'now' | 'lately' | null,
+    known: boolean,
+  ][] = [
+    [[], null, true],
+    [[{ part: 'account', ageSeconds: null }], 'now', true],
+    [[old], null, true],
+    [[old], 'lately', true],
+    [[old], 'now', false],
+    [[{ part: 'settings', ageSeconds: null }], null, false],
+  ];
+  for (const [stale, changing, known] of cases)
+    assert.equal(
+      areSettingsKnown({ stale: () => stale, changing: () => changing }),
+      known,
+      JSON.stringify([stale, changing]),
+    );
 });
 
 test('the mode is read after a start, an action, and a change by another program, without a client', async t => {

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { acquireLock, sweepLock } from '../../../daemon/system/lock.ts';
+import { startTime } from '../../../daemon/system/process.ts';
 import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
 
@@ -38,6 +39,16 @@ test('exactly one of many contenders wins, even over the lock of a killed proces
   t.after(() => crowd.forEach(child => void child.kill('SIGKILL')));
   const words = await Promise.all(crowd.map(word));
   assert.deepEqual(words.sort(), ['lost', 'lost', 'lost', 'lost', 'lost', 'won']);
+});
+
+test('a release leaves the lock of another process', t => {
+  const path = lockPath(t);
+  const lock = acquireLock(path);
+  assert.ok('release' in lock);
+  const other = `${process.ppid} ${startTime(process.ppid)}`;
+  writeFileSync(path, other);
+  lock.release();
+  assert.equal(readFileSync(path, 'utf8'), other);
 });
 
 test('names the holder, and is free again after release', t => {
