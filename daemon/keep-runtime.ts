@@ -7,7 +7,7 @@ import type { Paths } from './system/paths.ts';
 const RETRY_MS = { first: 500, last: 30_000 };
 
 /**
- * Watches the files of the runtime directory. Nothing wakes the daemon while they are there.
+ * Watches the files of the runtime directory, each time that something in it changes.
  * @param restore makes all of them
  * @returns what ends the watching
  */

@@ -1,4 +1,5 @@
-// Reads a secret from a hidden prompt or a pipe, never from the command line, which other users can read.
+// Asks at the terminal: for a yes, for consent to further consequences, and for secrets, which never come from the command line,
+// since other users can read that.
 import { text as readAll } from 'node:stream/consumers';
 import type { Context, Options } from './context.ts';
 import { Failure, usage } from './errors.ts';

@@ -114,6 +114,7 @@ export function settle(journal: string, entry: Entry): void {
 export function abandon(journal: string, entry: Entry): void {
   entry.steps.shift();
   quietly(() => save(journal, entry));
+  quietly(() => removeCopies(journal));
 }
 
 /** Removes a fix that was taken back. */

@@ -2,6 +2,7 @@
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import type { HistoryService } from './history-service.ts';
 import type { Seen } from './observe.ts';
+import { SWITCH_MS } from './records.ts';
 
 export interface Pace {
   /** What is published is written this long after the write before, with what came meanwhile: a kill loses no more. */
@@ -10,8 +11,6 @@ export interface Pace {
   readMs: number;
 }
 const PACE: Pace = { writeMs: 50_000, readMs: 300_000 };
-/** A mode that is read this long after a reconnect was its reason, in ms. */
-const SWITCH_MS = 10_000;
 /** So much is written at once, whenever the last write was. */
 const MANY = 1_000;
 

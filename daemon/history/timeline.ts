@@ -1,14 +1,12 @@
 // Walks through records in order, and finds the changes to show, the time connected, and what ended a connection. Pure.
 import type { HistoryDay, HistoryTotal } from '../api/schema/history.ts';
 import { addDrops, totalOf } from '../api/schema/totals.ts';
-import type { Change, Sample } from './records.ts';
+import { type Change, type Sample, SWITCH_MS } from './records.ts';
 
 /** Longer than a restart of the daemon or an update takes, in ms. */
 const RESTART_MS = 600_000;
 /** These ends of a connection were asked for. */
 const ASKED_FOR: readonly string[] = ['Manual', 'SettingsChanged'];
-/** A reconnect for another mode is followed by the read of that mode within this time, in ms. */
-const SWITCH_MS = 10_000;
 /** What a client that connects is doing, which says nothing about what ended the connection before. */
 const PHASE = /^(Performing|Establishing|Checking|Ensuring|Applying|Configuring|Validating|Initializ|NetworkHealthy)/;
 const UNKNOWN = 'unknown';

@@ -55,7 +55,7 @@ function followLocale({ model, tr }: App): Promise<void> {
   let language = 'en';
   const show = async (wanted: string) => {
     language = wanted;
-    const loaded = wanted === 'en' ? ENGLISH : await loadTranslator(wanted);
+    const loaded = await loadTranslator(wanted);
     if (!loaded || language !== wanted) return;
     tr.value = loaded;
     document.documentElement.lang = wanted;

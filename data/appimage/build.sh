@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the AppImage: data/appimage/build.sh OUT.AppImage WORK-DIRECTORY
-# SOURCE_DATE_EPOCH gives all its times; CULVERT_IMAGE_LEVEL, from 1 to 22, how well it is packed: 19 takes a minute. Debian's packages are those of packages.lock, Node comes from npm; nothing is installed.
+# SOURCE_DATE_EPOCH gives all its times; CULVERT_IMAGE_LEVEL, from 1 to 22, its compression: 19 takes a minute. Debian's packages
+# are those of packages.lock, Node comes from npm; nothing is installed.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 top=$(readlink -f "$here/../..")

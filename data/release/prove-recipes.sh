@@ -1,6 +1,6 @@
 #!/bin/sh
 # Proves the recipes for other distributions: each package is built twice with the same bytes, installed in a fresh root,
-# run, and removed with nothing left behind. As root, from what is committed.
+# run, and removed with nothing left behind. As root, from the files that git knows.
 # With NEXT, a version that release pages offer (see prove.sh), each package is updated to that. SOURCE is then the source of
 # a release that knows these pages: prove-recipes.sh [NEXT SOURCE.tar.gz]
 set -eu

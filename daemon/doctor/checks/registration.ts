@@ -4,7 +4,7 @@ import type { ActionName } from '../../api/actions.ts';
 import type { Message } from '../../api/schema/values.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { N_ } from '../../view/translator.ts';
-import { linesOf, propertyOf } from '../../warp/parse/output.ts';
+import { KEY_CHARACTERS, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import {
   type Check,
   type Finding,
@@ -172,7 +172,6 @@ export const registrationStuck: Check = {
 };
 
 const SOON_MS = 24 * 3_600_000;
-const KEY_CHARACTERS = 60;
 const SESSION_KEY = /(?:session|auth\w*)[ _-]*(?:expir\w*|valid[ _-]until|ends?)/i;
 const EXPIRED = /authentication expired|session (?:has )?expired|re-?authenticat/i;
 

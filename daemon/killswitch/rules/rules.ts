@@ -179,7 +179,7 @@ interface Group {
   ports: readonly number[];
 }
 
-/** A set takes no range that lies within another one. Named sets of ranges with ports would make \`nft monitor\` 1.0.6 die. */
+/** A set takes no range that lies within another one. Named sets of ranges with ports would make `nft monitor` 1.0.6 die. */
 function grouped(endpoints: readonly Endpoint[]): Group[] {
   const groups = new Map<string, Group>();
   for (const { cidr, protocol, ports: given } of endpoints) {

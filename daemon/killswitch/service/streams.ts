@@ -6,6 +6,7 @@ import { countGarbage } from './garbage.ts';
 const CHUNK_BYTES = 64 << 10;
 /** Read at once of what is thrown away. */
 const SKIP_BYTES = 256 << 10;
+
 /** Reads a stream for as long as it lasts, after everything else that the loop has to do. */
 export function relay(
   stream: Gio.InputStream,

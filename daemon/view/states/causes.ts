@@ -298,11 +298,6 @@ export function causeTitle(code: string, tr: Translator): string | null {
   return find({ code, text: '' }, tr)?.[1] ?? null;
 }
 
-/** Whether the table knows a code. */
-export function knowsCause(code: string, tr: Translator): boolean {
-  return find({ code, text: '' }, tr) !== undefined;
-}
-
 /** The entry of a reason: its text says more than its code, and the end of the text more than the beginning. */
 function find({ code, text }: { code: string | null; text: string }, tr: Translator): Entry | undefined {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');

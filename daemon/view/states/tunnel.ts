@@ -169,15 +169,18 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
   }
 }
 
-/** With the figures of the reason: those of the tunnel are averages that may not show it yet. */
+/**
+ * Uses the figures of the reason, as `NetworkDegraded` in warp/parse/reasons.ts writes them: those of the tunnel are averages,
+ * which may not show it yet.
+ */
 function unstableText({ status }: Snapshot, tr: Translator): string {
   const text = status.reason?.text ?? '';
-  const [loss, latency] = [/([\d.]+) % loss/, /([\d.]+) ms/].map(figure =>
+  const [loss = Number.NaN, latency = Number.NaN] = [/([\d.]+) % loss/, /([\d.]+) ms/].map(figure =>
     Number(figure.exec(text)?.[1] ?? Number.NaN),
   );
   if (Number.isNaN(loss) || Number.isNaN(latency)) return tr._('Slow connection');
   // Translators: a share of packets such as 8 %, then a time such as 400 ms
-  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(Number(loss) / 100, tr), formatLatency(latency!, tr));
+  return fill(tr._('Slow connection: %s lost, %s'), formatLoss(loss / 100, tr), formatLatency(latency, tr));
 }
 
 function describeOffline({ offline, last }: ClientState, tr: Translator): Words {

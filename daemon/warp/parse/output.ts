@@ -40,7 +40,7 @@ export function linesOf(text: string): string[] {
 }
 
 /** Longer than the name of any property. */
-const KEY_CHARACTERS = 60;
+export const KEY_CHARACTERS = 60;
 
 /** The name and value of a line such as `Account type: Team` or `"expires_at": "…",`; null for other lines. */
 export function propertyOf(line: string): { key: string; value: string } | null {

@@ -4,7 +4,8 @@
 // Requests: {do: 'find' | 'gone' | 'press' | 'switch' | 'place' | 'focused', name}
 // {do: 'focus' | 'focusable', name}: puts the keyboard onto a control, and describes what takes it there {do: 'enter', name, text}
 // {do: 'turn', name} to a page, {do: 'settle', revision} {do: 'names'} {do: 'texts'} {do: 'rows'} {do: 'stops'} of the Tab key
-// {do: 'resize', width, height} {do: 'close'} what is in front {do: 'clear'} everything above the page {do: 'collect'} the garbage. Answers: {ok} or {error}.
+// {do: 'resize', width, height} {do: 'close'} what is in front {do: 'clear'} everything above the page
+// {do: 'collect'} the garbage. Answers: {ok} or {error}.
 
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parse } from 'smol-toml';
 import type { Diagnosis } from '../../../../daemon/api/schema/doctor.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
-import { causeOf, knowsCause } from '../../../../daemon/view/states/causes.ts';
+import { causeOf, causeTitle } from '../../../../daemon/view/states/causes.ts';
 import { canBeCause, explainedCause } from '../../../../daemon/view/states/diagnosis.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
@@ -50,7 +50,7 @@ for (const { id } of CHECKS)
       const { alone, cause, view } = shown(reason, id);
       assert.equal(cause.title, alone.title);
       assert.deepEqual([view.label, view.sentence, view.remedy], [cause.title, cause.sentence, cause.remedy]);
-      const isAbout = knowsCause(reason, tr) ? (ABOUT[id]?.test(alone.title) ?? false) : canBeCause(id);
+      const isAbout = causeTitle(reason, tr) !== null ? (ABOUT[id]?.test(alone.title) ?? false) : canBeCause(id);
       if (isAbout) assert.equal(cause.sentence, 'Because.', reason);
       else {
         assert.equal(cause.sentence, `${alone.sentence}\nAlso: Because.`, reason);
