@@ -83,8 +83,14 @@ export async function routeThrough(
   };
 }
 
-function addressOf(proxy: URL): { hostname: string; port: number } {
-  return { hostname: hostOf(proxy), port: Number(proxy.port || (proxy.protocol === 'https:' ? 443 : 80)) };
+/** An agent would take the name for TLS from the `Host` header, which is that of the provider. */
+function addressOf(proxy: URL): { hostname: string; port: number; servername: string } {
+  const hostname = hostOf(proxy);
+  return {
+    hostname,
+    port: Number(proxy.port || (proxy.protocol === 'https:' ? 443 : 80)),
+    servername: isIP(hostname) === 0 ? hostname : '',
+  };
 }
 
 function loginOf({ username, password }: URL): Record<string, string> {

@@ -1,7 +1,7 @@
 // The wrapper's own questions through a proxy that wants a login, to providers with and without TLS.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
@@ -12,6 +12,7 @@ import { proxyFor } from '../../../wrapper/manage/proxy.ts';
 import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
 import { temporary } from '../../support/temporary.ts';
 
+const TRUSTED = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
 const LOGIN = 'us%40er:p%3Ass-canary';
 const EXPECTED = `Basic ${Buffer.from('us@er:p:ss-canary').toString('base64')}`;
 
@@ -26,18 +27,21 @@ async function listening(t: TestContext, server: Server, host: string): Promise<
   return (server.address() as AddressInfo).port;
 }
 
-/** Key and certificate of `localhost`, which the questions trust. */
-function certificate(t: TestContext) {
+/** Key and certificate of `localhost` or other names, which the questions trust with those that are trusted already. */
+function certificate(t: TestContext, names = 'DNS:localhost,IP:127.0.0.1,IP:::1') {
   const directory = temporary(t, 'proxy');
   const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
-  const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1';
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
-  execFileSync('openssl', [...request, '-keyout', key, '-out', cert, '-addext', names], { stdio: 'ignore' });
+  const trusted = join(directory, 'trusted.pem');
+  const subject = names.slice(4).split(',')[0];
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${subject}`];
+  const alternatives = `subjectAltName=${names}`;
+  execFileSync('openssl', [...request, '-keyout', key, '-out', cert, '-addext', alternatives], { stdio: 'ignore' });
   const before = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
-  process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = cert;
+  writeFileSync(trusted, readFileSync(cert, 'utf8') + (before ? readFileSync(before, 'utf8') : ''));
+  process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = trusted;
   t.after(() => {
-    if (before === undefined) delete process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
-    else process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = before;
+    if (TRUSTED === undefined) delete process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
+    else process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS = TRUSTED;
   });
   return { key: readFileSync(key), cert: readFileSync(cert) };
 }
@@ -128,6 +132,37 @@ test('a proxy with TLS is used over TLS, and a provider with an untrusted certif
   const asked = await ask(`https://localhost:${secure}/`, { https_proxy: `http://${LOGIN}@127.0.0.1:${port}` });
   assert.ok(asked && !asked.ok && !asked.unusable && /self.signed/.test(asked.problem), JSON.stringify(asked));
 });
+
+for (const host of ['localhost', '127.0.0.1']) {
+  test(`a proxy with TLS at ${host} proves its own name, and not that of the provider`, async t => {
+    const tls = certificate(t);
+    const provided = certificate(t, 'DNS:api.example');
+    const secure = await listening(t, https.createServer(provided, answer), '127.0.0.1');
+    const seen: string[] = [];
+    const outer = https.createServer(tls, (request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      delete request.headers['proxy-authorization'];
+      answer(request, response);
+    });
+    outer.on('connect', (request, socket) => {
+      seen.push(`CONNECT ${request.url}`);
+      const target = connect(secure, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        target.pipe(socket).pipe(target);
+      });
+      target.on('error', () => socket.destroy());
+    });
+    const via = `https://${LOGIN}@${host}:${await listening(t, outer, '127.0.0.1')}`;
+    for (const [url, name] of [
+      ['https://api.example/usage', 'HTTPS_PROXY'],
+      ['http://api.example/usage', 'http_proxy'],
+    ] as const) {
+      const asked = await ask(url, { [name]: via });
+      assert.ok(asked?.ok, JSON.stringify(asked));
+    }
+    assert.deepEqual(seen, ['CONNECT api.example:443', 'GET http://api.example/usage']);
+  });
+}
 
 test('a refusal by the proxy does not blame the credential, and no text holds the login', async t => {
   const { port } = await proxy(t);
