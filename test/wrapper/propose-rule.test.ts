@@ -108,6 +108,14 @@ for (const secret of SECRETS) {
   });
 }
 
+test('a credential is left out behind letters whose lower case is longer', () => {
+  for (const letters of ['İ', 'İİİİİİİİİİİİ']) {
+    const stderr = `Error: the token ${letters} FC-(0a1b2c3d4e5f) is not valid\n`;
+    const rule = proposeRule({ exit: 1, stdout: '', stderr }, ['fc-(0a1b2c3d4e5f)']);
+    assert.equal(rule?.stderr, `^Error: the token ${letters} \\S+ is not valid`);
+  }
+});
+
 test('words that look like a credential are left out even if they are not a known one', () => {
   for (const key of [
     'ghp_abcdefghijklmnop',

@@ -125,15 +125,14 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
     .filter(secret => secret.trim() !== '')
     .flatMap(secret => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')])
     // As lines are: see `mostTelling`.
-    .map(secret => secret.replace(/\s+/g, ' ').trim().toLowerCase());
-  let rest = text;
-  for (const form of forms) {
-    for (let at = rest.toLowerCase().indexOf(form); at >= 0; at = rest.toLowerCase().indexOf(form)) {
-      rest = rest.slice(0, at) + form.replace(/\S+/g, CUT) + rest.slice(at + form.length);
-    }
-  }
+    .map(secret => secret.replace(/\s+/g, ' ').trim());
+  const rest = forms.reduce(
+    (left, form) => left.replace(new RegExp(escapePattern(form), 'giu'), found => found.replace(/\S+/g, CUT)),
+    text,
+  );
+  const lowerCase = forms.map(form => form.toLowerCase());
   const isSecret = (run: string) =>
-    run.includes(CUT) || KEY_LIKE.some(pattern => pattern.test(run)) || forms.some(form => shares(run, form));
+    run.includes(CUT) || KEY_LIKE.some(pattern => pattern.test(run)) || lowerCase.some(form => shares(run, form));
   return (
     rest
       .replace(RUN, run => (isSecret(run) ? CUT : run))
@@ -159,10 +158,14 @@ function anchored(text: string): string | undefined {
     .slice(0, 120)
     .trimEnd();
   if (start.includes(CUT) && start.replace(/\P{L}/gu, '').length < 5) return undefined;
-  return `^${start
-    .replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+  return `^${escapePattern(start)
     .replace(/[\w-]*\d[\w-]*/g, word => (/\d[A-Za-z_-]+\d/.test(word) ? '[\\w-]+' : word.replace(/\d+/g, '\\d+')))
     .replaceAll(CUT, '\\S+')}`;
+}
+
+/** A text as a pattern that matches nothing else. */
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 }
 
 function jsonError(stdout: string): { path: string; value: string } | undefined {
