@@ -10,7 +10,7 @@ import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
 
 /**
  * Asks for every enabled account whose numbers are older than the provider allows, all at once, and puts the answers
- * into `state` and the state file.
+ * into `state`, and into the state file where that can be written.
  * @returns by account, why it could not be asked. Where the catalog knows no way to ask, only those appear whose
  *   credential can't be read
  */
@@ -53,14 +53,18 @@ export async function refreshUsage(
   );
   const news = answers.filter(answer => answer !== undefined);
   if (news.length === 0) return problems;
-  const stored = updateState(context.paths, plan.cli, changed => {
+  const record = (changed: CliState) => {
     for (const { name, remaining, credentials } of news) {
       recordRemaining(changed, name, { ...remaining, credential: fingerprint(changed.salt, credentials) });
     }
-  });
-  state.remaining = stored.remaining;
-  state.history = stored.history;
-  state.salt = stored.salt;
+  };
+  try {
+    const { remaining, history, salt } = updateState(context.paths, plan.cli, record);
+    Object.assign(state, { remaining, history, salt });
+  } catch {
+    // A full or read-only disk does not stop a command: the figures hold for this run.
+    record(state);
+  }
   return problems;
 }
 

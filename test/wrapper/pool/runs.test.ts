@@ -107,6 +107,20 @@ test('what somebody paid for is found by a command that another account serves, 
   assert.equal(api.refused.size, 0);
 });
 
+test('a state that cannot be stored stops no command, and the pool still learns the figures', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 2, kb: 10 });
+  const box = poolBox(t, { url: server.url, api }, { cache: '1ms' });
+  mkdirSync(box.state, { recursive: true, mode: 0o700 });
+  writeFileSync(join(box.state, 'accounts'), 'not a directory');
+  for (const key of ['ka', 'ka', 'kb', 'kb']) {
+    const run = await box.tool();
+    assert.deepEqual([run.exit, run.stdout], [0, `used ${key}\n`], run.stderr);
+  }
+  const { a, b } = await accountsOf(box);
+  assert.deepEqual([a?.remaining, a?.leases, b?.remaining, b?.leases], [0, 0, 8, 0]);
+});
+
 test('nothing left is refused with the reason, and no request is wasted', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 1, kb: 0 });
