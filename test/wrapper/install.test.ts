@@ -245,6 +245,20 @@ test('a script that looks for files beside itself is not moved, but can be shimm
   assert.deepEqual(fs.readdirSync(early), []);
 });
 
+test('an original that an interrupted installation has kept is taken over, and nothing is left of it', async t => {
+  const box = withTool(t);
+  const originals = path.join(box.state, 'originals');
+  fs.mkdirSync(originals, { recursive: true, mode: 0o700 });
+  fs.chmodSync(box.state, 0o700);
+  fs.linkSync(path.join(box.bin, 'tool'), path.join(originals, 'tool'));
+  box.install('tool');
+  assert.ok(shimmed(box));
+  assert.deepEqual(fs.readdirSync(originals), ['tool']);
+  box.uninstall('tool');
+  assert.equal(fs.readFileSync(path.join(box.bin, 'tool'), 'utf8'), TOOL);
+  assert.ok(!fs.existsSync(box.state));
+});
+
 test('an original on another file system is copied and comes back with mode, time and content', async t => {
   const shm = fs.mkdtempSync('/dev/shm/culvert-wrap-');
   t.after(() => fs.rmSync(shm, { recursive: true }));

@@ -128,3 +128,24 @@ test('an installation that fails leaves no record', options, t => {
   assert.ok(!fs.existsSync(other.installs));
   assert.equal(root.tool('x').stdout, 'tool machine\n');
 });
+
+test('giving an original back replaces no other file that is kept there, and takes over its own', options, t => {
+  const { bin, root, other } = machine(t);
+  fs.writeFileSync(path.join(bin, 'tool'), TOOL, { mode: 0o755 });
+  fs.chmodSync(bin, 0o700);
+  assert.equal(root.wrap('install', 'tool').status, 0);
+  fs.chmodSync(bin, 0o755);
+  const shared = path.join(bin, '.culvert-wrap');
+  const kept = path.join(shared, 'tool');
+  fs.mkdirSync(shared);
+  fs.writeFileSync(kept, 'of somebody else', { mode: 0o755 });
+  const refused = root.wrap('install', 'tool');
+  assert.notEqual(refused.status, 0);
+  assert.match(refused.stderr, /\.culvert-wrap\/tool is kept from another installation of tool/);
+  assert.equal(fs.readFileSync(kept, 'utf8'), 'of somebody else');
+  fs.rmSync(kept);
+  fs.linkSync(path.join(path.dirname(root.installs), 'originals/tool'), kept);
+  assert.equal(root.wrap('install', 'tool').status, 0);
+  assert.deepEqual(fs.readdirSync(shared), ['tool']);
+  assert.equal(other.tool('x').stdout, 'tool key-of-other\n');
+});

@@ -16,7 +16,7 @@ import {
 } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
-import { assertWritable, linkOrCopy, moveBack, place } from './move-file.ts';
+import { assertWritable, keepAt, moveBack, place } from './move-file.ts';
 import { type Programs, recordIn, shimText } from './shim.ts';
 
 /** In the directory of a command that other users run as well. */
@@ -72,7 +72,7 @@ export function install(options: InstallOptions): InstallResult {
     }
     const old = installs[cli] ?? recover(options);
     if (old && shimOf(old.bin) === cli) {
-      const entry = shareOriginal(old, paths);
+      const entry = shareOriginal(cli, old, paths);
       const text = textFor(options, entry);
       const unchanged = readText(entry.bin) === text;
       if (!unchanged) place(paths, entry.bin, stage => writeScript(stage, text));
@@ -217,12 +217,13 @@ function save(options: InstallOptions, bin: string, adopted: boolean): Installed
   if (!adopted) assertReplaceable(original, bin, cli);
   if (shared) makeSharedDirectory(directory);
   else fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const stage = `${original}.new`;
-  fs.rmSync(stage, { force: true });
   if (stat.isSymbolicLink()) {
     const link = fs.readlinkSync(bin);
+    const stage = `${original}.new`;
+    fs.rmSync(stage, { force: true });
     fs.symlinkSync(path.resolve(path.dirname(bin), link), stage);
     fs.renameSync(stage, original);
+    syncDirectory(directory);
     return { bin, original, kind: 'link', link, mtime: stat.mtimeMs / 1000 };
   }
   if (!options.force && isLocationDependent(bin)) {
@@ -235,21 +236,19 @@ function save(options: InstallOptions, bin: string, adopted: boolean): Installed
       },
     );
   }
-  linkOrCopy(bin, stage, stat);
-  fs.renameSync(stage, original);
-  syncDirectory(directory);
+  keepAt(bin, original);
   return { bin, original, kind: 'file' };
 }
 
 /** The record with its original where other users can run it; an earlier version kept it where only this one can. */
-function shareOriginal(entry: Installed, paths: Paths): Installed {
+function shareOriginal(cli: string, entry: Installed, paths: Paths): Installed {
   const { bin, original, kind } = entry;
   if (kind !== 'file' || path.dirname(original) !== paths.originals || !isShared(bin)) return entry;
   const directory = path.join(path.dirname(bin), SHARED_ORIGINALS);
   const copy = path.join(directory, path.basename(original));
+  assertReplaceable(copy, original, cli);
   makeSharedDirectory(directory);
-  fs.rmSync(copy, { force: true });
-  linkOrCopy(original, copy, fs.lstatSync(original));
+  keepAt(original, copy);
   return { ...entry, original: copy };
 }
 

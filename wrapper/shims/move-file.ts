@@ -40,8 +40,24 @@ export function moveBack(paths: Paths, from: string, to: string): void {
   syncDirectory(path.dirname(to));
 }
 
+/**
+ * Keeps a file under a second name, or as a copy where that can't be. After a kill `to` is what it was, or the whole file.
+ */
+export function keepAt(from: string, to: string): void {
+  const stage = `${to}.new`;
+  fs.rmSync(stage, { force: true });
+  try {
+    linkOrCopy(from, stage, fs.lstatSync(from));
+    fs.renameSync(stage, to);
+  } finally {
+    // rename(2) leaves both names where they are names of one file already.
+    fs.rmSync(stage, { force: true });
+  }
+  syncDirectory(path.dirname(to));
+}
+
 /** Gives a file a second name, or copies it with mode, owner and times where that can't be. */
-export function linkOrCopy(from: string, to: string, stat: fs.Stats): void {
+function linkOrCopy(from: string, to: string, stat: fs.Stats): void {
   try {
     fs.linkSync(from, to);
     return;
