@@ -38,6 +38,7 @@ function machine(t: TestContext) {
       });
     return {
       home,
+      run,
       tool: (...args: string[]) => run(path.join(bin, 'tool'), ...args),
       wrap: (...args: string[]) => run(process.execPath, main, ...args),
       installs: path.join(home, '.local/state/culvert-wrap/installs.json'),
@@ -126,7 +127,23 @@ test('an installation that fails leaves no record', options, t => {
   fs.chmodSync(bin, 0o1777);
   assert.notEqual(other.wrap('install', 'tool').status, 0);
   assert.ok(!fs.existsSync(other.installs));
+  assert.deepEqual(fs.readdirSync(bin), ['tool']);
   assert.equal(root.tool('x').stdout, 'tool machine\n');
+});
+
+test('an original whose shim stands in a directory that cannot be made durable is kept', options, t => {
+  const { other } = machine(t);
+  const own = path.join(other.home, 'bin');
+  const tool = path.join(own, 'tool');
+  fs.writeFileSync(tool, TOOL, { mode: 0o755 });
+  fs.chownSync(tool, UID, UID);
+  fs.chmodSync(own, 0o333);
+  assert.equal(other.wrap('install', 'tool').status, 77);
+  const run = other.run(tool, 'x');
+  assert.deepEqual([run.status, run.stdout], [0, 'tool key-of-other\n'], run.stderr);
+  fs.chmodSync(own, 0o755);
+  assert.equal(other.wrap('uninstall', 'tool').status, 0);
+  assert.equal(fs.readFileSync(tool, 'utf8'), TOOL);
 });
 
 test('giving an original back replaces no other file that is kept there, and takes over its own', options, t => {

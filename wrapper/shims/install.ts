@@ -89,8 +89,13 @@ export function install(options: InstallOptions): InstallResult {
     try {
       place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry)));
     } catch (error) {
+      // Only making it durable failed: the shim stands, and needs its original.
+      if (shimOf(entry.bin) === cli) throw error;
       writeInstalls(paths, installs);
-      if (entry.kind !== 'beside' && !old) fs.rmSync(entry.original, { force: true });
+      if (entry.kind !== 'beside' && !old) {
+        fs.rmSync(entry.original, { force: true });
+        removeIfEmpty(path.dirname(entry.original));
+      }
       throw error;
     }
     const done = { bin: entry.bin, original: entry.original, shared: isShared(entry.bin) };
