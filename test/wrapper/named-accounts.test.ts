@@ -252,6 +252,22 @@ test('the audit log has a line for each run without an account, with the reason'
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'a' }), ['', 'refused', 'configuration']);
 });
 
+test('a date without milliseconds gets no line into the audit log that cannot be read', async t => {
+  const box = withTool(t, { a: 'ka' });
+  await box.run('fake', ['x']);
+  const file = path.join(box.state, 'audit.jsonl');
+  const before = fs.readFileSync(file, 'utf8');
+  box.script('date', '#!/bin/sh\necho 1700000000%3N\n');
+  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_BYPASS: '1', FAKE_KEY: 'm' } })).stdout, 'm \n');
+  assert.equal(fs.readFileSync(file, 'utf8'), before);
+  assert.equal((await box.run('fake', ['x'])).stdout, 'ka \n');
+  const lines = fs.readFileSync(file, 'utf8').slice(before.length).trim().split('\n');
+  assert.deepEqual(
+    lines.map(line => JSON.parse(line).account),
+    ['a'],
+  );
+});
+
 test('with one account a command without arguments runs without Node, as any other', async t => {
   const box = withTool(t, { a: 'ka' });
   await box.run('fake', ['x']);

@@ -1,7 +1,13 @@
 // Writes the shell script that runs a CLI with exactly one account without starting Node.
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
-import { FIND_DIRECTORY_FILE, findConfiguration, HAS_DIRECTORY_FILE, isElsewhere } from '../store/shell-conditions.ts';
+import {
+  appendAudit,
+  FIND_DIRECTORY_FILE,
+  findConfiguration,
+  HAS_DIRECTORY_FILE,
+  isElsewhere,
+} from '../store/shell-conditions.ts';
 import { isStale, quote, type SourceStamp } from '../store/source-stamps.ts';
 import type { CliState } from '../store/state.ts';
 
@@ -48,7 +54,7 @@ export function shortcutFor(
   const patterns = [...declared.map(optionPattern), ...strangers.map(id => `${quote(id)}|*=${quote(id)}`)];
   const words = [...new Set(patterns)].join('|');
   const bare = provider.passthrough.includes('')
-    ? `{ ${plan.audit ? `${auditLine(plan, null, paths).trim()}; ` : ''}exec "$__cw_o"; }`
+    ? `{ ${plan.audit ? `${auditLine(plan, null, paths)}; ` : ''}exec "$__cw_o"; }`
     : ':';
   return `# Runs ${cli} with its only account. Written by culvert-wrap, which writes it again when its sources change.
 __cw_run() {
@@ -100,12 +106,8 @@ function optionPattern(word: string): string {
 }
 
 /** The outcome is not known, because the original takes the place of the shell. @param account `null` for none */
-function auditLine(plan: Plan, account: string | null, paths: Paths): string {
-  const file = quote(paths.audit);
-  const outcome = account === null ? '"outcome":"original","why":"passthrough"' : '"outcome":"unobserved"';
-  const entry = `{"at":%s,"cli":"${plan.cli}","command":"%s","account":${JSON.stringify(account)},${outcome}}\\n`;
-  return `  if ! [ -f ${file} ] || [ -L ${file} ] || ! [ -w ${file} ]; then return; fi
-  __cw_t=$(date +%s%3N)
-  case $__cw_t in *[!0-9]*) return ;; esac
-  printf ${quote(entry)} "$__cw_t" "$1" >> ${file}`;
+function auditLine({ cli }: Plan, account: string | null, paths: Paths): string {
+  const run =
+    account === null ? ({ outcome: 'original', why: 'passthrough' } as const) : { outcome: 'unobserved' as const };
+  return appendAudit({ cli, command: '"$1"', account, ...run }, paths, 'return');
 }

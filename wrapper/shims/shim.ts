@@ -5,7 +5,13 @@ import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
 import { type Installed, isInstalled, MARKER, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
-import { FIND_DIRECTORY_FILE, findConfiguration, HAS_DIRECTORY_FILE, isElsewhere } from '../store/shell-conditions.ts';
+import {
+  appendAudit,
+  FIND_DIRECTORY_FILE,
+  findConfiguration,
+  HAS_DIRECTORY_FILE,
+  isElsewhere,
+} from '../store/shell-conditions.ts';
 import { isStale, quote, sourceStamps } from '../store/source-stamps.ts';
 
 /** The words under a CLI's auth command that are the wrapper's; every other use of it goes to the upstream. */
@@ -106,13 +112,11 @@ exit 127
 }
 
 /** Commands that log a run around the wrapper, unless the log is turned off. */
-function bypassAudit(cli: string, { audit }: Paths): string {
-  const file = quote(audit);
-  const entry = `{"at":%s,"cli":"${cli}","command":"","account":null,"outcome":"original","why":"bypass"}\\n`;
+function bypassAudit(cli: string, paths: Paths): string {
+  const entry = { cli, command: "''", account: null, outcome: 'original', why: 'bypass' } as const;
   return `IFS= read -r __cw_l < "$__cw_p"
     case $__cw_l in *'"audit":true'*)
-      __cw_t=$(date +%s%3N)
-      if [ -f ${file} ] && ! [ -L ${file} ] && [ -w ${file} ]; then printf ${quote(entry)} "$__cw_t" >> ${file}; fi ;;
+${appendAudit(entry, paths, ':')} ;;
     esac`;
 }
 

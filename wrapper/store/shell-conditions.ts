@@ -1,5 +1,6 @@
-// Lets a shell notice, without starting a program, what decides about the account of a command.
+// Lets a shell notice, without starting Node, what decides about the account of a command, and log what it ran.
 import { basename } from 'node:path';
+import type { AuditEntry } from './audit.ts';
 import type { Paths } from './paths.ts';
 import { quote } from './source-stamps.ts';
 
@@ -25,4 +26,21 @@ export function findConfiguration({ configDir }: Pick<Paths, 'configDir'>): stri
 export function isElsewhere({ configDir }: Pick<Paths, 'configDir'>): string {
   const own = quote(configDir);
   return `! { [ "$__cw_c" = ${own} ] || [ "$__cw_c" -ef ${own} ]; }`;
+}
+
+/**
+ * Commands that append a run to the audit log.
+ * @param entry its `command` is a word of the shell
+ * @param otherwise a command for when the log is not a plain file that can be written, or date(1) gives no milliseconds
+ */
+export function appendAudit(
+  { cli, command, account, outcome, why }: Omit<AuditEntry, 'at'>,
+  { audit }: Pick<Paths, 'audit'>,
+  otherwise: string,
+): string {
+  const file = quote(audit);
+  const line = JSON.stringify({ cli, command: '%s', account, outcome, why }).replace('{', '{"at":%s,');
+  return `__cw_t=
+if [ -f ${file} ] && ! [ -L ${file} ] && [ -w ${file} ]; then __cw_t=$(date +%s%3N); fi
+case $__cw_t in ''|*[!0-9]*) ${otherwise} ;; *) printf ${quote(`${line}\\n`)} "$__cw_t" ${command} >> ${file} ;; esac`;
 }
