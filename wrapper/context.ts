@@ -1,5 +1,5 @@
 // Declares what a command runs with: its environment and clock, and the modules that are loaded only when needed.
-import type { Cooldown } from './run/rules/classify.ts';
+import type { NamedCooldown } from './run/rules/classify.ts';
 import type { AuditEntry } from './store/audit.ts';
 import type { Account } from './store/config.ts';
 import type { Paths } from './store/paths.ts';
@@ -93,7 +93,7 @@ interface LazyModules {
 export interface LeaseEnd {
   /** Units that it used, as far as known. */
   spent: number;
-  cooldown?: { class: 'quota' | 'rate' | 'auth'; rest: Cooldown };
+  cooldown?: { class: 'quota' | 'rate' | 'auth'; rest: NamedCooldown };
 }
 
 /** An account to be tried now. */

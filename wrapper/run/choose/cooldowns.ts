@@ -2,7 +2,7 @@
 import type { Provider } from '../../catalog/catalog.ts';
 import type { Cooldown } from '../../store/cooldown.ts';
 import { formatDuration } from '../../store/duration.ts';
-import type { Cooldown as NamedCooldown, Verdict } from '../rules/classify.ts';
+import type { NamedCooldown, Verdict } from '../rules/classify.ts';
 
 export type Retry = Verdict & { kind: 'retry' };
 

@@ -18,7 +18,7 @@ export interface Outcome {
  * How long an account cools down. `period`: until the quota starts again; `credential`: until the credential changes;
  * `time`: until a moment in milliseconds since the epoch.
  */
-export type Cooldown =
+export type NamedCooldown =
   | { until: 'period' }
   | { until: 'credential' }
   | { until: 'elapsed'; ms: number }
@@ -26,13 +26,13 @@ export type Cooldown =
 
 export type Verdict =
   | { kind: 'success' }
-  | { kind: 'retry'; class: 'quota' | 'rate' | 'auth'; rest: Cooldown; text: string; scope?: Rule['scope'] }
+  | { kind: 'retry'; class: 'quota' | 'rate' | 'auth'; rest: NamedCooldown; text: string; scope?: Rule['scope'] }
   | { kind: 'final'; class: 'usage' | 'other' };
 
 /** A longer one is a mistake of the program that printed it. */
 const LONGEST_MS = 366 * 86_400_000;
 
-const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', Cooldown> = {
+const DEFAULT_COOLDOWN: Record<'quota' | 'rate' | 'auth', NamedCooldown> = {
   quota: { until: 'period' },
   rate: { until: 'elapsed', ms: 60_000 },
   auth: { until: 'credential' },
@@ -92,7 +92,7 @@ function matchRule(
 }
 
 /** A time that the provider names wins over the catalog's, because it must never be shortened. */
-function cooldownOf(rule: Rule, failure: 'quota' | 'rate' | 'auth', { groups }: Match, stdout: string): Cooldown {
+function cooldownOf(rule: Rule, failure: 'quota' | 'rate' | 'auth', { groups }: Match, stdout: string): NamedCooldown {
   const seconds = Number(groups?.rest ?? (rule.retry_after && at(parseJson(stdout), rule.retry_after)));
   if (Number.isFinite(seconds) && seconds > 0) return { until: 'elapsed', ms: Math.min(seconds * 1_000, LONGEST_MS) };
   const reset = parseTime(groups?.reset);
