@@ -4,7 +4,7 @@ import type { Rule } from '../catalog/catalog.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/address.ts';
 import { chooseAccount } from '../run/accounts/select-account.ts';
-import { type Candidate, type Choice, orderCandidates } from '../run/choose/candidates.ts';
+import { type Candidate, type Choice, isBound, orderCandidates } from '../run/choose/candidates.ts';
 import { costOf, decide } from '../run/choose/capacity.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
@@ -37,7 +37,7 @@ export async function explain(
   const { choice, notice } = await chosenFor(plan, invocation, state, context);
   const cost = costOf(invocation.command, provider, capacity);
   const sharedQuota = provider.scope !== 'key';
-  const onlyChosen = choice.by === 'job' || provider.accounts === 'one-per-person';
+  const onlyChosen = isBound(choice, provider);
   const order = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const candidates = orderCandidates(plan.accounts, state, choice, order);
   const accounts = candidates.map(({ account, why, coolingDown, spent }) => ({

@@ -1,6 +1,6 @@
 // Runs a command with accounts: chooses and orders them, waits or postpones when nothing is left, and stores what was learned.
 import { writeFileSync } from 'node:fs';
-import type { Context, End, Invocation, Leases } from '../context.ts';
+import type { Context, End, Invocation } from '../context.ts';
 import { EXIT, say, WrapError } from '../errors.ts';
 import { formatDuration, parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
@@ -9,7 +9,7 @@ import { openCredentials } from './accounts/credentials.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';
 import { type Outcome, type Run, runAttempts } from './attempts.ts';
-import { type Candidate, type Choice, earliestAvailable, orderCandidates } from './choose/candidates.ts';
+import { type Candidate, type Choice, earliestAvailable, isBound, orderCandidates } from './choose/candidates.ts';
 import { costOf, decide, isLow, totalRemaining } from './choose/capacity.ts';
 import { startJournal } from './journal.ts';
 import { LocalLeases } from './local-leases.ts';
@@ -64,7 +64,7 @@ export async function failover(command: Command): Promise<End> {
     holdLast: postpones(plan) && repeatable,
   };
   try {
-    return await (plan.pool ? runPooled(run, leases, choice) : runUntilDecided(run, choice, cost));
+    return await (plan.pool ? runPooled(run, choice) : runUntilDecided(run, choice));
   } catch (error) {
     if (error instanceof WrapError && error.code.startsWith('pool-'))
       journal.add({ account: null, outcome: 'refused' });
@@ -78,20 +78,20 @@ export async function failover(command: Command): Promise<End> {
 }
 
 /** Tries the accounts; again after waiting for one, if the user allows that. */
-async function runUntilDecided(run: Run, choice: Choice, cost: number): Promise<End> {
+async function runUntilDecided(run: Run, choice: Choice): Promise<End> {
   const { plan, context } = run;
   const { capacity } = plan;
   const deadline = context.now() + (capacity.wait ? parseDuration(capacity.wait) : 0);
   let mayWait = true;
   for (;;) {
-    const candidates = candidatesFor(run, choice, cost);
+    const candidates = candidatesFor(run, choice);
     const decision = decide(candidates, capacity);
-    if (!isAvailable(candidates) && (await waitForAccount({ run, choice, cost }, deadline))) continue;
+    if (!isAvailable(candidates) && (await waitForAccount(run, choice, deadline))) continue;
     if (decision !== 'execute') return postponed(decision, run);
     run.patient = capacity.policy !== 'execute' || (mayWait && context.now() < deadline);
     const outcome = await runAttempts(candidates, run);
     if (!outcome.exhausted) return finish(outcome, run);
-    if (await waitForAccount({ run, choice, cost }, deadline)) {
+    if (await waitForAccount(run, choice, deadline)) {
       outcome.attempt?.output.dispose();
       continue;
     }
@@ -113,9 +113,9 @@ function isAvailable(candidates: readonly Candidate[]): boolean {
 }
 
 /** Tries the accounts that the pool leases. It knows what rests and what is left, and waits if the user allows that. */
-async function runPooled(run: Run, leases: Leases, choice: Choice): Promise<End> {
-  const { plan, context, journal } = run;
-  const onlyChosen = choice.by === 'job' || plan.provider.accounts === 'one-per-person';
+async function runPooled(run: Run, choice: Choice): Promise<End> {
+  const { plan, context, journal, leases } = run;
+  const onlyChosen = isBound(choice, plan.provider);
   const unknown = { ...run.state, resting: {}, remaining: {} };
   const candidates = orderCandidates(plan.accounts, unknown, choice, { now: context.now(), onlyChosen });
   const outcome = await runAttempts(candidates, run);
@@ -133,11 +133,10 @@ async function runPooled(run: Run, leases: Leases, choice: Choice): Promise<End>
   return finish(outcome, run);
 }
 
-function candidatesFor({ plan, state, context }: Run, choice: Choice, cost: number): Candidate[] {
+function candidatesFor({ plan, state, context, cost }: Run, choice: Choice): Candidate[] {
   const { capacity, provider } = plan;
   const sharedQuota = provider.scope !== 'key';
-  // A job lives in the account that created it; and some terms allow to select an account, but not to move on by itself.
-  const onlyChosen = choice.by === 'job' || provider.accounts === 'one-per-person';
+  const onlyChosen = isBound(choice, provider);
   const options = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const selected = orderCandidates(plan.accounts, state, choice, options);
   // What is reserved stays reserved when another account fails.
@@ -189,13 +188,10 @@ function needsUsage({ capacity }: Plan): boolean {
 }
 
 /** Waits until a candidate may be available. Returns whether it is worth another look. */
-async function waitForAccount(
-  { run, choice, cost }: { run: Run; choice: Choice; cost: number },
-  deadline: number,
-): Promise<boolean> {
+async function waitForAccount(run: Run, choice: Choice, deadline: number): Promise<boolean> {
   const { context, plan, journal, state } = run;
   const now = context.now();
-  const candidates = candidatesFor(run, choice, cost);
+  const candidates = candidatesFor(run, choice);
   const at = earliestAvailable(candidates, now);
   const probed = candidates.some(({ beingProbed }) => beingProbed);
   if (at === undefined || now >= deadline || (at > deadline && !probed) || context.signals.received) return false;
@@ -205,7 +201,7 @@ async function waitForAccount(
   // A cooldown may be ended meanwhile, and another run's try may succeed.
   const isReady = () => {
     Object.assign(state, readState(context.paths, plan.cli));
-    return isAvailable(candidatesFor(run, choice, cost));
+    return isAvailable(candidatesFor(run, choice));
   };
   await (await context.load()).sleepUntil(Math.min(at, deadline), context, isReady);
   isReady();

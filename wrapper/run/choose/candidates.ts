@@ -1,9 +1,18 @@
 // Orders the accounts that a command may use. Pure, so that `explain` and a run can't disagree.
+import type { Provider } from '../../catalog/catalog.ts';
 import type { Account, Capacity } from '../../store/config.ts';
 import { isBeingProbed, isCoolingDown, PROBE_MS } from '../../store/cooldown.ts';
 import type { CliState } from '../../store/state.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
+
+/**
+ * Reports whether the account that is chosen is the only one that may be tried: a job lives in the account that created it,
+ * and some terms allow to select an account, but not to move on automatically.
+ */
+export function isBound(choice: Choice, provider: Pick<Provider, 'accounts'>): boolean {
+  return choice.by === 'job' || provider.accounts === 'one-per-person';
+}
 
 export interface Candidate {
   account: Account;
