@@ -67,7 +67,7 @@ export async function failover(command: Command): Promise<End> {
     return await (plan.pool ? runPooled(run, choice) : runUntilDecided(run, choice));
   } catch (error) {
     if (error instanceof WrapError && error.code.startsWith('pool-'))
-      journal.add({ account: null, outcome: 'refused' });
+      journal.add({ account: null, outcome: 'refused', why: error.code });
     throw error;
   } finally {
     await leases.finish();

@@ -20,7 +20,7 @@ export interface AuditEntry {
    * run was not watched; `original`: the original ran without an account.
    */
   outcome: (typeof OUTCOMES)[number];
-  /** Why no account was used: for `original` one of `Why`, for `refused` the code of an error. */
+  /** Why no account was used: for `original` one of `Why`, for `refused` one of these or the code of an error. */
   why?: string;
   class?: string;
   exit?: number | null;

@@ -28,7 +28,7 @@ async function accountsOf(box: Sandbox): Promise<Record<string, AccountRow>> {
 /** Without a process, so that waiting does not become the machine's main work. */
 const leasesIn = async (server: StoreServer) => (await endsOfLeases(server)).length;
 
-const audit = (box: Sandbox): { account: string | null; outcome: string; degraded?: boolean }[] =>
+const audit = (box: Sandbox): { account: string | null; outcome: string; why?: string; degraded?: boolean }[] =>
   readFileSync(join(box.state, 'audit.jsonl'), 'utf8')
     .trim()
     .split('\n')
@@ -228,8 +228,8 @@ test('a store that is away is named, and the command refused', async t => {
   const status = await box.wrap(['pool', 'status']);
   assert.equal(status.exit, 69);
   assert.deepEqual(
-    audit(box).map(({ outcome, degraded }) => [outcome, degraded]),
-    [['refused', true]],
+    audit(box).map(({ outcome, why, degraded }) => [outcome, why, degraded]),
+    [['refused', 'pool-unreachable', true]],
   );
   assert.deepEqual([await metric(box, 'pool_degraded'), await metric(box, 'pool_degraded_runs_total')], [1, 0]);
   assert.match((await box.wrap(['status'])).stdout, /^pool: degraded since/m);
