@@ -36,16 +36,10 @@ export function readInstalls(paths: Paths): Installs {
 
 /** The first executable of that name on `PATH` that is not one of our shims. */
 export function findOnPath(name: string, search: string): string | undefined {
-  for (const dir of search.split(':')) {
-    const file = path.join(dir || '.', name);
-    try {
-      fs.accessSync(file, fs.constants.X_OK);
-      if (fs.statSync(file).isFile() && shimOf(file) === undefined) return path.resolve(file);
-    } catch {
-      // Not here.
-    }
-  }
-  return undefined;
+  return search
+    .split(':')
+    .map(dir => path.resolve(dir || '.', name))
+    .find(file => isExecutable(file) && shimOf(file) === undefined);
 }
 
 /**
