@@ -315,6 +315,10 @@ test('doctor finds what is wrong and says what to do', async t => {
   assert.equal((await box.wrap(['doctor'])).exit, 0);
   fs.chmodSync(path.join(box.config, 'keys.env'), 0o644);
   assert.match((await box.wrap(['doctor'])).stdout, /warning .*others can read .*keys\.env/);
+  const config = path.join(box.config, 'config.toml');
+  const inHome = fs.readFileSync(config, 'utf8').replace(`file:${box.home}/`, 'file:~/');
+  fs.writeFileSync(config, inHome);
+  assert.match((await box.wrap(['doctor'])).stdout, /warning .*others can read file:~\/.*keys\.env/);
   fs.rmSync(path.join(box.config, 'keys.env'));
   fs.rmSync(path.join(box.state, 'originals/fake'));
   const result = await box.wrap(['doctor', '--json']);

@@ -13,7 +13,7 @@ import { classify } from '../run/rules/classify.ts';
 import { readConfig } from '../store/config.ts';
 import { readText, withLock, writeAtomic } from '../store/files.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
-import { resolveAccount } from '../store/secrets.ts';
+import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { storedCredential } from './import-stored.ts';
 import { emit } from './print.ts';
 import { ask } from './prompt.ts';
@@ -146,7 +146,6 @@ export async function learn(
   );
 }
 
-const SOURCE_TIMEOUT_MS = 15_000;
 /** Variables of other tools that carry a credential, and not the path of a file. */
 const SECRET_NAME = /(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT)(?:_|$)/i;
 

@@ -12,9 +12,9 @@ import type { Programs } from '../shims/shim.ts';
 import type { Account } from '../store/config.ts';
 import { readConfig } from '../store/config.ts';
 import { describeCooldown } from '../store/describe.ts';
-import { readText } from '../store/files.ts';
+import { expandHome, isReadableByOthers, readText } from '../store/files.ts';
 import { foreignShim, type Installed, isExecutable, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
-import { orphanedSecrets, resolveAccount } from '../store/secrets.ts';
+import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
 import { emit, number, resetText, restingText } from './print.ts';
 
@@ -145,11 +145,9 @@ function checkInstalls(file: string): Finding[] {
 }
 
 function checkModes(files: string[]): Finding[] {
-  return files.flatMap(file => {
-    const stat = fs.statSync(file, { throwIfNoEntry: false });
-    if (!stat || (stat.mode & 0o077) === 0) return [];
-    return [{ level: 'warning' as const, what: `others can read ${file}`, fix: `chmod go= ${file}` }];
-  });
+  return files
+    .filter(isReadableByOthers)
+    .map(file => ({ level: 'warning' as const, what: `others can read ${file}`, fix: `chmod go= ${file}` }));
 }
 
 function checkSecretFiles(dir: string): Finding[] {
@@ -164,11 +162,12 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
     config.accounts.map(async (account): Promise<Finding> => {
       const what = `${account.cli} account "${account.name}"`;
       if (!account.enabled) return { level: 'ok', what: `${what} is disabled` };
-      const resolved = await resolveAccount(account, callerEnvironment(env), 15_000);
+      const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
       if (!resolved.ok)
         return { level: 'problem', what: `${what}: ${resolved.problem}`, fix: 'correct its source, or disable it' };
       const exposed = Object.values(account.env).filter(
-        source => source.startsWith('file:') && isExposed(source.slice(5, source.lastIndexOf('#'))),
+        source =>
+          source.startsWith('file:') && isReadableByOthers(expandHome(source.slice(5, source.lastIndexOf('#')), env)),
       );
       if (exposed.length > 0) {
         return { level: 'warning', what: `${what}: others can read ${exposed.join(', ')}`, fix: 'chmod go= that file' };
@@ -271,11 +270,6 @@ function checkConfiguration(context: Context): Finding[] {
       fix: 'run `culvert-wrap accounts purge`',
     })),
   ];
-}
-
-function isExposed(file: string): boolean {
-  const stat = fs.statSync(file, { throwIfNoEntry: false });
-  return stat !== undefined && (stat.mode & 0o077) !== 0;
 }
 
 function attempt(check: () => Finding[]): Finding[] {

@@ -5,8 +5,8 @@ import { EXIT, WrapError } from '../errors.ts';
 import { expand } from '../manage/usage.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import { readConfig } from '../store/config.ts';
-import { readText } from '../store/files.ts';
-import { resolveAccount } from '../store/secrets.ts';
+import { expandHome, readText } from '../store/files.ts';
+import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 
 /** An account with the credential that its CLI has stored. */
 export interface StoredAccount {
@@ -16,8 +16,6 @@ export interface StoredAccount {
   env: Record<string, string>;
   secrets: Record<string, string>;
 }
-
-const SOURCE_TIMEOUT_MS = 15_000;
 
 /**
  * What upstream CLIs have stored, under the name of the account that has the same credential already, or under `name`.
@@ -54,7 +52,7 @@ export function storedCredential(
 ): { value: string | undefined; files: string[] } {
   const files: string[] = [];
   for (const { file, pattern } of stored) {
-    const path = expand(file, env).replace(/^~(?=\/)/, env.HOME ?? '~');
+    const path = expandHome(expand(file, env), env);
     files.push(path);
     const value = new RegExp(pattern).exec(read(path))?.[1];
     if (value !== undefined) return { value, files };

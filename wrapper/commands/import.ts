@@ -11,8 +11,15 @@ import { refreshPlans } from '../manage/compile.ts';
 import { probeAccount } from '../manage/probe-account.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import { Account, type Change, editConfig, readConfig, same } from '../store/config.ts';
-import { readText } from '../store/files.ts';
-import { assertCredential, envLines, resolveAccount, sourceOf, storeSecret } from '../store/secrets.ts';
+import { expandHome, isReadableByOthers, readText } from '../store/files.ts';
+import {
+  assertCredential,
+  envLines,
+  resolveAccount,
+  SOURCE_TIMEOUT_MS,
+  sourceOf,
+  storeSecret,
+} from '../store/secrets.ts';
 import { choosePlace } from './account.ts';
 import { findStored } from './import-stored.ts';
 import { emit } from './print.ts';
@@ -46,8 +53,6 @@ interface Planned {
   account: Wanted;
   change: 'add' | 'change' | 'keep';
 }
-
-const SOURCE_TIMEOUT_MS = 15_000;
 
 /**
  * `accounts import FILE`: all or nothing, and again as often as one likes. The file is checked as a whole before anything
@@ -181,7 +186,7 @@ function remarksOn(file: string, wanted: readonly Wanted[], options: ImportOptio
     .map(({ cli, name }) => `"${name}" of ${cli}`);
   const remarks = referring.length > 0 ? [`${referring.join(', ')} read ${file} at each run: it must stay there`] : [];
   const holdsSecrets = options.reference === true || wanted.some(({ secrets }) => Object.keys(secrets).length > 0);
-  if (holdsSecrets && isReadableByOthers(file)) {
+  if (holdsSecrets && statSync(file).isFile() && isReadableByOthers(file)) {
     remarks.push(`others can read ${file}, which holds credentials: \`chmod go= ${file}\``);
   }
   return remarks;
@@ -189,9 +194,9 @@ function remarksOn(file: string, wanted: readonly Wanted[], options: ImportOptio
 
 /** Reports whether a source is a line of this file. */
 function refersTo(source: string, file: string, env: NodeJS.ProcessEnv): boolean {
-  const path = /^file:(.+)#[^#]+$/s.exec(source)?.[1]?.replace(/^~(?=\/)/, env.HOME ?? '~');
+  const path = /^file:(.+)#[^#]+$/s.exec(source)?.[1];
   if (path === undefined) return false;
-  const [one, other] = [path, file].map(each => statSync(each, { throwIfNoEntry: false }));
+  const [one, other] = [expandHome(path, env), file].map(each => statSync(each, { throwIfNoEntry: false }));
   return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }
 
@@ -306,9 +311,4 @@ function unreadable(file: string, why: string): WrapError {
   return new WrapError('import-unreadable', EXIT.noInput, `${file} can't be imported: ${why}`, {
     hint: 'give a TOML or JSON file with [[accounts]] (cli, name, env or secrets), or a .env file',
   });
-}
-
-function isReadableByOthers(file: string): boolean {
-  const stat = statSync(file);
-  return stat.isFile() && (stat.mode & 0o077) !== 0;
 }

@@ -5,7 +5,7 @@ import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Pool } from '../store/config.ts';
 import { parseDuration } from '../store/duration.ts';
 import { readText } from '../store/files.ts';
-import { resolveAccount, type Slot } from '../store/secrets.ts';
+import { resolveAccount, type Slot, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import type { Store } from './store.ts';
 
 /** Where the keyring has the passwords of the pool. */
@@ -15,8 +15,6 @@ export const PASSWORD_SLOTS = {
 } satisfies Record<string, Slot>;
 /** The passwords of a pool, by their keys in the configuration. */
 export type Passwords = { [key in keyof typeof PASSWORD_SLOTS]?: string | undefined };
-
-const SECRET_TIMEOUT_MS = 15_000;
 
 /**
  * The store of a pool; connected to with the first operation.
@@ -58,7 +56,7 @@ async function passwordOf(
   if (source === undefined) return undefined;
   const { cli, account: name, variable } = PASSWORD_SLOTS[key];
   const account = { cli, name, enabled: true, env: { [variable]: source } };
-  const resolved = await resolveAccount(account, callerEnvironment(env), SECRET_TIMEOUT_MS);
+  const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   if (resolved.ok) return resolved.env[variable]!;
   const [whose, option] = key === 'password' ? ['', '--password'] : [' of the Sentinels', '--sentinel-password'];
   throw new WrapError(

@@ -33,6 +33,17 @@ export function readText(file: string): string | undefined {
   }
 }
 
+/** A path of the configuration, where `~/` stands for the home. */
+export function expandHome(file: string, { HOME = '~' }: NodeJS.ProcessEnv): string {
+  return file.replace(/^~(?=\/)/, () => HOME);
+}
+
+/** Reports whether others than its owner may use a file in any way. One that is missing gives nothing away. */
+export function isReadableByOthers(file: string): boolean {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat !== undefined && (stat.mode & 0o077) !== 0;
+}
+
 /**
  * Replaces a file as a whole: a reader sees the old or the new text and nothing else, also after a kill. Parent
  * directories are created 0700.

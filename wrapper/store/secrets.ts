@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT, errno, reason, WrapError } from '../errors.ts';
 import type { Account } from './config.ts';
-import { readText, withLock, writeAtomic } from './files.ts';
+import { expandHome, readText, withLock, writeAtomic } from './files.ts';
 import { randomHex } from './hash.ts';
 import { NAME, type Paths } from './paths.ts';
 import { runHelper } from './run-helper.ts';
@@ -20,6 +20,9 @@ const MAX_BYTES = 127 * 1024;
 const KEYRING_TIMEOUT_MS = 3_000;
 /** secret-tool cuts a longer secret off without an error. */
 const KEYRING_MAX_BYTES = 8_191;
+
+/** How long a command of the wrapper waits for a source; a run waits as long as the configuration says. */
+export const SOURCE_TIMEOUT_MS = 15_000;
 
 export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; problem: string };
 
@@ -180,7 +183,7 @@ async function readSource(source: string, slot: Slot, { env, timeoutMs }: Readin
 
 function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
   const hash = spec.lastIndexOf('#');
-  const file = spec.slice(0, hash).replace(/^~(?=\/)/, env.HOME ?? '~');
+  const file = expandHome(spec.slice(0, hash), env);
   const key = spec.slice(hash + 1);
   const text = readText(file);
   if (text === undefined) throw new Error(`the file ${file} does not exist`);

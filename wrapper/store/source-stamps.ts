@@ -1,7 +1,8 @@
 // Lets a shell notice, without starting a program, that a plan's sources are not the files it was compiled from.
 import { spawnSync } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isReadableByOthers } from './files.ts';
 import type { Paths } from './paths.ts';
 
 /**
@@ -62,7 +63,7 @@ export function removeStamps(stamps: readonly SourceStamp[]): void {
 function keepName(source: string, link: string): void {
   const real = realpathSync(source);
   try {
-    if ((statSync(real).mode & 0o077) === 0) {
+    if (!isReadableByOthers(real)) {
       linkSync(real, link);
       return;
     }

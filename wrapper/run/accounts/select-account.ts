@@ -2,7 +2,7 @@
 
 import type { Context, Invocation } from '../../context.ts';
 import { EXIT, WrapError } from '../../errors.ts';
-import { readText } from '../../store/files.ts';
+import { expandHome, readText } from '../../store/files.ts';
 import type { Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
 import { type CliState, readState } from '../../store/state.ts';
@@ -102,12 +102,12 @@ export async function namedAccount(
 }
 
 /** The ids of what the CLI opened last, where the command continues with it. */
-function keptSessions({ provider, ownPatterns }: Plan, command: string, { HOME = '~' }: NodeJS.ProcessEnv): string[] {
+function keptSessions({ provider, ownPatterns }: Plan, command: string, env: NodeJS.ProcessEnv): string[] {
   return provider.session_files
     .filter(({ commands, unless }) => isCommandIn(command, commands) && !isCommandIn(command, unless))
     .flatMap(({ file, pattern }) => {
       try {
-        const text = readText(file.replace(/^~(?=\/)/, HOME)) ?? '';
+        const text = readText(expandHome(file, env)) ?? '';
         const find = () => new RegExp(pattern).exec(text)?.[1];
         return (ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, undefined) : find()) ?? [];
       } catch {
