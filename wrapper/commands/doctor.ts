@@ -138,7 +138,7 @@ function checkInstalls(file: string): Finding[] {
       {
         level: 'problem',
         what: `${file} is damaged, so uninstall does not know what to restore`,
-        fix: 'the originals are beside it in originals/; move them back by hand, then install again',
+        fix: 'the originals are next to it in originals/, or in .culvert-wrap next to their shims; move them back by hand, then install again',
       },
     ];
   }

@@ -12,7 +12,10 @@ export interface Installed {
   bin: string;
   /** What the shim runs. */
   original: string;
-  /** `link`: the original was this symlink. `file`: it is kept in the state directory. `beside`: it stays where it is. */
+  /**
+   * `link`: the original was this symlink. `file`: it is kept in the state directory, or in `.culvert-wrap` next to the shim
+   * where other users run it. `beside`: it stays where it is.
+   */
   kind: 'link' | 'file' | 'beside';
   link?: string;
   /** Modification time of the symlink, in seconds. */
