@@ -11,10 +11,12 @@ export function signalForwarding(): SignalForwarding {
   let isActive = false;
   const receive = (signal: NodeJS.Signals) => {
     if (signal !== 'SIGUSR1' && signal !== 'SIGUSR2') forwarding.received ??= signal;
-    if (child?.exitCode !== null || child.signalCode !== null) {
+    if (child?.exitCode === null && child.signalCode === null) {
+      if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) child.kill(signal);
+    } else if (!child || !isEndedBy(child, signal)) {
       forwarding.stop();
       process.kill(process.pid, signal);
-    } else if (!((signal === 'SIGINT' || signal === 'SIGQUIT') && ownsTerminal())) child.kill(signal);
+    }
   };
   const forwarding: SignalForwarding = {
     received: undefined,
@@ -33,6 +35,11 @@ export function signalForwarding(): SignalForwarding {
     },
   };
   return forwarding;
+}
+
+/** Reports whether a child has already ended by a signal that this process, which got it as well, handles only now. */
+function isEndedBy({ exitCode, signalCode }: SignalTarget, signal: NodeJS.Signals): boolean {
+  return signalCode === signal || exitCode === 128 + (SIGNAL_NUMBERS[signal] ?? Number.NaN);
 }
 
 /** The terminal sends Ctrl-C to the whole foreground group, the upstream included: twice would be once too often. */

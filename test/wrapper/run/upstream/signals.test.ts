@@ -1,0 +1,17 @@
+// Signals that arrive around the end of a child.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { signalForwarding } from '../../../../wrapper/run/upstream/signals.ts';
+
+for (const ended of [
+  { exitCode: null, signalCode: 'SIGINT' },
+  { exitCode: 130, signalCode: null },
+])
+  test(`a Ctrl-C that ended the child (${ended.signalCode ?? ended.exitCode}) does not end this process when it is handled later`, () => {
+    const forwarding = signalForwarding();
+    forwarding.forwardTo(() => ({ ...ended, kill: () => assert.fail('it has ended') }));
+    process.emit('SIGINT');
+    assert.equal(forwarding.received, 'SIGINT');
+    assert.ok(process.listenerCount('SIGINT') > 0, 'the next child gets signals as well');
+    forwarding.stop();
+  });
