@@ -57,7 +57,7 @@ export function Shell() {
       </header>
       <div class="columns">
         <Navigation page={page} />
-        <main data-page={page} aria-busy={app.client.value.pending !== null}>
+        <main data-page={page} aria-busy={client.pending !== null || client.offline?.code === 'starting'}>
           <ConfirmBar />
           <Banners />
           <h1 tabIndex={-1} ref={heading}>

@@ -102,9 +102,10 @@ export async function openTab(
   return { page, actions, complaints };
 }
 
-/** Waits until the script has drawn the page. */
-export function untilLive(page: Page): Promise<void> {
-  return page.locator('#app:empty').waitFor({ state: 'detached' });
+/** Waits until the page is drawn, and shows a state of the daemon or why there is none. */
+export async function untilLive(page: Page): Promise<void> {
+  await page.locator('#app:empty').waitFor({ state: 'detached' });
+  await page.locator('main[aria-busy="true"]').waitFor({ state: 'detached' });
 }
 
 /** In a full run `warp-cli` answers late, so that the page is shown before the state of WARP is known. */
