@@ -16,7 +16,9 @@ async function main(): Promise<void> {
   // head and less close the pipe early; that is not a failure
   stdout.on('error', error => process.exit('code' in error && error.code === 'EPIPE' ? 0 : 1));
   process.exitCode = await run(process.argv.slice(2), {
-    ...{ env, stdout, stderr },
+    env,
+    stdout,
+    stderr,
     now: Date.now,
     worker: import.meta.filename,
     version: typeof __VERSION__ === 'string' ? __VERSION__ : 'development',

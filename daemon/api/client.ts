@@ -71,8 +71,8 @@ export interface Client {
 /** A client over `transport`; stateless, share it freely. */
 export function createClient(transport: Transport): Client {
   return {
-    async call(line, ...[args]) {
-      const { body, query, ifMatch } = (args ?? {}) as {
+    async call(line, ...args) {
+      const { body, query, ifMatch } = (args[0] ?? {}) as {
         body?: unknown;
         query?: Record<string, string>;
         ifMatch?: string;

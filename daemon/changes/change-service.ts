@@ -187,7 +187,10 @@ const listed = (value: string[] | null): Value | null => value && { subject: 'ro
 /** What is noted while the change is being made. */
 function entryOf(previous: Value, { value, confirmWithin, forSeconds }: Making, now: Clock): Pending {
   return {
-    ...{ previous, value, setAt: new Date(now.wallMs).toISOString(), making: true },
+    previous,
+    value,
+    setAt: new Date(now.wallMs).toISOString(),
+    making: true,
     confirmBy: confirmWithin === undefined ? null : deadlineIn(confirmWithin, now),
     endsAt: forSeconds === undefined ? null : deadlineIn(forSeconds, now),
   };

@@ -130,7 +130,11 @@ export function createChangeStore({ file, state, clock, say, look }: Options): C
   return {
     get: subject => pending.get(subject),
     entries: () => [...pending],
-    ...{ set, note, fail, due, publish },
+    set,
+    note,
+    fail,
+    due,
+    publish,
     stop() {
       stopped = true;
       clearTimeout(timer);
@@ -153,7 +157,10 @@ function failureOf(error: unknown): Failure {
 
 function describe({ previous, value, setAt, confirmBy, endsAt }: Pending, why: Failure, now: Clock): Change {
   return {
-    ...{ subject: previous.subject, value, previous: textOf(previous), setAt },
+    subject: previous.subject,
+    value,
+    previous: textOf(previous),
+    setAt,
     confirmBy: confirmBy?.at ?? null,
     endsAt: endsAt?.at ?? null,
     endingSoon: endsAt !== null && remainingMs(endsAt, now) <= SOON_MS,

@@ -74,7 +74,14 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
   const words = parsed.words.join(' ');
   return {
     ...setting,
-    ...{ words, args, globals, options, warning, state, generation, faults },
+    words,
+    args,
+    globals,
+    options,
+    warning,
+    state,
+    generation,
+    faults,
     connectMs: connectMs(env),
   };
 }

@@ -84,7 +84,14 @@ export function createDayFiles(directory: string) {
   }
 
   return {
-    ...{ days, append, read, readSums, sumUp, left, touch, maintain },
+    days,
+    append,
+    read,
+    readSums,
+    sumUp,
+    left,
+    touch,
+    maintain,
     /** Whether a day has lines already. */
     has: (day: string) => sizeOf(fileOf(day)) > 0,
     /** Deletes everything, all at once for readers. @throws FileError */

@@ -57,7 +57,11 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
 function changeOf({ at, status, mode, asked, tunnel }: Seen, kind: Change['kind']): Change {
   const { state, reason, blocked, network } = status;
   return {
-    ...{ at, kind, state, blocked, network },
+    at,
+    kind,
+    state,
+    blocked,
+    network,
     reason: nameOr(reason?.code),
     mode: modeOr(mode),
     // the figures of a tunnel that is down may be cleared a moment later
@@ -89,8 +93,13 @@ function readingOf(tunnel: Tunnel, last: Counters | null): { sample: Sample | nu
   const passed = counters && last ? passedSince(last, counters) : { span: 0, received: 0, sent: 0 };
   if (latency === null && loss === null && !known) return { sample: null, counters };
   const sample = {
-    ...{ at, count: latency === null && loss === null ? 0 : 1, latency, least: latency, greatest: latency },
-    ...{ loss: loss === null ? null : Math.round(loss * 1e6), ...passed },
+    at,
+    count: latency === null && loss === null ? 0 : 1,
+    latency,
+    least: latency,
+    greatest: latency,
+    loss: loss === null ? null : Math.round(loss * 1e6),
+    ...passed,
   };
   return { sample, counters };
 }

@@ -8,7 +8,9 @@ import { bucketOf, MINUTE, QUARTER } from './summarize.ts';
 const LIMIT = 2_000;
 
 export const SECONDS: Record<HistoryResolution, number> = {
-  ...{ full: 1, minute: MINUTE.bucket, quarter: QUARTER.bucket },
+  full: 1,
+  minute: MINUTE.bucket,
+  quarter: QUARTER.bucket,
   hour: 3_600,
 };
 

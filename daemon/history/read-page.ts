@@ -54,7 +54,9 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   }
   const { total, days } = timeline.end(now);
   return {
-    ...{ since: new Date(since).toISOString(), until: new Date(until).toISOString(), resolution },
+    since: new Date(since).toISOString(),
+    until: new Date(until).toISOString(),
+    resolution,
     ...page.end(),
     totals: cursor === null ? { ...total, days } : null,
   };

@@ -66,8 +66,5 @@ export function cachedResponses(daemon: Daemon): (request: IncomingMessage, resp
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 function head(body: Buffer, type: string, ...more: string[]): string[] {
-  return [
-    ...['content-type', type, 'content-length', String(body.length)],
-    ...['x-content-type-options', 'nosniff', ...more],
-  ];
+  return ['content-type', type, 'content-length', String(body.length), 'x-content-type-options', 'nosniff', ...more];
 }

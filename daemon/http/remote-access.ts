@@ -39,14 +39,18 @@ export async function openRemoteAccess(context: Context): Promise<OpenRemoteAcce
   const publish = () => {
     const paired = pairing.list();
     state.set('remoteAccess', {
-      ...{ open, address: address || null, problem: wording && wordMessages(wording, english), devices: paired.length },
+      open,
+      address: address || null,
+      problem: wording && wordMessages(wording, english),
+      devices: paired.length,
       ...(wording ? { wording } : {}),
       managing: paired.filter(({ manage }) => manage).length,
       tls: tls && { expiresAt: tls.expiresAt() },
     });
   };
   const pairing = createPairing({
-    ...{ path: paths.devices, say },
+    path: paths.devices,
+    say,
     onChange(what) {
       if (what === 'revoked') closeConnections();
       publish();

@@ -98,7 +98,8 @@ function read(files: TlsFiles): { context: SecureContext; expiresAt: string } {
     () => new X509Certificate(cert),
     message(
       '%s holds no certificate in PEM form. Name the file with the whole chain in %s.',
-      ...[files.certificate, 'webui.tlsCertificate'],
+      files.certificate,
+      'webui.tlsCertificate',
     ),
   );
   const key = privateKey(pem, files.key);
@@ -132,7 +133,8 @@ function privateKey(pem: string, path: string): KeyObject {
     throw new TlsError([
       message(
         'The key in %s is protected by a passphrase. Store it without: %s',
-        ...[path, `openssl pkey -in ${path} -out NEW`],
+        path,
+        `openssl pkey -in ${path} -out NEW`,
       ),
     ]);
   return parsed(() => createPrivateKey(pem), message('%s holds no private key in PEM form.', path));

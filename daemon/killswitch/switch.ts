@@ -175,7 +175,9 @@ function createKeeper(edges: Edges, ring: () => void) {
   }
 
   return {
-    ...{ start, change, measure },
+    start,
+    change,
+    measure,
     mode: () => mode,
   };
 }
@@ -299,7 +301,8 @@ export function createSwitch(edges: Edges): Switch {
     setEndpoints: (endpoints, granted) => inTurn(() => setEndpoints(endpoints, granted)),
     pause: seconds => inTurn(() => pause(seconds)),
     check,
-    ...{ permissionFor, permissionToTry },
+    permissionFor,
+    permissionToTry,
     permissionToDecide(uid) {
       const mode = keeper.mode();
       return mode.kind === 'trying' ? permissionToDecide(mode, uid) : null;

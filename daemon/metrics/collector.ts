@@ -91,8 +91,13 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
       await Promise.race([tunnel.readFigures(), delay(FIGURES_MS, undefined, { signal: limit.signal })]);
       limit.abort();
       const counted = {
-        ...{ tunnel: counters.counts(now()), requests: requests.entries(), calls: calls.entries() },
-        ...{ verdicts, checkedAt, mended, openStreams: openStreams() },
+        tunnel: counters.counts(now()),
+        requests: requests.entries(),
+        calls: calls.entries(),
+        verdicts,
+        checkedAt,
+        mended,
+        openStreams: openStreams(),
       };
       const samples = {
         ...ownSamples(),

@@ -91,8 +91,12 @@ export function createRoutes(
       const { resets, rest } = callsFor({ mode: split.mode, before, after, supports: await list.supported() });
       const plain = (entries: readonly Entry[]) => entries.map(({ kind, value }) => ({ kind, value }));
       return {
-        ...{ ok: true, revision: revisionOf(split), ...found },
-        ...{ add: plain(found.add), remove: plain(found.remove), calls: resets.length + rest.length },
+        ok: true,
+        revision: revisionOf(split),
+        ...found,
+        add: plain(found.add),
+        remove: plain(found.remove),
+        calls: resets.length + rest.length,
       };
     },
 
@@ -115,7 +119,12 @@ export function createRoutes(
       return {
         ok: true,
         documents: shown.toReversed().map(({ id: number, at, cause, entries, document }) => ({
-          ...{ id: number, at, cause, entries, current: number === history.current, undo: number === target?.id },
+          id: number,
+          at,
+          cause,
+          entries,
+          current: number === history.current,
+          undo: number === target?.id,
           ...(id === undefined ? {} : { document }),
         })),
       };

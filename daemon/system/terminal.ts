@@ -13,8 +13,12 @@ export interface Style {
 export function createStyle(color: boolean): Style {
   const paint = (on: number, off: number) => (text: string) => (color ? `\x1b[${on}m${text}\x1b[${off}m` : text);
   return {
-    ...{ bold: paint(1, 22), dim: paint(2, 22), red: paint(31, 39) },
-    ...{ green: paint(32, 39), yellow: paint(33, 39), cyan: paint(36, 39) },
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    cyan: paint(36, 39),
   };
 }
 

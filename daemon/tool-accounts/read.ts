@@ -58,9 +58,12 @@ export function createReader(
         const reports = describeAccounts(own, readState(paths, cli), now);
         return [
           {
-            ...{ cli, ...command, ...describeProvider(provider) },
+            cli,
+            ...command,
+            ...describeProvider(provider),
             accounts: reports.map(report => describeAccount(report, reports)),
-            ...{ total: totalOf(reports), runs: runsOf(cli, log) },
+            total: totalOf(reports),
+            runs: runsOf(cli, log),
           },
         ];
       });
@@ -113,7 +116,11 @@ function runsOf(cli: string, log: readonly AuditEntry[]): ToolRun[] {
     .slice(-RUNS)
     .reverse()
     .map(({ at, command, account, outcome, class: failure }) => ({
-      ...{ at: new Date(at).toISOString(), command, account, outcome, class: failure ?? null },
+      at: new Date(at).toISOString(),
+      command,
+      account,
+      outcome,
+      class: failure ?? null,
     }));
 }
 

@@ -61,10 +61,7 @@ export function wordsFor(change: ToolAccountsChange): string[] {
     case 'refresh':
       return ['status', '--json'];
     case 'add':
-      return [
-        ...['accounts', 'add', change.cli, change.name, '--json'],
-        ...(change.store === 'file' ? ['--file'] : []),
-      ];
+      return ['accounts', 'add', change.cli, change.name, '--json', ...(change.store === 'file' ? ['--file'] : [])];
     case 'install':
     case 'uninstall':
       return [change.change, change.cli, '--json'];

@@ -52,8 +52,20 @@ export function toProblem(error: unknown): Problem {
 const UNREACHABLE_MS = 7 * 86_400_000;
 /** What a broken or captive network causes as well. */
 const NETWORK_CODES = new Set([
-  ...['network-failed', 'certificate-invalid', 'tls-failed', 'timeout', 'stalled', 'redirected', 'http-status'],
-  ...['release-missing', 'response-malformed', 'truncated', 'encoded', 'too-large', 'stopped', 'busy'],
+  'network-failed',
+  'certificate-invalid',
+  'tls-failed',
+  'timeout',
+  'stalled',
+  'redirected',
+  'http-status',
+  'release-missing',
+  'response-malformed',
+  'truncated',
+  'encoded',
+  'too-large',
+  'stopped',
+  'busy',
 ]);
 
 /** What is known of earlier checks. */

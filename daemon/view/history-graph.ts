@@ -68,7 +68,10 @@ function slotOf(group: readonly HistorySample[], at: number): Slot {
   const seconds = sum(each => each.seconds);
   const rate = (bytes: number) => (seconds > 0 ? bytes / seconds : null);
   return {
-    ...{ at, latencyMs: mean(each => each.latencyMs), loss: mean(each => each.loss) },
-    ...{ received: rate(sum(each => each.received)), sent: rate(sum(each => each.sent)) },
+    at,
+    latencyMs: mean(each => each.latencyMs),
+    loss: mean(each => each.loss),
+    received: rate(sum(each => each.received)),
+    sent: rate(sum(each => each.sent)),
   };
 }

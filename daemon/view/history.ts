@@ -42,7 +42,11 @@ function dropTitle(cause: string, tr: Translator): string {
 }
 
 const BLOCKED: readonly string[] = [
-  ...(['cli-missing', 'service-stopped', 'terms-not-accepted', 'not-registered', 'not-authorized'] as const),
+  'cli-missing',
+  'service-stopped',
+  'terms-not-accepted',
+  'not-registered',
+  'not-authorized',
 ] satisfies Blocked[];
 
 /** A change in a few words, and what is known besides: the reason, the mode, the data center. */

@@ -43,7 +43,8 @@ export function reportView({ files, redacted }: Pick<DoctorBundle, 'files' | 're
         )
       : _('There was nothing to replace by placeholders.'),
     files: files.map(({ name, text }) => ({
-      ...{ name, text },
+      name,
+      text,
       about: [about[name], formatBytes(text.length, tr)].filter(Boolean).join(' · '),
     })),
     fileName: 'culvert-report.zip',

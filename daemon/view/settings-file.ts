@@ -71,7 +71,8 @@ export async function applySettings(hands: SettingsHands, tr: Translator): Promi
     heading: _('Apply these settings?'),
     // Translators: %s is a number of seconds
     body: fill(_('Settings of the tunnel revert after %s seconds unless you keep them.'), CONFIRM_SECONDS),
-    ...{ accept: _('Apply'), text },
+    accept: _('Apply'),
+    text,
   });
   if (!agreed) return false;
   await model.call('POST /api/settings/apply', { body: { toml, confirmWithin: CONFIRM_SECONDS } });

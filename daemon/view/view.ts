@@ -25,7 +25,9 @@ export function describe(client: ClientState, version: string, tr: Translator): 
   const tunnel = describeTunnel(client, tr);
   const update = describeUpdate(client.update, client.config, version, tr);
   return {
-    ...{ client, tunnel, update },
+    client,
+    tunnel,
+    update,
     killSwitch: describeKillSwitch(client, tr),
     proxy: describeProxy(client, tr),
     banners: describeBanners(client, { tunnel, update }, tr),

@@ -36,7 +36,10 @@ export function whyText(address: WhyAddress, why: Why, tr: Translator): WhyText 
 export function whyForm(answer: Why | null, ask: (target: string) => Promise<unknown>, tr: Translator): Form {
   const { _ } = tr;
   const field: Row = {
-    ...{ kind: 'entry', id: 'target', title: _('Would this go through the tunnel?'), label: _('Ask') },
+    kind: 'entry',
+    id: 'target',
+    title: _('Would this go through the tunnel?'),
+    label: _('Ask'),
     placeholder: 'example.com',
     check: () => null,
     command: target => ({ ask: { kind: 'work', changes: false, work: () => ask(target) } }),
@@ -53,7 +56,11 @@ function answerRows(why: Why, tr: Translator): Row[] {
   const { _ } = tr;
   const { addresses, target, fallback, resolveProblem, wording } = why;
   const note = (id: string, title: string, subtitle: string, warns = false): Row => ({
-    ...{ kind: 'note', id, title, subtitle, tone: warns ? 'warning' : 'neutral' },
+    kind: 'note',
+    id,
+    title,
+    subtitle,
+    tone: warns ? 'warning' : 'neutral',
   });
   return [
     ...addresses.map((each): Row => {

@@ -117,7 +117,15 @@ export function createTunnel(options: Options): Tunnel {
   });
   const hearing: Hearing = createHearing({ state, log, store, reader, tracker, changes });
   const perform = createPerform({
-    ...{ state, store, reader, tracker, runner, watch, changes, terms, adopt },
+    state,
+    store,
+    reader,
+    tracker,
+    runner,
+    watch,
+    changes,
+    terms,
+    adopt,
     stopped: () => stopped,
     proxyLimitMs: options.proxyLimitMs,
   });

@@ -30,7 +30,14 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     client.value = state;
   });
   const app: App = {
-    ...{ model, client, tr: language, page, staleSince, newer, ...messages, ...followFigures(model) },
+    model,
+    client,
+    tr: language,
+    page,
+    staleSince,
+    newer,
+    ...messages,
+    ...followFigures(model),
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
     ...followLog(model),
@@ -60,7 +67,8 @@ function createMessages() {
     });
   }
   return {
-    ...{ toasts, dialog },
+    toasts,
+    dialog,
     toast(text: string, { error = false, undo }: { error?: boolean; undo?: () => void } = {}) {
       toasts.value = [...toasts.value.slice(-2), { id: nextId++, text, error, undo: undo ?? null }];
     },

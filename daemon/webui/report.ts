@@ -12,7 +12,8 @@ export async function showReport(app: App): Promise<void> {
   const agreed = await app.ask({
     heading: _('Report a problem'),
     body: `${_('It is not sent anywhere: look through it, save it, and attach it yourself.')} ${redacted}`,
-    ...{ files, accept: _('Save…') },
+    files,
+    accept: _('Save…'),
   });
   if (!agreed) return;
   saveBytes(

@@ -2,7 +2,14 @@
 import type { Ask, ClientTask } from '../view/forms/form.ts';
 
 const CHANGES: ReadonlySet<Ask['kind']> = new Set([
-  ...(['action', 'kill-switch', 'config', 'fix', 'undo-fix', 'change', 'extend', 'tool-accounts'] as const),
+  'action',
+  'kill-switch',
+  'config',
+  'fix',
+  'undo-fix',
+  'change',
+  'extend',
+  'tool-accounts',
 ]);
 const CHANGING_TASKS: readonly ClientTask[] = ['apply-update', 'roll-back', 'apply-settings', 'undo-settings'];
 

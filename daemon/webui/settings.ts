@@ -10,7 +10,10 @@ export type SettingsTask = keyof typeof TASKS & ClientTask;
 /** @returns whether it was done. @throws ApiError, Unreachable */
 export function runSettingsTask({ model, ask, toast, tr }: App, name: SettingsTask): Promise<boolean> {
   const hands: SettingsHands = {
-    ...{ model, open: chooseText, ask, toast },
+    model,
+    open: chooseText,
+    ask,
+    toast,
     async save(file, text) {
       saveText(file, text);
       return true;

@@ -23,8 +23,15 @@ export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<voi
   const manager = 'org.freedesktop.systemd1';
   try {
     await bus.call(
-      ...([manager, '/org/freedesktop/systemd1', `${manager}.Manager`, what, args, null] as const),
-      ...([flags, PASSWORD_MS, null] as const),
+      manager,
+      '/org/freedesktop/systemd1',
+      `${manager}.Manager`,
+      what,
+      args,
+      null,
+      flags,
+      PASSWORD_MS,
+      null,
     );
   } catch (error) {
     throw new Error(
@@ -78,8 +85,15 @@ export async function currentNetwork(): Promise<CurrentNetwork | null> {
     const get = async (path: string, iface: string, name: string) => {
       const args = new GLib.Variant('(ss)', [`${MANAGER}${iface}`, name]);
       const reply = await bus.call(
-        ...([MANAGER, path, 'org.freedesktop.DBus.Properties', 'Get', args, null] as const),
-        ...([Gio.DBusCallFlags.NONE, 2000, null] as const),
+        MANAGER,
+        path,
+        'org.freedesktop.DBus.Properties',
+        'Get',
+        args,
+        null,
+        Gio.DBusCallFlags.NONE,
+        2000,
+        null,
       );
       return (reply.recursiveUnpack() as [unknown])[0];
     };
@@ -104,7 +118,10 @@ export function watchNetwork(changed: () => void): () => void {
     const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
     const signal = ['org.freedesktop.DBus.Properties', 'PropertiesChanged', '/org/freedesktop/NetworkManager'] as const;
     const watch = bus.signal_subscribe(
-      ...([MANAGER, ...signal, MANAGER, Gio.DBusSignalFlags.NONE] as const),
+      MANAGER,
+      ...signal,
+      MANAGER,
+      Gio.DBusSignalFlags.NONE,
       (...[, , , , , parameters]) => {
         const [, properties] = parameters.recursiveUnpack() as [string, Record<string, unknown>];
         if ('PrimaryConnection' in properties) changed();
@@ -124,8 +141,15 @@ export async function hasTrayHost(): Promise<boolean | null> {
     const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
     const args = new GLib.Variant('(ss)', [watcher, 'IsStatusNotifierHostRegistered']);
     const reply = await bus.call(
-      ...([watcher, '/StatusNotifierWatcher', 'org.freedesktop.DBus.Properties', 'Get', args, null] as const),
-      ...([Gio.DBusCallFlags.NO_AUTO_START, 2000, null] as const),
+      watcher,
+      '/StatusNotifierWatcher',
+      'org.freedesktop.DBus.Properties',
+      'Get',
+      args,
+      null,
+      Gio.DBusCallFlags.NO_AUTO_START,
+      2000,
+      null,
     );
     return (reply.recursiveUnpack() as [unknown])[0] === true;
   } catch (error) {

@@ -38,8 +38,11 @@ export function createHeader({ goTo, back }: Asks): Header {
   const switcher = createSwitcher(goTo);
   // a switcher that needs its width would keep the window from becoming narrow again; large letters would make it wider
   const yielding = new Gtk.ScrolledWindow({
-    ...{ hscrollbar_policy: Gtk.PolicyType.EXTERNAL, vscrollbar_policy: Gtk.PolicyType.NEVER },
-    ...{ propagate_natural_width: true, focusable: false, child: switcher.widget },
+    hscrollbar_policy: Gtk.PolicyType.EXTERNAL,
+    vscrollbar_policy: Gtk.PolicyType.NEVER,
+    propagate_natural_width: true,
+    focusable: false,
+    child: switcher.widget,
   });
   let wide: boolean | null = null;
   let primary = true;
@@ -96,7 +99,9 @@ function createSwitcher(goTo: (page: PageName) => void) {
     box.append(picture);
     box.append(text);
     const button = new Gtk.ToggleButton({
-      ...{ child: box, accessible_role: Gtk.AccessibleRole.TAB, css_classes: ['flat', 'culvert-tab'] },
+      child: box,
+      accessible_role: Gtk.AccessibleRole.TAB,
+      css_classes: ['flat', 'culvert-tab'],
     });
     setName(button, label);
     button.connect('toggled', () => {

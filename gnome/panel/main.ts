@@ -147,7 +147,15 @@ class Application extends Adw.Application {
     const { NO_AUTO_START } = Gio.DBusCallFlags;
     try {
       await this.get_dbus_connection()!.call(
-        ...([TRAY_NAME, TRAY_PATH, 'org.gtk.Actions', 'Activate', args, null, NO_AUTO_START, -1, null] as const),
+        TRAY_NAME,
+        TRAY_PATH,
+        'org.gtk.Actions',
+        'Activate',
+        args,
+        null,
+        NO_AUTO_START,
+        -1,
+        null,
       );
     } catch {
       stopDaemon();

@@ -49,7 +49,10 @@ function preview({ files }: ReportView): Gtk.Widget {
     box.append(expander);
   }
   const scrolled = new Gtk.ScrolledWindow({
-    ...{ child: box, height_request: 260, hscrollbar_policy: Gtk.PolicyType.NEVER, css_classes: ['card'] },
+    child: box,
+    height_request: 260,
+    hscrollbar_policy: Gtk.PolicyType.NEVER,
+    css_classes: ['card'],
   });
   setName(scrolled, _('Report'));
   return scrolled;

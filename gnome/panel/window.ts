@@ -75,8 +75,12 @@ export class Window extends Adw.ApplicationWindow {
     page: PageName = 'connection',
   ) {
     super({
-      ...{ application, title: 'Culvert', default_width: size[0], default_height: size[1] },
-      ...{ width_request: 340, height_request: 360 },
+      application,
+      title: 'Culvert',
+      default_width: size[0],
+      default_height: size[1],
+      width_request: 340,
+      height_request: 360,
     });
     if (DEVELOPMENT) this.add_css_class('devel'); // libadwaita's stripes on the header bar
     this.#model = model;
@@ -305,7 +309,8 @@ export class Window extends Adw.ApplicationWindow {
 
   #settingsHands(): SettingsHands {
     return {
-      ...{ model: this.#model, toast: this.#shell.toast },
+      model: this.#model,
+      toast: this.#shell.toast,
       open: () => openText(this),
       save: (name, text) => saveText(this, name, text),
       ask: async question => (await answered(this.#shell, question)) !== null,

@@ -119,7 +119,8 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
   }
 
   return {
-    ...{ act, perform },
+    act,
+    perform,
     wanted: () => wanted,
     forgetWanted() {
       wanted = null;

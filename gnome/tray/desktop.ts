@@ -78,7 +78,12 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
   const call = (method: string, args: GLib.Variant | null) =>
     bus.call(NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, method, args, null, 0, -1, null);
   bus.signal_subscribe(
-    ...([NOTIFICATIONS, NOTIFICATIONS, 'ActionInvoked', NOTIFICATIONS_PATH, null, Gio.DBusSignalFlags.NONE] as const),
+    NOTIFICATIONS,
+    NOTIFICATIONS,
+    'ActionInvoked',
+    NOTIFICATIONS_PATH,
+    null,
+    Gio.DBusSignalFlags.NONE,
     (...[, , , , , parameters]) => {
       const [id, key] = parameters.recursiveUnpack<[number, string]>();
       // the answer with the number may have come in the same moment

@@ -58,8 +58,12 @@ function run(bus: Gio.DBusConnection): void {
     const { offline, snapshot, update } = client;
     const port = snapshot?.settings.Mode === 'proxy' ? snapshot.tunnel.proxyPort : null;
     return {
-      ...{ tunnel, killSwitch: describeKillSwitch(client, tr), recent, now: Date.now() },
-      ...{ timed: describeTimed(client, tr), unconfirmed: describeUnconfirmed(client, tr) },
+      tunnel,
+      killSwitch: describeKillSwitch(client, tr),
+      recent,
+      now: Date.now(),
+      timed: describeTimed(client, tr),
+      unconfirmed: describeUnconfirmed(client, tr),
       proxy: offline || port === null ? null : `127.0.0.1:${port}`,
       update: update?.updateAvailable ? update.latest : null,
       remote: offline ? null : (describeRemoteAccess(snapshot?.remoteAccess ?? null, tr)?.title ?? null),

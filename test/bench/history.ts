@@ -65,7 +65,10 @@ async function launch(enabled: boolean) {
   const port = nextPort++;
   const flags = ['--demo', '--no-tray', '--no-panel', '--no-open', '--port', String(port)];
   const env = {
-    ...{ PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: session, LANG: 'C.UTF-8' },
+    PATH: process.env.PATH,
+    HOME: home,
+    XDG_RUNTIME_DIR: session,
+    LANG: 'C.UTF-8',
     CULVERT_HISTORY_ENABLED: String(enabled),
   };
   // the launcher becomes the daemon

@@ -67,7 +67,9 @@ function start(file: string, ...args: string[]): Program {
       .filter(line => line.startsWith('{'))
       .map(line => JSON.parse(line) as Line);
   return {
-    ...{ running, started, lines },
+    running,
+    started,
+    lines,
     async ask(request) {
       const answers = () => lines().filter(({ ms }) => ms !== undefined);
       const before = answers().length;

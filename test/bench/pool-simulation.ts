@@ -162,8 +162,15 @@ export async function pooled(load: Load, server: StoreServer): Promise<Outcome> 
   const accounts = NAMES.map(fp => ({ fp, name: fp }));
   const events = queueOf(wanted.map(command => ({ at: command.at, run: () => start(command, command.at) })));
   const request = (machine: number): LeaseRequest => ({
-    ...{ owner: `m${machine}`, accounts, want: 1, ttl: 90_000, strategy: 'most-remaining', pinned: false, reserve: 0 },
-    ...{ askable: true, stale: 60_000 },
+    owner: `m${machine}`,
+    accounts,
+    want: 1,
+    ttl: 90_000,
+    strategy: 'most-remaining',
+    pinned: false,
+    reserve: 0,
+    askable: true,
+    stale: 60_000,
   });
   const look = (fp: string, at: number): Observation => {
     count.counts.questions++;

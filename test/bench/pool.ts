@@ -33,8 +33,15 @@ async function roundTrip() {
   const store = openStore({ url: server.url, timeoutMs: 10_000 });
   const accounts = ['a', 'b', 'c', 'd', 'e'].map(fp => ({ fp, name: fp }));
   const request = {
-    ...{ owner: 'm1', accounts, want: 1, ttl: 90_000, strategy: 'most-remaining', pinned: false, reserve: 10 },
-    ...{ askable: true, stale: 60_000 },
+    owner: 'm1',
+    accounts,
+    want: 1,
+    ttl: 90_000,
+    strategy: 'most-remaining',
+    pinned: false,
+    reserve: 10,
+    askable: true,
+    stale: 60_000,
   };
   const seen = accounts.map(({ fp }) => ({ fp, remaining: 1e9, limit: 1e9, resets: null, age: 0 }));
   await store.lease('tool', { ...request, seen });

@@ -20,7 +20,12 @@ buildSync({
     contents: `export { parseDocument } from './document.ts'; export { preview } from './preview.ts';`,
     resolveDir: resolve('daemon/routes'),
   },
-  ...{ outfile, bundle: true, platform: 'node', format: 'esm', minify: true, mainFields: ['module', 'main'] },
+  outfile,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  minify: true,
+  mainFields: ['module', 'main'],
 });
 const { parseDocument, preview } = await import(pathToFileURL(outfile).href);
 

@@ -42,7 +42,10 @@ export function simulate(strategy: Strategy, perDay: number, seed: number): Outc
   const outcome: Outcome = { served: 0, refused: 0, expired: 0, failovers: 0 };
   const learn = (name: string, at: number) =>
     recordRemaining(state, name, {
-      ...{ remaining: left[name]!, limit: CREDITS, used: CREDITS - left[name]!, at },
+      remaining: left[name]!,
+      limit: CREDITS,
+      used: CREDITS - left[name]!,
+      at,
       resets: new Date(resets[name]!).toISOString(),
     });
   for (const { at, cost } of requests(perDay, seed)) {

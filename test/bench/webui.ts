@@ -131,7 +131,9 @@ async function firstState(browser: Browser, address: string, empty: string) {
 
 const entry = (id: number): LogEntry => ({
   ...OUTPUT,
-  ...{ id, source: 'action', at: new Date(1_700_000_000_000 + id * 1000).toISOString() },
+  id,
+  source: 'action',
+  at: new Date(1_700_000_000_000 + id * 1000).toISOString(),
   argv: ['warp-cli', 'tunnel', 'ip', 'add', `198.51.${id >> 8}.${id & 255}`],
 });
 

@@ -93,8 +93,13 @@ const plasma: Shell = {
   listOutlives: true,
   needs: ['plasmashell', 'kded5', 'xfwm4', 'dbus-update-activation-environment'],
   env: {
-    ...{ XDG_CURRENT_DESKTOP: 'KDE', KDE_FULL_SESSION: 'true', KDE_SESSION_VERSION: '5', XDG_SESSION_TYPE: 'x11' },
-    ...{ QT_QPA_PLATFORM: 'xcb', QT_QUICK_BACKEND: 'software', LIBGL_ALWAYS_SOFTWARE: '1' },
+    XDG_CURRENT_DESKTOP: 'KDE',
+    KDE_FULL_SESSION: 'true',
+    KDE_SESSION_VERSION: '5',
+    XDG_SESSION_TYPE: 'x11',
+    QT_QPA_PLATFORM: 'xcb',
+    QT_QUICK_BACKEND: 'software',
+    LIBGL_ALWAYS_SOFTWARE: '1',
   },
   prepare(desktop) {
     // its services are started by the bus, and need the display too
@@ -126,8 +131,12 @@ const gnome: Shell = {
   isDisplay: true,
   needs: ['gnome-shell', 'gsettings'],
   env: {
-    ...{ XDG_CURRENT_DESKTOP: 'GNOME', XDG_SESSION_TYPE: 'wayland', LIBGL_ALWAYS_SOFTWARE: '1' },
-    ...{ GSETTINGS_BACKEND: 'keyfile', GDK_BACKEND: 'wayland', WAYLAND_DISPLAY: 'wayland-0' },
+    XDG_CURRENT_DESKTOP: 'GNOME',
+    XDG_SESSION_TYPE: 'wayland',
+    LIBGL_ALWAYS_SOFTWARE: '1',
+    GSETTINGS_BACKEND: 'keyfile',
+    GDK_BACKEND: 'wayland',
+    WAYLAND_DISPLAY: 'wayland-0',
   },
   prepare: desktop =>
     void tool(

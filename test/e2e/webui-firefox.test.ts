@@ -28,7 +28,9 @@ const TAB = '\uE004';
 const ENTER = '\uE007';
 const ESCAPE = '\uE00C';
 const SELECTORS: Record<Role, string> = {
-  ...{ button: 'button:not([role])', radio: '[role=radio]', switch: '[role=switch]' },
+  button: 'button:not([role])',
+  radio: '[role=radio]',
+  switch: '[role=switch]',
 };
 /** In the page: the element of a role that has one of the names and can be used. */
 const FIND = `const named = (selector, names, within = document) => [...within.querySelectorAll(selector)].find(each => {

@@ -11,7 +11,9 @@ import { until } from '../support/until.ts';
 
 const entry = (id: number): LogEntry => ({
   ...OUTPUT,
-  ...{ id, source: 'action', at: new Date(1_700_000_000_000 + id * 1000).toISOString() },
+  id,
+  source: 'action',
+  at: new Date(1_700_000_000_000 + id * 1000).toISOString(),
   argv: ['warp-cli', 'tunnel', 'ip', 'add', `entry-${id}`],
 });
 

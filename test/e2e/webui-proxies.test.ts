@@ -67,7 +67,9 @@ const PROXIES: Record<string, { program: string; start(directory: string, ports:
       mkdirSync(home);
       chmodSync(home, 0o777);
       return spawn(this.program, ['run', '--config', file, '--adapter', 'caddyfile'], {
-        ...{ uid: NOBODY, gid: NOBODY, stdio: ['ignore', 'ignore', 'pipe'] },
+        uid: NOBODY,
+        gid: NOBODY,
+        stdio: ['ignore', 'ignore', 'pipe'],
         env: { HOME: home, PATH: process.env.PATH },
       });
     },

@@ -104,7 +104,9 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     daemon.snapshot.killSwitch = { ...KILL_SWITCH, enabled: true, active: true };
     daemon.snapshot.options = {
       ...daemon.snapshot.options,
-      ...{ families: 'malware', fallbackDomains: [{ domain: 'corp', note: null }], trustedSsids: ['Home'] },
+      families: 'malware',
+      fallbackDomains: [{ domain: 'corp', note: null }],
+      trustedSsids: ['Home'],
     };
     daemon.answers = ROUTE_ANSWERS;
     daemon.snapshot.changes = [change('mode', { value: 'doh', confirmBy: '2999-01-01T00:00:00.000Z' })];
@@ -176,8 +178,11 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // what they found is summed up at their end
     checks: [
-      ...['Check this computer: Run Again', 'Report a problem: Show Report…'],
-      ...['Apply “Use another mode”: Apply', 'Apply “Use another protocol”: Apply', '2 problems'],
+      'Check this computer: Run Again',
+      'Report a problem: Show Report…',
+      'Apply “Use another mode”: Apply',
+      'Apply “Use another protocol”: Apply',
+      '2 problems',
     ],
     log: ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK'],
     preferences: ['Start at login', 'Theme', 'Language', 'Export settings: Export…'],

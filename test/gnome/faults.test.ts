@@ -35,7 +35,11 @@ interface Fault {
 }
 
 const row = (fault: string, seen: Seen, [shows, offers]: [string, string], asks?: Fault['asks']): Fault => ({
-  ...{ fault, seen, shows, offers, asks },
+  fault,
+  seen,
+  shows,
+  offers,
+  asks,
 });
 const NOT_UNDERSTOOD = 'WARP reports something that Culvert does not understand.';
 
@@ -92,7 +96,12 @@ async function meet({ fault, seen, asks }: Fault): Promise<Met> {
   const home = mkdtempSync(join(tmpdir(), 'culvert-fault-'));
   const state = createState({ available: false, path: null, version: null, emulated: true });
   const tunnel = createTunnel({
-    ...{ cli: cli.bin, emulated: true, env: cli.env, acceptedTerms: join(home, 'terms'), state, proxyLimitMs: 4000 },
+    cli: cli.bin,
+    emulated: true,
+    env: cli.env,
+    acceptedTerms: join(home, 'terms'),
+    state,
+    proxyLimitMs: 4000,
     log: createLog({ capacity: 50 }),
   });
   let refused: Problem | null = null;

@@ -35,19 +35,23 @@ const [NARROW, FRAME] = [360, 10];
 /** The width of the window when it is first opened. */
 const FIRST = 440;
 const PAGES: PageName[] = [
-  ...([
-    'connection',
-    'apps',
-    'settings',
-    'mode',
-    'killswitch',
-    'routes',
-    'editor',
-    'dns',
-    'networks',
-    'account',
-  ] as const),
-  ...(['advanced', 'graph', 'history', 'log', 'preferences', 'checks', 'updates'] as const),
+  'connection',
+  'apps',
+  'settings',
+  'mode',
+  'killswitch',
+  'routes',
+  'editor',
+  'dns',
+  'networks',
+  'account',
+  'advanced',
+  'graph',
+  'history',
+  'log',
+  'preferences',
+  'checks',
+  'updates',
 ];
 /** Part of what a page shows once it has read what it reads by itself. */
 const LOADED: { [page in PageName]?: string } = {
@@ -78,15 +82,16 @@ const STATES: Record<string, (daemon: FakeDaemon) => void> = {
   connected(daemon) {
     daemon.set('killSwitch', { ...KILL_SWITCH, enabled: true, active: true });
     daemon.set('tunnel', {
-      ...{ protocol: 'MASQUE', proxyPort: 40000, endpoints: ['162.159.198.2:443'], handshakeAgeSeconds: 12 },
-      ...{
-        bytesSent: 1234567,
-        bytesReceived: 7654321,
-        latencyMs: 12,
-        loss: 0.01,
-        colo: 'FRA',
-        at: new Date().toISOString(),
-      },
+      protocol: 'MASQUE',
+      proxyPort: 40000,
+      endpoints: ['162.159.198.2:443'],
+      handshakeAgeSeconds: 12,
+      bytesSent: 1234567,
+      bytesReceived: 7654321,
+      latencyMs: 12,
+      loss: 0.01,
+      colo: 'FRA',
+      at: new Date().toISOString(),
     });
     daemon.set('status', { state: 'connected', reason: null, raw: 'Connected' });
   },
@@ -238,7 +243,10 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     daemon.tools = [tool(long)];
     daemon.setRoutes({ mode: 'exclude', ips: [], hosts: [{ value: host, description: long }] });
     daemon.set('options', {
-      ...{ fallbackDomains: [{ domain: host, note: long }], trustedSsids: [long], gatewayId: long, organization: long },
+      fallbackDomains: [{ domain: host, note: long }],
+      trustedSsids: [long],
+      gatewayId: long,
+      organization: long,
     });
     daemon.set('account', { registered: true, organization: long, type: long });
     daemon.set('status', initialSnapshot(0).status);

@@ -373,5 +373,9 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
 const FIGURES = {
   protocol: 'MASQUE (HTTPS via UDP)',
   endpoints: ['162.159.198.2', '::'],
-  ...{ latencyMs: 11, loss: 0.0002, bytesSent: 586_300, bytesReceived: 142e6, colo: 'MAD (927f116)' },
+  latencyMs: 11,
+  loss: 0.0002,
+  bytesSent: 586_300,
+  bytesReceived: 142e6,
+  colo: 'MAD (927f116)',
 };

@@ -43,14 +43,12 @@ const VARIANTS: Record<string, Variant> = {
 
 /** What a page shows once it has read what it needs. */
 const READ: Partial<Record<PageName, string>> = {
-  ...{
-    history: 'SomethingNew',
-    apps: 'Firefox',
-    log: 'tunnel host add example.com',
-    checks: 'DNS configuration',
-    updates: '0.2.7',
-    tools: 'team-a',
-  },
+  history: 'SomethingNew',
+  apps: 'Firefox',
+  log: 'tunnel host add example.com',
+  checks: 'DNS configuration',
+  updates: '0.2.7',
+  tools: 'team-a',
 };
 
 /** A connected device with something on every page. */
@@ -97,11 +95,9 @@ function furnish(daemon: FakeDaemon): void {
   daemon.snapshot.settings = { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' };
   daemon.snapshot.options = {
     ...daemon.snapshot.options,
-    ...{
-      fallbackDomains: ['corp', 'lan'].map(domain => ({ domain, note: null })),
-      families: 'malware',
-      trustedSsids: ['Home'],
-    },
+    fallbackDomains: ['corp', 'lan'].map(domain => ({ domain, note: null })),
+    families: 'malware',
+    trustedSsids: ['Home'],
   };
   daemon.snapshot.killSwitch = { ...KILL_SWITCH, enabled: true, active: true };
   daemon.snapshot.status = {
@@ -114,14 +110,14 @@ function furnish(daemon: FakeDaemon): void {
   };
   daemon.snapshot.tunnel = {
     ...daemon.snapshot.tunnel,
-    ...{
-      protocol: 'MASQUE',
-      endpoints: ['162.159.198.2', '2606:4700:103::2'],
-      latencyMs: 38,
-      loss: 0.0004,
-      colo: 'FRA',
-    },
-    ...{ bytesSent: 1_234_567, bytesReceived: 98_765_432, at: soon(-600) },
+    protocol: 'MASQUE',
+    endpoints: ['162.159.198.2', '2606:4700:103::2'],
+    latencyMs: 38,
+    loss: 0.0004,
+    colo: 'FRA',
+    bytesSent: 1_234_567,
+    bytesReceived: 98_765_432,
+    at: soon(-600),
   };
 }
 

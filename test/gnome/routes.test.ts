@@ -72,8 +72,10 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       assert.deepEqual(daemon.asked[1], {
         line: 'POST /api/routes',
         body: {
-          ...{ document: 'mode exclude\n10.0.0.0/8\n192.168.1.0/24\n', cause: 'edit' },
-          ...{ ifRevision: 'a', confirmWithin: 30 },
+          document: 'mode exclude\n10.0.0.0/8\n192.168.1.0/24\n',
+          cause: 'edit',
+          ifRevision: 'a',
+          confirmWithin: 30,
         },
       });
       await find('Not looked at yet');

@@ -87,15 +87,15 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.deepEqual(
       (await menu()).map(({ label, type, enabled }) => label ?? type ?? enabled),
       [
-        ...[
-          'Connect',
-          'Disconnected',
-          'Mode: Everything',
-          'separator',
-          'Kill Switch: install it in Culvert…',
-          'separator',
-        ],
-        ...['Open Culvert', 'Preferences', 'Quit Culvert'],
+        'Connect',
+        'Disconnected',
+        'Mode: Everything',
+        'separator',
+        'Kill Switch: install it in Culvert…',
+        'separator',
+        'Open Culvert',
+        'Preferences',
+        'Quit Culvert',
       ],
     );
   });
@@ -321,7 +321,13 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
     daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
     daemon.setDiagnosis({
-      ...{ id: 'a', title: 'A cause', evidence: [], explanation: null, fix: null, fixId: null, source: null },
+      id: 'a',
+      title: 'A cause',
+      evidence: [],
+      explanation: null,
+      fix: null,
+      fixId: null,
+      source: null,
       at: new Date().toISOString(),
     });
     const has = (label: string) => async () => (await menu()).some(entry => entry.label === label);

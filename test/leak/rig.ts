@@ -63,8 +63,17 @@ export async function createRig(ground: Ground): Promise<Rig> {
   const [own, peer] = keys as [KeyPair, KeyPair];
   await startWireguard(router, 'edge0');
   await router.run([
-    ...['wg', 'set', 'edge0', 'private-key', peer.file, 'listen-port', String(WIREGUARD_PORT), 'peer', own.public],
-    ...['allowed-ips', `${HOSTS.tunnel4}/32,${HOSTS.tunnel6}/128`],
+    'wg',
+    'set',
+    'edge0',
+    'private-key',
+    peer.file,
+    'listen-port',
+    String(WIREGUARD_PORT),
+    'peer',
+    own.public,
+    'allowed-ips',
+    `${HOSTS.tunnel4}/32,${HOSTS.tunnel6}/128`,
   ]);
   await router.ip(
     'link set edge0 mtu 1380 up',
@@ -220,9 +229,21 @@ function tunnelOf(client: Machine, own: KeyPair, peer: KeyPair, inside: Wire): R
     async start() {
       running = await startWireguard(client, TUNNEL);
       await client.run([
-        ...['wg', 'set', TUNNEL, 'private-key', own.file, 'fwmark', String(WARP_MARK), 'peer', peer.public],
-        ...['endpoint', `${HOSTS.wireguard4}:${WIREGUARD_PORT}`, 'allowed-ips', '0.0.0.0/0,::/0'],
-        ...['persistent-keepalive', '1'],
+        'wg',
+        'set',
+        TUNNEL,
+        'private-key',
+        own.file,
+        'fwmark',
+        String(WARP_MARK),
+        'peer',
+        peer.public,
+        'endpoint',
+        `${HOSTS.wireguard4}:${WIREGUARD_PORT}`,
+        'allowed-ips',
+        '0.0.0.0/0,::/0',
+        'persistent-keepalive',
+        '1',
       ]);
       await client.ip(
         `address add ${HOSTS.tunnel4}/32 dev ${TUNNEL}`,

@@ -53,7 +53,9 @@ export async function createHost(
   await bus.line();
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
   const command = [
-    ...['nice', '-n', niceness()],
+    'nice',
+    '-n',
+    niceness(),
     'gjs',
     '-m',
     join(directory, 'killswitch.js'),

@@ -212,8 +212,12 @@ describe('sign refuses, and writes nothing', () => {
   const encrypted = key.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' });
   const usual = (r: Release) => ['--key', secret(r), '--serial', '13', '--expires', '30d'];
   const keyed = (content: string | Buffer, mode?: number) => (r: Release) => [
-    ...['--key', secret(r, content, mode)],
-    ...['--serial', '13', '--expires', '30d'],
+    '--key',
+    secret(r, content, mode),
+    '--serial',
+    '13',
+    '--expires',
+    '30d',
   ];
   const cases: [what: string, expected: RefusalCode | RegExp, args: (r: Release) => string[]][] = [
     ['a private key that others can read', 'key-exposed', keyed(privatePem, 0o640)],
@@ -332,7 +336,14 @@ describe('verify', () => {
     const moved = path.join(elsewhere, 'm.json');
     fs.renameSync(release.manifest, moved);
     const { exit, stdout } = await run([
-      ...['verify', moved, '--dir', release.directory, '--signature', release.sidecar, '--key', release.publicKey],
+      'verify',
+      moved,
+      '--dir',
+      release.directory,
+      '--signature',
+      release.sidecar,
+      '--key',
+      release.publicKey,
     ]);
     assert.equal(exit, 0);
     assert.match(stdout, /3 of 3/);

@@ -185,15 +185,15 @@ test('the first release by RELEASING.md updates an installation from a web serve
   const dist = path.join(work.at, 'dist/2.0.0');
   const release = `culvert-2.0.0`;
   assert.deepEqual(fs.readdirSync(dist).sort(), [
-    ...[
-      `${release}-recipes.tar.gz`,
-      `${release}-source.tar.gz`,
-      `${release}-user.tar.gz`,
-      `${release}-x86_64.AppImage`,
-      `${release}.builder.txt`,
-      `${release}.cdx.json`,
-    ],
-    ...[`${release}.deb`, 'release-manifest.v1.json', 'release-manifest.v1.json.sig'],
+    `${release}-recipes.tar.gz`,
+    `${release}-source.tar.gz`,
+    `${release}-user.tar.gz`,
+    `${release}-x86_64.AppImage`,
+    `${release}.builder.txt`,
+    `${release}.cdx.json`,
+    `${release}.deb`,
+    'release-manifest.v1.json',
+    'release-manifest.v1.json.sig',
   ]);
   const builder = fs.readFileSync(path.join(dist, `${release}.builder.txt`), 'utf8');
   assert.match(

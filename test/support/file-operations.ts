@@ -3,9 +3,27 @@ import { readFileSync } from 'node:fs';
 
 /** The system calls that create, change or remove files, for `strace -e trace=`. */
 export const FILE_CALLS = [
-  ...['openat', 'write', 'pwrite64', 'fsync', 'ftruncate', 'rename', 'renameat', 'renameat2', 'link', 'linkat'],
-  ...['symlink', 'symlinkat', 'unlink', 'unlinkat', 'mkdir', 'mkdirat', 'rmdir'],
-  ...['chmod', 'fchmod', 'fchmodat', 'utimensat'],
+  'openat',
+  'write',
+  'pwrite64',
+  'fsync',
+  'ftruncate',
+  'rename',
+  'renameat',
+  'renameat2',
+  'link',
+  'linkat',
+  'symlink',
+  'symlinkat',
+  'unlink',
+  'unlinkat',
+  'mkdir',
+  'mkdirat',
+  'rmdir',
+  'chmod',
+  'fchmod',
+  'fchmodat',
+  'utimensat',
 ].join(',');
 
 /** One call of a program's main thread: the `ordinal`-th of that name, counted from 1 as `strace -e inject` counts. */

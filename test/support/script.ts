@@ -18,8 +18,15 @@ export function bundleScript(source: string | { text: string }, directory: strin
     ...(typeof source === 'string'
       ? { entryPoints: [source] }
       : { stdin: { contents: source.text, loader: 'ts', resolveDir: directory } }),
-    ...{ outfile: path, bundle: true, platform: 'node', target: 'node20', format: 'esm', banner: { js: REQUIRE } },
-    ...{ mainFields: ['module', 'main'], define: { __VERSION__: '"9.9.9"' }, logLevel: 'error' },
+    outfile: path,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    banner: { js: REQUIRE },
+    mainFields: ['module', 'main'],
+    define: { __VERSION__: '"9.9.9"' },
+    logLevel: 'error',
   });
   return path;
 }

@@ -156,6 +156,10 @@ test('what GitHub says is left is the lesser of its two quotas, with the time of
   const quota = (remaining: number) => ({ limit: 5_000, used: 5_000 - remaining, remaining, reset: 1_924_992_000 });
   const answer = { resources: { core: quota(4_999), graphql: quota(12) } };
   assert.deepEqual(readUsage(answer, catalog.providers.gh!.usage!, 1), {
-    ...{ remaining: 12, limit: 5_000, used: 4_988, resets: '2031-01-01T00:00:00.000Z', at: 1 },
+    remaining: 12,
+    limit: 5_000,
+    used: 4_988,
+    resets: '2031-01-01T00:00:00.000Z',
+    at: 1,
   });
 });

@@ -109,7 +109,13 @@ export async function showLeases(options: Json, context: Context): Promise<void>
   if (!status.reachable) throw unreachable(status.address, status.problem!);
   const leases = status.clis.flatMap(({ cli, leases }) => leases.map(lease => ({ cli, ...lease })));
   const rows = leases.map(({ cli, name, owner, want, age, ttl, fence }) => [
-    ...[cli, name, owner, number(want), formatDuration(age), formatDuration(Math.max(0, ttl)), fence],
+    cli,
+    name,
+    owner,
+    number(want),
+    formatDuration(age),
+    formatDuration(Math.max(0, ttl)),
+    fence,
   ]);
   const heading = ['CLI', 'ACCOUNT', 'MACHINE', 'COST', 'SINCE', 'ENDS IN', 'FENCE'];
   emit(options.json, { leases }, rows.length === 0 ? 'no account is leased' : table([heading, ...rows]));
@@ -238,8 +244,12 @@ function describe(status: PoolStatus): string {
     .filter(({ accounts }) => accounts.length > 0)
     .map(({ cli, accounts }) => {
       const rows = accounts.map(row => [
-        ...[row.name, number(row.remaining), number(row.reserved), number(row.leases)],
-        ...[time(row.resets), restText(row)],
+        row.name,
+        number(row.remaining),
+        number(row.reserved),
+        number(row.leases),
+        time(row.resets),
+        restText(row),
       ]);
       return `\n${cli}\n${table([['ACCOUNT', 'REMAINING', 'RESERVED', 'LEASES', 'RESETS', 'STATE'], ...rows])}`;
     });

@@ -40,7 +40,11 @@ function mayBacktrack(provider: Provider): boolean {
   const { rules, job_id, session_id, session_files, banner, storm } = provider;
   const patterns = [
     ...rules.flatMap(rule => [rule.stderr, rule.stdout, rule.json?.matches]),
-    ...[job_id, session_id, banner, storm?.stderr, ...session_files.map(({ pattern }) => pattern)],
+    job_id,
+    session_id,
+    banner,
+    storm?.stderr,
+    ...session_files.map(({ pattern }) => pattern),
   ].filter(pattern => pattern !== undefined);
   return patterns.some(
     pattern => /\)(?:[*+]|\{\d*,)/.test(pattern) || (pattern.match(/[*+]|\{\d*,\}/g) ?? []).length > 2,

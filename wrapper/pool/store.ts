@@ -99,9 +99,17 @@ export interface AccountRow {
 }
 
 const isAccountRow = shape<AccountRow>({
-  ...{ fp: isText, name: isText, budget: isText, leases: isNumber, reserved: isNumber },
-  ...{ remaining: optional(isNumber), limit: optional(isNumber), resets: optional(isNumber) },
-  ...{ age: optional(isNumber), rest: optional(isNumber), class: optional(isText) },
+  fp: isText,
+  name: isText,
+  budget: isText,
+  leases: isNumber,
+  reserved: isNumber,
+  remaining: optional(isNumber),
+  limit: optional(isNumber),
+  resets: optional(isNumber),
+  age: optional(isNumber),
+  rest: optional(isNumber),
+  class: optional(isText),
 });
 
 export interface LeaseRow {
@@ -115,8 +123,13 @@ export interface LeaseRow {
 }
 
 const isLeaseRow = shape<LeaseRow>({
-  ...{ fence: isText, name: isText, fp: isText, owner: isText },
-  ...{ want: isNumber, age: isNumber, ttl: isNumber },
+  fence: isText,
+  name: isText,
+  fp: isText,
+  owner: isText,
+  want: isNumber,
+  age: isNumber,
+  ttl: isNumber,
 });
 
 export type Store = ReturnType<typeof storeOf>;

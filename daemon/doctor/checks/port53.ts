@@ -71,7 +71,10 @@ function describe({ protocol, address, uid, owner }: Rival): Message {
   if (!owner)
     return message(
       '%s port 53 on %s is taken by a process of user %s, which only an administrator can name: %s',
-      ...[kind, where, String(uid), 'sudo ss -lnptu sport = :53'],
+      kind,
+      where,
+      String(uid),
+      'sudo ss -lnptu sport = :53',
     );
   const process = `${owner.pid}${owner.unit ? `, ${owner.unit}` : ''}`;
   return message('%s port 53 on %s is taken by %s (process %s)', kind, where, owner.name ?? '?', process);

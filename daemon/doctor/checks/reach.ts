@@ -180,7 +180,10 @@ export const noTraffic: Check = {
     const evidence = [
       message(
         'in total %d bytes sent and %d received; within 1 s %d and %d',
-        ...[second.sent, second.received, sent, received],
+        second.sent,
+        second.received,
+        sent,
+        received,
       ),
     ];
     const never = second.received === 0 && second.sent > ENOUGH_BYTES;

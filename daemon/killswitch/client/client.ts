@@ -131,7 +131,9 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
       unsubscribe();
       link.close();
     },
-    ...{ read, set, decide },
+    read,
+    set,
+    decide,
     // where nothing can block there is nothing to pause
     pause: async seconds =>
       link.isInstalled() ? publish(await link.ask({ method: 'Pause', seconds }, true)) : publishAbsent(),

@@ -48,7 +48,9 @@ export function createPublisher({ state, settings }: FeatureContext, link: Servi
   }
 
   return {
-    ...{ publish, publishFile, publishAbsent },
+    publish,
+    publishFile,
+    publishAbsent,
     setUnmet(why: Message[]): void {
       unmet = why;
     },

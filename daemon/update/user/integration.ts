@@ -25,8 +25,12 @@ export function plan(tree: string, layout: UserLayout): Entry[] {
     ...written('share/dbus-1/services', join(data, 'dbus-1/services'), 'dbus'),
     ...written('lib/systemd/user', join(data, 'systemd/user'), 'unit'),
     ...[
-      ...['icons/hicolor', 'metainfo', 'man'],
-      ...['bash-completion/completions', 'zsh/site-functions', 'fish/vendor_completions.d'],
+      'icons/hicolor',
+      'metainfo',
+      'man',
+      'bash-completion/completions',
+      'zsh/site-functions',
+      'fish/vendor_completions.d',
     ].flatMap(place => linked(join('share', place), join(data, place))),
   ];
 }

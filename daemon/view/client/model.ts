@@ -53,8 +53,16 @@ export interface Pace {
 const PACE: Pace = { backOffMs: [250, 5000], idleTimeoutMs: 45_000, settleMs: 8000, slowMs: 1000 };
 
 const INITIAL: ClientState = {
-  ...{ snapshot: null, offline: { code: 'starting', detail: '' }, config: null, pending: null },
-  ...{ slow: false, killSwitchPending: false, update: null, refusal: null, proxyProblem: null, last: null },
+  snapshot: null,
+  offline: { code: 'starting', detail: '' },
+  config: null,
+  pending: null,
+  slow: false,
+  killSwitchPending: false,
+  update: null,
+  refusal: null,
+  proxyProblem: null,
+  last: null,
 };
 
 /**
@@ -146,7 +154,9 @@ export function createModel(
   }
 
   const follower = follow({
-    ...{ client, only, backOffMs },
+    client,
+    only,
+    backOffMs,
     connected(resumed) {
       if (state.snapshot && resumed) update({ offline: null });
     },
@@ -162,7 +172,9 @@ export function createModel(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    ...{ perform, changeKillSwitch, refresh },
+    perform,
+    changeKillSwitch,
+    refresh,
     async checkUpdate() {
       const found = await client.call('GET /api/update/check', { query: { fresh: '1' } });
       update({ update: found });

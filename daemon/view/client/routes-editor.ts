@@ -46,7 +46,13 @@ export function createRoutesEditor(
   changed: () => void,
 ): RoutesEditor {
   let state: EditorState = {
-    ...{ text: '', routes: null, preview: null, presets: [], documents: [], busy: null, progress: null },
+    text: '',
+    routes: null,
+    preview: null,
+    presets: [],
+    documents: [],
+    busy: null,
+    progress: null,
   };
 
   function update(change: Partial<EditorState>): void {
@@ -109,7 +115,9 @@ export function createRoutesEditor(
 
   return {
     state: () => state,
-    ...{ type, read, close: unsubscribe },
+    type,
+    read,
+    close: unsubscribe,
 
     preview: () =>
       during('previewing', async () => {

@@ -38,9 +38,14 @@ function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
     title: _('Set up WARP'),
     rows: [
       {
-        ...{ kind: 'button', id: 'setup', title: _('Free, no account needed'), label: _('Set Up'), style: 'suggested' },
+        kind: 'button',
+        id: 'setup',
+        title: _('Free, no account needed'),
+        label: _('Set Up'),
+        style: 'suggested',
         subtitle: _('This device gets its own keys; no e-mail address, no password.'),
-        ...{ sensitive: free, busy: client.pending === 'register' || client.pending === 'acceptTerms' },
+        sensitive: free,
+        busy: client.pending === 'register' || client.pending === 'acceptTerms',
         command: terms
           ? perform(
               { action: 'acceptTerms' },
@@ -48,7 +53,8 @@ function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
                 confirm: {
                   heading: _('Agree to Cloudflare’s terms?'),
                   body: _('To use WARP you must agree to Cloudflare’s terms. This device is then registered.'),
-                  ...{ accept: _('Agree'), links: termsLinks(tr) },
+                  accept: _('Agree'),
+                  links: termsLinks(tr),
                 },
               },
             )
@@ -67,12 +73,23 @@ function organizationGroup(free: boolean, tr: Translator): Group {
     description: _('Enter the team’s name, sign in with the browser, and paste the address that it ends at.'),
     rows: [
       {
-        ...{ kind: 'entry', id: 'team', title: _('Team name'), label: _('Join'), sensitive: free, check: check.team },
+        kind: 'entry',
+        id: 'team',
+        title: _('Team name'),
+        label: _('Join'),
+        sensitive: free,
+        check: check.team,
         command: value => perform({ action: 'registerOrganization', value }),
       },
       {
-        ...{ kind: 'entry', id: 'token', title: _('Address from the browser'), label: _('Finish'), sensitive: free },
-        ...{ placeholder: 'com.cloudflare.warp://…', secret: true, check: check.token },
+        kind: 'entry',
+        id: 'token',
+        title: _('Address from the browser'),
+        label: _('Finish'),
+        sensitive: free,
+        placeholder: 'com.cloudflare.warp://…',
+        secret: true,
+        check: check.token,
         command: value => perform({ action: 'setRegistrationToken', value }),
       },
     ],
@@ -93,7 +110,9 @@ function statusGroup(client: ClientState, account: Account | null, { _ }: Transl
       ...fact('device', _('Device ID'), account?.deviceId, true),
       ...(account?.devices ?? []).map(
         (device): Row => ({
-          ...{ kind: 'note', id: `device-${device.deviceId}`, title: device.name ?? device.model ?? device.deviceId },
+          kind: 'note',
+          id: `device-${device.deviceId}`,
+          title: device.name ?? device.model ?? device.deviceId,
           subtitle: [device.model, device.os, device.active ? _('active') : null].filter(Boolean).join(' · '),
         }),
       ),
@@ -109,14 +128,12 @@ function licenseGroup(free: boolean, tr: Translator): Group {
     description: _('A key of WARP+ from the phone app.'),
     rows: [
       {
-        ...{
-          kind: 'entry',
-          id: 'license-set',
-          title: _('License key'),
-          label: _('Apply'),
-          sensitive: free,
-          secret: true,
-        },
+        kind: 'entry',
+        id: 'license-set',
+        title: _('License key'),
+        label: _('Apply'),
+        sensitive: free,
+        secret: true,
         check: checks(tr).license,
         command: value => perform({ action: 'setLicense', value }),
       },
@@ -129,8 +146,13 @@ function dangerGroup(client: ClientState, free: boolean, tr: Translator): Group 
   const { options, account } = client.snapshot!;
   const lock: Row[] = [
     {
-      ...{ kind: 'entry', id: 'override', title: _('Override code from your administrator'), label: _('Unlock') },
-      ...{ secret: true, sensitive: free, check: checks(tr).code },
+      kind: 'entry',
+      id: 'override',
+      title: _('Override code from your administrator'),
+      label: _('Unlock'),
+      secret: true,
+      sensitive: free,
+      check: checks(tr).code,
       command: value => perform({ action: 'setOverrideCode', value }, { done: _('Unlocked for a while') }),
     },
   ];
@@ -140,12 +162,21 @@ function dangerGroup(client: ClientState, free: boolean, tr: Translator): Group 
     rows: [
       ...(options.switchLocked || options.modeLocked || account.managed ? lock : []),
       {
-        ...{ kind: 'button', id: 'rotate', title: _('New tunnel keys'), label: _('Renew'), sensitive: free },
+        kind: 'button',
+        id: 'rotate',
+        title: _('New tunnel keys'),
+        label: _('Renew'),
+        sensitive: free,
         command: perform({ action: 'rotateKeys' }),
       },
       {
-        ...{ kind: 'button', id: 'delete', title: _('Remove this device'), label: _('Remove…'), style: 'destructive' },
-        ...{ subtitle: _('Deletes its registration with Cloudflare'), sensitive: free },
+        kind: 'button',
+        id: 'delete',
+        title: _('Remove this device'),
+        label: _('Remove…'),
+        style: 'destructive',
+        subtitle: _('Deletes its registration with Cloudflare'),
+        sensitive: free,
         command: perform(
           { action: 'deleteRegistration' },
           {

@@ -13,7 +13,12 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
   const options = known?.options;
   const check = checks(tr);
   const button = (id: string, title: string, label: string, command: Command): Row => ({
-    ...{ kind: 'button', id, title, label, command, sensitive: settable },
+    kind: 'button',
+    id,
+    title,
+    label,
+    command,
+    sensitive: settable,
   });
   const now = (id: string, value: string | null | undefined): Row[] =>
     value ? [{ kind: 'fact', id, title: _('Now'), value }] : [];
@@ -24,8 +29,13 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
         title: _('Local proxy'),
         rows: [
           {
-            ...{ kind: 'entry', id: 'proxy-port', title: _('Port'), label: _('Use'), sensitive: settable },
-            ...{ placeholder: String(known?.tunnel.proxyPort ?? 40_000), check: check.port },
+            kind: 'entry',
+            id: 'proxy-port',
+            title: _('Port'),
+            label: _('Use'),
+            sensitive: settable,
+            placeholder: String(known?.tunnel.proxyPort ?? 40_000),
+            check: check.port,
             command: value =>
               perform({ action: 'setProxyPort', value, ...limit(known, 'proxyPort') }, { done: _('Port changed') }),
           },
@@ -38,14 +48,13 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
         rows: [
           ...now('endpoint-now', options?.endpoint),
           {
-            ...{
-              kind: 'entry',
-              id: 'endpoint-set',
-              title: _('Address and port'),
-              label: _('Use'),
-              sensitive: settable,
-            },
-            ...{ placeholder: '162.159.198.2:443', check: check.endpoint },
+            kind: 'entry',
+            id: 'endpoint-set',
+            title: _('Address and port'),
+            label: _('Use'),
+            sensitive: settable,
+            placeholder: '162.159.198.2:443',
+            check: check.endpoint,
             command: value =>
               perform({ action: 'setEndpoint', value, ...toBeConfirmed(known) }, { done: _('Server set') }),
           },
@@ -141,13 +150,21 @@ function virtualNetworkRows(known: VirtualNetworks | null, settable: boolean, tr
   if (!known)
     return [
       {
-        ...{ kind: 'entry', id: 'vnet', title: _('Virtual network'), label: _('Use'), sensitive: settable },
+        kind: 'entry',
+        id: 'vnet',
+        title: _('Virtual network'),
+        label: _('Use'),
+        sensitive: settable,
         check: checks(tr).identifier,
         command: use,
       },
     ];
   return known.networks.map(({ id, name }) => ({
-    ...{ kind: 'radio', id: `vnet-${id}`, title: name || id, subtitle: _('Virtual network'), sensitive: settable },
+    kind: 'radio',
+    id: `vnet-${id}`,
+    title: name || id,
+    subtitle: _('Virtual network'),
+    sensitive: settable,
     checked: id === known.active,
     command: use(id),
   }));

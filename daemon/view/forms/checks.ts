@@ -9,7 +9,10 @@ import type { Form, Group, Row, Tone } from './form.ts';
 
 const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 const TONES: Record<Verdict, Tone> = {
-  ...{ ok: 'success', notice: 'warning', problem: 'error', unknown: 'warning' },
+  ok: 'success',
+  notice: 'warning',
+  problem: 'error',
+  unknown: 'warning',
   'not-applicable': 'neutral',
 };
 
@@ -44,22 +47,25 @@ function runRows({ running, results, undo, failed }: ChecksState, offline: boole
     : _('Looks at service, DNS, network and desktop. Nothing leaves this computer.');
   return [
     {
-      ...{
-        kind: 'button',
-        id: 'run',
-        title: _('Check this computer'),
-        label: results.length ? _('Run Again') : _('Run'),
-      },
+      kind: 'button',
+      id: 'run',
+      title: _('Check this computer'),
+      label: results.length ? _('Run Again') : _('Run'),
       // Translators: the first %d is a number of checks, the second how many there are
       subtitle: running
         ? fill(_('%d of %d checks done'), formatCount(running.completed, tr), formatCount(running.total, tr))
         : (failed ?? idle),
-      ...{ sensitive: free, busy: !free, tone: failed ? 'error' : 'neutral' },
+      sensitive: free,
+      busy: !free,
+      tone: failed ? 'error' : 'neutral',
       command: { ask: { kind: 'client', task: 'run-checks' } },
     },
     ...(undo && !offline ? [undoRow(undo, free, tr)] : []),
     {
-      ...{ kind: 'button', id: 'report', title: _('Report a problem'), label: _('Show Report…') },
+      kind: 'button',
+      id: 'report',
+      title: _('Report a problem'),
+      label: _('Show Report…'),
       subtitle: _('Results, versions, state and log in one file, without names, addresses and keys.'),
       command: { ask: { kind: 'client', task: 'report' } },
     },
@@ -69,14 +75,12 @@ function runRows({ running, results, undo, failed }: ChecksState, offline: boole
 function undoRow(undo: Undoable, sensitive: boolean, tr: Translator): Row {
   const { _ } = tr;
   return {
-    ...{
-      kind: 'button',
-      id: 'undo',
-      title: _('Take the last fix back'),
-      subtitle: labelOf(undo, tr),
-      label: _('Undo'),
-      sensitive,
-    },
+    kind: 'button',
+    id: 'undo',
+    title: _('Take the last fix back'),
+    subtitle: labelOf(undo, tr),
+    label: _('Undo'),
+    sensitive,
     command: { ask: { kind: 'undo-fix' } },
   };
 }
@@ -126,7 +130,10 @@ function openRows(result: CheckResult, able: Able, tr: Translator): Row[] {
 function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): Row {
   return {
     // Translators: %s is the title of a check
-    ...{ kind: 'button', id: `source-${id}`, title: fill(_('A page on: %s'), title), label: _('Read More') },
+    kind: 'button',
+    id: `source-${id}`,
+    title: fill(_('A page on: %s'), title),
+    label: _('Read More'),
     command: { ask: { kind: 'open', uri } },
   };
 }
@@ -136,7 +143,10 @@ function fixRows({ id, fixId, fix }: Repair, { offline, sensitive }: Able, tr: T
   if (fix.kind === 'open')
     return [
       {
-        ...{ kind: 'button', id: `fix-${id}`, title: fix.label, label: _('Open') },
+        kind: 'button',
+        id: `fix-${id}`,
+        title: fix.label,
+        label: _('Open'),
         command: { ask: { kind: 'open', uri: fix.url } },
       },
     ];
@@ -165,12 +175,13 @@ function fixRows({ id, fixId, fix }: Repair, { offline, sensitive }: Able, tr: T
     change,
     {
       // Translators: %s is what a change does, such as “Use another mode”
-      ...{ kind: 'button', id: `apply-${id}`, title: fill(_('Apply “%s”'), fix.label), label: _('Apply') },
-      ...{
-        style: 'suggested',
-        sensitive,
-        command: { ask: { kind: 'fix', request: { id, fixId } }, undo: { kind: 'undo-fix' }, done: _('Applied') },
-      },
+      kind: 'button',
+      id: `apply-${id}`,
+      title: fill(_('Apply “%s”'), fix.label),
+      label: _('Apply'),
+      style: 'suggested',
+      sensitive,
+      command: { ask: { kind: 'fix', request: { id, fixId } }, undo: { kind: 'undo-fix' }, done: _('Applied') },
     },
   ];
 }
@@ -185,10 +196,17 @@ export function parseReport(text: string): Pick<DoctorReport, 'results' | 'undo'
   const results = listed.filter(isRecord).flatMap(({ id, title, verdict, evidence, explanation, wording, source }) => {
     if (typeof id !== 'string' || typeof title !== 'string' || !WORST_FIRST.includes(verdict as Verdict)) return [];
     const result: CheckResult = {
-      ...{ id, title, group: 'culvert', verdict: verdict as Verdict, evidence: strings(evidence) },
+      id,
+      title,
+      group: 'culvert',
+      verdict: verdict as Verdict,
+      evidence: strings(evidence),
       explanation: typeof explanation === 'string' ? explanation : null,
       source: typeof source === 'string' ? source : null,
-      ...{ fix: null, fixId: null, appliesTo: null, durationMs: 0 },
+      fix: null,
+      fixId: null,
+      appliesTo: null,
+      durationMs: 0,
       ...(isWording(wording) ? { wording } : {}),
     };
     return [result];

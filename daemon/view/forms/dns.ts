@@ -11,13 +11,21 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
   const options = known?.options;
   const check = checks(tr);
   const family = (value: 'off' | 'malware' | 'full', title: string, subtitle: string): Row => ({
-    ...{ kind: 'radio', id: `families-${value}`, title, subtitle, sensitive: settable },
+    kind: 'radio',
+    id: `families-${value}`,
+    title,
+    subtitle,
+    sensitive: settable,
     checked: options?.families === value,
     command: perform({ action: 'setFamilies', value }),
   });
   const domains = (options?.fallbackDomains ?? []).map(
     ({ domain, note }): Row => ({
-      ...{ kind: 'item', id: `fallback-${domain}`, title: domain, subtitle: note, sensitive: settable },
+      kind: 'item',
+      id: `fallback-${domain}`,
+      title: domain,
+      subtitle: note,
+      sensitive: settable,
       // Translators: %s is a domain
       removeLabel: fill(_('Remove %s'), domain),
       remove: perform(
@@ -47,19 +55,22 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
         description: _('Names that your own DNS servers look up, outside the tunnel.'),
         rows: [
           {
-            ...{ kind: 'entry', id: 'fallback-add', title: _('Add a domain'), label: _('Add'), sensitive: settable },
-            ...{ placeholder: 'corp.example.com', check: check.domain },
+            kind: 'entry',
+            id: 'fallback-add',
+            title: _('Add a domain'),
+            label: _('Add'),
+            sensitive: settable,
+            placeholder: 'corp.example.com',
+            check: check.domain,
             command: value => perform({ action: 'addFallbackDomain', value }),
           },
           ...domains,
           {
-            ...{
-              kind: 'button',
-              id: 'fallback-reset',
-              title: _('Default list'),
-              label: _('Reset'),
-              sensitive: settable,
-            },
+            kind: 'button',
+            id: 'fallback-reset',
+            title: _('Default list'),
+            label: _('Reset'),
+            sensitive: settable,
             command: perform(
               { action: 'resetFallbackDomains' },
               {
@@ -83,12 +94,20 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
             ? [{ kind: 'fact', id: 'gateway-now', title: _('In use'), value: options.gatewayId } as const]
             : []),
           {
-            ...{ kind: 'entry', id: 'gateway-set', title: _('Location ID'), label: _('Use'), sensitive: settable },
+            kind: 'entry',
+            id: 'gateway-set',
+            title: _('Location ID'),
+            label: _('Use'),
+            sensitive: settable,
             check: check.gateway,
             command: value => perform({ action: 'setGatewayId', value, ...toBeConfirmed(known) }),
           },
           {
-            ...{ kind: 'button', id: 'gateway-reset', title: _('No location'), label: _('Reset'), sensitive: settable },
+            kind: 'button',
+            id: 'gateway-reset',
+            title: _('No location'),
+            label: _('Reset'),
+            sensitive: settable,
             command: perform({ action: 'resetGatewayId', ...toBeConfirmed(known) }),
           },
         ],
@@ -104,7 +123,11 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
 
   function logRow(value: 'enable' | 'disable', title: string, label: string): Row {
     return {
-      ...{ kind: 'button', id: `log-${value}`, title, label, sensitive: settable },
+      kind: 'button',
+      id: `log-${value}`,
+      title,
+      label,
+      sensitive: settable,
       command: perform({ action: 'setDnsLog', value }, { done: value === 'enable' ? _('Logging') : _('Not logging') }),
     };
   }

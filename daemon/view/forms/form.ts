@@ -6,17 +6,43 @@ import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } f
 
 /** Pages of a client, by name. */
 export const PAGE_NAMES = [
-  ...(['connection', 'apps', 'settings'] as const),
-  ...(['mode', 'killswitch', 'routes', 'editor', 'dns', 'networks', 'account', 'advanced'] as const),
-  ...(['tools', 'graph', 'history', 'checks', 'log', 'preferences', 'updates'] as const),
+  'connection',
+  'apps',
+  'settings',
+  'mode',
+  'killswitch',
+  'routes',
+  'editor',
+  'dns',
+  'networks',
+  'account',
+  'advanced',
+  'tools',
+  'graph',
+  'history',
+  'checks',
+  'log',
+  'preferences',
+  'updates',
 ] as const;
 export type PageName = (typeof PAGE_NAMES)[number];
 
 /** What only the client itself can do: start a service through polkit, open a dialog, save a file. */
 const CLIENT_TASKS = [
-  ...(['start-daemon', 'start-service', 'restart-service', 'install-killswitch', 'network-settings'] as const),
-  ...(['check-update', 'apply-update', 'roll-back', 'update-command', 'run-checks', 'report'] as const),
-  ...(['export-settings', 'apply-settings', 'undo-settings'] as const),
+  'start-daemon',
+  'start-service',
+  'restart-service',
+  'install-killswitch',
+  'network-settings',
+  'check-update',
+  'apply-update',
+  'roll-back',
+  'update-command',
+  'run-checks',
+  'report',
+  'export-settings',
+  'apply-settings',
+  'undo-settings',
 ] as const;
 export type ClientTask = (typeof CLIENT_TASKS)[number];
 

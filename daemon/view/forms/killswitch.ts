@@ -19,25 +19,37 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
   const rows: Row[] = [killSwitchRow(view, tr)];
   if (installed)
     rows.push({
-      ...{ kind: 'switch', id: 'lan', title: _('Allow local network') },
+      kind: 'switch',
+      id: 'lan',
+      title: _('Allow local network'),
       subtitle: _('Printers and other devices nearby stay reachable'),
-      ...{ on: view.allowLan, sensitive: view.sensitive },
+      on: view.allowLan,
+      sensitive: view.sensitive,
       command: setKillSwitch(view, { enabled: view.on, allowLan: !view.allowLan }),
     });
   const pauses: Row[] = PAUSES.map(minutes => ({
     // Translators: %s is a duration such as 15 minutes
-    ...{ kind: 'button', id: `pause-${minutes}`, title: fill(_('Pause for %s'), pauseName(minutes, tr)) },
-    ...{ label: _('Pause'), sensitive: view.pausable, command: killSwitchCommand({ seconds: 60 * minutes }) },
+    kind: 'button',
+    id: `pause-${minutes}`,
+    title: fill(_('Pause for %s'), pauseName(minutes, tr)),
+    label: _('Pause'),
+    sensitive: view.pausable,
+    command: killSwitchCommand({ seconds: 60 * minutes }),
   }));
   const paused: Row[] =
     view.pausedUntil === null
       ? pauses
       : [
           {
-            ...{ kind: 'button', id: 'resume', title: _('Paused'), label: _('Resume'), style: 'suggested' },
+            kind: 'button',
+            id: 'resume',
+            title: _('Paused'),
+            label: _('Resume'),
+            style: 'suggested',
             // Translators: %s is a clock such as 4:32
             subtitle: fill(_('%s left'), pauseLeft(view.pausedUntil, now, tr)),
-            ...{ sensitive: view.sensitive, command: killSwitchCommand({ seconds: 0 }) },
+            sensitive: view.sensitive,
+            command: killSwitchCommand({ seconds: 0 }),
           },
         ];
   const fact = (id: string, title: string, value: string | null): Row[] =>
@@ -60,7 +72,8 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
       ...(view.command
         ? [
             {
-              ...{ id: 'command', title: _('In a terminal') },
+              id: 'command',
+              title: _('In a terminal'),
               rows: [{ kind: 'shell', id: 'shell', title: view.command.purpose, shell: view.command.command } as const],
             },
           ]

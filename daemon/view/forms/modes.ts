@@ -18,7 +18,10 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
   const known = current(client);
   const locked = known?.options.modeLocked === true;
   const radio = (mode: Mode): Row => ({
-    ...{ kind: 'radio', id: `mode-${mode}`, ...modeName(mode, tr), checked: known?.settings.Mode === mode },
+    kind: 'radio',
+    id: `mode-${mode}`,
+    ...modeName(mode, tr),
+    checked: known?.settings.Mode === mode,
     sensitive: settable && !locked,
     command: perform({ action: 'setMode', value: mode, ...toBeConfirmed(known) }, question(known, mode, tr)),
   });
@@ -68,7 +71,10 @@ function question(known: Snapshot | null, mode: Mode, { _ }: Translator): { conf
 function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Translator): Form['groups'][number] {
   const now = String(known?.settings['WARP tunnel protocol'] ?? known?.tunnel.protocol ?? '');
   const protocol = (value: 'MASQUE' | 'WireGuard', subtitle: string): Row => ({
-    ...{ kind: 'radio', id: `protocol-${value}`, title: value, subtitle },
+    kind: 'radio',
+    id: `protocol-${value}`,
+    title: value,
+    subtitle,
     checked: now.toLowerCase().startsWith(value.toLowerCase()),
     sensitive: settable,
     command: perform({ action: 'setProtocol', value, ...toBeConfirmed(known) }),
@@ -80,7 +86,10 @@ function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Transla
       protocol('MASQUE', _('Looks like web traffic, so most networks let it through.')),
       protocol('WireGuard', _('Light on the processor; some networks block it.')),
       {
-        ...{ kind: 'button', id: 'protocol-reset', title: _('Default protocol'), label: _('Reset') },
+        kind: 'button',
+        id: 'protocol-reset',
+        title: _('Default protocol'),
+        label: _('Reset'),
         subtitle: _('What WARP chooses by itself'),
         sensitive: settable,
         command: perform({ action: 'resetProtocol', ...toBeConfirmed(known) }),

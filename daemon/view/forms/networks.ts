@@ -22,7 +22,12 @@ export function networksForm(
   const options = known?.options;
   const ssids = options?.trustedSsids ?? null;
   const off = (id: string, title: string, on: boolean, action: 'setTrustedWifi' | 'setTrustedEthernet'): Row => ({
-    ...{ kind: 'switch', id, title, subtitle: _('WARP disconnects there'), on, sensitive: settable },
+    kind: 'switch',
+    id,
+    title,
+    subtitle: _('WARP disconnects there'),
+    on,
+    sensitive: settable,
     command: perform({ action, value: on ? 'disable' : 'enable' }),
   });
   return {
@@ -46,12 +51,19 @@ export function networksForm(
         description: options?.localNetwork ?? _('Reach printers and other devices nearby while WARP is on.'),
         rows: [
           {
-            ...{ kind: 'button', id: 'local-allow', title: _('Allow access for a while'), label: _('Allow') },
+            kind: 'button',
+            id: 'local-allow',
+            title: _('Allow access for a while'),
+            label: _('Allow'),
             sensitive: settable,
             command: perform({ action: 'allowLocalNetwork' }, { done: _('The local network can be reached') }),
           },
           {
-            ...{ kind: 'button', id: 'local-stop', title: _('End access'), label: _('End'), sensitive: settable },
+            kind: 'button',
+            id: 'local-stop',
+            title: _('End access'),
+            label: _('End'),
+            sensitive: settable,
             command: perform({ action: 'stopLocalNetwork' }, { done: _('Access to the local network has ended') }),
           },
         ],
@@ -69,7 +81,11 @@ function currentRows({ kind, ssid }: CurrentNetwork, ssids: string[] | null, set
   if (ssids === null)
     return [
       {
-        ...{ kind: 'button', id: 'current', title: ssid, label: _('Trust'), sensitive: settable },
+        kind: 'button',
+        id: 'current',
+        title: ssid,
+        label: _('Trust'),
+        sensitive: settable,
         subtitle: _('Trusted networks do without WARP'),
         command: perform(
           { action: 'addTrustedSsid', value: ssid },
@@ -80,7 +96,11 @@ function currentRows({ kind, ssid }: CurrentNetwork, ssids: string[] | null, set
   const on = ssids.includes(ssid);
   return [
     {
-      ...{ kind: 'switch', id: 'current', title: ssid, on, sensitive: settable },
+      kind: 'switch',
+      id: 'current',
+      title: ssid,
+      on,
+      sensitive: settable,
       subtitle: on ? _('Trusted: WARP is off here') : _('Not trusted: WARP stays on here'),
       command: perform({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid }),
     },
@@ -106,24 +126,41 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
   };
   const rows: Row[] = [
     {
-      ...{ kind: 'entry', id: 'ssid-add', title: _('Add a Wi-Fi by its name'), label: _('Add'), sensitive: settable },
+      kind: 'entry',
+      id: 'ssid-add',
+      title: _('Add a Wi-Fi by its name'),
+      label: _('Add'),
+      sensitive: settable,
       check,
       command: value => perform({ action: 'addTrustedSsid', value }, { done: fill(_('%s is trusted'), value) }),
     },
   ];
   for (const ssid of ssids ?? [])
     rows.push({
-      ...{ kind: 'item', id: `ssid-${ssid}`, title: ssid, sensitive: settable },
-      ...{ remove: remove(ssid), removeLabel: fill(_('Remove %s'), ssid) },
+      kind: 'item',
+      id: `ssid-${ssid}`,
+      title: ssid,
+      sensitive: settable,
+      remove: remove(ssid),
+      removeLabel: fill(_('Remove %s'), ssid),
     });
   // where WARP does not list the names, a name can still be removed by typing it
   if (ssids === null)
     rows.push({
-      ...{ kind: 'entry', id: 'ssid-remove', title: _('Remove a Wi-Fi by its name'), label: _('Remove') },
-      ...{ sensitive: settable, check, command: remove },
+      kind: 'entry',
+      id: 'ssid-remove',
+      title: _('Remove a Wi-Fi by its name'),
+      label: _('Remove'),
+      sensitive: settable,
+      check,
+      command: remove,
     });
   rows.push({
-    ...{ kind: 'button', id: 'ssid-reset', title: _('Trust no Wi-Fi by name'), label: _('Reset'), sensitive: settable },
+    kind: 'button',
+    id: 'ssid-reset',
+    title: _('Trust no Wi-Fi by name'),
+    label: _('Reset'),
+    sensitive: settable,
     command: perform({ action: 'resetTrustedSsids' }, { confirm: reset }),
   });
   return rows;

@@ -118,7 +118,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
             { value: 'stable', label: _('Stable') },
             { value: 'beta', label: _('Beta') },
           ]),
-          { ...{ kind: 'link', id: 'updates-page', title: _('Updates'), page: 'updates' } },
+          { kind: 'link', id: 'updates-page', title: _('Updates'), page: 'updates' },
         ],
       },
       {
@@ -146,7 +146,12 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
 /** Moving settings to another computer, or keeping them. */
 function settingsFileGroup({ _ }: Translator): Group {
   const button = (task: ClientTask, title: string, subtitle: string, label: string): Row => ({
-    ...{ kind: 'button', id: task, title, subtitle, label, command: { ask: { kind: 'client', task } } },
+    kind: 'button',
+    id: task,
+    title,
+    subtitle,
+    label,
+    command: { ask: { kind: 'client', task } },
   });
   return {
     id: 'settings-file',
@@ -190,7 +195,11 @@ function toggles(known: ConfigResponse, tr: Translator) {
     const fixed = decided(known, name, tr);
     const restart = known.restartRequired.includes(name) ? tr._('Takes effect after a restart') : null;
     return {
-      ...{ kind: 'switch', id: name, title, on, sensitive: fixed === null },
+      kind: 'switch',
+      id: name,
+      title,
+      on,
+      sensitive: fixed === null,
       subtitle: fixed ?? restart ?? about,
       command: patch(group, key, !on),
     };
@@ -207,7 +216,12 @@ function selects(known: ConfigResponse, tr: Translator) {
     const chosen = name === 'ui.locale' && (known.sources[name] ?? 'default') === 'default' ? '' : String(set);
     const listed = options.some(({ value }) => value === chosen);
     return {
-      ...{ kind: 'select', id: name, title, subtitle: fixed, sensitive: fixed === null, value: chosen },
+      kind: 'select',
+      id: name,
+      title,
+      subtitle: fixed,
+      sensitive: fixed === null,
+      value: chosen,
       options: listed ? options : [...options, { value: chosen, label: chosen }],
       command: value => patch(group, key, value === '' ? null : value),
     };
@@ -221,7 +235,12 @@ export function settingsForm(
 ): Form {
   const { _, ngettext } = tr;
   const link = (page: PageName, title: string, subtitle: string, value = ''): Row => ({
-    ...{ kind: 'link', id: `to-${page}`, page, title, subtitle, value },
+    kind: 'link',
+    id: `to-${page}`,
+    page,
+    title,
+    subtitle,
+    value,
   });
   // Translators: %d is a number of entries
   const count = fill(ngettext('%d entry', '%d entries', routes), formatCount(routes, tr));

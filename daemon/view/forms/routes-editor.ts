@@ -33,12 +33,10 @@ export function editorForm(
           id: 'managed',
           rows: [
             {
-              ...{
-                kind: 'note',
-                id: 'managed',
-                tone: 'warning',
-                title: tr._('Your organization decides about this list'),
-              },
+              kind: 'note',
+              id: 'managed',
+              tone: 'warning',
+              title: tr._('Your organization decides about this list'),
               subtitle: tr._('It can only be read here.'),
             },
           ],
@@ -74,14 +72,21 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
   const applicable = preview?.invalid.length === 0 && preview.add.length + preview.remove.length > 0;
   return [
     {
-      ...{ kind: 'button', id: 'preview', title: preview ? differenceTotal(preview, tr) : _('Not looked at yet') },
-      ...{ label: _('Preview'), sensitive: free, busy: busy === 'previewing' },
+      kind: 'button',
+      id: 'preview',
+      title: preview ? differenceTotal(preview, tr) : _('Not looked at yet'),
+      label: _('Preview'),
+      sensitive: free,
+      busy: busy === 'previewing',
       subtitle: preview ? null : _('Shows what the text would change. Nothing is set.'),
       command: work(editor.preview, false),
     },
     ...(preview?.warnings ?? []).map(
       (warning, at): Row => ({
-        ...{ kind: 'note', id: `warning-${at}`, title: _('Warning'), tone: 'warning' },
+        kind: 'note',
+        id: `warning-${at}`,
+        title: _('Warning'),
+        tone: 'warning',
         subtitle: routeWarning(warning, tr),
       }),
     ),
@@ -89,19 +94,28 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
       ? [{ kind: 'text', id: 'lines', title: _('Difference'), text: differenceText(lines) } as const]
       : []),
     {
-      ...{ kind: 'button', id: 'apply', title: _('Set these routes'), label: _('Apply'), style: 'suggested' },
+      kind: 'button',
+      id: 'apply',
+      title: _('Set these routes'),
+      label: _('Apply'),
+      style: 'suggested',
       subtitle:
         progressText(state, tr) ??
         // Translators: %s is a number of seconds
         fill(_('They revert after %s seconds unless you keep them.'), formatCount(CONFIRM_SECONDS, tr)),
-      ...{ sensitive: free && applicable, busy: busy === 'setting' },
+      sensitive: free && applicable,
+      busy: busy === 'setting',
       command: work(editor.apply),
     },
     ...(changed
       ? [
           {
-            ...({ kind: 'button', id: 'discard', title: _('Changes of the text'), label: _('Discard') } as const),
-            ...{ sensitive: busy === null, command: work(async () => editor.discard(), false) },
+            kind: 'button' as const,
+            id: 'discard',
+            title: _('Changes of the text'),
+            label: _('Discard'),
+            sensitive: busy === null,
+            command: work(async () => editor.discard(), false),
           },
         ]
       : []),
@@ -128,7 +142,10 @@ function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator)
     const named = entries.slice(0, NAMED).map(({ value, source }) => `${value} (${source})`);
     const more = entries.length > NAMED ? ['…'] : [];
     return {
-      ...{ kind: 'button', id: `preset-${id}`, title: presetName(id, tr), subtitle: [...named, ...more].join('\n') },
+      kind: 'button',
+      id: `preset-${id}`,
+      title: presetName(id, tr),
+      subtitle: [...named, ...more].join('\n'),
       label: missing.length ? _('Add to Text') : _('Listed'),
       sensitive: free && missing.length > 0,
       command: work(async () => editor.addPreset(id), false),
@@ -141,7 +158,10 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
   const { documents, routes } = editor.state();
   const before = documents.find(({ undo }) => undo);
   const undo: Row = {
-    ...{ kind: 'button', id: 'undo', title: _('Last change'), label: _('Undo') },
+    kind: 'button',
+    id: 'undo',
+    title: _('Last change'),
+    label: _('Undo'),
     // Translators: %s is a date and time
     subtitle: before ? fill(_('Back to the list of %s'), formatDate(before.at, tr)) : _('There is no earlier list.'),
     sensitive: free && before !== undefined && routes !== null,
@@ -150,7 +170,10 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
   const listed = documents.map(({ id, at, cause, entries, current }): Row => {
     const count = fill(ngettext('%d entry', '%d entries', entries), formatCount(entries, tr));
     return {
-      ...{ kind: 'button', id: `document-${id}`, title: formatDate(at, tr), label: _('Open') },
+      kind: 'button',
+      id: `document-${id}`,
+      title: formatDate(at, tr),
+      label: _('Open'),
       subtitle: [causeName(cause, tr), count, ...(current ? [_('set now')] : [])].join(' · '),
       sensitive: free,
       command: work(() => editor.open(id), false),
@@ -166,11 +189,18 @@ function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: 
   };
   return [
     {
-      ...{ kind: 'button', id: 'import', title: _('Text from a file'), label: _('Import…'), sensitive: free },
+      kind: 'button',
+      id: 'import',
+      title: _('Text from a file'),
+      label: _('Import…'),
+      sensitive: free,
       command: work(load, false),
     },
     {
-      ...{ kind: 'button', id: 'export', title: _('Text as a file'), label: _('Export…') },
+      kind: 'button',
+      id: 'export',
+      title: _('Text as a file'),
+      label: _('Export…'),
       command: work(async () => files.save('culvert-routes.txt', editor.state().text), false),
     },
   ];

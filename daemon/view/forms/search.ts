@@ -18,7 +18,9 @@ export function searchPages(pages: readonly (readonly [PageName, string, Form])[
       group.rows
         .filter(row => matches(row, `${place} ${group.title ?? ''}`, words))
         .map(row => ({
-          ...{ page: row.kind === 'link' ? row.page : page, place, title: row.title },
+          page: row.kind === 'link' ? row.page : page,
+          place,
+          title: row.title,
           subtitle: group.title ?? '',
         })),
     ),

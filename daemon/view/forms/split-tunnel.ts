@@ -37,7 +37,10 @@ export function describeRoutes(client: ClientState, settable: boolean, tr: Trans
     const value = withoutFullLength(listed);
     const standard = DEFAULTS.has(value);
     return {
-      ...{ value, kind, note: description, removable: !managed },
+      value,
+      kind,
+      note: description,
+      removable: !managed,
       origin: managed ? _('Organization') : standard ? _('Default') : _('Added'),
     };
   };

@@ -54,7 +54,10 @@ export function timedRows(client: ClientState, tr: Translator): Row[] {
       ...(extend
         ? [
             {
-              ...({ kind: 'button', id: `${id}-extend`, title: tr._('Extend'), label: extend.label } as const),
+              kind: 'button' as const,
+              id: `${id}-extend`,
+              title: tr._('Extend'),
+              label: extend.label,
               command: extend.command,
             },
           ]
@@ -71,11 +74,20 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
   return [
     ...offCommands(tr).map(
       ({ minutes, title, command }): Row => ({
-        ...{ kind: 'button', id: `off-${minutes}`, title, label: _('Turn Off'), sensitive, command },
+        kind: 'button',
+        id: `off-${minutes}`,
+        title,
+        label: _('Turn Off'),
+        sensitive,
+        command,
       }),
     ),
     {
-      ...{ kind: 'entry', id: 'off-until', title: _('Off until a time of day'), label: _('Turn Off'), sensitive },
+      kind: 'entry',
+      id: 'off-until',
+      title: _('Off until a time of day'),
+      label: _('Turn Off'),
+      sensitive,
       placeholder: '18:00',
       check: text =>
         text === '' || secondsUntil(text, new Date()) !== null ? null : _('Enter a time of day such as 18:00'),

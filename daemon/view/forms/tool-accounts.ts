@@ -61,7 +61,11 @@ function change(request: ToolAccountsChange, more: Omit<Command, 'ask'> = {}): C
 
 function refreshRow({ refreshing }: ToolAccounts, { _ }: Translator): Row {
   return {
-    ...{ kind: 'button', id: 'refresh', title: _('What is left'), label: _('Ask Now'), busy: refreshing },
+    kind: 'button',
+    id: 'refresh',
+    title: _('What is left'),
+    label: _('Ask Now'),
+    busy: refreshing,
     subtitle: _('Asks each provider, with the account’s own key.'),
     command: change({ change: 'refresh' }),
   };
@@ -69,7 +73,11 @@ function refreshRow({ refreshing }: ToolAccounts, { _ }: Translator): Row {
 
 function setUpRow(tool: Tool, tr: Translator): Row {
   return {
-    ...{ kind: 'button', id: `set-up-${tool.cli}`, title: tool.cli, subtitle: tool.path, label: tr._('Set Up…') },
+    kind: 'button',
+    id: `set-up-${tool.cli}`,
+    title: tool.cli,
+    subtitle: tool.path,
+    label: tr._('Set Up…'),
     command: installCommand(tool, tr),
   };
 }
@@ -143,7 +151,10 @@ function termsRows({ cli, terms }: Tool, { _ }: Translator): Row[] {
   if (terms.url === null) return [];
   return [
     {
-      ...{ kind: 'button', id: `terms-${cli}`, title: _('Terms of the provider'), label: _('Open') },
+      kind: 'button',
+      id: `terms-${cli}`,
+      title: _('Terms of the provider'),
+      label: _('Open'),
       // Translators: %s is a date such as 2026-11-21
       subtitle: terms.read === null ? null : fill(_('Read on %s'), terms.read),
       command: { ask: { kind: 'open', uri: terms.url } },
@@ -156,12 +167,16 @@ function shimRow(tool: Tool, tr: Translator): Row {
   const { _ } = tr;
   return {
     // Translators: %s is a command such as firecrawl
-    ...{ kind: 'switch', id: `shim-${cli}`, title: fill(_('Use these accounts for “%s”'), cli) },
+    kind: 'switch',
+    id: `shim-${cli}`,
+    title: fill(_('Use these accounts for “%s”'), cli),
     subtitle:
       shim === 'replaced'
         ? _('An upgrade has replaced the shim, so no account is used.')
         : (path ?? _('The command was not found.')),
-    ...{ tone: shim === 'replaced' ? 'warning' : 'neutral', on: shim === 'installed', sensitive: path !== null },
+    tone: shim === 'replaced' ? 'warning' : 'neutral',
+    on: shim === 'installed',
+    sensitive: path !== null,
     command:
       shim === 'installed'
         ? change({ change: 'uninstall', cli }, { done: _('The original is back') })
@@ -175,7 +190,10 @@ function firstRows({ cli, accounts }: Tool, { _ }: Translator): Row[] {
   if (enabled.length < 2 || !first) return [];
   return [
     {
-      ...{ kind: 'select', id: `first-${cli}`, title: _('Account that is tried first'), value: first.name },
+      kind: 'select',
+      id: `first-${cli}`,
+      title: _('Account that is tried first'),
+      value: first.name,
       options: enabled.map(({ name }) => ({ value: name, label: name })),
       command: name => change({ change: 'use', cli, name }),
     },
@@ -188,14 +206,22 @@ function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr: Trans
   const resting = restingUntil(account, now) !== undefined;
   const tone: Tone = account.problem !== null ? 'error' : resting ? 'warning' : 'neutral';
   const row: Row = {
-    ...{ kind: 'switch', id: `account-${cli}-${name}`, title: name, subtitle: accountText(account, now, tr) },
-    ...{ tone, on: enabled, command: change({ change: enabled ? 'disable' : 'enable', cli, name }) },
+    kind: 'switch',
+    id: `account-${cli}-${name}`,
+    title: name,
+    subtitle: accountText(account, now, tr),
+    tone,
+    on: enabled,
+    command: change({ change: enabled ? 'disable' : 'enable', cli, name }),
   };
   if (!enabled) return [row, removeRow(cli, name, tr)];
   if (!resting) return [row];
   const wake: Row = {
     // Translators: %s is the name of an account
-    ...{ kind: 'button', id: `wake-${cli}-${name}`, title: fill(_('“%s” cools down'), name), label: _('Use Again') },
+    kind: 'button',
+    id: `wake-${cli}-${name}`,
+    title: fill(_('“%s” cools down'), name),
+    label: _('Use Again'),
     command: change({ change: 'wake', cli, name }),
   };
   return [row, wake];
@@ -211,7 +237,10 @@ function removeRow(cli: string, name: string, { _ }: Translator): Row {
   };
   return {
     // Translators: %s is the name of an account
-    ...{ kind: 'button', id: `remove-${cli}-${name}`, title: fill(_('“%s” is turned off'), name), label: _('Remove…') },
+    kind: 'button',
+    id: `remove-${cli}-${name}`,
+    title: fill(_('“%s” is turned off'), name),
+    label: _('Remove…'),
     command: change({ change: 'remove', cli, name }, { confirm }),
   };
 }
@@ -293,7 +322,10 @@ const NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row {
   const { _ } = tr;
   return {
-    ...{ kind: 'entry', id: `add-${cli}`, label: _('Add…'), placeholder: 'team-b' },
+    kind: 'entry',
+    id: `add-${cli}`,
+    label: _('Add…'),
+    placeholder: 'team-b',
     // Translators: %s is a command such as firecrawl
     title: fill(_('Name of another account of %s'), cli),
     check: name => {

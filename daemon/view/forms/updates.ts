@@ -14,9 +14,13 @@ export function updatesForm(
   const free = !offline && waiting === null && view.progress === null;
   const rows: Row[] = [
     {
-      ...{ kind: 'button', id: 'check', title: view.outcome ?? _('Not checked yet'), label: _('Check') },
+      kind: 'button',
+      id: 'check',
+      title: view.outcome ?? _('Not checked yet'),
+      label: _('Check'),
       subtitle: checkedText(view, tr),
-      ...{ sensitive: free, busy: waiting === 'check' },
+      sensitive: free,
+      busy: waiting === 'check',
       command: { ask: { kind: 'client', task: 'check-update' } },
     },
   ];
@@ -24,16 +28,24 @@ export function updatesForm(
   if (view.applicable)
     rows.push({
       // Translators: %s is a version
-      ...{ kind: 'button', id: 'apply', title: fill(_('Install Culvert %s'), view.latest ?? ''), label: _('Install') },
+      kind: 'button',
+      id: 'apply',
+      title: fill(_('Install Culvert %s'), view.latest ?? ''),
+      label: _('Install'),
       subtitle: _('Culvert restarts. The tunnel stays as it is.'),
-      ...{ style: 'suggested', sensitive: free, busy: waiting === 'change' },
+      style: 'suggested',
+      sensitive: free,
+      busy: waiting === 'change',
       command: { ask: { kind: 'client', task: 'apply-update' } },
     });
   if (view.previous !== null)
     rows.push({
       // Translators: %s is a version
-      ...{ kind: 'button', id: 'roll-back', title: fill(_('Return to Culvert %s'), view.previous) },
-      ...{ label: _('Return…'), sensitive: free },
+      kind: 'button',
+      id: 'roll-back',
+      title: fill(_('Return to Culvert %s'), view.previous),
+      label: _('Return…'),
+      sensitive: free,
       command: {
         ask: { kind: 'client', task: 'roll-back' },
         confirm: {
@@ -57,7 +69,8 @@ export function updatesForm(
       ...(view.command
         ? [
             {
-              ...{ id: 'command', title: _('In a terminal') },
+              id: 'command',
+              title: _('In a terminal'),
               rows: [{ kind: 'shell', id: 'shell', title: _('Run this:'), shell: view.command } as const],
             },
           ]

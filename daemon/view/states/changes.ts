@@ -83,11 +83,13 @@ function settingText({ subject, value }: Change, tr: Translator): string {
   const label = subjectLabel(subject, tr);
   if (value === null) return label;
   const onOff: Record<string, string> = {
-    ...{ on: tr._('On'), off: tr._('Off') },
+    on: tr._('On'),
+    off: tr._('Off'),
     'on-lan': tr._('On, local network allowed'),
   };
   const names = {
-    ...{ connection: onOff[value], killSwitch: onOff[value] },
+    connection: onOff[value],
+    killSwitch: onOff[value],
     mode: modeName(value, tr).title,
   } as Partial<Record<Subject, string>>;
   // Translators: a setting and its value, such as: Mode: DNS only

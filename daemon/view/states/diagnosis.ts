@@ -8,8 +8,20 @@ import { fixButton, translated } from './findings.ts';
 
 /** Checks whose findings are true of a tunnel that works, too: they never are the cause of one that fails. */
 const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
-  ...['known-issues', 'knowledge-files', 'package-repository', 'service-resources', 'nft-features', 'systemd-version'],
-  ...['daemon', 'socket-directory', 'port', 'configuration', 'remote-access', 'display', 'panel', 'tray'],
+  'known-issues',
+  'knowledge-files',
+  'package-repository',
+  'service-resources',
+  'nft-features',
+  'systemd-version',
+  'daemon',
+  'socket-directory',
+  'port',
+  'configuration',
+  'remote-access',
+  'display',
+  'panel',
+  'tray',
 ]);
 
 /** Reports whether the finding of a check can be the cause of a tunnel that fails. */

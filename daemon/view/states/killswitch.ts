@@ -195,8 +195,13 @@ export function setKillSwitch(view: KillSwitchView, value: KillSwitchRequest): C
 /** The one row of the kill switch that the connection page has; the rest is on its own page. */
 export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   return {
-    ...{ kind: 'switch', id: 'killswitch', title: _('Kill Switch'), subtitle: view.sentence, tone: view.tone },
-    ...{ on: view.on, sensitive: view.sensitive },
+    kind: 'switch',
+    id: 'killswitch',
+    title: _('Kill Switch'),
+    subtitle: view.sentence,
+    tone: view.tone,
+    on: view.on,
+    sensitive: view.sensitive,
     command: setKillSwitch(view, { enabled: !view.on, allowLan: view.allowLan }),
   };
 }
@@ -204,7 +209,11 @@ export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
 /** Installs the root service through polkit. */
 export function installRow({ _ }: Translator): Row {
   return {
-    ...{ kind: 'button', id: 'install', title: _('Kill switch helper'), label: _('Install…'), style: 'suggested' },
+    kind: 'button',
+    id: 'install',
+    title: _('Kill switch helper'),
+    label: _('Install…'),
+    style: 'suggested',
     subtitle: _('A small service of the system; an administrator’s password is asked for'),
     command: { ask: { kind: 'client', task: 'install-killswitch' } },
   };

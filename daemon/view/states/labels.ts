@@ -7,7 +7,12 @@ export type Look = ConnectionState | 'setup' | 'unavailable';
 
 /** The states of a connection. */
 export const STATES = [
-  ...(['disconnected', 'connecting', 'connected', 'disconnecting', 'unable', 'unknown'] as const),
+  'disconnected',
+  'connecting',
+  'connected',
+  'disconnecting',
+  'unable',
+  'unknown',
 ] as const satisfies readonly ConnectionState[];
 
 /** What a snapshot looks like: a step of the setup comes before the state of the connection. */

@@ -44,7 +44,9 @@ export function notificationOf(
   );
   if (on?.reminders !== false && ending)
     return {
-      ...{ kind: 'reminders', summary: _('Ends in a minute'), body: changeText(ending, tr) },
+      kind: 'reminders',
+      summary: _('Ends in a minute'),
+      body: changeText(ending, tr),
       action: { label: _('Extend'), command: extension(ending) },
       other: {
         label: ending.subject === 'connection' && ending.value === 'off' ? _('Connect Now') : _('End Now'),
@@ -53,7 +55,8 @@ export function notificationOf(
     };
   if (on?.reminders !== false && now.reminder && !then.reminder)
     return {
-      ...{ kind: 'reminders', summary: _('WARP is still off') },
+      kind: 'reminders',
+      summary: _('WARP is still off'),
       body: _('You are not protected. Your traffic goes out directly.'),
       action: { label: _('Reconnect'), command: perform({ action: 'connect' }) },
     };

@@ -118,7 +118,9 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
     case 'connected':
       if (finding)
         return {
-          ...{ label: stateLabel(look, tr), remedy: finding.remedy, details: finding.seen },
+          label: stateLabel(look, tr),
+          remedy: finding.remedy,
+          details: finding.seen,
           // Translators: %s is a sentence on the cause
           sentence: fill(_('Nothing comes back through the tunnel. %s'), finding.sentence),
         };
@@ -147,7 +149,9 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
       return { label: cause!.title, sentence: cause!.sentence, remedy: cause!.remedy, details };
     case 'setup':
       return {
-        ...{ label: stateLabel(look, tr), remedy: null, details: said },
+        label: stateLabel(look, tr),
+        remedy: null,
+        details: said,
         sentence: lostRegistration(known.status, tr)?.title ?? setupText(blocked!, tr),
       };
     default:
@@ -188,7 +192,10 @@ function describeOffline({ offline, last }: ClientState, tr: Translator): Words 
   const unavailable = stateLabel('unavailable', tr);
   const stopped = { label: _('Start'), command: { ask: { kind: 'client', task: 'start-daemon' } } } as const;
   const words = (label: string, sentence: string, detail: string | null = null, remedy: Words['remedy'] = null) => ({
-    ...{ label, sentence, remedy, details: detail },
+    label,
+    sentence,
+    remedy,
+    details: detail,
   });
   switch (offline?.code) {
     case 'not-running':

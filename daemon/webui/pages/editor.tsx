@@ -28,7 +28,10 @@ export function EditorPage() {
         {_('One address, range, host or difference such as 10.0.0.0/8 - 10.1.2.0/24 a line; # begins a comment.')}
       </p>
       <textarea
-        {...({ autocapitalize: 'none', autocomplete: 'off', spellcheck: false, rows: 12 } as const)}
+        autocapitalize="none"
+        autocomplete="off"
+        spellcheck={false}
+        rows={12}
         aria-label={_('Routes as Text')}
         aria-describedby={`${id}-about`}
         readOnly={routes === null || routes.readOnly || busy === 'setting'}

@@ -91,20 +91,24 @@ function Graphs({ slots, span }: { slots: Slot[]; span: Span }) {
   return (
     <>
       <Chart
-        {...{ title: _('Latency'), times, formatAt, format: value => formatLatency(value, tr) }}
+        title={_('Latency')}
+        times={times}
+        formatAt={formatAt}
+        format={value => formatLatency(value, tr)}
         lines={[{ name: _('Latency'), values: slots.map(({ latencyMs }) => latencyMs) }]}
       />
       <Chart
-        {...{ title: _('Packet loss'), times, formatAt, format: value => formatLoss(value, tr) }}
+        title={_('Packet loss')}
+        times={times}
+        formatAt={formatAt}
+        format={value => formatLoss(value, tr)}
         lines={[{ name: _('Packet loss'), values: slots.map(({ loss }) => loss) }]}
       />
       <Chart
-        {...{
-          title: _('Throughput: received, and sent dashed'),
-          times,
-          formatAt,
-          format: value => formatRate(value, tr),
-        }}
+        title={_('Throughput: received, and sent dashed')}
+        times={times}
+        formatAt={formatAt}
+        format={value => formatRate(value, tr)}
         lines={[
           { name: _('Received'), values: slots.map(({ received }) => received) },
           { name: _('Sent'), values: slots.map(({ sent }) => sent) },

@@ -29,8 +29,13 @@ export function RoutesPage() {
   const routes = describeRoutes(client, tunnel.settable && !app.readOnly.value, tr);
   const shown = routes.entries.filter(entry => routeMatches(entry, query.value.trim()));
   const add: Row = {
-    ...{ kind: 'entry', id: 'add', title: _('Address, range or host name'), label: _('Add') },
-    ...{ placeholder: '192.0.2.0/24', check: checks(tr).route, sensitive: routes.sensitive },
+    kind: 'entry',
+    id: 'add',
+    title: _('Address, range or host name'),
+    label: _('Add'),
+    placeholder: '192.0.2.0/24',
+    check: checks(tr).route,
+    sensitive: routes.sensitive,
     command: value => ({ ask: { kind: 'action', request: addRoute(value) } }),
   };
   return (

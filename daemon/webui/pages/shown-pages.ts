@@ -3,7 +3,22 @@ import type { PageName } from '../../view/forms/form.ts';
 
 /** In the order of the navigation. */
 export const SHOWN_PAGES = [
-  ...(['connection', 'mode', 'killswitch', 'routes', 'editor', 'dns', 'networks', 'account'] as const),
-  ...(['apps', 'tools', 'advanced', 'graph', 'history', 'checks', 'log', 'preferences', 'updates'] as const),
+  'connection',
+  'mode',
+  'killswitch',
+  'routes',
+  'editor',
+  'dns',
+  'networks',
+  'account',
+  'apps',
+  'tools',
+  'advanced',
+  'graph',
+  'history',
+  'checks',
+  'log',
+  'preferences',
+  'updates',
 ] as const satisfies readonly PageName[];
 export type ShownPage = (typeof SHOWN_PAGES)[number];

@@ -10,7 +10,14 @@ import unavailable from '../../../data/icons/hicolor/symbolic/status/org.culvert
 import unknown from '../../../data/icons/hicolor/symbolic/status/org.culvert.Culvert-unknown-symbolic.svg';
 
 const ICONS: Record<string, readonly { d: string; opacity?: number }[]> = {
-  ...{ connected, connecting, disconnected, disconnecting, setup, unable, unavailable, unknown },
+  connected,
+  connecting,
+  disconnected,
+  disconnecting,
+  setup,
+  unable,
+  unavailable,
+  unknown,
 };
 
 /** @param name of daemon/view: `org.culvert.Culvert-connected-symbolic` */

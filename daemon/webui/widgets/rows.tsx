@@ -267,7 +267,11 @@ function EntryRow({ row }: { row: Of<'entry'> }) {
   const denial = useDenial(row.command(given));
   const usable = (row.sensitive ?? true) && denial === undefined && given !== '' && problem === null;
   const attributes = {
-    ...({ id, autocapitalize: 'none', spellcheck: false, placeholder: row.placeholder, value: text } as const),
+    id,
+    autocapitalize: 'none' as const,
+    spellcheck: false,
+    placeholder: row.placeholder,
+    value: text,
     onInput(event: TargetedInputEvent<HTMLInputElement>) {
       text.value = event.currentTarget.value;
     },

@@ -147,7 +147,8 @@ export class AppsPage extends Adw.Bin implements Page {
       options.append(new Gtk.FlowBoxChild({ child, focusable: false, accessible_role }));
     for (const child of [about, this.#enable, this.#warning, this.#remedy, searching, options]) top.append(child);
     const list = new Gtk.ListView({
-      ...{ model: new Gtk.NoSelection({ model: this.#shown }), factory: this.#rows.factory },
+      model: new Gtk.NoSelection({ model: this.#shown }),
+      factory: this.#rows.factory,
       css_classes: ['culvert-list'],
       show_separators: true,
     });

@@ -122,12 +122,20 @@ export class ConnectionPage extends Adw.Bin implements Page {
   #rows({ tunnel, killSwitch }: View): Row[] {
     return [
       {
-        ...{ kind: 'link', id: 'mode', title: _('Mode'), page: 'mode', value: tunnel.modeTitle },
+        kind: 'link',
+        id: 'mode',
+        title: _('Mode'),
+        page: 'mode',
+        value: tunnel.modeTitle,
         subtitle: tunnel.lock,
       },
       killSwitch.look === 'not-installed'
         ? {
-            ...{ kind: 'link', id: 'killswitch', title: _('Kill Switch'), page: 'killswitch', value: _('Off') },
+            kind: 'link',
+            id: 'killswitch',
+            title: _('Kill Switch'),
+            page: 'killswitch',
+            value: _('Off'),
             subtitle: killSwitch.sentence,
           }
         : killSwitchRow(killSwitch, tr),
@@ -220,7 +228,13 @@ function createHero() {
   toggle.margin_top = 12;
   for (const child of [disc, state, sentence, clock, toggle, both, remedy, waiting, details]) widget.append(child);
   const hero = {
-    ...{ widget, clock, toggle, connect, disconnect, remedy, copied: () => {} },
+    widget,
+    clock,
+    toggle,
+    connect,
+    disconnect,
+    remedy,
+    copied: () => {},
     show(view: TunnelView) {
       icon.icon_name = view.icon;
       for (const tone of TONES) {
@@ -253,14 +267,12 @@ function createHero() {
 /** What the tunnel CLI itself said: for a search engine and for support. */
 function createDetails(copied: () => void) {
   const text = new Gtk.Label({
-    ...{
-      wrap: true,
-      wrap_mode: Pango.WrapMode.WORD_CHAR,
-      selectable: true,
-      can_focus: false,
-      hexpand: true,
-      xalign: 0,
-    },
+    wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
+    selectable: true,
+    can_focus: false,
+    hexpand: true,
+    xalign: 0,
     css_classes: ['caption', 'monospace'],
   });
   const copy = copyButton(_('Copy the technical details'), () => text.label, copied);
@@ -268,7 +280,10 @@ function createDetails(copied: () => void) {
   line.append(text);
   line.append(copy);
   const details = new Gtk.Expander({
-    ...{ label: _('Technical details'), child: line, halign: Gtk.Align.CENTER, margin_top: 6 },
+    label: _('Technical details'),
+    child: line,
+    halign: Gtk.Align.CENTER,
+    margin_top: 6,
   });
   setName(details, _('Technical details'));
   return { details, text, copy };

@@ -18,10 +18,15 @@ export class EditorPage extends Adw.Bin implements Page {
   readonly #shell: Shell;
   readonly #editor: RoutesEditor;
   readonly #field = new Gtk.TextView({
-    ...{ monospace: true, wrap_mode: Gtk.WrapMode.WORD_CHAR, editable: false },
+    monospace: true,
+    wrap_mode: Gtk.WrapMode.WORD_CHAR,
+    editable: false,
     // else the Tab key would not leave the field
     accepts_tab: false,
-    ...{ top_margin: 9, bottom_margin: 9, left_margin: 12, right_margin: 12 },
+    top_margin: 9,
+    bottom_margin: 9,
+    left_margin: 12,
+    right_margin: 12,
   });
   readonly #groups: FormGroups;
   /** The text of the field: reading 5,000 lines from the buffer takes milliseconds. */
@@ -76,7 +81,9 @@ export class EditorPage extends Adw.Bin implements Page {
       'One address, range, host or difference such as 10.0.0.0/8 - 10.1.2.0/24 a line; # begins a comment.',
     );
     const scrolled = new Gtk.ScrolledWindow({
-      ...{ child: this.#field, height_request: 220, css_classes: ['card', 'culvert-text'] },
+      child: this.#field,
+      height_request: 220,
+      css_classes: ['card', 'culvert-text'],
       hscrollbar_policy: Gtk.PolicyType.NEVER,
     });
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });

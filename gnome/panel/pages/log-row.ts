@@ -48,7 +48,10 @@ export function logRows(source: LogSource, copied: () => void): Gtk.SignalListIt
 
 function createRow(): Row {
   const head = new Gtk.Label({
-    ...{ xalign: 0, hexpand: true, ellipsize: Pango.EllipsizeMode.END, use_markup: true },
+    xalign: 0,
+    hexpand: true,
+    ellipsize: Pango.EllipsizeMode.END,
+    use_markup: true,
     css_classes: ['monospace'],
   });
   return { ok: null, expander: new Gtk.Expander({ label_widget: head }), head, output: null };
@@ -57,7 +60,11 @@ function createRow(): Row {
 /** What unfolds. In its own function, whose scope does not hold the row: the expander could never be freed. */
 function createBody(listItem: Gtk.ListItem, source: LogSource, copied: () => void) {
   const output = new Gtk.Label({
-    ...{ xalign: 0, hexpand: true, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR, selectable: true },
+    xalign: 0,
+    hexpand: true,
+    wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
+    selectable: true,
     css_classes: ['monospace', 'caption'],
   });
   const copy = copyButton(_('Copy this command and its output'), () => textOf(listItem, source), copied);

@@ -50,9 +50,13 @@ export class RoutesPage extends Adw.Bin implements Page {
   readonly #wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'error'] });
   readonly #sentence = new Gtk.Label({ xalign: 0, wrap: true });
   readonly #whyBox = new Gtk.Box({
-    ...{ orientation: Gtk.Orientation.VERTICAL, spacing: 6 },
+    orientation: Gtk.Orientation.VERTICAL,
+    spacing: 6,
     // the shadow of its card, or its outline in high contrast, would be cut off by what scrolls it
-    ...{ margin_start: 3, margin_end: 3, margin_top: 3, margin_bottom: 6 },
+    margin_start: 3,
+    margin_end: 3,
+    margin_top: 3,
+    margin_bottom: 6,
   });
   readonly #why: FormGroups;
   #answer: Why | null = null;
@@ -115,15 +119,18 @@ export class RoutesPage extends Adw.Bin implements Page {
     edit.connect('clicked', () => this.#shell.goTo('editor'));
     // a host with many addresses has a long answer, which must not push the list out of the window
     const why = new Gtk.ScrolledWindow({
-      ...{ child: this.#whyBox, hscrollbar_policy: Gtk.PolicyType.NEVER },
-      ...{ propagate_natural_height: true, max_content_height: 300 },
+      child: this.#whyBox,
+      hscrollbar_policy: Gtk.PolicyType.NEVER,
+      propagate_natural_height: true,
+      max_content_height: 300,
     });
     edit.valign = Gtk.Align.CENTER;
     this.#sentence.hexpand = true;
     const searching = line(this.#search, this.#menu());
     for (const child of [why, line(this.#sentence, edit), adding, this.#wrong, searching]) top.append(child);
     const list = new Gtk.ListView({
-      ...{ model: new Gtk.NoSelection({ model: this.#shown }), factory: this.#factory() },
+      model: new Gtk.NoSelection({ model: this.#shown }),
+      factory: this.#factory(),
       css_classes: ['culvert-list', 'boxed'],
       show_separators: true,
     });

@@ -75,7 +75,10 @@ function formOf(hits: Hit[]): Form {
       {
         id: 'hits',
         rows: hits.map(({ page, place, title, subtitle }, i) => ({
-          ...{ kind: 'link', id: `${i} ${page} ${title}`, page, title },
+          kind: 'link',
+          id: `${i} ${page} ${title}`,
+          page,
+          title,
           subtitle: [place, subtitle].filter(Boolean).join(' · '),
         })),
       },

@@ -31,7 +31,9 @@ export function createConfirmBar(run: (command: Command) => Promise<boolean>): C
   for (const child of [heading, text, countdown]) words.append(child);
   const revert = new Gtk.Button({ label: _('Revert Now'), valign: Gtk.Align.CENTER });
   const keep = new Gtk.Button({
-    ...{ label: _('Keep'), valign: Gtk.Align.CENTER, css_classes: ['suggested-action'] },
+    label: _('Keep'),
+    valign: Gtk.Align.CENTER,
+    css_classes: ['suggested-action'],
   });
   const buttons = new Gtk.Box({ spacing: 6, halign: Gtk.Align.END });
   for (const button of [revert, keep]) buttons.append(button);

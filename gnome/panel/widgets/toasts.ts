@@ -61,8 +61,13 @@ export function createToasts(parent: Gtk.Window): Toasts {
 /** What is too long for one line, such as the name of a host. */
 function wrapped(label: string): Gtk.Widget {
   return new Gtk.Label({
-    ...{ label, xalign: 0, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR, css_classes: ['heading'] },
-    ...{ lines: LINES, ellipsize: Pango.EllipsizeMode.END },
+    label,
+    xalign: 0,
+    wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
+    css_classes: ['heading'],
+    lines: LINES,
+    ellipsize: Pango.EllipsizeMode.END,
   });
 }
 

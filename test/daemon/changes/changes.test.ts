@@ -23,7 +23,9 @@ function machine(t: TestContext) {
   const running: { stop(): void }[] = [];
   t.after(() => running.forEach(each => void each.stop()));
   return {
-    ...{ paths, clock, said },
+    paths,
+    clock,
+    said,
     /** A daemon that finds the files of the one before; that one is as good as killed. */
     boot(memory: MemoryTunnel) {
       for (const each of running) each.stop();
@@ -55,8 +57,14 @@ test('shows an unconfirmed change with its deadline, and keeps it once it is con
   await service.perform(doh);
   assert.deepEqual(memory.state.snapshot().changes, [
     {
-      ...{ subject: 'mode', value: 'doh', previous: 'warp', setAt: '2026-01-01T10:00:00.000Z', endsAt: null },
-      ...{ confirmBy: '2026-01-01T10:00:30.000Z', endingSoon: false, problem: null },
+      subject: 'mode',
+      value: 'doh',
+      previous: 'warp',
+      setAt: '2026-01-01T10:00:00.000Z',
+      endsAt: null,
+      confirmBy: '2026-01-01T10:00:30.000Z',
+      endingSoon: false,
+      problem: null,
     },
   ]);
   service.confirm('mode');

@@ -15,7 +15,8 @@ async function setUp(t: TestContext) {
   const status = (value: 'connected' | 'disconnected', minutesAgo: number) =>
     state.set('status', {
       ...state.snapshot().status,
-      ...{ state: value, since: new Date(Date.now() - minutesAgo * 60_000).toISOString() },
+      state: value,
+      since: new Date(Date.now() - minutesAgo * 60_000).toISOString(),
     });
   const reminded = () => state.snapshot().reminder !== null;
   const configure = (offMinutes: number) => {
@@ -45,8 +46,14 @@ test('does not remind of a tunnel that never was up, that returns by itself, or 
   status('connected', 400);
   state.set('changes', [
     {
-      ...{ subject: 'connection', value: 'off', previous: 'on', setAt: new Date().toISOString(), confirmBy: null },
-      ...{ endsAt: new Date(Date.now() + 60_000).toISOString(), endingSoon: true, problem: null },
+      subject: 'connection',
+      value: 'off',
+      previous: 'on',
+      setAt: new Date().toISOString(),
+      confirmBy: null,
+      endsAt: new Date(Date.now() + 60_000).toISOString(),
+      endingSoon: true,
+      problem: null,
     },
   ]);
   status('disconnected', 300);

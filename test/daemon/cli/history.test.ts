@@ -9,19 +9,20 @@ async function record({ daemon }: Pick<Running, 'daemon'>): Promise<void> {
   const { state, features } = daemon;
   const status = (name: 'connected' | 'unable', code: string | null) =>
     state.set('status', {
-      ...{ ...state.snapshot().status, state: name, raw: name },
+      ...state.snapshot().status,
+      state: name,
+      raw: name,
       reason: code === null ? null : { code, text: 'x' },
     });
   const figures = (received: number, ageMs: number) =>
     state.set('tunnel', {
-      ...{
-        ...state.snapshot().tunnel,
-        at: new Date(Date.now() - ageMs).toISOString(),
-        latencyMs: 12,
-        loss: 0.01,
-        colo: 'AMS',
-      },
-      ...{ bytesReceived: received, bytesSent: 0 },
+      ...state.snapshot().tunnel,
+      at: new Date(Date.now() - ageMs).toISOString(),
+      latencyMs: 12,
+      loss: 0.01,
+      colo: 'AMS',
+      bytesReceived: received,
+      bytesSent: 0,
     });
   (await features.history()).start();
   status('connected', null);

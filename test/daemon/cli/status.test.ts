@@ -28,8 +28,14 @@ const shown = (more: Partial<Shown>): Shown => ({
 });
 
 const change = (more: Partial<Change>): Change => ({
-  ...{ subject: 'connection', value: 'off', previous: 'on', setAt: '2026-01-01T10:00:00.000Z' },
-  ...{ confirmBy: null, endsAt: null, endingSoon: false, problem: null },
+  subject: 'connection',
+  value: 'off',
+  previous: 'on',
+  setAt: '2026-01-01T10:00:00.000Z',
+  confirmBy: null,
+  endsAt: null,
+  endingSoon: false,
+  problem: null,
   ...more,
 });
 

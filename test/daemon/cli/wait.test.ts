@@ -81,7 +81,9 @@ test('at the time limit wait says why the tunnel is not up, and what to do', asy
     ...document
   } = JSON.parse((await culvert(home, ['wait', '--timeout=0', '--json'])).stderr);
   assert.deepEqual(document, {
-    ...{ ok: false, code: 'notConnected', detail: 'The tunnel is not connected after 0 s: This device is not set up.' },
+    ok: false,
+    code: 'notConnected',
+    detail: 'The tunnel is not connected after 0 s: This device is not set up.',
     hint: 'Register this device with: culvert account register',
   });
 });
@@ -254,7 +256,10 @@ test('explain needs no daemon, and shows meaning, causes and what to try', async
     `CF_DNS_PROXY_FAILURE: ${entry.title}`,
     `Also shown as: ${entry.also.join(', ')}`,
     entry.meaning,
-    ...['Likely causes:', ...listed(entry.causes), 'What to try:', ...listed(entry.try)],
+    'Likely causes:',
+    ...listed(entry.causes),
+    'What to try:',
+    ...listed(entry.try),
     `How to check: ${entry.check}`,
     `Source: https://github.com/cloudflare/cloudflare-docs/blob/production/${entry.source}`,
   ]);

@@ -19,7 +19,8 @@ import type { Case } from './cases.ts';
 
 const own = (t: Ends, facts: Partial<CulvertFacts>) => world(t, { culvert: { ...CULVERT, ...facts } });
 const unconfirmed: KillSwitch['unconfirmed'] = {
-  ...{ setAt: '2026-11-21T12:00:00.000Z', confirmBy: '2026-11-21T12:00:30.000Z' },
+  setAt: '2026-11-21T12:00:00.000Z',
+  confirmBy: '2026-11-21T12:00:30.000Z',
   previous: { enabled: false, allowLan: false },
 };
 const blocking: Partial<KillSwitch> = { installed: true, enabled: true, active: true, bootGuard: true };
@@ -137,7 +138,11 @@ export const CULVERT_CASES: Case[] = [
     ] as const
   ).map(
     ([title, verdict, days, shows]): Case => ({
-      ...{ check: remoteAccess, how: 'snapshot', title: `remote access with ${title}`, verdict, shows },
+      check: remoteAccess,
+      how: 'snapshot',
+      title: `remote access with ${title}`,
+      verdict,
+      shows,
       world: t => {
         const expiresAt = days === null ? null : new Date(NOW + days * 86_400_000).toISOString();
         const tls = expiresAt === null ? null : { expiresAt };
@@ -147,7 +152,10 @@ export const CULVERT_CASES: Case[] = [
     }),
   ),
   {
-    ...{ check: remoteAccess, how: 'snapshot', title: 'a certificate that cannot be used', verdict: 'problem' },
+    check: remoteAccess,
+    how: 'snapshot',
+    title: 'a certificate that cannot be used',
+    verdict: 'problem',
     shows: /does not belong/,
     world: t => {
       const problem = 'The key in /k does not belong to the certificate in /c.';
@@ -157,7 +165,10 @@ export const CULVERT_CASES: Case[] = [
     },
   },
   {
-    ...{ check: remoteAccess, how: 'snapshot', title: 'a reverse proxy that encrypts', verdict: 'ok' },
+    check: remoteAccess,
+    how: 'snapshot',
+    title: 'a reverse proxy that encrypts',
+    verdict: 'ok',
     world: t => {
       const address = 'https://culvert.example.org';
       return world(t, {

@@ -106,12 +106,24 @@ const ENTRIES = [
 
 /** A history never has a name or an address; what came into its files by another hand is redacted as well. */
 const WEEK: History = {
-  ...{ ok: true, enabled: true, since: '2026-11-14T12:00:00.000Z', until: '2026-11-21T12:00:00.000Z' },
-  ...{ resolution: 'hour', samples: [], totals: null, next: null },
+  ok: true,
+  enabled: true,
+  since: '2026-11-14T12:00:00.000Z',
+  until: '2026-11-21T12:00:00.000Z',
+  resolution: 'hour',
+  samples: [],
+  totals: null,
+  next: null,
   changes: [
     {
-      ...{ at: '2026-11-20T12:00:00.000Z', kind: 'state', state: 'unable', reason: ALL, blocked: null },
-      ...{ network: null, mode: 'warp', colo: 'AMS' },
+      at: '2026-11-20T12:00:00.000Z',
+      kind: 'state',
+      state: 'unable',
+      reason: ALL,
+      blocked: null,
+      network: null,
+      mode: 'warp',
+      colo: 'AMS',
     },
   ],
 };

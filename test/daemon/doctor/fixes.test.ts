@@ -41,8 +41,17 @@ function setUp(t: TestContext) {
 }
 
 const result = (fix: Fix): CheckResult => ({
-  ...{ id: 'test', title: 'Test', group: 'culvert', verdict: 'problem', evidence: [], explanation: null },
-  ...{ fix, fixId: 'x', source: null, appliesTo: null, durationMs: 0 },
+  id: 'test',
+  title: 'Test',
+  group: 'culvert',
+  verdict: 'problem',
+  evidence: [],
+  explanation: null,
+  fix,
+  fixId: 'x',
+  source: null,
+  appliesTo: null,
+  durationMs: 0,
 });
 
 test('a file is replaced with its mode, behind a link as well, and restored by undo', async t => {

@@ -36,7 +36,11 @@ async function setUp(t: TestContext, options: Parameters<typeof createDoctor>[1]
   };
   const settings = await loadConfig({ system: join(home, 'system.json'), user: paths.userConfig }, env);
   const context: FeatureContext = {
-    ...{ env, paths, state, settings, tunnel: tunnel as Tunnel },
+    env,
+    paths,
+    state,
+    settings,
+    tunnel: tunnel as Tunnel,
     say: line => assert.fail(line),
     restart() {},
   };
@@ -114,8 +118,15 @@ test('a fix that consists of actions is performed by the tunnel', async t => {
 });
 
 const EMPTY: History = {
-  ...{ ok: true, enabled: true, since: '2026-11-14T12:00:00.000Z', until: '2026-11-21T12:00:00.000Z' },
-  ...{ resolution: 'hour', changes: [], samples: [], totals: null, next: null },
+  ok: true,
+  enabled: true,
+  since: '2026-11-14T12:00:00.000Z',
+  until: '2026-11-21T12:00:00.000Z',
+  resolution: 'hour',
+  changes: [],
+  samples: [],
+  totals: null,
+  next: null,
 };
 
 test('a bundle holds the same files as its archive', async t => {

@@ -22,7 +22,11 @@ async function setUp(t: Ends, pace: Partial<Pace> = {}) {
   let reads = 0;
   const figures = (received: number) =>
     state.set('tunnel', {
-      ...{ ...NO_TUNNEL, at: new Date().toISOString(), latencyMs: 9, bytesReceived: received, bytesSent: 0 },
+      ...NO_TUNNEL,
+      at: new Date().toISOString(),
+      latencyMs: 9,
+      bytesReceived: received,
+      bytesSent: 0,
     });
   const tunnel = {
     ...memoryTunnel().tunnel,

@@ -12,13 +12,24 @@ function seen(state: Status['state'], code: string | null = null, tunnel: Partia
   at += 5_000;
   const reason = code === null ? null : { code, text: 'to 162.159.198.1:443' };
   const status: Status = {
-    ...{ state, reason, network: null, blocked: null, raw: 'x', since: new Date(at).toISOString() },
+    state,
+    reason,
+    network: null,
+    blocked: null,
+    raw: 'x',
+    since: new Date(at).toISOString(),
   };
   return { at, status, mode, tunnel: { ...NO_TUNNEL, ...tunnel } };
 }
 const figures = (received: number | null, sent: number | null, more: Partial<Tunnel> = {}): Partial<Tunnel> => ({
-  ...{ bytesReceived: received, bytesSent: sent, latencyMs: 11.4, loss: 0.0002, colo: 'AMS' },
-  ...{ at: new Date(at + 5_000).toISOString(), endpoints: ['162.159.198.2'], ...more },
+  bytesReceived: received,
+  bytesSent: sent,
+  latencyMs: 11.4,
+  loss: 0.0002,
+  colo: 'AMS',
+  at: new Date(at + 5_000).toISOString(),
+  endpoints: ['162.159.198.2'],
+  ...more,
 });
 
 test('a state is recorded when it changes, with its reason, mode and data center', () => {

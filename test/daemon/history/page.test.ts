@@ -4,19 +4,25 @@ import { createPage, SECONDS, suitedTo } from '../../../daemon/history/page.ts';
 import type { Change, Sample } from '../../../daemon/history/records.ts';
 
 const sampleAt = (at: number): Sample => ({
-  ...{ at, span: 5, count: 1, latency: 11_400, least: 11_400, greatest: 11_400, loss: 200, received: 1, sent: 1 },
+  at,
+  span: 5,
+  count: 1,
+  latency: 11_400,
+  least: 11_400,
+  greatest: 11_400,
+  loss: 200,
+  received: 1,
+  sent: 1,
 });
 const changeAt = (at: number): Change => ({
-  ...{
-    at: at * 1000,
-    kind: 'state',
-    state: 'connected',
-    reason: null,
-    blocked: null,
-    network: null,
-    mode: null,
-    colo: null,
-  },
+  at: at * 1000,
+  kind: 'state',
+  state: 'connected',
+  reason: null,
+  blocked: null,
+  network: null,
+  mode: null,
+  colo: null,
 });
 
 test('pages follow each other without a gap and without a repetition', () => {
@@ -60,12 +66,24 @@ test('figures are given in milliseconds, fractions and seconds', () => {
   page.sample(sampleAt(10));
   assert.deepEqual(page.end().samples, [
     {
-      ...{ at: '1970-01-01T00:00:03.000Z', seconds: 5, latencyMs: 11.4, latencyMinMs: 11.4, latencyMaxMs: 11.4 },
-      ...{ loss: 0.0002, received: 1, sent: 1 },
+      at: '1970-01-01T00:00:03.000Z',
+      seconds: 5,
+      latencyMs: 11.4,
+      latencyMinMs: 11.4,
+      latencyMaxMs: 11.4,
+      loss: 0.0002,
+      received: 1,
+      sent: 1,
     },
     {
-      ...{ at: '1970-01-01T00:00:04.000Z', seconds: 5, latencyMs: null, latencyMinMs: null, latencyMaxMs: null },
-      ...{ loss: null, received: 1, sent: 1 },
+      at: '1970-01-01T00:00:04.000Z',
+      seconds: 5,
+      latencyMs: null,
+      latencyMinMs: null,
+      latencyMaxMs: null,
+      loss: null,
+      received: 1,
+      sent: 1,
     },
   ]);
 });

@@ -22,7 +22,15 @@ import { temporary } from '../../support/temporary.ts';
 const DAY = '2026-11-21';
 const START = Date.parse(DAY) / 1000;
 const SAMPLE: Sample = {
-  ...{ at: 0, span: 5, count: 1, latency: 10_000, least: 10_000, greatest: 10_000, loss: 200, received: 7, sent: 3 },
+  at: 0,
+  span: 5,
+  count: 1,
+  latency: 10_000,
+  least: 10_000,
+  greatest: 10_000,
+  loss: 200,
+  received: 7,
+  sent: 3,
 };
 
 /** Numbers that are the same in each run. */
@@ -49,13 +57,14 @@ function dayOf(seed: number): string[] {
     else if (kind < 4)
       lines.push(
         formatChange({
-          ...{
-            at: at * 1000 + next(1_000),
-            kind: 'state',
-            state: next(2) ? 'connected' : 'unable',
-            reason: 'NoNetwork',
-          },
-          ...{ blocked: null, network: null, mode: 'warp', colo: null },
+          at: at * 1000 + next(1_000),
+          kind: 'state',
+          state: next(2) ? 'connected' : 'unable',
+          reason: 'NoNetwork',
+          blocked: null,
+          network: null,
+          mode: 'warp',
+          colo: null,
         }),
       );
     else

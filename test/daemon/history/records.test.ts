@@ -16,12 +16,25 @@ import {
 } from '../../../daemon/history/records.ts';
 
 const SAMPLE: Sample = {
-  ...{ at: 1_763_775_119, span: 5, count: 1, latency: 11_000, least: 10_000, greatest: 12_000, loss: 200 },
-  ...{ received: 1234, sent: 567 },
+  at: 1_763_775_119,
+  span: 5,
+  count: 1,
+  latency: 11_000,
+  least: 10_000,
+  greatest: 12_000,
+  loss: 200,
+  received: 1234,
+  sent: 567,
 };
 const CHANGE: Change = {
-  ...{ at: 1_763_775_119_000, kind: 'state', state: 'disconnected', reason: 'NoNetwork', blocked: null },
-  ...{ network: null, mode: 'warp', colo: null },
+  at: 1_763_775_119_000,
+  kind: 'state',
+  state: 'disconnected',
+  reason: 'NoNetwork',
+  blocked: null,
+  network: null,
+  mode: 'warp',
+  colo: null,
 };
 const parse = (line: string) => parseSample(Buffer.from(line), 0, Buffer.byteLength(line));
 
@@ -53,7 +66,9 @@ test('a sample, a change and counters read as they were written', () => {
   const start = { ...CHANGE, kind: 'start' as const, lastAt: 5 };
   assert.deepEqual(parseChange(formatChange(start)), start);
   assert.deepEqual(parseCounters(formatCounters({ at: 1, received: 2, sent: 3 }).trimEnd()), {
-    ...{ at: 1, received: 2, sent: 3 },
+    at: 1,
+    received: 2,
+    sent: 3,
   });
 });
 
@@ -129,8 +144,15 @@ test('samples are summed up: bytes add, latency and loss are means of their read
     loss: 1_000,
   };
   assert.deepEqual(merge(SAMPLE, { ...b, received: 6, sent: 3 }), {
-    ...{ at: SAMPLE.at, span: 12, count: 4, latency: 17_000, least: 5_000, greatest: 30_000, loss: 800 },
-    ...{ received: 1240, sent: 570 },
+    at: SAMPLE.at,
+    span: 12,
+    count: 4,
+    latency: 17_000,
+    least: 5_000,
+    greatest: 30_000,
+    loss: 800,
+    received: 1240,
+    sent: 570,
   });
   const silent: Sample = { ...SAMPLE, count: 0, latency: null, least: null, greatest: null, loss: null };
   for (const merged of [merge(SAMPLE, silent), merge(silent, SAMPLE)])

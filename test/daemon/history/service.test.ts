@@ -13,7 +13,8 @@ function setUp(t: Ends, directory = join(temporary(t), 'history')) {
   const said: string[] = [];
   const boot = () =>
     createHistoryService({
-      ...{ directory, say: line => said.push(line) },
+      directory,
+      say: line => said.push(line),
       now: () => NOON + minute * MINUTE,
       steady: () => steadyMs,
     });

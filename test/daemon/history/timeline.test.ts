@@ -19,7 +19,14 @@ function walk(
   const timeline = createTimeline({ since: at(since), until: at(until) }, change => shown.push(change));
   for (const [minute, state, more] of steps)
     timeline.change({
-      ...{ at: at(minute), kind: 'state', state, reason: null, blocked: null, network: null, mode: 'warp', colo: null },
+      at: at(minute),
+      kind: 'state',
+      state,
+      reason: null,
+      blocked: null,
+      network: null,
+      mode: 'warp',
+      colo: null,
       ...more,
     });
   const { total, days } = timeline.end(now === null ? null : at(now));

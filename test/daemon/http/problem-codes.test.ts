@@ -26,8 +26,18 @@ const REQUESTS: [line: keyof typeof endpoints, body?: object][] = [
 ];
 
 const FAULTS = [
-  ...['service-down', 'connection-refused', 'terms', 'cut', 'cut=10', 'listener-exits', 'not-registered'],
-  ...['not-authorized', 'policy-lock', 'unknown-output', 'json-exit-0,service-down', 'text-errors,not-registered'],
+  'service-down',
+  'connection-refused',
+  'terms',
+  'cut',
+  'cut=10',
+  'listener-exits',
+  'not-registered',
+  'not-authorized',
+  'policy-lock',
+  'unknown-output',
+  'json-exit-0,service-down',
+  'text-errors,not-registered',
 ];
 
 for (const faults of [...FAULTS, 'missing'])

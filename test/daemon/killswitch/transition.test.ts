@@ -24,7 +24,10 @@ const FAIL_CLOSED: Mode = { kind: 'fail-closed', why: message('torn') };
 const on = (wanted: Wanted): Mode => ({ kind: 'on', wanted, fingerprint: null });
 /** `wanted` holds, and `previous` returns. */
 const trying = (wanted: Wanted | null, previous: Wanted | null, fingerprint: string | null = null): Mode => ({
-  ...{ kind: 'trying', trial: trialOf(wanted), previous, fingerprint },
+  kind: 'trying',
+  trial: trialOf(wanted),
+  previous,
+  fingerprint,
 });
 /** Off, and turned on until it is confirmed; the other way round; and one value in place of another. */
 const ON_FROM_OFF = trying(NEW, null, 'f');

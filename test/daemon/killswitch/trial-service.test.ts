@@ -12,7 +12,10 @@ import { until } from '../../support/until.ts';
 const [NOBODY, BIN] = [65534, 2];
 const NARROW = shippedAnd();
 const within = (seconds: number, allowLan = false) => [
-  ...['ba(ssaq)u', String(allowLan), ...NARROW.slice(2), String(seconds)],
+  'ba(ssaq)u',
+  String(allowLan),
+  ...NARROW.slice(2),
+  String(seconds),
 ];
 
 function onStage(title: string, act: (stage: Stage) => Promise<void>): void {

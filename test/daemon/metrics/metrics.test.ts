@@ -120,15 +120,28 @@ test('the metrics say what the daemon knows of tunnel, kill switch, checks and t
   const at = '2026-11-22T08:00:00.000Z';
   state.set('tunnel', { ...NO_TUNNEL, bytesReceived: 10, bytesSent: 5, latencyMs: 12.5, loss: 0.02, at });
   state.set('tunnel', {
-    ...{ ...NO_TUNNEL, bytesReceived: 3_000, bytesSent: 40, latencyMs: 12.5, loss: 0.02 },
-    ...{ handshakeAgeSeconds: 7, at: '2026-11-22T08:00:05.000Z' },
+    ...NO_TUNNEL,
+    bytesReceived: 3_000,
+    bytesSent: 40,
+    latencyMs: 12.5,
+    loss: 0.02,
+    handshakeAgeSeconds: 7,
+    at: '2026-11-22T08:00:05.000Z',
   });
   const guarding = { ...NO_KILL_SWITCH, enabled: true, active: true, pausedUntil: at };
   const [first, second] = ['2026-11-22T10:00:00.000Z', '2026-11-22T10:00:01.000Z'];
   for (const repairedAt of [first, null, first, second, second]) state.set('killSwitch', { ...guarding, repairedAt });
   const finding = {
-    ...{ id: 'dns-port-53', title: '', group: 'dns' as const, evidence: [], explanation: null },
-    ...{ fix: null, fixId: null, source: null, appliesTo: null, durationMs: 1 },
+    id: 'dns-port-53',
+    title: '',
+    group: 'dns' as const,
+    evidence: [],
+    explanation: null,
+    fix: null,
+    fixId: null,
+    source: null,
+    appliesTo: null,
+    durationMs: 1,
   };
   for (const verdict of ['ok', 'problem'] as const)
     state.publish('doctor', {
@@ -297,7 +310,12 @@ test('every metric of the table appears, and no other', async t => {
 async function fill(running: Running, { state, log }: Running['daemon']): Promise<Read[]> {
   state.set('status', { ...state.snapshot().status, state: 'connected' });
   state.set('tunnel', {
-    ...{ ...NO_TUNNEL, bytesReceived: 1, bytesSent: 1, latencyMs: 1, loss: 0, handshakeAgeSeconds: 1 },
+    ...NO_TUNNEL,
+    bytesReceived: 1,
+    bytesSent: 1,
+    latencyMs: 1,
+    loss: 0,
+    handshakeAgeSeconds: 1,
     at: new Date().toISOString(),
   });
   state.set('killSwitch', { ...NO_KILL_SWITCH, active: false });

@@ -67,7 +67,10 @@ test('the same document again changes only its comments', async t => {
   const { routes } = boot();
   const { document } = await routes.read();
   assert.deepEqual(await routes.apply({ document: `# mine\n${document}` }), {
-    ...{ ok: true, revision: (await routes.read()).revision, added: 0, removed: 0 },
+    ok: true,
+    revision: (await routes.read()).revision,
+    added: 0,
+    removed: 0,
   });
   assert.deepEqual([memory.performed, (await routes.read()).document], [[], `# mine\n${document}`]);
 });

@@ -32,7 +32,12 @@ async function setUp(t: TestContext, version: string, wrap?: (bin: string) => st
     const state = createState({ available: false, path: null, version: null, emulated: true });
     const log = createLog({ capacity: 500 });
     const tunnel = createTunnel({
-      ...{ cli: bin, emulated: true, env: cli.env, acceptedTerms: paths.acceptedTerms, state, log },
+      cli: bin,
+      emulated: true,
+      env: cli.env,
+      acceptedTerms: paths.acceptedTerms,
+      state,
+      log,
     });
     const said: string[] = [];
     const context = { paths, state, tunnel, say: (line: string) => void said.push(line) };

@@ -56,6 +56,11 @@ test('finds routers, name servers, printers, the SSH peer and endpoints', t => {
 test('finds nothing where nothing can be read', t => {
   const known = { endpoints: [], clientMode: null };
   assert.deepEqual(readSurroundings({}, known, temporary(t, 'surroundings')), {
-    ...{ sshPeer: null, gateways: [], resolvers: [], printers: [], endpoints: [], clientMode: null },
+    sshPeer: null,
+    gateways: [],
+    resolvers: [],
+    printers: [],
+    endpoints: [],
+    clientMode: null,
   });
 });

@@ -29,7 +29,7 @@ async function setUp(t: TestContext, values: Partial<Values> = {}) {
   const routes = createRoutes(context, changes);
   const file = createSettingsFile(context, changes, async () => routes);
   t.after(() => changes.stop());
-  return { ...{ memory, settings, changes, file }, pending: () => memory.state.snapshot().changes };
+  return { memory, settings, changes, file, pending: () => memory.state.snapshot().changes };
 }
 
 const OTHER = `
@@ -49,7 +49,10 @@ const APPLIED = ['doh', 'WireGuard', 'full', ['corp', 'lan'], ['10.0.0.0/8', 'ne
 const BEFORE = ['warp', 'MASQUE', 'off', ['corp'], ['10.0.0.0/8', '198.18.7.0/24', 'example.com'], 'system'];
 
 const all = ({ memory: { values }, settings }: Awaited<ReturnType<typeof setUp>>) => [
-  ...[values.mode, values.protocol, values.families, values.fallback],
+  values.mode,
+  values.protocol,
+  values.families,
+  values.fallback,
   [...values.split.ips, ...values.split.hosts].map(({ value }) => value),
   settings.config.ui.theme,
 ];
@@ -89,12 +92,12 @@ test('says what a file would change, applies it, and undo takes it back', async 
   assert.deepEqual(
     changes.map(({ key, from, to }) => `${key}: ${from} -> ${to}`),
     [
-      ...['tunnel.mode: warp -> doh', 'tunnel.protocol: MASQUE -> WireGuard', 'dns.families: off -> full'],
-      ...[
-        'dns.fallback: corp -> corp, lan',
-        'split_tunnel.entries: 2 removed -> 1 added',
-        'culvert.ui.theme: null -> dark',
-      ],
+      'tunnel.mode: warp -> doh',
+      'tunnel.protocol: MASQUE -> WireGuard',
+      'dns.families: off -> full',
+      'dns.fallback: corp -> corp, lan',
+      'split_tunnel.entries: 2 removed -> 1 added',
+      'culvert.ui.theme: null -> dark',
     ],
   );
   assert.deepEqual([skipped, invalid, machine.memory.performed], [[], [], []]);
@@ -134,7 +137,11 @@ test('leaves out what this machine or version lacks, and lists it', async t => {
   const toml = `${OTHER}[culvert.warp]\ncli = "/tmp/x"\n[culvert.future]\nkey = 1\n[future]\nkey = 1\n`;
   const { skipped } = await machine.file.apply({ toml });
   assert.deepEqual(skipped.map(({ key }) => key).sort(), [
-    ...['culvert.future', 'culvert.warp.cli', 'future.key', 'split_tunnel.entries', 'tunnel.protocol'],
+    'culvert.future',
+    'culvert.warp.cli',
+    'future.key',
+    'split_tunnel.entries',
+    'tunnel.protocol',
   ]);
   assert.deepEqual([machine.memory.values.mode, machine.memory.values.protocol], ['doh', 'MASQUE']);
   assert.equal(machine.settings.config.warp.cli, 'warp-cli');

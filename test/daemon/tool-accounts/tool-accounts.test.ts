@@ -114,7 +114,12 @@ test('shows what is left, who cools down, shared quotas and the last runs', asyn
   assert.equal((await box.run('fake', ['crawl', '--secret', KEY])).exit, 0);
   const now = Date.now();
   const left = (remaining: number, identity: string) => ({
-    ...{ remaining, limit: 1000, used: 1000 - remaining, resets: '2031-01-31', at: now, identity },
+    remaining,
+    limit: 1000,
+    used: 1000 - remaining,
+    resets: '2031-01-31',
+    at: now,
+    identity,
   });
   mkdirSync(join(box.state, 'accounts'), { recursive: true });
   const hour = 3_600_000;

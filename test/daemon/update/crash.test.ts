@@ -229,8 +229,10 @@ async function trace(t: TestContext, kind: Kind): Promise<{ source: Source; call
 const updating = ({ format }: Kind, source: Source) => [process.execPath, APPLY, format, '1.0.0', source.url];
 
 const environment = (home: string) => ({
-  ...{ PATH: process.env.PATH!, HOME: home },
-  ...{ TEST_KEY: pem(key), APPIMAGE: image(home) },
+  PATH: process.env.PATH!,
+  HOME: home,
+  TEST_KEY: pem(key),
+  APPIMAGE: image(home),
 });
 
 const LIMIT_MS = 30_000;
@@ -238,7 +240,9 @@ const LIMIT_MS = 30_000;
 function run(home: string, kind: Kind, source: Source, prefix: string[] = []) {
   const [program, ...words] = [...prefix, ...updating(kind, source)];
   const child = spawn(program!, words, {
-    ...{ env: environment(home), stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+    env: environment(home),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
   });
   const limit = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), LIMIT_MS);
   let stderr = '';

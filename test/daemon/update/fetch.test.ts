@@ -13,7 +13,10 @@ import { tlsContext } from '../../../daemon/update/source/tls-context.ts';
 import { createSource, type Ends, temporary } from '../../support/update/source.ts';
 
 const by = (env: NodeJS.ProcessEnv = {}, more: Partial<Fetching> = {}): Fetching => ({
-  ...{ limits: LIMITS, signal: new AbortController().signal, env, agent: 'culvert/test' },
+  limits: LIMITS,
+  signal: new AbortController().signal,
+  env,
+  agent: 'culvert/test',
   ...more,
 });
 const refusedAs = (code: string) => (error: UpdateRefused) => {

@@ -7,8 +7,15 @@ import { english } from '../../../daemon/view/translator.ts';
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const SPAN: Span = { id: 'x', title: '', query: { since: '10m', resolution: 'minute' }, seconds: 600, slot: 60 };
 const sample = (secondsAgo: number, more: Partial<HistorySample> = {}): HistorySample => ({
-  ...{ at: new Date(NOW - secondsAgo * 1000).toISOString(), seconds: 30, latencyMs: 10, latencyMinMs: 10 },
-  ...{ latencyMaxMs: 10, loss: 0, received: 300, sent: 60, ...more },
+  at: new Date(NOW - secondsAgo * 1000).toISOString(),
+  seconds: 30,
+  latencyMs: 10,
+  latencyMinMs: 10,
+  latencyMaxMs: 10,
+  loss: 0,
+  received: 300,
+  sent: 60,
+  ...more,
 });
 
 test('lengths of time from five minutes to 90 days, each of some hundred slots at most', () => {
@@ -33,7 +40,11 @@ test('lengths of time from five minutes to 90 days, each of some hundred slots a
 test('a slot has the mean of its samples, and bytes per second', () => {
   const samples = [sample(590), sample(550, { latencyMs: 20, loss: 0.5, received: 600 })];
   assert.deepEqual(slotsOf(samples, SPAN, NOW)[0], {
-    ...{ at: NOW - 600_000, latencyMs: 15, loss: 0.25, received: 15, sent: 2 },
+    at: NOW - 600_000,
+    latencyMs: 15,
+    loss: 0.25,
+    received: 15,
+    sent: 2,
   });
   const [bare] = slotsOf([sample(590, { latencyMs: null, loss: null, seconds: 0 })], SPAN, NOW);
   assert.deepEqual([bare?.latencyMs, bare?.loss, bare?.received], [null, null, null]);

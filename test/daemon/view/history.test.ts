@@ -5,11 +5,21 @@ import { changeWords, dropLines, lasted, monthsOf, readHistory, totalsTable } fr
 import { english } from '../../../daemon/view/translator.ts';
 
 const CHANGE: HistoryChange = {
-  ...{ at: '2026-11-21T12:00:00.000Z', kind: 'state', state: 'connected', reason: null, blocked: null },
-  ...{ network: 'healthy', mode: 'warp', colo: 'AMS' },
+  at: '2026-11-21T12:00:00.000Z',
+  kind: 'state',
+  state: 'connected',
+  reason: null,
+  blocked: null,
+  network: 'healthy',
+  mode: 'warp',
+  colo: 'AMS',
 };
 const day = (name: string, connectedSeconds: number, drops = {}) => ({
-  ...{ day: name, connectedSeconds, received: 1_000, sent: 10, drops },
+  day: name,
+  connectedSeconds,
+  received: 1_000,
+  sent: 10,
+  drops,
 });
 
 test('a change is described in words', () => {
@@ -74,8 +84,15 @@ test('a state lasts until the next one, or until the end', () => {
 test('all pages are read, with the end of the first', async () => {
   const asked: HistoryQuery[] = [];
   const page = (next: string | null): History => ({
-    ...{ ok: true, enabled: true, since: '2026-11-20T12:00:00.000Z', until: '2026-11-21T12:00:00.000Z' },
-    ...{ resolution: 'minute', changes: [CHANGE], samples: [], totals: null, next },
+    ok: true,
+    enabled: true,
+    since: '2026-11-20T12:00:00.000Z',
+    until: '2026-11-21T12:00:00.000Z',
+    resolution: 'minute',
+    changes: [CHANGE],
+    samples: [],
+    totals: null,
+    next,
   });
   const all = await readHistory(
     async query => {

@@ -53,7 +53,7 @@ test('counts, durations and lists use digits and comma of the language', () => {
   assert.equal(formatList(['١', '٢', '٣'], arabic), '١، ٢، ٣');
   assert.deepEqual(
     ['ar-EG', 'he', 'de', 'arn', undefined].map(locale => isRightToLeft({ ...english, locale })),
-    [...[true, true, false, false, false]],
+    [true, true, false, false, false],
   );
 });
 
@@ -89,7 +89,10 @@ test('an error is worded by its code, and stays as exact as it is in English', (
 test('a finding is translated, and what it quotes stays', () => {
   const fix = { kind: 'open', ...labeled(message('Stop %s', 'x.service')), url: 'http://example.com' } as const;
   const finding = {
-    ...{ title: 'Tray', evidence: ['no session bus', 'nameserver 1.1.1.1'], explanation: 'One. Until 2026.', fix },
+    title: 'Tray',
+    evidence: ['no session bus', 'nameserver 1.1.1.1'],
+    explanation: 'One. Until 2026.',
+    fix,
     wording: {
       evidence: [message('no session bus'), quoted('nameserver 1.1.1.1')],
       explanation: [message('One.'), message('Until %s.', { time: '2026-01-02T03:04:05.000Z' })],
@@ -114,7 +117,7 @@ test('every text of the daemon is put into the reader’s language, and what it 
   const { wording: _, ...older } = killSwitch;
   assert.equal(describeKillSwitch(clientState({ killSwitch: older }), marked).detail, 'English.', 'an older service');
 
-  const change = { ...{ subject: 'mode', value: 'doh', previous: 'warp', setAt: '', endingSoon: false }, endsAt: null };
+  const change = { subject: 'mode', value: 'doh', previous: 'warp', setAt: '', endingSoon: false, endsAt: null };
   const stuck = { ...change, confirmBy: null, problem: 'The service does not run.' } as Change;
   const set = (more: Partial<Change>) => changeText({ ...stuck, ...more }, marked);
   assert.equal(set({}), '<<Mode> could not be set back yet: The service does not run.>');
@@ -133,19 +136,35 @@ test('every text of the daemon is put into the reader’s language, and what it 
   assert.equal(changeText({ ...stuck, problemCode: 'service-stopped' }, english).endsWith(stuck.problem!), true);
 
   const address: WhyAddress = {
-    ...{ address: '192.0.2.1', tunnel: null, reason: 'unknown', entry: null, blocked: false, kernel: null },
-    ...{ kernelProblem: 'ip printed no route', wording: [message('ip printed no route')], disagrees: false },
+    address: '192.0.2.1',
+    tunnel: null,
+    reason: 'unknown',
+    entry: null,
+    blocked: false,
+    kernel: null,
+    kernelProblem: 'ip printed no route',
+    wording: [message('ip printed no route')],
+    disagrees: false,
   };
   const why: Why = {
-    ...{ ok: true, target: { kind: 'host', value: 'a.test' }, mode: null, list: null, fallback: null, proxy: null },
-    ...{ addresses: [address], resolveProblem: 'gone', wording: [message('the name does not exist')] },
+    ok: true,
+    target: { kind: 'host', value: 'a.test' },
+    mode: null,
+    list: null,
+    fallback: null,
+    proxy: null,
+    addresses: [address],
+    resolveProblem: 'gone',
+    wording: [message('the name does not exist')],
   };
   assert.equal(whyText(address, why, marked).kernel, '<The kernel could not be asked: <ip printed no route>>');
   const rows = whyForm(why, async () => {}, marked).groups.flatMap(group => group.rows);
   assert.equal(rows.at(-1)?.subtitle, '<the name does not exist>');
 
   const settings: SettingsDiff = {
-    ...{ ok: true, changes: [], invalid: [{ key: 'a', reason: 'old' }] },
+    ok: true,
+    changes: [],
+    invalid: [{ key: 'a', reason: 'old' }],
     skipped: [{ key: 'b', reason: 'x', wording: message('is decided by your organization') }],
   };
   assert.deepEqual(
@@ -202,10 +221,15 @@ const blockedBy = (code: string) => ({ state: 'unable', reason: { code, text: 'v
 
 /** A cause that the daemon found, in English beside its wording. */
 const CAUSE: Diagnosis = {
-  ...{ id: 'dns-port-53', title: 'Port 53 for the DNS proxy', evidence: ['seen'], explanation: 'Cause.' },
+  id: 'dns-port-53',
+  title: 'Port 53 for the DNS proxy',
+  evidence: ['seen'],
+  explanation: 'Cause.',
   wording: { evidence: [message('%s is empty', '⟦/etc/x⟧')], explanation: [message('Cause of %s.', '⟦x⟧')] },
   fix: { kind: 'action', ...labeled(message('Stop %s', '⟦x⟧')), actions: [{ action: 'connect' }], undo: [] },
-  ...{ fixId: 'x', source: null, at: '2026-01-01T00:00:00.000Z' },
+  fixId: 'x',
+  source: null,
+  at: '2026-01-01T00:00:00.000Z',
 };
 
 test('every line of the tray’s menu, tooltip and notifications can be translated', () => {
@@ -213,12 +237,12 @@ test('every line of the tray’s menu, tooltip and notifications can be translat
   const killSwitch = { ...KILL_SWITCH, enabled: true, active: true };
   const pausedUntil = new Date(now + 600_000).toISOString();
   const clients = [
-    ...[clientState(), clientState({ status: CONNECTED, killSwitch }), clientState({ status: blockedBy('NoNetwork') })],
-    ...[
-      clientState({ killSwitch: { ...killSwitch, pausedUntil } }),
-      clientState({ status: { blocked: 'not-registered' } }),
-    ],
-    ...[clientState({ status: CONNECTED }, { offline: { code: 'stopped', detail: '' } })],
+    clientState(),
+    clientState({ status: CONNECTED, killSwitch }),
+    clientState({ status: blockedBy('NoNetwork') }),
+    clientState({ killSwitch: { ...killSwitch, pausedUntil } }),
+    clientState({ status: { blocked: 'not-registered' } }),
+    clientState({ status: CONNECTED }, { offline: { code: 'stopped', detail: '' } }),
     ...[CONNECTED, blockedBy('Unheard')].map(status => {
       const client = clientState({ status });
       return { ...client, snapshot: { ...client.snapshot!, diagnosis: CAUSE } };

@@ -31,7 +31,12 @@ test('apps can be started only while the mode is the proxy, and the page says wh
   const proxy = (Mode: string, state: 'connected' | 'disconnected' = 'connected', more = {}) =>
     describeProxy(clientState({ settings: { Mode }, tunnel: { proxyPort: 40001 }, status: { state } }, more), tr);
   assert.deepEqual(proxy('warp'), {
-    ...{ look: 'off', address: null, warning: null, failure: null, sensitive: true, waiting: false },
+    look: 'off',
+    address: null,
+    warning: null,
+    failure: null,
+    sensitive: true,
+    waiting: false,
   });
   assert.deepEqual(
     [proxy('proxy').look, proxy('proxy').address, proxy('proxy').warning],
@@ -140,8 +145,13 @@ test('the filter keeps failures and actions, leaves routine reads out, and searc
 
 test('an entry is text that a shell would take, with how it went', () => {
   const entry = logEntry(1, 'x', {
-    ...{ argv: ['warp-cli', 'add', "it's", ''], at: '2026-11-21T09:00:00.000Z', durationMs: 9.6 },
-    ...{ ok: false, exitCode: 3, stdout: 'one\n\n', stderr: 'two\n' },
+    argv: ['warp-cli', 'add', "it's", ''],
+    at: '2026-11-21T09:00:00.000Z',
+    durationMs: 9.6,
+    ok: false,
+    exitCode: 3,
+    stdout: 'one\n\n',
+    stderr: 'two\n',
   });
   assert.equal(commandLine(entry), `warp-cli add 'it'\\''s' ''`);
   assert.equal(asText(entry, tr), `2026-11-21T09:00:00.000Z $ ${commandLine(entry)}  # exit 3, 10 ms\none\ntwo`);

@@ -31,7 +31,10 @@ const UIDS = { user: 54321, root: 0, system: 998, container: 0, neighbor: 0, sit
 function everyProtocol(name: string, from: Ask['from'], to: readonly [string, string], needs?: Ask['needs']): Ask[] {
   return (['tcp', 'udp', 'ping'] as const).flatMap(how =>
     to.map((address, i) => ({
-      ...{ name: `${name}, ${how}${i ? 6 : 4}`, from, how, to: address },
+      name: `${name}, ${how}${i ? 6 : 4}`,
+      from,
+      how,
+      to: address,
       ...(how === 'ping' ? {} : { port: PORT }),
       ...(needs ? { needs } : {}),
     })),
@@ -66,15 +69,28 @@ const BESIDE: readonly Ask[] = [
   { name: 'endpoint, tcp6', from: 'root', how: 'tcp', to: HOSTS.api6, port: 443, mark: WARP_MARK },
   ...(['root', 'system', 'user'] as const).map(
     (from): Ask => ({
-      ...{ name: `DHCP of ${from}`, from, how: 'udp', to: '255.255.255.255', port: 67, bytes: 300 },
-      ...{ source: ['0.0.0.0', 68], device: UPLINK, broadcast: true },
+      name: `DHCP of ${from}`,
+      from,
+      how: 'udp',
+      to: '255.255.255.255',
+      port: 67,
+      bytes: 300,
+      source: ['0.0.0.0', 68],
+      device: UPLINK,
+      broadcast: true,
       ...(from === 'user' ? { needs: 'lan' } : {}),
     }),
   ),
   ...(['root', 'system', 'user'] as const).map(
     (from): Ask => ({
-      ...{ name: `DHCPv6 of ${from}`, from, how: 'udp', to: 'ff02::1:2', port: 547, device: UPLINK },
-      ...{ source: ['::', 546], ...(from === 'user' ? { needs: 'lan' } : {}) },
+      name: `DHCPv6 of ${from}`,
+      from,
+      how: 'udp',
+      to: 'ff02::1:2',
+      port: 547,
+      device: UPLINK,
+      source: ['::', 546],
+      ...(from === 'user' ? { needs: 'lan' } : {}),
     }),
   ),
 ];
@@ -86,7 +102,12 @@ const LOCAL: readonly Ask[] = [
   { name: 'container to this machine', from: 'container', how: 'tcp', to: '172.17.0.1', port: PORT, needs: 'lan' },
   { name: 'to a container', from: 'user', how: 'tcp', to: '172.17.0.2', port: PORT, needs: 'lan' },
   {
-    ...{ name: 'link-local address', from: 'user', how: 'udp', to: HOSTS.neighborLink, port: PORT, device: UPLINK },
+    name: 'link-local address',
+    from: 'user',
+    how: 'udp',
+    to: HOSTS.neighborLink,
+    port: PORT,
+    device: UPLINK,
     needs: 'lan',
   },
   { name: 'mdns4', from: 'user', how: 'udp', to: '224.0.0.251', port: 5353, device: UPLINK, needs: 'lan' },
@@ -102,7 +123,10 @@ const listening = (
   at: string,
   port = PORT,
 ) => ({
-  ...{ machine, how, at, port },
+  machine,
+  how,
+  at,
+  port,
 });
 const both = (machine: 'router' | 'neighbor' | 'client' | 'container', ...addresses: string[]) =>
   addresses.flatMap(at => [listening(machine, 'tcp', at), listening(machine, 'udp', at)]);
@@ -167,7 +191,12 @@ async function answering<T>({ rig }: Stage, body: () => Promise<T>): Promise<T> 
 async function ask({ rig }: Stage, asks: readonly Ask[], seconds: number): Promise<Set<string>> {
   const { client, container, neighbor, router } = rig;
   const machines: Record<Ask['from'], Machine> = {
-    ...{ user: client, root: client, system: client, container, neighbor, site: router },
+    user: client,
+    root: client,
+    system: client,
+    container,
+    neighbor,
+    site: router,
   };
   const answers = await Promise.all(
     Object.entries(UIDS).map(async ([from, uid]) => {

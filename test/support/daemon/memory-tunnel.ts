@@ -6,7 +6,12 @@ import { createState, NO_OPTIONS, type State } from '../../../daemon/state/store
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 
 const OUTPUT: CommandOutput = {
-  ...{ ok: true, argv: ['warp-cli'], exitCode: 0, stdout: 'Success\n', stderr: '', durationMs: 1 },
+  ok: true,
+  argv: ['warp-cli'],
+  exitCode: 0,
+  stdout: 'Success\n',
+  stderr: '',
+  durationMs: 1,
   at: '2026-01-01T00:00:00.000Z',
 };
 
@@ -44,8 +49,13 @@ export const route = (value: string) => ({ value, description: null });
 export function memoryTunnel(given: Partial<Values> = {}, store: (values: Values) => void = () => {}): MemoryTunnel {
   const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false });
   const values: Values = {
-    ...{ connected: true, mode: 'warp', protocol: 'MASQUE', families: 'off', fallback: ['corp'] },
-    ...{ masque: 'h3-with-h2-fallback', proxyPort: 40_000 },
+    connected: true,
+    mode: 'warp',
+    protocol: 'MASQUE',
+    families: 'off',
+    fallback: ['corp'],
+    masque: 'h3-with-h2-fallback',
+    proxyPort: 40_000,
     split: { mode: 'exclude', ips: ['10.0.0.0/8', '198.18.7.0/24'].map(route), hosts: [route('example.com')] },
     ...given,
   };

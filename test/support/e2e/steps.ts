@@ -4,10 +4,23 @@ import { freePort } from '../ports.ts';
 
 /** The pages and their titles. */
 export const PAGES = {
-  ...{ connection: 'Connection', mode: 'Mode', killswitch: 'Kill Switch', routes: 'Routes' },
-  ...{ editor: 'Routes as Text', dns: 'DNS', tools: 'Tool Accounts' },
-  ...{ networks: 'Networks', account: 'Account', apps: 'Apps', advanced: 'Advanced', graph: 'Graph' },
-  ...{ history: 'History', checks: 'Checks', log: 'Log', preferences: 'Preferences', updates: 'Updates' },
+  connection: 'Connection',
+  mode: 'Mode',
+  killswitch: 'Kill Switch',
+  routes: 'Routes',
+  editor: 'Routes as Text',
+  dns: 'DNS',
+  tools: 'Tool Accounts',
+  networks: 'Networks',
+  account: 'Account',
+  apps: 'Apps',
+  advanced: 'Advanced',
+  graph: 'Graph',
+  history: 'History',
+  checks: 'Checks',
+  log: 'Log',
+  preferences: 'Preferences',
+  updates: 'Updates',
 } satisfies Record<ShownPage, string>;
 
 export type Role = 'button' | 'radio' | 'switch';

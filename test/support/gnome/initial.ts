@@ -36,48 +36,78 @@ export function initialSnapshot(revision: number): Snapshot {
     changes: [],
     reminder: null,
     commands: {
-      ...{ status: null, settings: null, splitTunnelDump: null, splitTunnelIps: null, splitTunnelHosts: null },
-      ...{ registration: null, tunnelStats: null, settingsText: null, trustedSsids: null, virtualNetworks: null },
+      status: null,
+      settings: null,
+      splitTunnelDump: null,
+      splitTunnelIps: null,
+      splitTunnelHosts: null,
+      registration: null,
+      tunnelStats: null,
+      settingsText: null,
+      trustedSsids: null,
+      virtualNetworks: null,
     },
   };
 }
 
 /** As on a machine where its service was never installed. */
 export const NO_KILL_SWITCH: KillSwitch = {
-  ...{ enabled: false, allowLan: false, active: null, protection: 'none' },
-  ...{
-    bootGuard: false,
-    backend: null,
-    detail: null,
-    installed: false,
-    command: null,
-    pausedUntil: null,
-    repairedAt: null,
-    confirmable: false,
-    unconfirmed: null,
-  },
+  enabled: false,
+  allowLan: false,
+  active: null,
+  protection: 'none',
+  bootGuard: false,
+  backend: null,
+  detail: null,
+  installed: false,
+  command: null,
+  pausedUntil: null,
+  repairedAt: null,
+  confirmable: false,
+  unconfirmed: null,
 };
 
 /** Installed, and off. */
 export const KILL_SWITCH: KillSwitch = {
   ...NO_KILL_SWITCH,
-  ...{ installed: true, active: false, protection: 'owner-persist', bootGuard: true, backend: 'nftables 1.0.6' },
+  installed: true,
+  active: false,
+  protection: 'owner-persist',
+  bootGuard: true,
+  backend: 'nftables 1.0.6',
 };
 
 /** What a check says on the newest version. */
 export function noUpdate(): UpdateCheck {
   return {
-    ...{ ok: true, current: '0.2.7', channel: 'stable', latest: '0.2.7', updateAvailable: false },
-    ...{ manifest: null, checkedAt: '2026-11-21T06:00:00.000Z', problem: null, applicable: false },
-    ...{ command: null, previous: null, progress: null, source: { state: 'ok', lastAnswerAt: null } },
+    ok: true,
+    current: '0.2.7',
+    channel: 'stable',
+    latest: '0.2.7',
+    updateAvailable: false,
+    manifest: null,
+    checkedAt: '2026-11-21T06:00:00.000Z',
+    problem: null,
+    applicable: false,
+    command: null,
+    previous: null,
+    progress: null,
+    source: { state: 'ok', lastAnswerAt: null },
   };
 }
 
 /** An app of the desktop, by the name of its desktop file. */
 export function app(id: string, name: string, more: Partial<App> = {}): App {
   return {
-    ...{ id: `${id}.desktop`, name, icon: null, categories: [], kind: 'generic', packaging: 'native' },
-    ...{ method: 'environment', note: null, shortcut: null },
+    id: `${id}.desktop`,
+    name,
+    icon: null,
+    categories: [],
+    kind: 'generic',
+    packaging: 'native',
+    method: 'environment',
+    note: null,
+    shortcut: null,
     ...more,
   };
 }
@@ -85,9 +115,15 @@ export function app(id: string, name: string, more: Partial<App> = {}): App {
 /** A tool without accounts and shim. */
 export function tool(cli: string, more: Partial<Tool> = {}): Tool {
   return {
-    ...{ cli, shim: 'none', path: `/home/a/.local/bin/${cli}`, variables: [`${cli.toUpperCase()}_KEY`], scope: 'key' },
+    cli,
+    shim: 'none',
+    path: `/home/a/.local/bin/${cli}`,
+    variables: [`${cli.toUpperCase()}_KEY`],
+    scope: 'key',
     terms: { accounts: 'allowed', note: null, url: null, read: null },
-    ...{ accounts: [], total: { remaining: null, limit: null, used: null }, runs: [] },
+    accounts: [],
+    total: { remaining: null, limit: null, used: null },
+    runs: [],
     ...more,
   };
 }
@@ -95,8 +131,19 @@ export function tool(cli: string, more: Partial<Tool> = {}): Tool {
 /** An account of which nothing is known yet. */
 export function toolAccount(name: string, more: Partial<ToolAccount> = {}): ToolAccount {
   return {
-    ...{ name, enabled: true, default: false, sources: ['keyring'], coolingDown: null, remaining: null, limit: null },
-    ...{ used: null, resets: null, at: null, emptyAt: null, sharedWith: [], problem: null },
+    name,
+    enabled: true,
+    default: false,
+    sources: ['keyring'],
+    coolingDown: null,
+    remaining: null,
+    limit: null,
+    used: null,
+    resets: null,
+    at: null,
+    emptyAt: null,
+    sharedWith: [],
+    problem: null,
     ...more,
   };
 }
@@ -106,7 +153,9 @@ export function richTool(now: number): Tool {
   const at = (hours: number) => new Date(now + hours * 3_600_000).toISOString();
   const run = { command: 'crawl', class: null } as const;
   return tool('firecrawl', {
-    ...{ shim: 'installed', scope: 'team', total: { remaining: 1650, limit: 3000, used: 1350 } },
+    shim: 'installed',
+    scope: 'team',
+    total: { remaining: 1650, limit: 3000, used: 1350 },
     terms: { accounts: 'per-team', note: null, url: 'https://firecrawl.example/terms', read: '2026-11-21' },
     accounts: [
       toolAccount('team-a', { default: true, remaining: 850, limit: 1000, emptyAt: at(3), resets: at(72) }),
@@ -124,23 +173,40 @@ export function richTool(now: number): Tool {
 /** A result of the doctor, by the id of its check. */
 export function checkResult(id: string, verdict: CheckResult['verdict'], more: Partial<CheckResult> = {}): CheckResult {
   return {
-    ...{ id, title: `Title of ${id}`, group: 'dns', verdict, evidence: [`seen by ${id}`], explanation: null },
-    ...{ fix: null, fixId: null, source: null, appliesTo: null, durationMs: 1 },
+    id,
+    title: `Title of ${id}`,
+    group: 'dns',
+    verdict,
+    evidence: [`seen by ${id}`],
+    explanation: null,
+    fix: null,
+    fixId: null,
+    source: null,
+    appliesTo: null,
+    durationMs: 1,
     ...more,
   };
 }
 
 /** A fix that sets the mode. */
 export const MODE_FIX: CheckResult['fix'] = {
-  ...{ kind: 'action', label: 'Use another mode' },
-  ...{ actions: [{ action: 'setMode', value: 'warp+doh' }], undo: [{ action: 'setMode', value: 'warp' }] },
+  kind: 'action',
+  label: 'Use another mode',
+  actions: [{ action: 'setMode', value: 'warp+doh' }],
+  undo: [{ action: 'setMode', value: 'warp' }],
 };
 
 /** A change that reverts automatically. */
 export function change(subject: Change['subject'], more: Partial<Change> = {}): Change {
   return {
-    ...{ subject, value: null, previous: null, setAt: '2026-01-01T10:00:00.000Z', confirmBy: null, endsAt: null },
-    ...{ endingSoon: false, problem: null },
+    subject,
+    value: null,
+    previous: null,
+    setAt: '2026-01-01T10:00:00.000Z',
+    confirmBy: null,
+    endsAt: null,
+    endingSoon: false,
+    problem: null,
     ...more,
   };
 }
@@ -148,7 +214,11 @@ export function change(subject: Change['subject'], more: Partial<Change> = {}): 
 /** The split tunnel as a document, with presets and two documents in its history; and a target to ask about. */
 export const ROUTE_ANSWERS = {
   'GET /api/routes': {
-    ...{ ok: true, revision: 'a', mode: 'exclude', readOnly: false, entries: [] },
+    ok: true,
+    revision: 'a',
+    mode: 'exclude',
+    readOnly: false,
+    entries: [],
     document: 'mode exclude\n10.0.0.0/8\n192.168.0.0/16  # home\n',
   },
   'GET /api/routes/presets': {
@@ -166,12 +236,23 @@ export const ROUTE_ANSWERS = {
     ],
   },
   'GET /api/why': {
-    ...{ ok: true, target: { kind: 'host', value: 'example.com' }, mode: 'warp', list: 'exclude', proxy: null },
-    ...{ fallback: null, resolveProblem: null },
+    ok: true,
+    target: { kind: 'host', value: 'example.com' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
+    fallback: null,
+    resolveProblem: null,
     addresses: [
       {
-        ...{ address: '192.0.2.1', tunnel: true, reason: 'default', entry: null, blocked: false, disagrees: true },
-        ...{ kernelProblem: null, kernel: { device: 'eth0', gateway: '10.0.0.1', source: null, tunnel: false } },
+        address: '192.0.2.1',
+        tunnel: true,
+        reason: 'default',
+        entry: null,
+        blocked: false,
+        disagrees: true,
+        kernelProblem: null,
+        kernel: { device: 'eth0', gateway: '10.0.0.1', source: null, tunnel: false },
       },
     ],
   },
@@ -179,7 +260,12 @@ export const ROUTE_ANSWERS = {
 
 /** What another document would change, with something of each kind but invalid lines. */
 export const ROUTE_PREVIEW: RoutesPreview = {
-  ...{ ok: true, revision: 'a', mode: 'exclude', unchanged: 1, calls: 2, invalid: [] },
+  ok: true,
+  revision: 'a',
+  mode: 'exclude',
+  unchanged: 1,
+  calls: 2,
+  invalid: [],
   add: [{ kind: 'range', value: '192.168.1.0/24' }],
   remove: [{ kind: 'range', value: '192.168.0.0/16' }],
   duplicates: [{ line: 6, value: '10.0.0.0/8', first: 2 }],
@@ -190,8 +276,15 @@ export const ROUTE_PREVIEW: RoutesPreview = {
 /** A finished command in the log. */
 export function logEntry(id: number, argv: string, more: Partial<LogEntry> = {}): LogEntry {
   return {
-    ...{ id, at: new Date().toISOString(), source: 'action', argv: argv.split(' '), ok: true, exitCode: 0 },
-    ...{ durationMs: 12.4, stdout: 'Success\n', stderr: '' },
+    id,
+    at: new Date().toISOString(),
+    source: 'action',
+    argv: argv.split(' '),
+    ok: true,
+    exitCode: 0,
+    durationMs: 12.4,
+    stdout: 'Success\n',
+    stderr: '',
     ...more,
   };
 }
@@ -203,8 +296,16 @@ function disconnected(since: string): Status {
 
 export function noTunnel(): Snapshot['tunnel'] {
   return {
-    ...{ protocol: null, proxyPort: null, endpoints: [], handshakeAgeSeconds: null, bytesSent: null },
-    ...{ bytesReceived: null, latencyMs: null, loss: null, colo: null, at: null },
+    protocol: null,
+    proxyPort: null,
+    endpoints: [],
+    handshakeAgeSeconds: null,
+    bytesSent: null,
+    bytesReceived: null,
+    latencyMs: null,
+    loss: null,
+    colo: null,
+    at: null,
   };
 }
 
@@ -215,7 +316,10 @@ export function initialConfig(): ConfigResponse {
       server: { port: 4173, bind: '127.0.0.1' },
       webui: { enabled: false, allowRemote: false, address: '', tlsCertificate: '', tlsKey: '' },
       warp: {
-        ...{ cli: 'warp-cli', killSwitch: false, allowLan: false, endpoints: '' },
+        cli: 'warp-cli',
+        killSwitch: false,
+        allowLan: false,
+        endpoints: '',
         traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
       },
       ui: { openBrowser: true, theme: 'system', locale: 'en' },
@@ -243,7 +347,12 @@ export function recorded(changes = 4): History {
   const day = (ago: number) => at(ago * 1440).slice(0, 10);
   const total = { connectedSeconds: 43_200, received: 1_200_000_000, sent: 34_000_000, drops: { NoNetwork: 2 } };
   return {
-    ...{ ok: true, enabled: true, since: at(1440), until: at(0), resolution: 'minute', next: null },
+    ok: true,
+    enabled: true,
+    since: at(1440),
+    until: at(0),
+    resolution: 'minute',
+    next: null,
     changes: Array.from({ length: changes }, (_, i) =>
       i % 2
         ? {
@@ -256,11 +365,20 @@ export function recorded(changes = 4): History {
         : { ...nothing, at: at(changes - i), kind: 'state' as const, state: 'connected' as const, colo: 'AMS' },
     ),
     samples: Array.from({ length: 60 }, (_, i) => ({
-      ...{ at: at(60 - i), seconds: 60, latencyMs: 12, latencyMinMs: 9, latencyMaxMs: 20, loss: 0.01 },
-      ...{ received: 6_000_000 * (1 + (i % 5)), sent: 600_000 },
+      at: at(60 - i),
+      seconds: 60,
+      latencyMs: 12,
+      latencyMinMs: 9,
+      latencyMaxMs: 20,
+      loss: 0.01,
+      received: 6_000_000 * (1 + (i % 5)),
+      sent: 600_000,
     })),
     totals: {
-      ...{ connectedSeconds: 86_400, received: 2_400_000_000, sent: 68_000_000, drops: { NoNetwork: 4 } },
+      connectedSeconds: 86_400,
+      received: 2_400_000_000,
+      sent: 68_000_000,
+      drops: { NoNetwork: 4 },
       days: [
         { day: day(1), ...total },
         { day: day(0), ...total },
@@ -270,6 +388,7 @@ export function recorded(changes = 4): History {
 }
 
 export const NOT_RECORDED: History = {
-  ...{ ...recorded(0), samples: [] },
+  ...recorded(0),
+  samples: [],
   totals: { connectedSeconds: 0, received: 0, sent: 0, drops: {}, days: [] },
 };

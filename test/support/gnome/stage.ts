@@ -88,7 +88,12 @@ export function stageOf(desktop: Desktop, daemon: FakeDaemon, panel: Running, as
   };
   const names = () => ask({ do: 'names' }) as Promise<string[]>;
   return {
-    ...{ desktop, daemon, panel, ask, x, window: () => window() },
+    desktop,
+    daemon,
+    panel,
+    ask,
+    x,
+    window: () => window(),
     find: name => ask({ do: 'find', name }) as Promise<Control>,
     toggle: name => ask({ do: 'switch', name }) as Promise<Control>,
     press: name => ask({ do: 'press', name }),

@@ -17,16 +17,16 @@ export function clientState(
     { ...(snapshot[part as keyof Snapshot] as object), ...change },
   ]);
   return {
-    ...{ snapshot: { ...snapshot, ...Object.fromEntries(changed) }, offline: null, config: initialConfig() },
-    ...{
-      pending: null,
-      slow: false,
-      killSwitchPending: false,
-      update: null,
-      refusal: null,
-      proxyProblem: null,
-      last: null,
-    },
+    snapshot: { ...snapshot, ...Object.fromEntries(changed) },
+    offline: null,
+    config: initialConfig(),
+    pending: null,
+    slow: false,
+    killSwitchPending: false,
+    update: null,
+    refusal: null,
+    proxyProblem: null,
+    last: null,
     ...more,
   };
 }

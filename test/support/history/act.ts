@@ -5,7 +5,8 @@ import { NOON, seen } from './seen.ts';
 const [directory = '', act = ''] = process.argv.slice(2);
 let now = NOON;
 const history = createHistoryService({
-  ...{ directory, say: line => process.stderr.write(line) },
+  directory,
+  say: line => process.stderr.write(line),
   now: () => now,
   steady: () => now - NOON,
 });

@@ -17,7 +17,9 @@ export function seen(minute: number, state: Status['state'], code: string | null
     colo: 'AMS',
   };
   return {
-    ...{ at, mode: 'warp', tunnel: received === undefined ? NO_TUNNEL : { ...NO_TUNNEL, ...figures } },
+    at,
+    mode: 'warp',
+    tunnel: received === undefined ? NO_TUNNEL : { ...NO_TUNNEL, ...figures },
     status: { state, reason, network: null, blocked: null, since: '', raw: '' },
   };
 }

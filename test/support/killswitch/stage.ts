@@ -128,7 +128,9 @@ export async function setStage(polkit: 'played' | 'real' = 'played') {
     /** The command line of the service here. */
     command: (nft = which('nft')!) => [
       ...inside,
-      ...['nice', '-n', '-15'], // as the unit has it
+      'nice',
+      '-n',
+      '-15', // as the unit has it
       'gjs',
       '-m',
       bundled(),

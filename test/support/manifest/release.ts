@@ -61,7 +61,10 @@ export function firstStarts(): (refusal: RefusalCode | 'usage') => (args: readon
 export async function runHere(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   const output = { stdout: '', stderr: '' };
   const exit = await runCommandLine(args, {
-    ...{ env, now: Date.now, worker: buildManifest(), version: '0.0.0-test' },
+    env,
+    now: Date.now,
+    worker: buildManifest(),
+    version: '0.0.0-test',
     stdout: { write: text => (output.stdout += text) },
     stderr: { write: text => (output.stderr += text) },
   });

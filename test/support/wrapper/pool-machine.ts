@@ -50,8 +50,17 @@ async function acquire() {
   let seen: Observation[] = [];
   for (;;) {
     const reply = await store.lease('tool', {
-      ...{ owner: task.name, accounts: task.accounts, want: 1, ttl: task.ttl, strategy: task.strategy, pinned: false },
-      ...{ reserve: 0, max: task.max, askable: true, stale: 3_600_000, seen },
+      owner: task.name,
+      accounts: task.accounts,
+      want: 1,
+      ttl: task.ttl,
+      strategy: task.strategy,
+      pinned: false,
+      reserve: 0,
+      max: task.max,
+      askable: true,
+      stale: 3_600_000,
+      seen,
     });
     if (reply.kind === 'granted') return reply.lease;
     seen = [];

@@ -12,14 +12,19 @@ const good: Record<string, object> = {
   'redis+unix:///run/my%20store/s': { ...single, hosts: [], socket: '/run/my store/s' },
   'valkey+unix://a%40b@/run/s': { ...single, hosts: [], socket: '/run/s', user: 'a@b' },
   'valkey+sentinel://a,b:5/main/2': {
-    ...{ kind: 'sentinel', tls: false, database: 2, primary: 'main' },
+    kind: 'sentinel',
+    tls: false,
+    database: 2,
+    primary: 'main',
     hosts: [
       { host: 'a', port: 26_379 },
       { host: 'b', port: 5 },
     ],
   },
   'valkeys+cluster://a,b:7000': {
-    ...{ kind: 'cluster', tls: true, database: 0 },
+    kind: 'cluster',
+    tls: true,
+    database: 0,
     hosts: [
       { host: 'a', port: 6379 },
       { host: 'b', port: 7000 },

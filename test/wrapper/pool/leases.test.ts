@@ -32,7 +32,12 @@ test('an account never has more leases than it may have at a time', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, Object.fromEntries(KEYS.map(key => [key, 1_000_000])));
   const fleet = machines(t, {
-    ...{ url: server.url, api: api.url, keys: KEYS, machines: MACHINES, leases: Math.ceil(LEASES / 2), max: 1 },
+    url: server.url,
+    api: api.url,
+    keys: KEYS,
+    machines: MACHINES,
+    leases: Math.ceil(LEASES / 2),
+    max: 1,
     strategy: 'in-order',
   });
   await fleet.ended;

@@ -378,21 +378,15 @@ test('a damaged report in pool.json is left out and stops no command', async t =
   const done = { fence: '1', fp: 'x', spent: 0 };
   const rest = { class: 'quota', kind: 'elapsed', ms: 1, fallback: 1 };
   const damaged = [
-    ...[
-      { ...done, rest: 'x' },
-      { ...done, rest: { ...rest, ms: 'x' } },
-      { ...done, rest: { ...rest, kind: 'x' } },
-    ],
-    ...[
-      { ...done, spent: 'many' },
-      { ...done, spent: null },
-      { ...done, seen: 5 },
-      { ...done, seen: [{ fp: 'x' }] },
-    ],
-    ...[
-      { ...done, fence: 1 },
-      { ...done, fp: null },
-    ],
+    { ...done, rest: 'x' },
+    { ...done, rest: { ...rest, ms: 'x' } },
+    { ...done, rest: { ...rest, kind: 'x' } },
+    { ...done, spent: 'many' },
+    { ...done, spent: null },
+    { ...done, seen: 5 },
+    { ...done, seen: [{ fp: 'x' }] },
+    { ...done, fence: 1 },
+    { ...done, fp: null },
   ].map(each => ({ cli: 'tool', at: 1, done: each }));
   const file = join(box.state, 'pool.json');
   writeFileSync(

@@ -21,15 +21,16 @@ async function pool(t: { after(end: () => unknown): unknown }) {
   clock = START;
   await setClock(server.client, clock);
   const request = (more: Partial<LeaseRequest> = {}): LeaseRequest => ({
-    ...{
-      owner: 'm1',
-      accounts: [account('a'), account('b')],
-      want: 1,
-      ttl: 90_000,
-      strategy: 'in-order',
-      pinned: false,
-    },
-    ...{ reserve: 0, askable: false, stale: MINUTE, ...more },
+    owner: 'm1',
+    accounts: [account('a'), account('b')],
+    want: 1,
+    ttl: 90_000,
+    strategy: 'in-order',
+    pinned: false,
+    reserve: 0,
+    askable: false,
+    stale: MINUTE,
+    ...more,
   });
   return {
     cli,
@@ -48,7 +49,12 @@ async function pool(t: { after(end: () => unknown): unknown }) {
 
 const account = (fp: string) => ({ fp, name: fp });
 const knows = (fp: string, remaining: number | null, more: object = {}) => ({
-  ...{ fp, remaining, limit: null, resets: null, age: 0, ...more },
+  fp,
+  remaining,
+  limit: null,
+  resets: null,
+  age: 0,
+  ...more,
 });
 const quota = (ms: number) => ({ class: 'quota', kind: 'elapsed' as const, ms, fallback: HOUR });
 

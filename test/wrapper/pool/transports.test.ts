@@ -53,8 +53,18 @@ test('a store behind TLS is used with its authority only', async t => {
   );
   const port = freePort();
   await storeServer(t, [
-    ...['--tls-port', String(port), '--bind', '127.0.0.1', '--tls-auth-clients', 'no'],
-    ...['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate],
+    '--tls-port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--tls-auth-clients',
+    'no',
+    '--tls-cert-file',
+    certificate,
+    '--tls-key-file',
+    key,
+    '--tls-ca-cert-file',
+    certificate,
   ]);
   const ca = readFileSync(certificate, 'utf8');
   for (const host of ['localhost', '127.0.0.1']) {
@@ -68,8 +78,19 @@ test('a store behind TLS is used with its authority only', async t => {
   await storeServer(
     t,
     [
-      ...['--port', '0', '--tls-port', String(sentinel), '--bind', '127.0.0.1', '--dir', directory],
-      ...['--tls-auth-clients', 'no', '--tls-replication', 'yes', ...files],
+      '--port',
+      '0',
+      '--tls-port',
+      String(sentinel),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      directory,
+      '--tls-auth-clients',
+      'no',
+      '--tls-replication',
+      'yes',
+      ...files,
     ],
     [file, '--sentinel'],
   );
@@ -103,8 +124,17 @@ test('an ACL user with the rules of the README is enough, and less is refused wi
   const store = await open(t, url, { user: 'culvert', password: 'pass word' });
   const seen = [{ fp: 'a', remaining: 9, limit: 9, resets: Date.now() + 1e6, identity: 'x', age: 0 }];
   const request = {
-    ...{ owner: 'm', accounts: [{ fp: 'a', name: 'a' }], want: 1, ttl: 9_000, strategy: 'in-order', pinned: false },
-    ...{ reserve: 0, below: 100, above: 200, askable: true, stale: 0 },
+    owner: 'm',
+    accounts: [{ fp: 'a', name: 'a' }],
+    want: 1,
+    ttl: 9_000,
+    strategy: 'in-order',
+    pinned: false,
+    reserve: 0,
+    below: 100,
+    above: 200,
+    askable: true,
+    stale: 0,
     away: [
       { fp: 'a', spent: 1 },
       { fp: 'a', spent: 0 },
@@ -262,8 +292,16 @@ test('a cluster is used through any of its nodes, and refused as a single server
   const names = await Promise.all([from, to].map(async ({ client }) => String(await client.call('CLUSTER', 'MYID'))));
   const lease = () =>
     store.lease('firecrawl', {
-      ...{ owner: 'm', accounts: [{ fp: 'a', name: 'a' }], want: 1, ttl: 90_000, strategy: 'in-order', pinned: false },
-      ...{ reserve: 0, max: 2, askable: false, stale: 1 },
+      owner: 'm',
+      accounts: [{ fp: 'a', name: 'a' }],
+      want: 1,
+      ttl: 90_000,
+      strategy: 'in-order',
+      pinned: false,
+      reserve: 0,
+      max: 2,
+      askable: false,
+      stale: 1,
     });
   assert.equal((await lease()).kind, 'granted');
   await to.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', names[0]!);

@@ -28,10 +28,21 @@ test('a store that answers wrongly is named, and no command waits for it or ends
   const box = poolBox(t, { url, api }, { keys: { a: 'ka' }, capacity: 'wait = "1s"' });
   const row = '{"fp":"x","name":5,"budget":"x","leases":0,"reserved":0}';
   const answers = [
-    ...['null', '5', '"x"', '[]', '{}', '{"fence":1,"fp":"a"}', '{"fence":"1","fp":"unknown"}'],
-    ...['{"ask":["unknown"]}', '{"ask":[5]}', '{"ask":{"a":1}}', '{"none":true,"soon":true,"ms":-5,"accounts":{}}'],
-    ...['{"none":true,"soon":false,"accounts":[null]}', '{"none":true,"soon":false,"accounts":5}'],
-    ...['{"none":true,"soon":false,"accounts":[{"fp":"a","state":"odd"}]}', `{"accounts":[${row}],"held":1}`],
+    'null',
+    '5',
+    '"x"',
+    '[]',
+    '{}',
+    '{"fence":1,"fp":"a"}',
+    '{"fence":"1","fp":"unknown"}',
+    '{"ask":["unknown"]}',
+    '{"ask":[5]}',
+    '{"ask":{"a":1}}',
+    '{"none":true,"soon":true,"ms":-5,"accounts":{}}',
+    '{"none":true,"soon":false,"accounts":[null]}',
+    '{"none":true,"soon":false,"accounts":5}',
+    '{"none":true,"soon":false,"accounts":[{"fp":"a","state":"odd"}]}',
+    `{"accounts":[${row}],"held":1}`,
   ];
   const commands = [['status'], ['leases'], ['reset', 'a']];
   for (const [i, wrong] of answers.entries()) {

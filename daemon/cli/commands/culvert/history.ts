@@ -74,7 +74,10 @@ function describe({ style }: Context, history: History): string {
 function timeline(history: History, { dim, green, red, yellow }: Context['style']): string {
   const { changes } = history;
   const tones: Partial<Record<HistoryChange['state'], (text: string) => string>> = {
-    ...{ connected: green, unable: red, connecting: yellow, unknown: yellow },
+    connected: green,
+    unable: red,
+    connecting: yellow,
+    unknown: yellow,
   };
   const rows = changes.map((change, i) => {
     const { title, details } = changeWords(change, english);
@@ -109,10 +112,30 @@ function csv({ changes, samples }: History): string {
 }
 
 const changeCells = ({ kind, state, reason, blocked, network, mode, colo }: HistoryChange) => [
-  ...[kind, state, reason, blocked, network, mode, colo],
-  ...['', '', '', '', ''],
+  kind,
+  state,
+  reason,
+  blocked,
+  network,
+  mode,
+  colo,
+  '',
+  '',
+  '',
+  '',
+  '',
 ];
 const sampleCells = ({ seconds, latencyMs, loss, received, sent }: HistorySample) => [
-  ...['sample', '', '', '', '', '', ''],
-  ...[seconds, latencyMs, loss, received, sent],
+  'sample',
+  '',
+  '',
+  '',
+  '',
+  '',
+  '',
+  seconds,
+  latencyMs,
+  loss,
+  received,
+  sent,
 ];

@@ -125,7 +125,11 @@ async function conclude(context: Context, response: RoutesResponse, keeping: Kee
 }
 
 const EMPTY: Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | 'contained'> = {
-  ...{ add: [], remove: [], invalid: [], duplicates: [], contained: [] },
+  add: [],
+  remove: [],
+  invalid: [],
+  duplicates: [],
+  contained: [],
 };
 
 /** Shows how far it is, for what takes many runs of the tunnel CLI. */

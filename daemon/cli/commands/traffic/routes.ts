@@ -122,7 +122,11 @@ type Shown = Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | '
 export function describePreview({ style }: Context, found: Shown): string {
   const { unchanged } = found;
   const styles: Record<DifferenceKind, (text: string) => string> = {
-    ...{ invalid: style.red, add: style.green, remove: style.red, duplicate: style.dim, contained: style.dim },
+    invalid: style.red,
+    add: style.green,
+    remove: style.red,
+    duplicate: style.dim,
+    contained: style.dim,
   };
   const lines = [
     ...differenceLines(found, english).map(({ kind, mark, text }) => styles[kind](`${mark} ${printable(text)}`)),

@@ -70,7 +70,10 @@ for (const [shell, command] of Object.entries(SHELLS))
     const env = { ...home.env, PATH: `${home.path}:${home.env.PATH}` };
     const lines = LINES.map(([line]) => line);
     const { stdout, stderr } = await promisify(execFile)(file!, [...args, ...lines], {
-      ...{ env, cwd: join(home.path, 'run'), encoding: 'utf8', timeout: 120_000 },
+      env,
+      cwd: join(home.path, 'run'),
+      encoding: 'utf8',
+      timeout: 120_000,
     });
     // zsh adds a word once for the list and once for what it inserts, as it is quoted
     const words = (row: string) =>

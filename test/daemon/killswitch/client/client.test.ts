@@ -223,8 +223,14 @@ onStage('an unconfirmed change is one of the changes, and remembered only once i
   const { setAt, confirmBy } = on.unconfirmed!;
   assert.deepEqual(changes(), [
     {
-      ...{ subject: 'killSwitch', value: 'on-lan', previous: 'off', setAt, confirmBy },
-      ...{ endsAt: null, endingSoon: false, problem: null },
+      subject: 'killSwitch',
+      value: 'on-lan',
+      previous: 'off',
+      setAt,
+      confirmBy,
+      endsAt: null,
+      endingSoon: false,
+      problem: null,
     },
   ]);
   assert.deepEqual(configOf(stage), {}, 'the next start would turn it on again');

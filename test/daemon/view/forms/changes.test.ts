@@ -71,9 +71,7 @@ test('an unconfirmed kill switch is in the same bar, in words', () => {
 test('the countdown is in whole seconds and does not go below zero', () => {
   const bar = describeUnconfirmed(withChanges([change('routes', { confirmBy: CONFIRM_BY })]), tr)!;
   const texts = [30_400, 29_600, 500, 0, -5_000].map(left => countdownText(bar, bar.until - left, tr));
-  assert.deepEqual(texts, [
-    ...['Reverting in 0:30', 'Reverting in 0:30', 'Reverting in 0:01', 'Reverting…', 'Reverting…'],
-  ]);
+  assert.deepEqual(texts, ['Reverting in 0:30', 'Reverting in 0:30', 'Reverting in 0:01', 'Reverting…', 'Reverting…']);
 });
 
 test('a state that ends shows its end, can be extended and ended; one that could not end is tried again', () => {
@@ -150,8 +148,15 @@ test('mode, protocol, server, MASQUE and Gateway location wait to be confirmed w
     return [...new Set(limited)].sort();
   };
   const all = [
-    ...['resetEndpoint', 'resetGatewayId', 'resetMasqueOptions', 'resetProtocol'],
-    ...['setEndpoint', 'setGatewayId', 'setMasqueOptions', 'setMode', 'setProtocol'],
+    'resetEndpoint',
+    'resetGatewayId',
+    'resetMasqueOptions',
+    'resetProtocol',
+    'setEndpoint',
+    'setGatewayId',
+    'setMasqueOptions',
+    'setMode',
+    'setProtocol',
   ];
   assert.deepEqual(asks('connected', 'warp'), all);
   assert.deepEqual(asks('connected', 'a-mode-of-the-future'), [], 'the mode before could not be set again');
@@ -160,8 +165,13 @@ test('mode, protocol, server, MASQUE and Gateway location wait to be confirmed w
 
 const entry = (value: string) => ({ kind: 'range' as const, value });
 const PREVIEW: RoutesPreview = {
-  ...{ ok: true, revision: 'r1', mode: 'exclude', unchanged: 3, calls: 2 },
-  ...{ add: [entry('10.0.0.0/8'), entry('192.0.2.0/24')], remove: [entry('2001:db8::/32')] },
+  ok: true,
+  revision: 'r1',
+  mode: 'exclude',
+  unchanged: 3,
+  calls: 2,
+  add: [entry('10.0.0.0/8'), entry('192.0.2.0/24')],
+  remove: [entry('2001:db8::/32')],
   invalid: [],
   duplicates: [{ line: 4, value: '10.0.0.0/8', first: 1 }],
   contained: [{ line: 5, value: '10.1.0.0/16', in: '10.0.0.0/8' }],
@@ -180,8 +190,12 @@ test('a difference is shown line by line, and what is too much of it is counted'
       ),
     ).split('\n'),
     [
-      ...['! line 2: leaves no address', '+ 10.0.0.0/8', '+ 192.0.2.0/24', '- 2001:db8::/32'],
-      ...['  line 4: 10.0.0.0/8 is in line 1 already', '  line 5: 10.1.0.0/16 is part of 10.0.0.0/8'],
+      '! line 2: leaves no address',
+      '+ 10.0.0.0/8',
+      '+ 192.0.2.0/24',
+      '- 2001:db8::/32',
+      '  line 4: 10.0.0.0/8 is in line 1 already',
+      '  line 5: 10.1.0.0/16 is part of 10.0.0.0/8',
     ],
   );
   const many = { ...PREVIEW, add: Array.from({ length: 5_000 }, (_, i) => entry(`2001:db8:${i}::/48`)) };
@@ -191,7 +205,11 @@ test('a difference is shown line by line, and what is too much of it is counted'
 });
 
 const ROUTES: Routes = {
-  ...{ ok: true, revision: 'r1', mode: 'exclude', readOnly: false, entries: [] },
+  ok: true,
+  revision: 'r1',
+  mode: 'exclude',
+  readOnly: false,
+  entries: [],
   document: 'mode exclude\n10.0.0.0/8  # office\n',
 };
 const DOCUMENTS = [
@@ -360,11 +378,20 @@ test('a list of the organization can only be read', async () => {
 
 test('forecast and fact are side by side, and a contradiction leads to the doctor', () => {
   const why: Why = {
-    ...{ ok: true, target: { kind: 'host', value: 'example.com' }, mode: 'warp', list: 'exclude', proxy: null },
+    ok: true,
+    target: { kind: 'host', value: 'example.com' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
     fallback: { domain: 'com', resolvers: ['10.0.0.53'] },
     addresses: [
       {
-        ...{ address: '192.0.2.1', tunnel: true, reason: 'default', entry: null, blocked: false, kernelProblem: null },
+        address: '192.0.2.1',
+        tunnel: true,
+        reason: 'default',
+        entry: null,
+        blocked: false,
+        kernelProblem: null,
         kernel: { device: 'eth0', gateway: '10.0.0.1', source: '10.0.0.2', tunnel: false },
         disagrees: true,
       },

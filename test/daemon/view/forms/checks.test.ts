@@ -18,15 +18,24 @@ import { clientState, tr } from '../../../support/gnome/translator.ts';
 
 const FIXES = {
   action: {
-    ...{ kind: 'action', label: 'Use another mode' },
-    ...{ actions: [{ action: 'setMode', value: 'warp+doh' }], undo: [{ action: 'setMode', value: 'doh' }] },
+    kind: 'action',
+    label: 'Use another mode',
+    actions: [{ action: 'setMode', value: 'warp+doh' }],
+    undo: [{ action: 'setMode', value: 'doh' }],
   },
   file: {
-    ...{ kind: 'file', label: 'Correct the file', path: '/etc/a b', content: 'new\n', privileged: true },
+    kind: 'file',
+    label: 'Correct the file',
+    path: '/etc/a b',
+    content: 'new\n',
+    privileged: true,
     diff: '--- /etc/a b\n+++ /etc/a b\n@@ -1,1 +1,1 @@\n-old\n+new\n',
   },
   commands: {
-    ...{ kind: 'commands', label: 'Restart it', commands: [['systemctl', 'restart', "it's"]], undo: [] },
+    kind: 'commands',
+    label: 'Restart it',
+    commands: [['systemctl', 'restart', "it's"]],
+    undo: [],
     privileged: false,
   },
   open: { kind: 'open', label: 'Open the page', url: 'https://example.com/' },
@@ -34,8 +43,17 @@ const FIXES = {
 
 function result(id: string, verdict: Verdict, fix: Fix | null = null): CheckResult {
   return {
-    ...{ id, title: `Title of ${id}`, group: 'dns', verdict, evidence: ['seen', 'seen too'], explanation: 'Because.' },
-    ...{ fix, fixId: fix && `fix of ${id}`, source: null, appliesTo: null, durationMs: 1 },
+    id,
+    title: `Title of ${id}`,
+    group: 'dns',
+    verdict,
+    evidence: ['seen', 'seen too'],
+    explanation: 'Because.',
+    fix,
+    fixId: fix && `fix of ${id}`,
+    source: null,
+    appliesTo: null,
+    durationMs: 1,
   };
 }
 const state = (...results: CheckResult[]): ChecksState => ({ ...NO_CHECKS, results });

@@ -53,7 +53,11 @@ const forms = (): Record<string, Form> => ({
 /** Where each action is asked for, beyond the forms. */
 function elsewhere(): Record<string, Command[]> {
   const entries = ['192.0.2.1', '192.0.2.0/24', 'example.com'].map(value => ({
-    ...{ value, kind: routeKind(value)!, origin: '', removable: true, note: null },
+    value,
+    kind: routeKind(value)!,
+    origin: '',
+    removable: true,
+    note: null,
   }));
   return {
     connection: [
@@ -178,13 +182,30 @@ test('an entry of the split tunnel is an address, a range, a host, or nothing', 
 test('what is typed is checked, and an empty field is not wrong yet', () => {
   const check = checks(tr);
   const wrong: Record<keyof typeof check, string> = {
-    ...{ route: 'nowhere', domain: '1.2.3.4', endpoint: '1.2.3.4', port: '65536', team: 'a b', license: 'abc' },
-    ...{ token: 'https://x', gateway: 'a-b', identifier: ' x', code: 'abcd', ssid: ` ${'x'.repeat(33)}` },
+    route: 'nowhere',
+    domain: '1.2.3.4',
+    endpoint: '1.2.3.4',
+    port: '65536',
+    team: 'a b',
+    license: 'abc',
+    token: 'https://x',
+    gateway: 'a-b',
+    identifier: ' x',
+    code: 'abcd',
+    ssid: ` ${'x'.repeat(33)}`,
   };
   const right: Record<keyof typeof check, string> = {
-    ...{ route: '192.0.2.1', domain: 'corp', endpoint: '[2001:db8::1]:443', port: '1', team: 'my-team' },
-    ...{ license: 'abcd1234-abcd1234-abcd1234', token: 'com.cloudflare.warp://a.cloudflareaccess.com/auth?token=x' },
-    ...{ gateway: 'abc123', identifier: 'v-net_1', code: '1234567', ssid: 'Café' },
+    route: '192.0.2.1',
+    domain: 'corp',
+    endpoint: '[2001:db8::1]:443',
+    port: '1',
+    team: 'my-team',
+    license: 'abcd1234-abcd1234-abcd1234',
+    token: 'com.cloudflare.warp://a.cloudflareaccess.com/auth?token=x',
+    gateway: 'abc123',
+    identifier: 'v-net_1',
+    code: '1234567',
+    ssid: 'Café',
   };
   for (const [name, rule] of Object.entries(check) as [keyof typeof check, (text: string) => string | null][]) {
     assert.equal(rule(''), null, name);
@@ -289,7 +310,11 @@ test('the history turns counters into rates, and starts over with a new connecti
   const history = createHistory(3);
   const at = (seconds: number, bytesReceived: number) => ({
     ...noTunnel(),
-    ...{ latencyMs: 10, loss: 0, bytesReceived, bytesSent: null, at: new Date(seconds * 1000).toISOString() },
+    latencyMs: 10,
+    loss: 0,
+    bytesReceived,
+    bytesSent: null,
+    at: new Date(seconds * 1000).toISOString(),
   });
   for (const [seconds, bytes] of [
     [0, 100],
@@ -337,8 +362,14 @@ function withPart(parts: Partial<Snapshot>) {
 
 test('the last minute of what holds for a while is notified of once, with a way to extend it', () => {
   const off = (endingSoon: boolean): Change => ({
-    ...{ subject: 'connection', value: 'off', previous: 'on', setAt: '2026-01-01T10:00:00.000Z', confirmBy: null },
-    ...{ endsAt: '2026-01-01T10:15:00.000Z', endingSoon, problem: null },
+    subject: 'connection',
+    value: 'off',
+    previous: 'on',
+    setAt: '2026-01-01T10:00:00.000Z',
+    confirmBy: null,
+    endsAt: '2026-01-01T10:15:00.000Z',
+    endingSoon,
+    problem: null,
   });
   const up = clientState({ status: { state: 'connected' } });
   const before = withPart({ changes: [off(false)] });

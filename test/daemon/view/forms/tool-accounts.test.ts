@@ -47,7 +47,10 @@ test('shows per account what is left, cooldown, forecast, renewal and shared quo
 
 test('a cooldown that has ended, and what is past, is not shown', () => {
   const past = toolAccount('a', {
-    ...{ coolingDown: { class: 'rate', until: later(-1) }, emptyAt: later(-1), resets: later(-1), remaining: 5 },
+    coolingDown: { class: 'rate', until: later(-1) },
+    emptyAt: later(-1),
+    resets: later(-1),
+    remaining: 5,
   });
   const rows = rowsOf(tool('x', { accounts: [past] }));
   assert.equal(rows.find(({ id }) => id === 'account-x-a')?.subtitle, '5 left');
@@ -175,7 +178,13 @@ test('times ahead are rough, in the language’s words', () => {
   assert.deepEqual(
     [at(0), at(89), at(90), at(5399), at(5400), at(36 * 3600 - 1), at(36 * 3600), at(600, 'de')],
     [
-      ...['in 1 second', 'in 89 seconds', 'in 2 minutes', 'in 90 minutes', 'in 2 hours', 'in 36 hours', 'in 2 days'],
+      'in 1 second',
+      'in 89 seconds',
+      'in 2 minutes',
+      'in 90 minutes',
+      'in 2 hours',
+      'in 36 hours',
+      'in 2 days',
       'in 10 Minuten',
     ],
   );

@@ -37,8 +37,14 @@ function shown(reason: string, id: string) {
   const client = clientState({ status: { state: 'unable', reason: { code: reason, text: '' } } });
   const alone = causeOf(client.snapshot!, tr)!;
   const diagnosis: Diagnosis = {
-    ...{ id, title: 'Title', evidence: ['seen'], explanation: 'Because.', fix: null, fixId: null },
-    ...{ source: null, at: '2026-01-01T10:00:00.000Z' },
+    id,
+    title: 'Title',
+    evidence: ['seen'],
+    explanation: 'Because.',
+    fix: null,
+    fixId: null,
+    source: null,
+    at: '2026-01-01T10:00:00.000Z',
   };
   client.snapshot!.diagnosis = diagnosis;
   return { alone, cause: explainedCause(client.snapshot!, tr)!, view: describeTunnel(client, tr) };

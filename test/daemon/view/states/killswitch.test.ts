@@ -115,7 +115,14 @@ const menu = (killSwitch: Partial<KillSwitch>, more = {}): Entry[] => {
   const shown = {
     tunnel: describeTunnel(facts, tr),
     killSwitch: describeKillSwitch(facts, tr),
-    ...{ stopped: false, now: NOW, proxy: null, recent: [], update: null, remote: null, timed: [], unconfirmed: null },
+    stopped: false,
+    now: NOW,
+    proxy: null,
+    recent: [],
+    update: null,
+    remote: null,
+    timed: [],
+    unconfirmed: null,
   };
   return menuOf(shown, tr);
 };
@@ -158,16 +165,14 @@ test('the tooltip mentions a kill switch that is not off', () => {
     const shown = {
       tunnel: describeTunnel(facts, tr),
       killSwitch: describeKillSwitch(facts, tr),
-      ...{
-        stopped: false,
-        now: NOW,
-        proxy: null,
-        recent: [],
-        update: null,
-        remote: null,
-        timed: [],
-        unconfirmed: null,
-      },
+      stopped: false,
+      now: NOW,
+      proxy: null,
+      recent: [],
+      update: null,
+      remote: null,
+      timed: [],
+      unconfirmed: null,
     };
     return tooltipOf(shown, tr).text;
   };
@@ -229,7 +234,8 @@ test('what blocks waits to be confirmed, what opens does not, and nothing in a p
   assert.deepEqual(asks(KILL_SWITCH)[0], { enabled: true, allowLan: false });
   assert.deepEqual(asks({ ...PAUSED, ...able })[1], { enabled: true, allowLan: true });
   const unconfirmed = {
-    ...{ setAt: '2026-11-21T10:00:00.000Z', confirmBy: '2026-11-21T10:00:30.000Z' },
+    setAt: '2026-11-21T10:00:00.000Z',
+    confirmBy: '2026-11-21T10:00:30.000Z',
     previous: { enabled: false, allowLan: false },
   };
   assert.deepEqual([view(ON).pausable, view({ ...ON, ...able, unconfirmed }).pausable], [true, false]);

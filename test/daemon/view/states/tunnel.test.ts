@@ -32,9 +32,16 @@ const facts = (status: Partial<Snapshot['status']> = {}, more: Partial<ClientSta
 /** What the tray is given to show. */
 function shown(given: ClientState, stopped = false, now = Date.now()): Shown {
   return {
-    ...{ tunnel: describe(given, tr), killSwitch: describeKillSwitch(given, tr), stopped, now },
-    ...{ proxy: null, recent: [], update: null, remote: null },
-    ...{ timed: describeTimed(given, tr), unconfirmed: describeUnconfirmed(given, tr) },
+    tunnel: describe(given, tr),
+    killSwitch: describeKillSwitch(given, tr),
+    stopped,
+    now,
+    proxy: null,
+    recent: [],
+    update: null,
+    remote: null,
+    timed: describeTimed(given, tr),
+    unconfirmed: describeUnconfirmed(given, tr),
   };
 }
 
@@ -239,8 +246,13 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a sta
   assert.deepEqual(
     menu.slice(2, 9).map(({ label, enabled }) => `${label}${enabled ? '' : ' (off)'}`),
     [
-      ...['Routes (off)', 'Keep', 'Revert Now'],
-      ...['Mode doh until 2026-01-01 18:00 (off)', 'Add 15 Minutes', 'End Now', 'Turn Off for a While'],
+      'Routes (off)',
+      'Keep',
+      'Revert Now',
+      'Mode doh until 2026-01-01 18:00 (off)',
+      'Add 15 Minutes',
+      'End Now',
+      'Turn Off for a While',
     ],
   );
   const ids = menu.flatMap(({ id, children = [] }) => [id, ...children.map(child => child.id)]);
@@ -260,11 +272,23 @@ test('a configuration problem names file, line, key and reason', () => {
 test('figures read as people write them', () => {
   const bytes = (n: number) => formatBytes(n, tr);
   assert.deepEqual([0, 999, 1000, 1_234_567, 999_949, 999_950, 5e15].map(bytes), [
-    ...['0 B', '999 B', '1.0 kB', '1.2 MB', '999.9 kB', '1.0 MB', '5.0 PB'],
+    '0 B',
+    '999 B',
+    '1.0 kB',
+    '1.2 MB',
+    '999.9 kB',
+    '1.0 MB',
+    '5.0 PB',
   ]);
   const clock = (n: number) => formatDuration(n, tr);
   assert.deepEqual([-3, 0, 42, 725, 3723, 86_400, 180_000].map(clock), [
-    ...['0:00', '0:00', '0:42', '12:05', '1:02:03', '1 day, 0:00:00', '2 days, 2:00:00'],
+    '0:00',
+    '0:00',
+    '0:42',
+    '12:05',
+    '1:02:03',
+    '1 day, 0:00:00',
+    '2 days, 2:00:00',
   ]);
   assert.deepEqual(
     [0.5, 9.96, 11.4, 212].map(ms => formatLatency(ms, tr)),
@@ -322,8 +346,14 @@ test('a connection is shown as good unless the network is unstable or a check fo
     return describe(given, tr);
   };
   const found: Snapshot['diagnosis'] = {
-    ...{ id: 'dns', title: 'DNS fails', evidence: ['no reply'], explanation: null, fix: null, fixId: null },
-    ...{ source: null, at: '2026-11-21T10:00:00.000Z' },
+    id: 'dns',
+    title: 'DNS fails',
+    evidence: ['no reply'],
+    explanation: null,
+    fix: null,
+    fixId: null,
+    source: null,
+    at: '2026-11-21T10:00:00.000Z',
   };
   assert.equal(view({ state: 'connected', network: 'healthy' }).tone, 'success');
   assert.equal(view({ state: 'connected', network: 'unstable' }).tone, 'warning');
@@ -386,7 +416,13 @@ test('what an organization locked is named', () => {
 test('a clock runs beside the states that last', () => {
   const texts = [...states, 'setup', 'unavailable'].map(look => durationText(look as Look, '1:31', tr));
   assert.deepEqual(Object.fromEntries([...states, 'setup', 'unavailable'].map((look, i) => [look, texts[i]])), {
-    ...{ connected: 'For 1:31', connecting: 'Trying for 1:31', unable: 'Trying for 1:31', disconnected: 'For 1:31' },
-    ...{ disconnecting: null, unknown: null, setup: null, unavailable: null },
+    connected: 'For 1:31',
+    connecting: 'Trying for 1:31',
+    unable: 'Trying for 1:31',
+    disconnected: 'For 1:31',
+    disconnecting: null,
+    unknown: null,
+    setup: null,
+    unavailable: null,
   });
 });

@@ -205,15 +205,27 @@ const plans = () => ACTION_NAMES.map(name => ({ name, ...planAction(actionReques
 test('only actions that are pointless without a registration ask for one', () => {
   const asking = plans().flatMap(({ name, registered }) => (registered ? [name] : []));
   assert.deepEqual(asking.sort(), [
-    ...['allowLocalNetwork', 'connect', 'deleteRegistration', 'disconnect', 'rotateKeys', 'setLicense'],
-    ...['setOverrideCode', 'setVirtualNetwork', 'stopLocalNetwork'],
+    'allowLocalNetwork',
+    'connect',
+    'deleteRegistration',
+    'disconnect',
+    'rotateKeys',
+    'setLicense',
+    'setOverrideCode',
+    'setVirtualNetwork',
+    'stopLocalNetwork',
   ]);
 });
 
 test('actions that talk to the servers of the vendor may take a minute, and the others 15 s', () => {
   const slow = plans().flatMap(({ name, timeoutMs }) => (timeoutMs === 60_000 ? [name] : []));
   assert.deepEqual(slow.sort(), [
-    ...['deleteRegistration', 'register', 'registerOrganization', 'rotateKeys', 'setLicense', 'setRegistrationToken'],
+    'deleteRegistration',
+    'register',
+    'registerOrganization',
+    'rotateKeys',
+    'setLicense',
+    'setRegistrationToken',
   ]);
   const limits = new Set(plans().map(({ timeoutMs }) => timeoutMs));
   assert.deepEqual([...limits].sort(), [15_000, 60_000]);

@@ -30,9 +30,18 @@ test('the filter of DNS and the location are read from the resolver, or from a n
 
 test('what is not printed is not known', () => {
   assert.deepEqual(optionsOf({}), {
-    ...{ switchLocked: null, modeLocked: null, organization: null, families: null, gatewayId: null },
-    ...{ fallbackDomains: [], wifiTrusted: null, ethernetTrusted: null, masque: null, endpoint: null },
-    ...{ environment: null, localNetwork: null },
+    switchLocked: null,
+    modeLocked: null,
+    organization: null,
+    families: null,
+    gatewayId: null,
+    fallbackDomains: [],
+    wifiTrusted: null,
+    ethernetTrusted: null,
+    masque: null,
+    endpoint: null,
+    environment: null,
+    localNetwork: null,
   });
 });
 
@@ -54,14 +63,22 @@ test('each option has its line', () => {
     '  lan',
   );
   assert.deepEqual(options, {
-    ...{ switchLocked: true, modeLocked: true, organization: 'example-org', families: null, gatewayId: null },
+    switchLocked: true,
+    modeLocked: true,
+    organization: 'example-org',
+    families: null,
+    gatewayId: null,
     fallbackDomains: [
       { domain: 'corp', note: 'added' },
       { domain: 'example.org', note: '-> [10.0.0.53]' },
       { domain: 'lan', note: null },
     ],
-    ...{ wifiTrusted: true, ethernetTrusted: false, masque: 'MASQUE (HTTP/2)', endpoint: '162.159.198.2:443' },
-    ...{ environment: 'Normal', localNetwork: 'Allowed until reconnect on a /24 subnet' },
+    wifiTrusted: true,
+    ethernetTrusted: false,
+    masque: 'MASQUE (HTTP/2)',
+    endpoint: '162.159.198.2:443',
+    environment: 'Normal',
+    localNetwork: 'Allowed until reconnect on a /24 subnet',
   });
   assert.equal(printed('(network policy)\tAllow Mode Switch: true').modeLocked, false);
 });

@@ -61,7 +61,11 @@ test('a wrong usage is final, and a failure carries its scope and the text that 
   const rule = { class: 'quota', stderr: '^x+', scope: 'account' } as unknown as Rule;
   const result = classify({ ...FAILED, stderr: 'x'.repeat(201) }, [rule]);
   assert.deepEqual(result, {
-    ...{ kind: 'retry', class: 'quota', rest: { until: 'period' }, text: 'x'.repeat(200), scope: 'account' },
+    kind: 'retry',
+    class: 'quota',
+    rest: { until: 'period' },
+    text: 'x'.repeat(200),
+    scope: 'account',
   });
   const plain = classify({ ...FAILED, stderr: 'x' }, [{ class: 'rate', stderr: '^x' }]);
   assert.equal('scope' in plain, false);
