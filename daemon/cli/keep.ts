@@ -9,7 +9,7 @@ import { english } from '../view/translator.ts';
 import type { OptionSpec } from './command-line/command-spec.ts';
 import type { Context, Options } from './context.ts';
 import { EXIT, usage } from './errors.ts';
-import { isAttended } from './prompt.ts';
+import { isAttended } from './terminal/prompt.ts';
 
 export const CONFIRM_WITHIN: OptionSpec = {
   flags: '--confirm-within <seconds>',

@@ -1,40 +1,8 @@
-// Text for terminals: aligned, colored only where wanted, and harmless whatever it came from.
+// Text for terminals: colored only where wanted, and harmless whatever it came from.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { columns } from '../../../daemon/cli/columns.ts';
 import { printable } from '../../../daemon/system/printable.ts';
 import { bytes, createStyle, wantsColor } from '../../../daemon/system/terminal.ts';
-
-test('columns align by visible width, and lines have no trailing blanks', () => {
-  const bold = createStyle(true).bold;
-  assert.equal(
-    columns([
-      ['a', 'bb', ''],
-      ['ccc', 'd', 'e'],
-    ]),
-    'a    bb\nccc  d   e',
-  );
-  assert.equal(
-    columns(
-      [
-        ['a', 'x'],
-        ['ccc', 'y'],
-      ],
-      (text, i) => (i === 0 ? bold(text) : text),
-    ),
-    `${bold('a')}    x\n${bold('ccc')}  y`,
-  );
-});
-
-test('columns measure wide characters, emoji and combining marks as a terminal shows them', () => {
-  const rows = columns([
-    ['日本語', 'a'],
-    ['👩‍💻', 'b'],
-    ['e\u0301', 'c'],
-    ['plain', 'd'],
-  ]).split('\n');
-  assert.deepEqual(rows, ['日本語  a', '👩‍💻      b', 'e\u0301       c', 'plain   d']);
-});
 
 test('text from outside can neither move the cursor nor turn the reading direction nor begin a line', () => {
   assert.equal(printable('a\x1b[2Jb\r\nc\u202ed\u009b1m\u2028e\t'), 'a [2Jb c d 1m e');

@@ -11,7 +11,7 @@ import { type Context, type Options, type Run, show } from '../../context.ts';
 import { forSeconds } from '../../duration.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
 import { sayEnd } from '../../keep.ts';
-import { createProgress } from '../../progress.ts';
+import { createProgress } from '../../terminal/progress.ts';
 
 type Direction = 'connect' | 'disconnect';
 

@@ -6,12 +6,12 @@ import { protocolOf } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
 import { english } from '../../../view/translator.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { forSeconds } from '../../duration.ts';
 import { unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, limited, sayEnd } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';
+import { columns } from '../../terminal/columns.ts';
 
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
-import { createProgress } from '../../progress.ts';
+import { createProgress } from '../../terminal/progress.ts';
 
 export const proxyStatus: Run = async context => {
   const state = describe(await context.client.call('GET /api/snapshot'));

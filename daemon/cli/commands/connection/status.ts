@@ -7,10 +7,10 @@ import { bytes, clock, dateTime } from '../../../system/terminal.ts';
 import { explainedCause } from '../../../view/states/diagnosis.ts';
 import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
 import { english } from '../../../view/translator.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
 import { follow } from '../../follow.ts';
+import { columns } from '../../terminal/columns.ts';
 
 export const status: Run = async (context, _, options) => {
   if (options.watch) return watch(context);

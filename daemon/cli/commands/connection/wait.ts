@@ -10,7 +10,7 @@ import { nextStep, setupText } from '../../../view/states/labels.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { createProgress, type Progress } from '../../progress.ts';
+import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport } from '../../transport.ts';
 
 /** Long against a request on a socket of this machine, short against a person. */

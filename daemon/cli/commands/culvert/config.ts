@@ -2,10 +2,10 @@
 import { ApiError } from '../../../api/client.ts';
 import type { Config, ConfigPatch, ConfigResponse } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { CONFIG_KEYS } from '../../labels.ts';
+import { columns } from '../../terminal/columns.ts';
 
 type Value = string | number | boolean;
 

@@ -4,10 +4,10 @@ import { bytes, dateTime } from '../../../system/terminal.ts';
 import { formatDuration } from '../../../view/format.ts';
 import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history.ts';
 import { english } from '../../../view/translator.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
-import { consent } from '../../prompt.ts';
+import { columns } from '../../terminal/columns.ts';
+import { consent } from '../../terminal/prompt.ts';
 
 export const showHistory: Run = async (context, _, options) => {
   if (options.csv && context.json) throw usage('--json and --csv exclude each other.');

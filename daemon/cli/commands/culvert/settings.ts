@@ -6,8 +6,8 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { askToKeep, keepingOf, limited } from '../../keep.ts';
-import { confirm, isAttended } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
+import { confirm, isAttended } from '../../terminal/prompt.ts';
 import { writeDocument } from '../../write-document.ts';
 
 export const exportSettings: Run = async (context, [file], options) => {

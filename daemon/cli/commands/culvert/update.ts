@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, Unreachable } from '../../../api/client.ts';
 import type { UpdateCheck, UpdateResponse } from '../../../api/schema.ts';
 import { dateTime } from '../../../system/terminal.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
-import { createProgress, type Progress } from '../../progress.ts';
+import { columns } from '../../terminal/columns.ts';
+import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport } from '../../transport.ts';
 
 /** A download over a slow line takes its time; the daemon itself gives up when nothing arrives. */

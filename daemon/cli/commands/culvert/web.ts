@@ -4,9 +4,9 @@ import { Unreachable } from '../../../api/client.ts';
 import type { RemoteAccess } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
 import { dateTime } from '../../../system/terminal.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
+import { columns } from '../../terminal/columns.ts';
 
 /** Turns the page on where it is off, opens it unless told not to, and prints its address. */
 export const web: Run = async (context, _words, options) => {

@@ -2,10 +2,10 @@
 import { type ActionName, actionRequest } from '../../../api/actions.ts';
 import type { Account } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
-import { consent, readSecret } from '../../prompt.ts';
+import { columns } from '../../terminal/columns.ts';
+import { consent, readSecret } from '../../terminal/prompt.ts';
 
 export const account: Run = async context => {
   show(context, await context.client.call('GET /api/account'), found => text(context, found));

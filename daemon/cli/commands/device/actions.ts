@@ -1,10 +1,10 @@
 // `culvert actions` and `culvert action`: every action of the API by its own name.
 import { ACTION_NAMES, ACTIONS, type ActionName, actionRequest, argumentOf, subjectOf } from '../../../api/actions.ts';
-import { columns } from '../../columns.ts';
 import { type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
-import { consent, readSecret } from '../../prompt.ts';
+import { columns } from '../../terminal/columns.ts';
+import { consent, readSecret } from '../../terminal/prompt.ts';
 
 export const listActions: Run = async context => {
   const { bold, cyan, dim } = context.style;

@@ -20,8 +20,8 @@ import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather
 import type { World } from '../../../doctor/world/world.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { createProgress } from '../../progress.ts';
-import { confirm } from '../../prompt.ts';
+import { createProgress } from '../../terminal/progress.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { describeResults } from './doctor-text.ts';
 
 export const doctor: Run = async (context, _, options) => {

@@ -1,13 +1,13 @@
 // `culvert apps`: apps of this desktop, starting one through the local proxy, and their shortcuts.
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
 import { performKept } from '../../keep.ts';
-import { announce } from '../../notify-desktop.ts';
-import { createProgress, type Progress } from '../../progress.ts';
-import { consent } from '../../prompt.ts';
+import { columns } from '../../terminal/columns.ts';
+import { announce } from '../../terminal/notify-desktop.ts';
+import { createProgress, type Progress } from '../../terminal/progress.ts';
+import { consent } from '../../terminal/prompt.ts';
 import { consequenceOf, setBack } from '../connection/proxy.ts';
 
 export const listApps: Run = async context => {

@@ -8,7 +8,7 @@ import { timeOfDay } from '../../../view/time-of-day.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, confirmWithinOf, type Keeping, keepingOf } from '../../keep.ts';
-import { createProgress } from '../../progress.ts';
+import { createProgress } from '../../terminal/progress.ts';
 
 export const killSwitchStatus: Run = async context => {
   const state = await orWithoutDaemon(
@@ -128,7 +128,7 @@ async function considerSession(context: Context, allowLan: boolean): Promise<voi
     : 'Insist with --force, if you can reach this machine in another way.';
   if (!context.stdin.isTTY || context.json) throw usage(warning, hint);
   context.say(warning);
-  const { confirm } = await import('../../prompt.ts');
+  const { confirm } = await import('../../terminal/prompt.ts');
   if (!(await confirm(context, 'Turn it on all the same?')))
     throw new Failure('Nothing was changed.', { code: 'usage', hint });
 }

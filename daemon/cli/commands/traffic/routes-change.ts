@@ -12,9 +12,9 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
-import { createProgress } from '../../progress.ts';
-import { confirm, isAttended } from '../../prompt.ts';
 import { readDocument } from '../../read-document.ts';
+import { createProgress } from '../../terminal/progress.ts';
+import { confirm, isAttended } from '../../terminal/prompt.ts';
 import { describePreview, previewOf } from './routes.ts';
 
 /** Fewer runs of the tunnel CLI than these need no progress. */

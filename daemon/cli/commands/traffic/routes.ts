@@ -12,10 +12,10 @@ import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes.ts';
 import { english } from '../../../view/translator.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { readDocument } from '../../read-document.ts';
+import { columns } from '../../terminal/columns.ts';
 import { writeDocument } from '../../write-document.ts';
 
 export const print: Run = async context => {

@@ -15,10 +15,10 @@ import {
 import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
-import { columns } from '../../columns.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
+import { columns } from '../../terminal/columns.ts';
 import { writeDocument } from '../../write-document.ts';
 
 export const list: Run = async context => {

@@ -1,10 +1,10 @@
 // `culvert connect`, `disconnect` and `toggle`: what is asked, what is waited for, and how it ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ConnectionState, Status } from '../../../daemon/api/schema.ts';
-import { createProgressTracker } from '../../../daemon/cli/commands/connection/connect.ts';
-import { Problem } from '../../../daemon/problem.ts';
-import type { State } from '../../../daemon/state/store.ts';
+import type { ConnectionState, Status } from '../../../../daemon/api/schema.ts';
+import { createProgressTracker } from '../../../../daemon/cli/commands/connection/connect.ts';
+import { Problem } from '../../../../daemon/problem.ts';
+import type { State } from '../../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -16,7 +16,7 @@ import {
   startDaemon,
   startOnTerminal,
   status,
-} from '../../support/daemon/command.ts';
+} from '../../../support/daemon/command.ts';
 
 /** Sets one status after another, each in its own turn, as the tunnel CLI's lines arrive. */
 function pass(state: State, ...statuses: Status[]): void {

@@ -1,7 +1,7 @@
 // Shows on stderr what is being waited for: a moving line on a terminal, one line for each phase elsewhere.
 
-import { createStyle, wantsColor } from '../system/terminal.ts';
-import type { Context } from './context.ts';
+import { createStyle, wantsColor } from '../../system/terminal.ts';
+import type { Context } from '../context.ts';
 
 export interface Progress {
   /** The phase that has begun; the same one again is not repeated. */

@@ -1,6 +1,6 @@
 // Prints rows as aligned columns.
 import stringWidth from 'string-width';
-import { printable } from '../system/printable.ts';
+import { printable } from '../../system/printable.ts';
 
 /**
  * Rows as aligned columns, two spaces apart, the last one ragged. Measures what a terminal shows: two cells for each

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Problem } from '../../../daemon/problem.ts';
+import { Problem } from '../../../../daemon/problem.ts';
 import {
   type Child,
   createHome,
@@ -12,9 +12,9 @@ import {
   prints,
   startDaemon,
   startOnTerminal,
-} from '../../support/daemon/command.ts';
-import { type MemoryTunnel, memoryTunnel, showIn } from '../../support/daemon/memory-tunnel.ts';
-import { until } from '../../support/until.ts';
+} from '../../../support/daemon/command.ts';
+import { type MemoryTunnel, memoryTunnel, showIn } from '../../../support/daemon/memory-tunnel.ts';
+import { until } from '../../../support/until.ts';
 
 /** A daemon whose tunnel has values in memory. */
 async function setUp(t: TestContext, before?: MemoryTunnel['before']) {

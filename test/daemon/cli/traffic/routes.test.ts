@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../support/daemon/command.ts';
+import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
 
 const some = {
   mode: 'exclude' as const,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Change } from '../../../daemon/api/schema/changes.ts';
-import { type Shown, statusLine } from '../../../daemon/state/status-line.ts';
-import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
+import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -15,7 +15,7 @@ import {
   startDaemon,
   startOnTerminal,
   status,
-} from '../../support/daemon/command.ts';
+} from '../../../support/daemon/command.ts';
 
 const shown = (more: Partial<Shown>): Shown => ({
   status: status('connected'),

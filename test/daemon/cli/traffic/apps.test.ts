@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Problem } from '../../../daemon/problem.ts';
-import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
-import { memoryTunnel, showIn, type Values } from '../../support/daemon/memory-tunnel.ts';
+import { Problem } from '../../../../daemon/problem.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
+import { memoryTunnel, showIn, type Values } from '../../../support/daemon/memory-tunnel.ts';
 
 const LAUNCH = ['apps', 'launch', 'firefox.desktop'];
 const CONSEQUENCE = /Other traffic then goes out directly; back: culvert mode warp/;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readFileSync, rmdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Problem } from '../../../daemon/problem.ts';
-import { createHome, culvert, type Perform, startDaemon } from '../../support/daemon/command.ts';
+import { Problem } from '../../../../daemon/problem.ts';
+import { createHome, culvert, type Perform, startDaemon } from '../../../support/daemon/command.ts';
 
 /** Keeps the split tunnel as the tunnel CLI would. */
 const keeping: Perform = (state, action, value = '') => {

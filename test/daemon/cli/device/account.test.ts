@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ACTION_NAMES } from '../../../daemon/api/actions.ts';
-import { Problem } from '../../../daemon/problem.ts';
-import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
+import { ACTION_NAMES } from '../../../../daemon/api/actions.ts';
+import { Problem } from '../../../../daemon/problem.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
 
 const KEY = 'abcd1234-efgh5678-ijkl9012';
 

@@ -5,9 +5,9 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { explain } from '../../../daemon/doctor/explain.ts';
-import { createHome, culvert, ended, prints, start, startDaemon, status } from '../../support/daemon/command.ts';
-import { KNOWLEDGE } from '../../support/doctor/world.ts';
+import { explain } from '../../../../daemon/doctor/explain.ts';
+import { createHome, culvert, ended, prints, start, startDaemon, status } from '../../../support/daemon/command.ts';
+import { KNOWLEDGE } from '../../../support/doctor/world.ts';
 
 /** A trace page that answers each request with the next of these words, and then with the last. */
 function tracePage(t: TestContext, ...words: string[]): Promise<string> {

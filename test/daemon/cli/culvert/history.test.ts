@@ -1,8 +1,8 @@
 // `culvert history`: the timeline, the totals, both for other programs, and deleting it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
-import type { Running } from '../../support/daemon/listeners.ts';
+import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
+import type { Running } from '../../../support/daemon/listeners.ts';
 
 /** An hour of which the tunnel was up, until the network was gone. */
 async function record({ daemon }: Pick<Running, 'daemon'>): Promise<void> {

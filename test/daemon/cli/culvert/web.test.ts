@@ -1,7 +1,7 @@
 // `culvert web`: turns the page on and off, pairs devices, lists and revokes them.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../support/daemon/command.ts';
+import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
 
 async function running(t: TestContext) {
   const home = createHome(t);

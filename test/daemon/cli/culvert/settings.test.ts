@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { NO_TUNNEL } from '../../../daemon/state/store.ts';
-import { createHome, culvert, ended, startDaemon, startOnTerminal } from '../../support/daemon/command.ts';
+import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
+import { createHome, culvert, ended, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
 
 test('mode prints the name alone to a program and marks it among all names on a terminal', async t => {
   const home = createHome(t);

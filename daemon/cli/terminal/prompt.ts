@@ -1,8 +1,8 @@
 // Asks at the terminal: for a yes, for consent to further consequences, and for secrets, which never come from the command line,
 // since other users can read that.
 import { text as readAll } from 'node:stream/consumers';
-import type { Context, Options } from './context.ts';
-import { Failure, usage } from './errors.ts';
+import type { Context, Options } from '../context.ts';
+import { Failure, usage } from '../errors.ts';
 
 /**
  * One line without its end.

@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { isSingleProcess } from '../../../daemon/cli/commands/culvert/stop.ts';
-import { startTime } from '../../../daemon/system/process.ts';
-import { createHome, culvert, type Home } from '../../support/daemon/command.ts';
+import { isSingleProcess } from '../../../../daemon/cli/commands/culvert/stop.ts';
+import { startTime } from '../../../../daemon/system/process.ts';
+import { createHome, culvert, type Home } from '../../../support/daemon/command.ts';
 
 /** A process that answers health on the home's socket. */
 async function daemon(t: TestContext, home: Home, onTerm: string) {

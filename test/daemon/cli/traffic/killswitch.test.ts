@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KillSwitch } from '../../../daemon/api/schema.ts';
-import { cutPeer } from '../../../daemon/cli/commands/traffic/killswitch.ts';
-import type { KillSwitchControl } from '../../../daemon/controls.ts';
-import { Problem } from '../../../daemon/problem.ts';
-import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
+import type { KillSwitch } from '../../../../daemon/api/schema.ts';
+import { cutPeer } from '../../../../daemon/cli/commands/traffic/killswitch.ts';
+import type { KillSwitchControl } from '../../../../daemon/controls.ts';
+import { Problem } from '../../../../daemon/problem.ts';
+import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -13,7 +13,7 @@ import {
   prints,
   startDaemon,
   startOnTerminal,
-} from '../../support/daemon/command.ts';
+} from '../../../support/daemon/command.ts';
 
 const OFF: KillSwitch = { ...NO_KILL_SWITCH, active: false, installed: true, backend: 'nftables 1.0.6' };
 const ON: KillSwitch = { ...OFF, enabled: true, active: true, protection: 'watchdog', bootGuard: true };

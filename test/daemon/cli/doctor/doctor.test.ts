@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { CheckResult, DoctorReport } from '../../../daemon/api/schema/doctor.ts';
-import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
-import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
+import type { CheckResult, DoctorReport } from '../../../../daemon/api/schema/doctor.ts';
+import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
+import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -15,7 +15,7 @@ import {
   startDaemon,
   startOnTerminal,
   status,
-} from '../../support/daemon/command.ts';
+} from '../../../support/daemon/command.ts';
 
 async function examine(home: Home, words: string[] = [], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await culvert(home, ['doctor', ...words, '--json'], '', env);

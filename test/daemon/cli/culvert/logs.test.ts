@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import type { LogEntry } from '../../../daemon/api/schema.ts';
-import { createHome, culvert, ended, prints, start, startDaemon } from '../../support/daemon/command.ts';
+import type { LogEntry } from '../../../../daemon/api/schema.ts';
+import { createHome, culvert, ended, prints, start, startDaemon } from '../../../support/daemon/command.ts';
 
 const entry = (name: string, more: Partial<LogEntry> = {}): Omit<LogEntry, 'id'> => ({
   at: '2026-01-01T10:00:00.000Z',

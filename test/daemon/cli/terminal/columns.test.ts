@@ -1,0 +1,36 @@
+// Aligned columns.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { columns } from '../../../../daemon/cli/terminal/columns.ts';
+import { createStyle } from '../../../../daemon/system/terminal.ts';
+
+test('columns align by visible width, and lines have no trailing blanks', () => {
+  const bold = createStyle(true).bold;
+  assert.equal(
+    columns([
+      ['a', 'bb', ''],
+      ['ccc', 'd', 'e'],
+    ]),
+    'a    bb\nccc  d   e',
+  );
+  assert.equal(
+    columns(
+      [
+        ['a', 'x'],
+        ['ccc', 'y'],
+      ],
+      (text, i) => (i === 0 ? bold(text) : text),
+    ),
+    `${bold('a')}    x\n${bold('ccc')}  y`,
+  );
+});
+
+test('columns measure wide characters, emoji and combining marks as a terminal shows them', () => {
+  const rows = columns([
+    ['日本語', 'a'],
+    ['👩‍💻', 'b'],
+    ['e\u0301', 'c'],
+    ['plain', 'd'],
+  ]).split('\n');
+  assert.deepEqual(rows, ['日本語  a', '👩‍💻      b', 'e\u0301       c', 'plain   d']);
+});
