@@ -1,4 +1,4 @@
-// The reverse proxies of the README, as it configures them, before the built daemon: nginx and Caddy from Debian.
+// The reverse proxies of data/doc/browser-page.md, as it configures them, before the built daemon: nginx and Caddy from Debian.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 const NAME = 'culvert.example.org';
 /** Neither the daemon's user nor one that may do anything. */
 const NOBODY = 65_534;
-const readme = readFileSync('README.md', 'utf8');
+const page = readFileSync('data/doc/browser-page.md', 'utf8');
 
 interface Ports {
   proxy: number;
@@ -38,7 +38,7 @@ const PROXIES: Record<string, { program: string; start(directory: string, ports:
   nginx: {
     program: '/usr/sbin/nginx',
     start(directory, ports) {
-      const server = /^server \{\n[^`]*^\}$/m.exec(readme)![0];
+      const server = /^server \{\n[^`]*^\}$/m.exec(page)![0];
       const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
       const http = [
         'access_log off;',
@@ -58,7 +58,7 @@ const PROXIES: Record<string, { program: string; start(directory: string, ports:
     program: '/usr/bin/caddy',
     start(directory, ports) {
       const site = /^culvert\.example\.org \{\n[^`]*^\}$/m
-        .exec(readme)![0]
+        .exec(page)![0]
         .replace('{', `{\n    tls ${directory}/culvert.pem ${directory}/culvert.key\n    bind 127.0.0.1`)
         .replace(':4173', `:${ports.daemon}`);
       const file = join(directory, 'Caddyfile');

@@ -1,5 +1,6 @@
 // Pure: the manual page culvert(1) from the command table, in man(7) macros.
 
+import { DEFAULTS, flatten } from '../../config/keys.ts';
 import { CONFIG_KEYS } from '../labels.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from './command-spec.ts';
 import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
@@ -32,7 +33,11 @@ export function manual(version: string): string {
         'the session (culvert config set --session). The variable of a key is CULVERT_ and the key in upper snake case: ' +
         'CULVERT_SERVER_PORT. CULVERT_WEBUI=1 switches the browser page on.',
     ),
-    ...Object.entries(CONFIG_KEYS).flatMap(([key, summary]) => ['.TP', `.B ${text(key)}`, text(summary)]),
+    ...flatten(DEFAULTS).flatMap(([key, value]) => [
+      '.TP',
+      `.B ${text(key)}`,
+      text(`${sentenceCase(CONFIG_KEYS[key as keyof typeof CONFIG_KEYS])}. Default: ${value === '' ? 'none' : value}.`),
+    ]),
     '.SH LOCKED OUT',
     text(
       'The kill switch goes on blocking when Culvert does not start. culvert killswitch reads its state without a daemon, ' +
@@ -108,7 +113,11 @@ function option({ flags, summary }: OptionSpec): string[] {
 }
 
 function sentence({ summary, details }: CommandSpec): string {
-  return [`${summary[0]!.toUpperCase()}${summary.slice(1)}.`, details].filter(Boolean).join(' ');
+  return [`${sentenceCase(summary)}.`, details].filter(Boolean).join(' ');
+}
+
+function sentenceCase(words: string): string {
+  return `${words[0]!.toUpperCase()}${words.slice(1)}`;
 }
 
 /** Escaped as groff_man(7) asks: hyphens that are to be copied, and what would begin a request. */

@@ -5,7 +5,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, syml
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ConfigResponse } from '../../../daemon/api/schema.ts';
-import { DEFAULTS, flatten, variableOf } from '../../../daemon/config/keys.ts';
+import { variableOf } from '../../../daemon/config/keys.ts';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { Problem } from '../../../daemon/problem.ts';
 import project from '../../../data/project.json' with { type: 'json' };
@@ -45,27 +45,6 @@ test('without files the defaults of the specification hold, and every key has a 
   const keys = Object.entries(config).flatMap(([group, values]) => Object.keys(values).map(key => `${group}.${key}`));
   assert.deepEqual(sources, Object.fromEntries(keys.map(key => [key, 'default'])));
   assert.deepEqual([restartRequired, problems], [[], []]);
-});
-
-test('the README describes every key, with its default', () => {
-  /** `a.b`, `.c` | `x`, `y` | …: each key has its default, or all have one; words without marks are for people. */
-  const described = [...readFileSync('README.md', 'utf8').matchAll(/^\| (`\w+\.\w+`.*?) \| (.*?) \|/gm)].flatMap(
-    ([, keys, values]) => {
-      const quoted = (cell: string) => [...cell.matchAll(/`(.*?)`/g)].map(([, text]) => text!);
-      const [first, ...more] = quoted(keys!);
-      const group = first!.split('.')[0];
-      const defaults = quoted(values!);
-      return [first!, ...more.map(key => (key.startsWith('.') ? `${group}${key}` : key))].map((key, i) => [
-        key,
-        defaults[i] ?? defaults[0] ?? '',
-      ]);
-    },
-  );
-  const inWords = ['warp.traceUrl', 'updates.source'];
-  assert.deepEqual(
-    Object.fromEntries(described),
-    Object.fromEntries(flatten(DEFAULTS).map(([key, value]) => [key, inWords.includes(key) ? '' : String(value)])),
-  );
 });
 
 test('each layer overrides the lower ones key by key', async t => {
