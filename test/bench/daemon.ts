@@ -309,7 +309,7 @@ async function streams() {
   const bundle = join(home, 'streams.mjs');
   const { build } = await import('esbuild');
   await build({
-    entryPoints: ['test/bench/streams-server.ts'],
+    entryPoints: ['test/bench/support/streams-server.ts'],
     outfile: bundle,
     bundle: true,
     format: 'esm',

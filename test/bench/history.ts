@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDayFiles } from '../../daemon/history/day-files.ts';
 import { summarize, tierOf } from '../../daemon/history/summarize.ts';
-import { quiet } from './quiet.ts';
+import { quiet } from './support/quiet.ts';
 
 const BARS = { memoryMb: 3, answerMs: 30 };
 const QUESTION = '/api/history?since=1d';

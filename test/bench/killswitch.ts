@@ -6,7 +6,7 @@ import { createGround } from '../leak/machine.ts';
 import { missing } from '../leak/missing.ts';
 import { missingForService } from '../leak/scenarios/service-scenarios.ts';
 import { createHost } from '../leak/service.ts';
-import { quiet } from './quiet.ts';
+import { quiet } from './support/quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 40);
 const BAR = 3;

@@ -6,7 +6,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { buildManifest } from '../support/manifest/bundle.ts';
-import { quiet } from './quiet.ts';
+import { quiet } from './support/quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const FILES = 200;

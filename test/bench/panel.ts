@@ -22,9 +22,9 @@ const APPS = 1_000;
 
 const desktop = await openDesktop();
 const share = join(desktop.prefix, 'share', 'culvert');
-for (const name of ['panel-hook.js', 'panel-empty.js'])
-  copyFileSync(fileURLToPath(new URL(name, import.meta.url)), join(share, name));
-writeFileSync(join(share, 'measured.js'), "import './panel-hook.js';\nimport './panel.js';\n");
+for (const name of ['hook.js', 'empty.js'])
+  copyFileSync(fileURLToPath(new URL(`panel/${name}`, import.meta.url)), join(share, name));
+writeFileSync(join(share, 'measured.js'), "import './hook.js';\nimport './panel.js';\n");
 const daemon = createDaemon(desktop.socket);
 await daemon.listen();
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
@@ -98,7 +98,7 @@ async function firstFrame(): Promise<void> {
   const live: number[] = [];
   daemon.set('status', { state: 'connected', reason: null, network: 'healthy' });
   for (let i = 0; i < ROUNDS; i++) {
-    const bare = await open('panel-empty.js', 'switcher');
+    const bare = await open('empty.js', 'switcher');
     await bare.program.running.kill();
     const panel = await open('measured.js');
     await until(() => panel.program.lines().some(({ text }) => text === 'Connected'), 'the state of the daemon');
@@ -138,7 +138,7 @@ function memory({ running }: Program): number {
 async function pages(): Promise<void> {
   daemon.apps = Array.from({ length: 60 }, (_, i) => app(`app-${i}`, `Application ${i}`));
   daemon.entries = Array.from({ length: 500 }, (_, i) => logEntry(i + 1, `warp-cli number ${i + 1}`));
-  const bare = await open('panel-empty.js');
+  const bare = await open('empty.js');
   const panel = await open('measured.js');
   for (const page of PAGE_NAMES) {
     act(page);

@@ -8,7 +8,7 @@ import { connect } from '../../wrapper/pool/connection.ts';
 import { type LeaseReply, openStore } from '../../wrapper/pool/store.ts';
 import { sandbox } from '../support/wrapper/sandbox.ts';
 import { storeServer } from '../support/wrapper/store-server.ts';
-import { quiet } from './quiet.ts';
+import { quiet } from './support/quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 200);
 const ends: (() => unknown)[] = [];

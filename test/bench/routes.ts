@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
-import { quiet } from './quiet.ts';
+import { quiet } from './support/quiet.ts';
 
 const BAR_MS = 50;
 const rounds = Number(process.argv[2] ?? 30);

@@ -11,7 +11,7 @@ import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
 import { CHROMIUM, launchBrowser, startWeb } from '../support/e2e/browser.ts';
 import { createHome, prefix } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
-import { quiet } from './quiet.ts';
+import { quiet } from './support/quiet.ts';
 
 const rounds = Number(process.argv[2] ?? 15);
 const assets = join(prefix, 'share/culvert/webui');

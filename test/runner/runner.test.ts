@@ -156,7 +156,7 @@ test('derives the group of a file from the helpers it reaches', () => {
   assert.equal(groupOf('test/daemon/killswitch/service.test.ts'), 'kernel');
   assert.equal(groupOf('test/daemon/routes/kernel.test.ts'), 'kernel');
   assert.equal(groupOf('test/e2e/daemon.test.ts'), 'built');
-  assert.equal(groupOf('test/e2e/webui.test.ts'), 'browser');
+  assert.equal(groupOf('test/e2e/webui/webui.test.ts'), 'browser');
   assert.ok(allTestFiles().includes('test/runner/runner.test.ts'));
 });
 

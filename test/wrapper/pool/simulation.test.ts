@@ -1,7 +1,7 @@
-// A small run of the simulation in test/bench/pool-simulation.ts: what the pool saves, with the real script.
+// A small run of the simulation in test/bench/pool/simulation.ts: what the pool saves, with the real script.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alone, pooled } from '../../bench/pool-simulation.ts';
+import { alone, pooled } from '../../bench/pool/simulation.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
 test('a pool serves as much as machines by themselves, without a wasted request and with fewer questions', async t => {

@@ -7,7 +7,7 @@ import { earliestAvailable, orderCandidates } from '../../../../wrapper/run/choo
 import type { Account, Capacity } from '../../../../wrapper/store/config.ts';
 import { forecast } from '../../../../wrapper/store/forecast.ts';
 import { coolDown, parseState, recordRemaining } from '../../../../wrapper/store/state.ts';
-import { STRATEGIES, simulate } from '../../../bench/strategies.ts';
+import { STRATEGIES, simulate } from '../../../bench/pool/strategies.ts';
 
 const HOUR = 3_600_000;
 const accounts: Account[] = ['a', 'b', 'c', 'd'].map(name => ({ cli: 'x', name, enabled: true, env: {} }));

@@ -7,11 +7,11 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startWeb } from '../support/e2e/browser.ts';
-import { culvert } from '../support/e2e/culvert.ts';
-import { freePort } from '../support/ports.ts';
-import { temporary } from '../support/temporary.ts';
-import { until } from '../support/until.ts';
+import { startWeb } from '../../support/e2e/browser.ts';
+import { culvert } from '../../support/e2e/culvert.ts';
+import { freePort } from '../../support/ports.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
 
 const NAME = 'culvert.example.org';
 /** Neither the daemon's user nor one that may do anything. */

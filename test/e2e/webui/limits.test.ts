@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { LogEntry } from '../../daemon/api/schema.ts';
-import { createLog } from '../../daemon/state/command-log.ts';
-import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
-import { checkAccessibility, launchBrowser, openTab, untilLive } from '../support/e2e/browser.ts';
-import { prefix } from '../support/e2e/culvert.ts';
-import { until } from '../support/until.ts';
+import type { LogEntry } from '../../../daemon/api/schema.ts';
+import { createLog } from '../../../daemon/state/command-log.ts';
+import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
+import { checkAccessibility, launchBrowser, openTab, untilLive } from '../../support/e2e/browser.ts';
+import { prefix } from '../../support/e2e/culvert.ts';
+import { until } from '../../support/until.ts';
 
 const entry = (id: number): LogEntry => ({
   ...OUTPUT,

@@ -1,9 +1,9 @@
 // Takes the README's pictures of the browser page, light and dark, from a demo.
-// Run after ./culvert-tool build: node --import tsx test/e2e/pictures.ts DIRECTORY
+// Run after ./culvert-tool build: node --import tsx test/e2e/webui/pictures.ts DIRECTORY
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
-import { culvert } from '../support/e2e/culvert.ts';
+import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import { culvert } from '../../support/e2e/culvert.ts';
 
 const [directory] = process.argv.slice(2);
 if (!directory) throw new Error('Name the directory for the pictures.');

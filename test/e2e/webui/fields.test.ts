@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Tool, type ToolAccounts } from '../../daemon/api/schema/accounts.ts';
-import { App, LogEntry, Snapshot } from '../../daemon/api/schema.ts';
-import { SHOWN_PAGES, type ShownPage } from '../../daemon/webui/pages/shown-pages.ts';
-import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
-import { launchBrowser, openTab } from '../support/e2e/browser.ts';
-import { prefix } from '../support/e2e/culvert.ts';
-import { app, initialSnapshot, noUpdate, richTool } from '../support/gnome/initial.ts';
-import { until } from '../support/until.ts';
+import { Tool, type ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
+import { App, LogEntry, Snapshot } from '../../../daemon/api/schema.ts';
+import { SHOWN_PAGES, type ShownPage } from '../../../daemon/webui/pages/shown-pages.ts';
+import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
+import { launchBrowser, openTab } from '../../support/e2e/browser.ts';
+import { prefix } from '../../support/e2e/culvert.ts';
+import { app, initialSnapshot, noUpdate, richTool } from '../../support/gnome/initial.ts';
+import { until } from '../../support/until.ts';
 
 const ATTACK = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>\u202e{{7*7}}';
 

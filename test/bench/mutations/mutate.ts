@@ -1,14 +1,14 @@
 // Measures whether tests notice small mistakes: changes one token of a pure file at a time and runs its table of cases.
-// node --import tsx test/bench/mutate.ts [--list] [--json] [FILE…]; without files, those of TARGETS.
+// node --import tsx test/bench/mutations/mutate.ts [--list] [--json] [FILE…]; without files, those of TARGETS.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bundleFiles, removeBundles } from '../runner/bundle.ts';
+import { bundleFiles, removeBundles } from '../../runner/bundle.ts';
 import { type Mutation, mutationsOf } from './mutations.ts';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 /** The share of mutations that the tests of a file have to notice. */
 const BAR = 0.95;
 /** A mutation may make a test loop. */

@@ -1,5 +1,5 @@
 // Opens the window that the panel is measured against: with nothing in it, or with a header bar and a view switcher.
-import './panel-hook.js';
+import './hook.js';
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
-import { getJson, start } from '../support/e2e/culvert.ts';
-import { missing, openDesktop, talk } from '../support/gnome/desktop.ts';
-import { until } from '../support/until.ts';
+import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import { getJson, start } from '../../support/e2e/culvert.ts';
+import { missing, openDesktop, talk } from '../../support/gnome/desktop.ts';
+import { until } from '../../support/until.ts';
 
 const WITHOUT_DNS = 'Everything except DNS';
 

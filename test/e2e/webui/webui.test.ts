@@ -4,8 +4,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { ACTION_NAMES } from '../../daemon/api/actions.ts';
-import type { ToolAccounts } from '../../daemon/api/schema/accounts.ts';
+import { ACTION_NAMES } from '../../../daemon/api/actions.ts';
+import type { ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
 import {
   COLOR_RULES,
   checkAccessibility,
@@ -14,11 +14,11 @@ import {
   SETUP_STATES,
   shareBrowser,
   startWeb,
-} from '../support/e2e/browser.ts';
-import { createHome, culvert, getJson, prefix, start } from '../support/e2e/culvert.ts';
-import { CAN_SEND, FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../support/e2e/steps.ts';
-import { freePort } from '../support/ports.ts';
-import { until } from '../support/until.ts';
+} from '../../support/e2e/browser.ts';
+import { createHome, culvert, getJson, prefix, start } from '../../support/e2e/culvert.ts';
+import { CAN_SEND, FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../../support/e2e/steps.ts';
+import { freePort } from '../../support/ports.ts';
+import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
 const visit = async (page: Page, name: keyof typeof PAGES) => {

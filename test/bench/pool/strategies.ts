@@ -1,10 +1,10 @@
 // Simulates 30 days of three accounts under each strategy: credits that expired unused, and requests that were refused.
-// Run: node --import tsx test/bench/strategies.ts
+// Run: node --import tsx test/bench/pool/strategies.ts
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { orderCandidates } from '../../wrapper/run/choose/candidates.ts';
-import { type Account, Capacity } from '../../wrapper/store/config.ts';
-import { coolDown, parseState, recordRemaining } from '../../wrapper/store/state.ts';
+import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
+import { type Account, Capacity } from '../../../wrapper/store/config.ts';
+import { coolDown, parseState, recordRemaining } from '../../../wrapper/store/state.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

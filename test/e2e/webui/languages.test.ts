@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod/mini';
-import { DoctorReport } from '../../daemon/api/schema/doctor.ts';
-import { quoted } from '../../daemon/view/message.ts';
-import { readCatalog } from '../../data/build/webui.mjs';
-import { launchBrowser, openTab, startWeb } from '../support/e2e/browser.ts';
-import { foreign, pseudo, pseudoCatalog } from '../support/gnome/pseudo.ts';
-import { temporary } from '../support/temporary.ts';
-import { until } from '../support/until.ts';
+import { DoctorReport } from '../../../daemon/api/schema/doctor.ts';
+import { quoted } from '../../../daemon/view/message.ts';
+import { readCatalog } from '../../../data/build/webui.mjs';
+import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
 
 const PAGES = [
   'connection',

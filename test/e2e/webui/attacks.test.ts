@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
-import { checkAccessibility, openTab, shareBrowser, startWeb } from '../support/e2e/browser.ts';
-import { culvert, getJson } from '../support/e2e/culvert.ts';
+import { checkAccessibility, openTab, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import { culvert, getJson } from '../../support/e2e/culvert.ts';
 
 /** Every name of this site leads to this machine, as after a rebinding of its DNS. */
 const EVIL = 'evil.example';

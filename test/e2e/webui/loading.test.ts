@@ -4,12 +4,12 @@ import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { openTab, shareBrowser, startWeb } from '../support/e2e/browser.ts';
-import { createHome, prefix, start, startDemo } from '../support/e2e/culvert.ts';
-import { PAGES } from '../support/e2e/steps.ts';
-import { freePort } from '../support/ports.ts';
-import { temporary } from '../support/temporary.ts';
-import { until } from '../support/until.ts';
+import { openTab, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import { createHome, prefix, start, startDemo } from '../../support/e2e/culvert.ts';
+import { PAGES } from '../../support/e2e/steps.ts';
+import { freePort } from '../../support/ports.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
 
 test('the files of the page are loaded with the first request, and Koa with the first that needs it', async t => {
   const home = createHome(t);

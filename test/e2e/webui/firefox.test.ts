@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ACTION_NAMES } from '../../daemon/api/actions.ts';
-import { createLog } from '../../daemon/state/command-log.ts';
-import { OUTPUT, startListeners } from '../support/daemon/listeners.ts';
-import { COLOR_RULES, emulate, SETUP_STATES, startWeb } from '../support/e2e/browser.ts';
-import { getJson, prefix, start } from '../support/e2e/culvert.ts';
-import { launchFirefox } from '../support/e2e/firefox.ts';
+import { ACTION_NAMES } from '../../../daemon/api/actions.ts';
+import { createLog } from '../../../daemon/state/command-log.ts';
+import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
+import { COLOR_RULES, emulate, SETUP_STATES, startWeb } from '../../support/e2e/browser.ts';
+import { getJson, prefix, start } from '../../support/e2e/culvert.ts';
+import { launchFirefox } from '../../support/e2e/firefox.ts';
 import {
   CAN_SEND,
   EACH_KIND,
@@ -19,9 +19,9 @@ import {
   type Role,
   STEPS,
   type Step,
-} from '../support/e2e/steps.ts';
-import { FULL } from '../support/thoroughness.ts';
-import { until } from '../support/until.ts';
+} from '../../support/e2e/steps.ts';
+import { FULL } from '../../support/thoroughness.ts';
+import { until } from '../../support/until.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TAB = '\uE004';
@@ -205,7 +205,7 @@ test('the page in Firefox', async t => {
 
     daemon.log = createLog({ capacity: 500, onEntry: added => state.publish('log', added) });
     await turn('log');
-    // how many lines the page keeps does not depend on the browser, and webui-limits.test.ts looks at it in each run
+    // how many lines the page keeps does not depend on the browser, and limits.test.ts looks at it in each run
     const lines = FULL ? 10_050 : 600;
     for (let id = 1; id <= lines; id++) {
       const argv = ['warp-cli', 'tunnel', 'ip', 'add', `entry-${id}`];

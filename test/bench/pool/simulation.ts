@@ -1,16 +1,16 @@
 // Simulates a week of machines that share five accounts: with the pool's real script on a real store in virtual time, and
 // each machine for itself with the wrapper's own choice of accounts.
-// Run: node --import tsx test/bench/pool-simulation.ts [machines [days]]
+// Run: node --import tsx test/bench/pool/simulation.ts [machines [days]]
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type LeaseRequest, openStore } from '../../wrapper/pool/store.ts';
-import { orderCandidates } from '../../wrapper/run/choose/candidates.ts';
-import { type Account, Capacity } from '../../wrapper/store/config.ts';
-import type { Observation } from '../../wrapper/store/pool-file.ts';
-import { type CliState, coolDown, parseState } from '../../wrapper/store/state.ts';
-import type { StoreServer } from '../support/wrapper/store-server.ts';
-import { storeServer } from '../support/wrapper/store-server.ts';
-import { scriptWithClock, setClock } from '../support/wrapper/virtual-clock.ts';
+import { type LeaseRequest, openStore } from '../../../wrapper/pool/store.ts';
+import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
+import { type Account, Capacity } from '../../../wrapper/store/config.ts';
+import type { Observation } from '../../../wrapper/store/pool-file.ts';
+import { type CliState, coolDown, parseState } from '../../../wrapper/store/state.ts';
+import type { StoreServer } from '../../support/wrapper/store-server.ts';
+import { storeServer } from '../../support/wrapper/store-server.ts';
+import { scriptWithClock, setClock } from '../../support/wrapper/virtual-clock.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
