@@ -1,6 +1,6 @@
 // Says where the entries of a list come from.
 import { type RouteOrigin, RoutePreset } from '../api/schema/routes.ts';
-import { DEFAULT_ROUTES } from '../view/default-routes.ts';
+import { DEFAULT_ROUTES } from '../view/routes/default-routes.ts';
 
 const DEFAULTS = new Set(DEFAULT_ROUTES);
 

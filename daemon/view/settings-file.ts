@@ -3,7 +3,7 @@ import type { SettingsDiff } from '../api/schema/settings-file.ts';
 import type { Model } from './client/model.ts';
 import { CONFIRM_SECONDS, type Question } from './forms/form.ts';
 import { worded } from './message.ts';
-import { differenceText } from './routes.ts';
+import { differenceText } from './routes/document.ts';
 import { fill, type Translator } from './translator.ts';
 
 export interface SettingsLine {

@@ -1,6 +1,6 @@
 // Loads the script of the pages other than the first when one of them is opened.
 import { signal } from '@preact/signals';
-import type { App } from './app.ts';
+import type { App } from './client/app.ts';
 
 type FurtherPages = typeof import('./pages/index.tsx');
 

@@ -2,15 +2,15 @@
 import { render } from 'preact';
 import { createModel, type Model } from '../view/client/model.ts';
 import { isRightToLeft } from '../view/format.ts';
-import { type App, AppContext } from './app.ts';
-import { createApp } from './create-app.ts';
+import { type App, AppContext } from './client/app.ts';
+import { createApp } from './client/create-app.ts';
+import { shareStream } from './client/shared-stream.ts';
+import { createTransport } from './client/transport.ts';
 import { loadFurtherPages } from './further-pages.ts';
-import { ENGLISH, loadTranslator, wantedLanguage } from './locale.ts';
+import { ENGLISH, loadTranslator, wantedLanguage } from './language/locale.ts';
 import { followAddress } from './navigation.ts';
-import { shareStream } from './shared-stream.ts';
 import { Shell } from './shell.tsx';
 import style from './style.css';
-import { createTransport } from './transport.ts';
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(style);

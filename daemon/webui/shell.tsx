@@ -5,7 +5,7 @@ import { formatTime } from '../view/format.ts';
 import { pageTitle } from '../view/page-titles.ts';
 import { BANNERS } from '../view/states/banners.ts';
 import { fill } from '../view/translator.ts';
-import { useApp } from './app.ts';
+import { useApp } from './client/app.ts';
 import { furtherPages, openFurtherPages } from './further-pages.ts';
 import { addressOfPage } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';

@@ -1,7 +1,7 @@
 // Asks the system for the panel: starts a service through polkit, opens network settings, reads the present network.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { CurrentNetwork } from '../../daemon/view/forms/networks.ts';
+import type { CurrentNetwork } from '../../daemon/view/forms/tunnel/networks.ts';
 import { _ } from '../i18n.ts';
 import { APP_ID, culvertProgram } from '../install-paths.ts';
 

@@ -1,16 +1,16 @@
 // Makes the pages of the window beside the first. page-list.ts loads this file after the first frame.
 import { accountForm } from '../../daemon/view/forms/account.ts';
-import { advancedForm } from '../../daemon/view/forms/advanced.ts';
-import { dnsForm } from '../../daemon/view/forms/dns.ts';
 import type { PageName } from '../../daemon/view/forms/form.ts';
-import { killSwitchForm } from '../../daemon/view/forms/killswitch.ts';
-import { modeForm } from '../../daemon/view/forms/modes.ts';
-import { networksForm } from '../../daemon/view/forms/networks.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../daemon/view/forms/preferences.ts';
+import { advancedForm } from '../../daemon/view/forms/tunnel/advanced.ts';
+import { dnsForm } from '../../daemon/view/forms/tunnel/dns.ts';
+import { killSwitchForm } from '../../daemon/view/forms/tunnel/killswitch.ts';
+import { modeForm } from '../../daemon/view/forms/tunnel/modes.ts';
+import { networksForm } from '../../daemon/view/forms/tunnel/networks.ts';
 import type { View } from '../../daemon/view/view.ts';
 import { tr } from '../i18n.ts';
 import type { History } from './history.ts';
-import { AppsPage } from './pages/apps-page.ts';
+import { AppsPage } from './pages/apps/apps-page.ts';
 import { EditorPage } from './pages/editor-page.ts';
 import { GraphPage } from './pages/graph-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
@@ -28,7 +28,7 @@ import { RoutesPage } from './pages/routes-page.ts';
 import { type Searched, SettingsPage } from './pages/settings-page.ts';
 import { toolAccountsPage } from './pages/tool-accounts-page.ts';
 import type { Page, Shell } from './shell.ts';
-import { FormPage } from './widgets/form-page.ts';
+import { FormPage } from './widgets/rows/form-page.ts';
 
 export interface FurtherPages {
   make(page: Exclude<PageName, 'connection'>): Page;

@@ -20,8 +20,8 @@ import { finishLoading } from './page-list.ts';
 import './resource.ts'; // the application takes its style from there when it starts
 import { PRIMARY } from './shell.ts';
 import { showAbout, showShortcuts } from './widgets/compat.ts';
-import { Window } from './window.ts';
-import { savedSize, saveSize } from './window-size.ts';
+import { Window } from './window/window.ts';
+import { savedSize, saveSize } from './window/window-size.ts';
 
 declare const __VERSION__: string;
 

@@ -3,8 +3,8 @@
 import type { Mode } from '../../daemon/api/schema.ts';
 import { formatCount } from '../../daemon/view/format.ts';
 import type { PageName, Command as ViewCommand } from '../../daemon/view/forms/form.ts';
-import { MAIN_MODES } from '../../daemon/view/forms/modes.ts';
 import { offCommands, type Timed } from '../../daemon/view/forms/timed.ts';
+import { MAIN_MODES } from '../../daemon/view/forms/tunnel/modes.ts';
 import type { Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
 import { modeName } from '../../daemon/view/states/labels.ts';

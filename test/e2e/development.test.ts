@@ -82,7 +82,7 @@ test('a development build has source maps that name the files of the tree, and i
   };
   const scripts = readdirSync(join(tree, 'webui')).filter(name => name.endsWith('.js'));
   for (const [script, source] of [
-    ['panel.js', 'gnome/panel/window.ts'],
+    ['panel.js', 'gnome/panel/window/window.ts'],
     ['panel-further-pages.js', 'gnome/panel/pages/log-page.ts'],
     ['tray.js', 'gnome/tray/main.ts'],
   ] as const)

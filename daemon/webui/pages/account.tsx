@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Account } from '../../api/schema.ts';
 import { accountForm } from '../../view/forms/account.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 
 export function AccountPage() {

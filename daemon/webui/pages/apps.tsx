@@ -12,7 +12,7 @@ import {
   sortApps,
 } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { CommandButton } from '../widgets/rows.tsx';
 import { SearchField } from '../widgets/search-field.tsx';
 

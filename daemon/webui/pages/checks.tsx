@@ -1,6 +1,6 @@
 // Renders the checks of the computer where Culvert runs: results as they come, problems first, with what would repair each.
 import { checksForm } from '../../view/forms/checks.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 
 export function ChecksPage() {

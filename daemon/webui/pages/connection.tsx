@@ -9,7 +9,7 @@ import { offRows, timedRows } from '../../view/forms/timed.ts';
 import { killSwitchRow } from '../../view/states/killswitch.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { CommandBox } from '../widgets/command-box.tsx';
 import { Icon } from '../widgets/icon.tsx';
 import { CommandButton, FormView } from '../widgets/rows.tsx';

@@ -2,9 +2,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import { createRoutesEditor } from '../../view/client/routes-editor.ts';
-import { editorForm } from '../../view/forms/routes-editor.ts';
-import { useApp } from '../app.ts';
-import { chooseText, saveText } from '../files.ts';
+import { editorForm } from '../../view/forms/tunnel/routes-editor.ts';
+import { useApp } from '../client/app.ts';
+import { chooseText, saveText } from '../tasks/files.ts';
 import { FormView } from '../widgets/rows.tsx';
 
 export function EditorPage() {

@@ -1,6 +1,6 @@
 // Renders the figures of the last minutes as curves and tables: latency, packet loss, throughput.
 import { formatLatency, formatLoss, formatRate } from '../../view/format.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { Chart } from '../widgets/chart.tsx';
 
 export function GraphPage() {

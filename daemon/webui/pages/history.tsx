@@ -3,9 +3,9 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { History } from '../../api/schema.ts';
 import { formatDate, formatDuration, formatLatency, formatLoss, formatRate, formatTime } from '../../view/format.ts';
-import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../view/history.ts';
-import { type Slot, type Span, slotsOf, spans } from '../../view/history-graph.ts';
-import { type App, useApp } from '../app.ts';
+import { type Slot, type Span, slotsOf, spans } from '../../view/history/graph.ts';
+import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../view/history/records.ts';
+import { type App, useApp } from '../client/app.ts';
 import { Chart } from '../widgets/chart.tsx';
 
 /** Changes that are listed at first, and that "Show More" adds. */

@@ -1,14 +1,14 @@
 // Shows every page but the first. Loaded when one of them is opened.
 import type { ComponentType } from 'preact';
-import { advancedForm } from '../../view/forms/advanced.ts';
-import { dnsForm } from '../../view/forms/dns.ts';
 import type { Form } from '../../view/forms/form.ts';
-import { killSwitchForm } from '../../view/forms/killswitch.ts';
-import { modeForm } from '../../view/forms/modes.ts';
-import { networksForm } from '../../view/forms/networks.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
+import { advancedForm } from '../../view/forms/tunnel/advanced.ts';
+import { dnsForm } from '../../view/forms/tunnel/dns.ts';
+import { killSwitchForm } from '../../view/forms/tunnel/killswitch.ts';
+import { modeForm } from '../../view/forms/tunnel/modes.ts';
+import { networksForm } from '../../view/forms/tunnel/networks.ts';
 import type { View } from '../../view/view.ts';
-import { type App, useApp } from '../app.ts';
+import { type App, useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 import { AccountPage } from './account.tsx';
 import { AppsPage } from './apps.tsx';
@@ -22,8 +22,8 @@ import type { ShownPage } from './shown-pages.ts';
 import { ToolAccountsPage } from './tool-accounts.tsx';
 import { UpdatesPage } from './updates.tsx';
 
-export { showReport } from '../report.ts';
-export { runSettingsTask } from '../settings.ts';
+export { showReport } from '../tasks/report.ts';
+export { runSettingsTask } from '../tasks/settings.ts';
 export { PairingPage } from './pairing.tsx';
 
 export const PAGES = {

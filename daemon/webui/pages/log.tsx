@@ -4,9 +4,9 @@ import { useEffect } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';
 import { formatTime } from '../../view/format.ts';
 import { asText, commandLine, emptyText, outcome, passes, SHOWS, type Shows, showsName } from '../../view/log.ts';
-import { useApp } from '../app.ts';
-import { copy } from '../clipboard.ts';
-import { saveText } from '../files.ts';
+import { useApp } from '../client/app.ts';
+import { copy } from '../tasks/clipboard.ts';
+import { saveText } from '../tasks/files.ts';
 import { SearchField } from '../widgets/search-field.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
 

@@ -1,7 +1,7 @@
 // Asks a device on another machine for the one-time code, until it is paired.
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { CommandBox } from '../widgets/command-box.tsx';
 
 export function PairingPage() {

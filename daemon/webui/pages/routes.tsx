@@ -9,10 +9,10 @@ import {
   resetRoutes,
   routeKindName,
   routeMatches,
-} from '../../view/forms/split-tunnel.ts';
+} from '../../view/forms/tunnel/split-tunnel.ts';
 import { checks } from '../../view/forms/validate.ts';
 import { fill } from '../../view/translator.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { addressOfPage } from '../navigation.ts';
 import { CommandButton, FormView } from '../widgets/rows.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';

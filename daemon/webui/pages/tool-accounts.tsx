@@ -8,7 +8,7 @@ import {
   toolAccountsForm,
 } from '../../view/forms/tool-accounts.ts';
 import { errorText } from '../../view/states/problems.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 
 export function ToolAccountsPage() {

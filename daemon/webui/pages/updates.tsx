@@ -1,6 +1,6 @@
 // Updates of Culvert: what there is, installing it, and going back.
 import { updatesForm } from '../../view/forms/updates.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 
 export function UpdatesPage() {

@@ -1,8 +1,8 @@
 // "Would this go through the tunnel?": a field, and the answer with what decides it and what the kernel says.
 import { useSignal } from '@preact/signals';
 import type { Why } from '../../api/schema.ts';
-import { whyForm } from '../../view/why.ts';
-import { useApp } from '../app.ts';
+import { whyForm } from '../../view/routes/why.ts';
+import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 
 export function WhyField() {

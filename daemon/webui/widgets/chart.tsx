@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 import { axisEnd } from '../../view/client/history.ts';
 import { formatTime } from '../../view/format.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 
 interface Line {
   name: string;

@@ -1,6 +1,6 @@
 // Renders a command for a terminal, with a button that copies it.
-import { useApp } from '../app.ts';
-import { copy } from '../clipboard.ts';
+import { useApp } from '../client/app.ts';
+import { copy } from '../tasks/clipboard.ts';
 
 export function CommandBox({ title, command }: { title: string; command: string }) {
   const app = useApp();

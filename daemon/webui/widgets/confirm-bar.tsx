@@ -1,6 +1,6 @@
 // Renders a bar on every page while a change waits to be confirmed: what was changed, a countdown, Keep and Revert Now.
 import { countdownText } from '../../view/states/changes.ts';
-import { useApp } from '../app.ts';
+import { useApp } from '../client/app.ts';
 import { CommandButton } from './rows.tsx';
 
 export function ConfirmBar() {

@@ -1,7 +1,7 @@
 // Renders the one dialog: a question before something is done, or a notice.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { type OpenDialog, useApp } from '../app.ts';
+import { type OpenDialog, useApp } from '../client/app.ts';
 import { CommandBox } from './command-box.tsx';
 
 export function Dialog() {

@@ -3,10 +3,10 @@ import { useSignal } from '@preact/signals';
 import { Fragment, type JSX, type TargetedInputEvent, type TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Command, Form, Group, Row, RowKind } from '../../view/forms/form.ts';
-import { useApp } from '../app.ts';
-import { copy } from '../clipboard.ts';
+import { useApp } from '../client/app.ts';
+import { isChange } from '../client/rights.ts';
 import { addressOfPage } from '../navigation.ts';
-import { isChange } from '../rights.ts';
+import { copy } from '../tasks/clipboard.ts';
 import { CommandBox } from './command-box.tsx';
 
 type Of<K extends RowKind> = Extract<Row, { kind: K }>;

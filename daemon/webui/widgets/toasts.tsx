@@ -1,6 +1,6 @@
 // Short words on what has been done or has failed, read out as they come.
 import { useEffect } from 'preact/hooks';
-import { type Toast, useApp } from '../app.ts';
+import { type Toast, useApp } from '../client/app.ts';
 
 const SHOWN_MS = 6_000;
 /** What can be undone or has failed is to be read in peace. */

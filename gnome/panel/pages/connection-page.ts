@@ -15,13 +15,13 @@ import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { History } from '../history.ts';
 import type { Page, Shell } from '../shell.ts';
-import { setDescription, setName } from '../widgets/accessible.ts';
+import { setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { labelButton } from '../widgets/button-label.ts';
+import { Graph } from '../widgets/charts/graph.ts';
 import { Columns } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
 import { copyButton } from '../widgets/copy.ts';
-import { FormGroups } from '../widgets/form-page.ts';
-import { Graph } from '../widgets/graph.ts';
+import { FormGroups } from '../widgets/rows/form-page.ts';
 import { turnTo } from '../widgets/stack.ts';
 import { SetupPage } from './setup-page.ts';
 

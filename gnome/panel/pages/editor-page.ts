@@ -3,13 +3,13 @@ import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { createRoutesEditor, type RoutesEditor } from '../../../daemon/view/client/routes-editor.ts';
-import { editorForm, type Files } from '../../../daemon/view/forms/routes-editor.ts';
+import { editorForm, type Files } from '../../../daemon/view/forms/tunnel/routes-editor.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
-import { setName } from '../widgets/accessible.ts';
-import { openText, saveText } from '../widgets/files.ts';
-import { FormGroups } from '../widgets/form-page.ts';
+import { setName } from '../widgets/a11y/accessible.ts';
+import { openText, saveText } from '../widgets/dialogs/files.ts';
+import { FormGroups } from '../widgets/rows/form-page.ts';
 
 export class EditorPage extends Adw.Bin implements Page {
   static {

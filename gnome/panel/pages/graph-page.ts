@@ -7,7 +7,7 @@ import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import { _, tr } from '../../i18n.ts';
 import type { History } from '../history.ts';
 import type { Page } from '../shell.ts';
-import { createCharts } from '../widgets/charts.ts';
+import { createCharts } from '../widgets/charts/charts.ts';
 import { turnTo } from '../widgets/stack.ts';
 
 /** At one figure every 5 s, ten minutes. */

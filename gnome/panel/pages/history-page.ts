@@ -4,14 +4,14 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { History } from '../../../daemon/api/schema.ts';
 import { formatDate, formatDuration, formatTime } from '../../../daemon/view/format.ts';
-import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../../daemon/view/history.ts';
-import { slotsOf, spans } from '../../../daemon/view/history-graph.ts';
+import { slotsOf, spans } from '../../../daemon/view/history/graph.ts';
+import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../../daemon/view/history/records.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
-import { setDescription, setName } from '../widgets/accessible.ts';
-import { createCharts, fillGrid } from '../widgets/charts.ts';
+import { setDescription, setName } from '../widgets/a11y/accessible.ts';
+import { createCharts, fillGrid } from '../widgets/charts/charts.ts';
 import { turnTo } from '../widgets/stack.ts';
 
 /** Changes that are listed at first, and that "Show More" adds. */

@@ -2,8 +2,8 @@
 import type { Account } from '../../../daemon/api/schema.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
 import { checksForm, parseReport } from '../../../daemon/view/forms/checks.ts';
-import { type CurrentNetwork, networksForm } from '../../../daemon/view/forms/networks.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
+import { type CurrentNetwork, networksForm } from '../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../daemon/view/forms/updates.ts';
 import { type ChecksState, NO_CHECKS, receiveProgress, receiveReport } from '../../../daemon/view/states/findings.ts';
 import { errorText } from '../../../daemon/view/states/problems.ts';
@@ -12,7 +12,7 @@ import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
 import { currentNetwork, hasTrayHost, run, watchAutostart, watchNetwork } from '../desktop.ts';
 import type { Shell } from '../shell.ts';
-import { FormPage } from '../widgets/form-page.ts';
+import { FormPage } from '../widgets/rows/form-page.ts';
 
 /** The account's details are read when the page is turned to and when the registration changes. */
 export function accountPage(shell: Shell): FormPage {

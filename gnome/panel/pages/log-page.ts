@@ -11,13 +11,13 @@ import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
-import { setName } from '../widgets/accessible.ts';
+import { setName } from '../widgets/a11y/accessible.ts';
 import { copyText } from '../widgets/copy.ts';
-import { saveText } from '../widgets/files.ts';
-import { type Fill, stepwise } from '../widgets/fill.ts';
-import { rowFactory } from '../widgets/row-factory.ts';
+import { saveText } from '../widgets/dialogs/files.ts';
+import { type Fill, stepwise } from '../widgets/lists/fill.ts';
+import { rowFactory } from '../widgets/lists/row-factory.ts';
+import { type Follow, followEnd } from '../widgets/lists/stick-to-end.ts';
 import { turnTo } from '../widgets/stack.ts';
-import { type Follow, followEnd } from '../widgets/stick-to-end.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
 /** Until the daemon has reported its own. */

@@ -16,20 +16,20 @@ import {
   resetRoutes,
   routeKindName,
   routeMatches,
-} from '../../../daemon/view/forms/split-tunnel.ts';
+} from '../../../daemon/view/forms/tunnel/split-tunnel.ts';
 import { checks } from '../../../daemon/view/forms/validate.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { whyForm } from '../../../daemon/view/routes/why.ts';
 import { fill } from '../../../daemon/view/translator.ts';
 import type { View } from '../../../daemon/view/view.ts';
-import { whyForm } from '../../../daemon/view/why.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
-import { nameMenuButton, setDescription, setName } from '../widgets/accessible.ts';
+import { nameMenuButton, setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { nameListItem } from '../widgets/compat.ts';
-import { type Fill, stepwise } from '../widgets/fill.ts';
-import { FormGroups } from '../widgets/form-page.ts';
-import { type RowFactory, rowFactory } from '../widgets/row-factory.ts';
+import { type Fill, stepwise } from '../widgets/lists/fill.ts';
+import { type RowFactory, rowFactory } from '../widgets/lists/row-factory.ts';
+import { FormGroups } from '../widgets/rows/form-page.ts';
 import { turnTo } from '../widgets/stack.ts';
 
 interface Row {

@@ -9,8 +9,8 @@ import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
-import { setName } from '../widgets/accessible.ts';
-import { FormGroups } from '../widgets/form-page.ts';
+import { setName } from '../widgets/a11y/accessible.ts';
+import { FormGroups } from '../widgets/rows/form-page.ts';
 
 export type Searched = readonly (readonly [page: PageName, title: string, form: Form])[];
 

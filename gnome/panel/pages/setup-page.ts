@@ -8,8 +8,8 @@ import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
 import { labelButton } from '../widgets/button-label.ts';
-import { commandBox } from '../widgets/command-box.ts';
-import { linkBox } from '../widgets/links.ts';
+import { linkBox } from '../widgets/dialogs/links.ts';
+import { commandBox } from '../widgets/rows/command-box.ts';
 
 export class SetupPage extends Adw.Bin implements Page {
   static {

@@ -8,7 +8,7 @@ import {
 import { errorText } from '../../../daemon/view/states/problems.ts';
 import { tr } from '../../i18n.ts';
 import type { Shell } from '../shell.ts';
-import { FormPage } from '../widgets/form-page.ts';
+import { FormPage } from '../widgets/rows/form-page.ts';
 
 export function toolAccountsPage(shell: Shell): FormPage {
   const { model } = shell;

@@ -1,6 +1,6 @@
 // Labels of buttons that wrap rather than make a narrow window wider.
 import Gtk from 'gi://Gtk?version=4.0';
-import { setName } from './accessible.ts';
+import { setName } from './a11y/accessible.ts';
 
 export function labelButton(button: Gtk.Button, label: string): void {
   // else GTK names the button by it again, in place of its name

@@ -3,7 +3,7 @@ import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { _ } from '../../i18n.ts';
-import { setName } from './accessible.ts';
+import { setName } from './a11y/accessible.ts';
 
 /** @param widget any, of the display whose clipboard is meant. */
 export function copyText(widget: Gtk.Widget, text: string): void {

@@ -1,6 +1,6 @@
 // Turns a stack to one of its pages, and hides the others.
 import type Gtk from 'gi://Gtk?version=4.0';
-import { nameAccessible } from './accessible.ts';
+import { nameAccessible } from './a11y/accessible.ts';
 
 /**
  * A page that is not shown is hidden, or GTK keeps it in the tree of a screen reader, and lays it out.

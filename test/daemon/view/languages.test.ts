@@ -17,6 +17,7 @@ import { labeled } from '../../../daemon/doctor/check.ts';
 import { formatCount, formatDuration, formatList, isRightToLeft } from '../../../daemon/view/format.ts';
 import { describeTimed } from '../../../daemon/view/forms/timed.ts';
 import { message, quoted } from '../../../daemon/view/message.ts';
+import { whyForm, whyText } from '../../../daemon/view/routes/why.ts';
 import { settingsLines } from '../../../daemon/view/settings-file.ts';
 import { appDetails } from '../../../daemon/view/states/apps.ts';
 import { changeText, describeUnconfirmed } from '../../../daemon/view/states/changes.ts';
@@ -28,7 +29,6 @@ import { describeRemoteAccess } from '../../../daemon/view/states/remote-access.
 import { configProblemText, describeTunnel } from '../../../daemon/view/states/tunnel.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
 import { chosenLanguage, english, fill, type Translator } from '../../../daemon/view/translator.ts';
-import { whyForm, whyText } from '../../../daemon/view/why.ts';
 import { type Entry, menuOf, tooltipOf } from '../../../gnome/tray/menu.ts';
 import { initialConfig, KILL_SWITCH, noUpdate } from '../../support/gnome/initial.ts';
 import { foreign, pseudo } from '../../support/gnome/pseudo.ts';

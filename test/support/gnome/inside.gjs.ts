@@ -13,7 +13,7 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { gc } from 'system';
-import { descriptionOf, nameOf } from '../../../gnome/panel/widgets/accessible.ts';
+import { descriptionOf, nameOf } from '../../../gnome/panel/widgets/a11y/accessible.ts';
 
 interface Request {
   do: string;

@@ -2,7 +2,7 @@
 import type { History, HistoryChange, HistorySample, HistoryTotal } from '../../../api/schema.ts';
 import { bytes, dateTime } from '../../../system/terminal.ts';
 import { formatDuration } from '../../../view/format.ts';
-import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history.ts';
+import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history/records.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../routes/document.ts';
 import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
-import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes.ts';
+import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes/document.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';

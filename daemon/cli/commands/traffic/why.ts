@@ -1,8 +1,8 @@
 // `culvert why TARGET`: would this go through the tunnel, what decides that, and what does the kernel say?
 import type { Why } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
+import { whyText } from '../../../view/routes/why.ts';
 import { english } from '../../../view/translator.ts';
-import { whyText } from '../../../view/why.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
 

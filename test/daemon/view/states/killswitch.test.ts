@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KillSwitch } from '../../../../daemon/api/schema.ts';
-import { killSwitchForm } from '../../../../daemon/view/forms/killswitch.ts';
+import { killSwitchForm } from '../../../../daemon/view/forms/tunnel/killswitch.ts';
 import {
   describeKillSwitch,
   type KillSwitchLook,

@@ -1,0 +1,134 @@
+// Describes the page of DNS: filter for families, Gateway location, fallback domains, log.
+import { type ClientState, current } from '../../client/client-state.ts';
+import { fill, type Translator } from '../../translator.ts';
+import { type Form, perform, type Row } from '../form.ts';
+import { checks } from '../validate.ts';
+import { toBeConfirmed } from './modes.ts';
+
+export function dnsForm(client: ClientState, settable: boolean, tr: Translator): Form {
+  const { _ } = tr;
+  const known = current(client);
+  const options = known?.options;
+  const check = checks(tr);
+  const family = (value: 'off' | 'malware' | 'full', title: string, subtitle: string): Row => ({
+    kind: 'radio',
+    id: `families-${value}`,
+    title,
+    subtitle,
+    sensitive: settable,
+    checked: options?.families === value,
+    command: perform({ action: 'setFamilies', value }),
+  });
+  const domains = (options?.fallbackDomains ?? []).map(
+    ({ domain, note }): Row => ({
+      kind: 'item',
+      id: `fallback-${domain}`,
+      title: domain,
+      subtitle: note,
+      sensitive: settable,
+      // Translators: %s is a domain
+      removeLabel: fill(_('Remove %s'), domain),
+      remove: perform(
+        { action: 'removeFallbackDomain', value: domain },
+        {
+          undo: { kind: 'action', request: { action: 'addFallbackDomain', value: domain } },
+          done: fill(_('%s removed'), domain),
+        },
+      ),
+    }),
+  );
+  return {
+    groups: [
+      {
+        id: 'families',
+        title: _('Filter'),
+        ...(options?.families === null ? { description: _('WARP does not report which filter is on.') } : {}),
+        rows: [
+          family('off', _('No filter'), _('Every name is looked up.')),
+          family('malware', _('Malware'), _('Known dangerous sites are not found.')),
+          family('full', _('Malware and adult content'), _('Adult sites are not found either.')),
+        ],
+      },
+      {
+        id: 'fallback',
+        title: _('Fallback domains'),
+        description: _('Names that your own DNS servers look up, outside the tunnel.'),
+        rows: [
+          {
+            kind: 'entry',
+            id: 'fallback-add',
+            title: _('Add a domain'),
+            label: _('Add'),
+            sensitive: settable,
+            placeholder: 'corp.example.com',
+            check: check.domain,
+            command: value => perform({ action: 'addFallbackDomain', value }),
+          },
+          ...domains,
+          {
+            kind: 'button',
+            id: 'fallback-reset',
+            title: _('Default list'),
+            label: _('Reset'),
+            sensitive: settable,
+            command: perform(
+              { action: 'resetFallbackDomains' },
+              {
+                confirm: {
+                  heading: _('Back to the default domains?'),
+                  body: _('Domains that you added are lost.'),
+                  accept: _('Reset'),
+                  destructive: true,
+                },
+              },
+            ),
+          },
+        ],
+      },
+      {
+        id: 'gateway',
+        title: _('Gateway'),
+        description: _('A DNS location of Cloudflare Zero Trust.'),
+        rows: [
+          ...(options?.gatewayId
+            ? [{ kind: 'fact', id: 'gateway-now', title: _('In use'), value: options.gatewayId } as const]
+            : []),
+          {
+            kind: 'entry',
+            id: 'gateway-set',
+            title: _('Location ID'),
+            label: _('Use'),
+            sensitive: settable,
+            check: check.gateway,
+            command: value => perform({ action: 'setGatewayId', value, ...toBeConfirmed(known) }),
+          },
+          {
+            kind: 'button',
+            id: 'gateway-reset',
+            title: _('No location'),
+            label: _('Reset'),
+            sensitive: settable,
+            command: perform({ action: 'resetGatewayId', ...toBeConfirmed(known) }),
+          },
+        ],
+      },
+      {
+        id: 'log',
+        title: _('Log of DNS queries'),
+        description: _('WARP’s service keeps it, for troubleshooting. It does not report whether it is on.'),
+        rows: [logRow('enable', _('Start logging'), _('Start')), logRow('disable', _('Stop logging'), _('Stop'))],
+      },
+    ],
+  };
+
+  function logRow(value: 'enable' | 'disable', title: string, label: string): Row {
+    return {
+      kind: 'button',
+      id: `log-${value}`,
+      title,
+      label,
+      sensitive: settable,
+      command: perform({ action: 'setDnsLog', value }, { done: value === 'enable' ? _('Logging') : _('Not logging') }),
+    };
+  }
+}

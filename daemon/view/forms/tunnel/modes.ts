@@ -1,0 +1,99 @@
+// Describes the page of the tunnel's modes, which says what each of them means.
+import type { ChangeOptions } from '../../../api/schema/changes.ts';
+import type { Mode, Snapshot } from '../../../api/schema.ts';
+import { type ClientState, current } from '../../client/client-state.ts';
+import { modeName } from '../../states/labels.ts';
+import type { Translator } from '../../translator.ts';
+import { CONFIRM_SECONDS, type Form, perform, type Question, type Row } from '../form.ts';
+
+/** The choices of most people, in this order; the others are variants. */
+export const MAIN_MODES: readonly Mode[] = ['warp', 'doh', 'proxy', 'tunnel_only'];
+const VARIANTS: readonly Mode[] = ['warp+doh', 'warp+dot', 'dot'];
+
+/** Modes in which only a part of the traffic is tunneled. */
+const PARTIAL: readonly string[] = ['doh', 'dot', 'proxy'];
+
+export function modeForm(client: ClientState, settable: boolean, tr: Translator): Form {
+  const { _ } = tr;
+  const known = current(client);
+  const locked = known?.options.modeLocked === true;
+  const radio = (mode: Mode): Row => ({
+    kind: 'radio',
+    id: `mode-${mode}`,
+    ...modeName(mode, tr),
+    checked: known?.settings.Mode === mode,
+    sensitive: settable && !locked,
+    command: perform({ action: 'setMode', value: mode, ...toBeConfirmed(known) }, question(known, mode, tr)),
+  });
+  const other = known?.settings.Mode;
+  const unknown = other && ![...MAIN_MODES, ...VARIANTS].includes(other as Mode);
+  return {
+    groups: [
+      {
+        id: 'modes',
+        title: _('What goes through the tunnel'),
+        ...(locked ? { description: _('Your organization decides the mode.') } : {}),
+        rows: [
+          ...MAIN_MODES.map(radio),
+          ...(unknown ? [{ kind: 'fact', id: 'mode-other', title: _('Now'), value: other } as const] : []),
+        ],
+      },
+      { id: 'variants', title: _('Variants'), rows: VARIANTS.map(radio) },
+      protocolGroup(known, settable, tr),
+    ],
+  };
+}
+
+/**
+ * A change that may break a tunnel which is up reverts unless it is confirmed. The mode has to be one that can be set
+ * again.
+ */
+export function toBeConfirmed(known: Snapshot | null): ChangeOptions {
+  const returns = [...MAIN_MODES, ...VARIANTS].some(mode => mode === known?.settings.Mode);
+  return known?.status.state === 'connected' && returns ? { confirmWithin: CONFIRM_SECONDS } : {};
+}
+
+/** Asked only where traffic that is tunneled now would no longer be. */
+function question(known: Snapshot | null, mode: Mode, { _ }: Translator): { confirm?: Question } {
+  const now = known?.settings.Mode ?? '';
+  const loses = known?.status.state === 'connected' && !PARTIAL.includes(now) && PARTIAL.includes(mode);
+  if (!loses) return {};
+  return {
+    confirm: {
+      heading: _('Tunnel less than now?'),
+      body: _('All traffic is tunneled now. In this mode most of it goes out directly.'),
+      accept: _('Change Mode'),
+      destructive: true,
+    },
+  };
+}
+
+function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Translator): Form['groups'][number] {
+  const now = String(known?.settings['WARP tunnel protocol'] ?? known?.tunnel.protocol ?? '');
+  const protocol = (value: 'MASQUE' | 'WireGuard', subtitle: string): Row => ({
+    kind: 'radio',
+    id: `protocol-${value}`,
+    title: value,
+    subtitle,
+    checked: now.toLowerCase().startsWith(value.toLowerCase()),
+    sensitive: settable,
+    command: perform({ action: 'setProtocol', value, ...toBeConfirmed(known) }),
+  });
+  return {
+    id: 'protocols',
+    title: _('Protocol'),
+    rows: [
+      protocol('MASQUE', _('Looks like web traffic, so most networks let it through.')),
+      protocol('WireGuard', _('Light on the processor; some networks block it.')),
+      {
+        kind: 'button',
+        id: 'protocol-reset',
+        title: _('Default protocol'),
+        label: _('Reset'),
+        subtitle: _('What WARP chooses by itself'),
+        sensitive: settable,
+        command: perform({ action: 'resetProtocol', ...toBeConfirmed(known) }),
+      },
+    ],
+  };
+}

@@ -1,0 +1,167 @@
+// Describes the page of networks: where the tunnel stays off, and access to the local network.
+import { type ClientState, current } from '../../client/client-state.ts';
+import { fill, type Translator } from '../../translator.ts';
+import { type Form, perform, type Row } from '../form.ts';
+import { checks } from '../validate.ts';
+
+/** The network that this computer uses now, as the desktop reports it. */
+export interface CurrentNetwork {
+  kind: 'wifi' | 'wired' | 'other';
+  /** Of a Wi-Fi. */
+  ssid: string | null;
+}
+
+/** @param network null where the desktop does not report it. */
+export function networksForm(
+  client: ClientState,
+  { settable, network }: { settable: boolean; network: CurrentNetwork | null },
+  tr: Translator,
+): Form {
+  const { _ } = tr;
+  const known = current(client);
+  const options = known?.options;
+  const ssids = options?.trustedSsids ?? null;
+  const off = (id: string, title: string, on: boolean, action: 'setTrustedWifi' | 'setTrustedEthernet'): Row => ({
+    kind: 'switch',
+    id,
+    title,
+    subtitle: _('WARP disconnects there'),
+    on,
+    sensitive: settable,
+    command: perform({ action, value: on ? 'disable' : 'enable' }),
+  });
+  return {
+    groups: [
+      ...(network
+        ? [{ id: 'current', title: _('This network'), rows: currentRows(network, ssids, settable, tr) }]
+        : []),
+      {
+        id: 'kinds',
+        title: _('Trusted kinds of networks'),
+        description: _('WARP stays off where you trust the network.'),
+        rows: [
+          off('wifi', _('Every Wi-Fi'), options?.wifiTrusted ?? false, 'setTrustedWifi'),
+          off('ethernet', _('Every wired network'), options?.ethernetTrusted ?? false, 'setTrustedEthernet'),
+        ],
+      },
+      { id: 'ssids', title: _('Trusted Wi-Fi'), rows: ssidRows(ssids, settable, tr) },
+      {
+        id: 'local',
+        title: _('Local network'),
+        description: options?.localNetwork ?? _('Reach printers and other devices nearby while WARP is on.'),
+        rows: [
+          {
+            kind: 'button',
+            id: 'local-allow',
+            title: _('Allow access for a while'),
+            label: _('Allow'),
+            sensitive: settable,
+            command: perform({ action: 'allowLocalNetwork' }, { done: _('The local network can be reached') }),
+          },
+          {
+            kind: 'button',
+            id: 'local-stop',
+            title: _('End access'),
+            label: _('End'),
+            sensitive: settable,
+            command: perform({ action: 'stopLocalNetwork' }, { done: _('Access to the local network has ended') }),
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function currentRows({ kind, ssid }: CurrentNetwork, ssids: string[] | null, settable: boolean, tr: Translator): Row[] {
+  const { _ } = tr;
+  if (kind !== 'wifi' || ssid === null)
+    return [
+      { kind: 'note', id: 'current', title: kind === 'wired' ? _('Wired network') : _('Another kind of network') },
+    ];
+  if (ssids === null)
+    return [
+      {
+        kind: 'button',
+        id: 'current',
+        title: ssid,
+        label: _('Trust'),
+        sensitive: settable,
+        subtitle: _('Trusted networks do without WARP'),
+        command: perform(
+          { action: 'addTrustedSsid', value: ssid },
+          { undo: { kind: 'action', request: { action: 'removeTrustedSsid', value: ssid } }, done: _('Trusted') },
+        ),
+      },
+    ];
+  const on = ssids.includes(ssid);
+  return [
+    {
+      kind: 'switch',
+      id: 'current',
+      title: ssid,
+      on,
+      sensitive: settable,
+      subtitle: on ? _('Trusted: WARP is off here') : _('Not trusted: WARP stays on here'),
+      command: perform({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid }),
+    },
+  ];
+}
+
+function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Row[] {
+  const { _ } = tr;
+  const check = checks(tr).ssid;
+  const remove = (value: string) =>
+    perform(
+      { action: 'removeTrustedSsid', value },
+      {
+        undo: { kind: 'action', request: { action: 'addTrustedSsid', value } },
+        done: fill(_('%s removed'), value),
+      },
+    );
+  const reset = {
+    heading: _('Trust no Wi-Fi by name?'),
+    body: _('WARP then stays on in all of them.'),
+    accept: _('Reset'),
+    destructive: true,
+  };
+  const rows: Row[] = [
+    {
+      kind: 'entry',
+      id: 'ssid-add',
+      title: _('Add a Wi-Fi by its name'),
+      label: _('Add'),
+      sensitive: settable,
+      check,
+      command: value => perform({ action: 'addTrustedSsid', value }, { done: fill(_('%s is trusted'), value) }),
+    },
+  ];
+  for (const ssid of ssids ?? [])
+    rows.push({
+      kind: 'item',
+      id: `ssid-${ssid}`,
+      title: ssid,
+      sensitive: settable,
+      remove: remove(ssid),
+      removeLabel: fill(_('Remove %s'), ssid),
+    });
+  // where WARP does not list the names, a name can still be removed by typing it
+  if (ssids === null)
+    rows.push({
+      kind: 'entry',
+      id: 'ssid-remove',
+      title: _('Remove a Wi-Fi by its name'),
+      label: _('Remove'),
+      sensitive: settable,
+      check,
+      command: remove,
+    });
+  rows.push({
+    kind: 'button',
+    id: 'ssid-reset',
+    title: _('Trust no Wi-Fi by name'),
+    label: _('Reset'),
+    sensitive: settable,
+    command: perform({ action: 'resetTrustedSsids' }, { confirm: reset }),
+  });
+  return rows;
+}

@@ -1,0 +1,214 @@
+// Describes the page of the routes as text, without the text itself: what it would change, presets, and earlier documents.
+import { type EditorState, missingEntries, type RoutesEditor } from '../../client/routes-editor.ts';
+import { formatCount, formatDate } from '../../format.ts';
+import {
+  causeName,
+  differenceLines,
+  differenceText,
+  differenceTotal,
+  presetName,
+  routeWarning,
+} from '../../routes/document.ts';
+import { fill, type Translator } from '../../translator.ts';
+import { CONFIRM_SECONDS, type Command, type Form, type Row } from '../form.ts';
+
+/** Lines of each kind that a difference shows: GTK takes a quarter of a millisecond to lay out each. */
+const SHOWN = 50;
+/** Entries of a preset that are named. */
+const NAMED = 6;
+
+/** Files of the user's choice. */
+export interface Files {
+  /** The text of one, or null when none was chosen. */
+  open(): Promise<string | null>;
+  save(name: string, text: string): unknown;
+}
+
+/** @param settable what can be asked for, as far as the tunnel goes */
+export function editorForm(
+  editor: RoutesEditor,
+  { settable, files }: { settable: boolean; files: Files },
+  tr: Translator,
+): Form {
+  const state = editor.state();
+  const { routes, busy } = state;
+  if (!routes) return { groups: [] };
+  if (routes.readOnly)
+    return {
+      groups: [
+        {
+          id: 'managed',
+          rows: [
+            {
+              kind: 'note',
+              id: 'managed',
+              tone: 'warning',
+              title: tr._('Your organization decides about this list'),
+              subtitle: tr._('It can only be read here.'),
+            },
+          ],
+        },
+      ],
+    };
+  const free = settable && busy === null;
+  const work = (what: () => Promise<unknown>, changes = true): Command => ({
+    ask: { kind: 'work', changes, work: what },
+  });
+  return {
+    groups: [
+      { id: 'difference', title: tr._('What would change'), rows: differenceRows(editor, { free, work }, tr) },
+      { id: 'presets', title: tr._('Networks of this computer'), rows: presetRows(editor, { free, work }, tr) },
+      { id: 'history', title: tr._('Earlier lists'), rows: historyRows(editor, { free, work }, tr) },
+      { id: 'file', title: tr._('File'), rows: fileRows(editor, { free, work, files }, tr) },
+    ],
+  };
+}
+
+interface Means {
+  /** Nothing else is under way. */
+  free: boolean;
+  work(what: () => Promise<unknown>, changes?: boolean): Command;
+}
+
+function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
+  const { _ } = tr;
+  const state = editor.state();
+  const { preview, text, routes, busy } = state;
+  const changed = text !== routes?.document;
+  const lines = preview ? differenceLines(preview, tr, SHOWN) : [];
+  const applicable = preview?.invalid.length === 0 && preview.add.length + preview.remove.length > 0;
+  return [
+    {
+      kind: 'button',
+      id: 'preview',
+      title: preview ? differenceTotal(preview, tr) : _('Not looked at yet'),
+      label: _('Preview'),
+      sensitive: free,
+      busy: busy === 'previewing',
+      subtitle: preview ? null : _('Shows what the text would change. Nothing is set.'),
+      command: work(editor.preview, false),
+    },
+    ...(preview?.warnings ?? []).map(
+      (warning, at): Row => ({
+        kind: 'note',
+        id: `warning-${at}`,
+        title: _('Warning'),
+        tone: 'warning',
+        subtitle: routeWarning(warning, tr),
+      }),
+    ),
+    ...(lines.length
+      ? [{ kind: 'text', id: 'lines', title: _('Difference'), text: differenceText(lines) } as const]
+      : []),
+    {
+      kind: 'button',
+      id: 'apply',
+      title: _('Set these routes'),
+      label: _('Apply'),
+      style: 'suggested',
+      subtitle:
+        progressText(state, tr) ??
+        // Translators: %s is a number of seconds
+        fill(_('They revert after %s seconds unless you keep them.'), formatCount(CONFIRM_SECONDS, tr)),
+      sensitive: free && applicable,
+      busy: busy === 'setting',
+      command: work(editor.apply),
+    },
+    ...(changed
+      ? [
+          {
+            kind: 'button' as const,
+            id: 'discard',
+            title: _('Changes of the text'),
+            label: _('Discard'),
+            sensitive: busy === null,
+            command: work(async () => editor.discard(), false),
+          },
+        ]
+      : []),
+  ];
+}
+
+/** How far a list of many entries is set. */
+function progressText({ progress, busy }: EditorState, tr: Translator): string | null {
+  if (!progress) return busy === 'setting' ? tr._('Setting the list…') : null;
+  const counts = [progress.done, progress.total].map(count => formatCount(count, tr));
+  return progress.phase === 'rolling-back'
+    ? // Translators: two numbers of calls
+      fill(tr._('A call failed. Restoring the previous list: %s of %s'), ...counts)
+    : fill(tr._('Setting the list: %s of %s'), ...counts);
+}
+
+function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
+  const { _ } = tr;
+  const state = editor.state();
+  const found = state.presets.filter(({ entries }) => entries.length > 0);
+  if (!found.length) return [{ kind: 'note', id: 'none', title: _('None were found') }];
+  return found.map(({ id, entries }): Row => {
+    const missing = missingEntries(state, id);
+    const named = entries.slice(0, NAMED).map(({ value, source }) => `${value} (${source})`);
+    const more = entries.length > NAMED ? ['…'] : [];
+    return {
+      kind: 'button',
+      id: `preset-${id}`,
+      title: presetName(id, tr),
+      subtitle: [...named, ...more].join('\n'),
+      label: missing.length ? _('Add to Text') : _('Listed'),
+      sensitive: free && missing.length > 0,
+      command: work(async () => editor.addPreset(id), false),
+    };
+  });
+}
+
+function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
+  const { _, ngettext } = tr;
+  const { documents, routes } = editor.state();
+  const before = documents.find(({ undo }) => undo);
+  const undo: Row = {
+    kind: 'button',
+    id: 'undo',
+    title: _('Last change'),
+    label: _('Undo'),
+    // Translators: %s is a date and time
+    subtitle: before ? fill(_('Back to the list of %s'), formatDate(before.at, tr)) : _('There is no earlier list.'),
+    sensitive: free && before !== undefined && routes !== null,
+    command: work(editor.undo),
+  };
+  const listed = documents.map(({ id, at, cause, entries, current }): Row => {
+    const count = fill(ngettext('%d entry', '%d entries', entries), formatCount(entries, tr));
+    return {
+      kind: 'button',
+      id: `document-${id}`,
+      title: formatDate(at, tr),
+      label: _('Open'),
+      subtitle: [causeName(cause, tr), count, ...(current ? [_('set now')] : [])].join(' · '),
+      sensitive: free,
+      command: work(() => editor.open(id), false),
+    };
+  });
+  return [undo, ...listed];
+}
+
+function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: Files }, { _ }: Translator): Row[] {
+  const load = async () => {
+    const text = await files.open();
+    if (text !== null) editor.load(text);
+  };
+  return [
+    {
+      kind: 'button',
+      id: 'import',
+      title: _('Text from a file'),
+      label: _('Import…'),
+      sensitive: free,
+      command: work(load, false),
+    },
+    {
+      kind: 'button',
+      id: 'export',
+      title: _('Text as a file'),
+      label: _('Export…'),
+      command: work(async () => files.save('culvert-routes.txt', editor.state().text), false),
+    },
+  ];
+}

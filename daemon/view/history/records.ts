@@ -1,0 +1,115 @@
+// Formats the history for clients: the words of changes and causes, and totals.
+
+import { totalOf } from '../../api/schema/totals.ts';
+import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
+import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
+import { causeTitle } from '../states/causes.ts';
+import { lookOf, modeName, setupText, stateLabel } from '../states/labels.ts';
+import { fill, type Translator } from '../translator.ts';
+
+/** Reads all pages of a time. @param call asks the daemon for one */
+export async function readHistory(
+  call: (query: HistoryQuery) => Promise<History>,
+  query: HistoryQuery,
+): Promise<History> {
+  const first = await call(query);
+  const [changes, samples] = [[...first.changes], [...first.samples]];
+  // the end stays where it was, so that the pages fit together
+  const rest = { ...query, since: first.since, until: first.until, resolution: first.resolution };
+  for (let next = first.next; next !== null; ) {
+    const page = await call({ ...rest, cursor: next });
+    changes.push(...page.changes);
+    samples.push(...page.samples);
+    next = page.next;
+  }
+  return { ...first, changes, samples, next: null };
+}
+
+/** Days as months (`2026-11`), in their order. */
+export function monthsOf(days: readonly HistoryDay[]): (HistoryTotal & { month: string })[] {
+  const months = [...new Set(days.map(({ day }) => day.slice(0, 7)))];
+  return months.map(month => ({ month, ...totalOf(days.filter(({ day }) => day.startsWith(month))) }));
+}
+
+/** How many connections ended that nobody ended. */
+export const dropCount = ({ drops }: Pick<HistoryTotal, 'drops'>): number =>
+  Object.values(drops).reduce((sum, n) => sum + n, 0);
+
+/** What ended a connection. */
+function dropTitle(cause: string, tr: Translator): string {
+  if (cause === 'unknown') return tr._('Cause not reported');
+  return BLOCKED.includes(cause) ? setupText(cause as Blocked, tr) : reasonTitle(cause, tr);
+}
+
+const BLOCKED: readonly string[] = [
+  'cli-missing',
+  'service-stopped',
+  'terms-not-accepted',
+  'not-registered',
+  'not-authorized',
+] satisfies Blocked[];
+
+/** A change in a few words, and what is known besides: the reason, the mode, the data center. */
+export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
+  const { _ } = tr;
+  const { kind, state, reason, blocked, network, mode, colo } = change;
+  if (kind === 'stop') return { title: _('Recording stopped'), details: '' };
+  const parts = [
+    blocked && setupText(blocked, tr),
+    reason && !blocked && state !== 'connecting' && reasonTitle(reason, tr),
+    network === 'unstable' && _('Unstable network'),
+    state === 'connected' && mode && modeName(mode, tr).title,
+    // Translators: %s is a code of an airport, such as AMS
+    colo && fill(_('via %s'), colo),
+    kind === 'start' && _('Recording started'),
+  ];
+  return { title: stateLabel(lookOf({ status: { state, blocked } }), tr), details: formatParts(parts, tr) };
+}
+
+const formatParts = (parts: readonly (string | false | null)[], tr: Translator): string => {
+  const known = parts.filter(part => part !== false && part !== null);
+  return known.length ? formatList(known, tr) : '';
+};
+
+function reasonTitle(code: string, tr: Translator): string {
+  if (code === 'Manual') return tr._('Turned off by hand');
+  if (code === 'SettingsChanged') return tr._('Settings changed');
+  return causeTitle(code, tr) ?? code;
+}
+
+/** The totals of a time as a table: its days, the newest first, its months where it has several, and the whole. */
+export function totalsTable(
+  totals: NonNullable<History['totals']>,
+  tr: Translator,
+): { titles: string[]; rows: string[][] } {
+  const { _ } = tr;
+  const row = (title: string, total: HistoryTotal) => [
+    title,
+    formatDuration(total.connectedSeconds, tr),
+    formatBytes(total.received, tr),
+    formatBytes(total.sent, tr),
+    formatCount(dropCount(total), tr),
+  ];
+  const months = monthsOf(totals.days);
+  return {
+    // Translators: titles of columns; drops are connections that ended without anybody's wish
+    titles: [_('Day'), _('Connected for'), _('Received'), _('Sent'), _('Drops')],
+    rows: [
+      ...totals.days.map(day => row(formatDay(day.day, tr), day)).reverse(),
+      ...(months.length > 1 ? months.map(month => row(formatDay(month.month, tr), month)).reverse() : []),
+      row(_('Total'), totals),
+    ],
+  };
+}
+
+/** What ended connections, the most frequent first: `2 × You are offline`. */
+export function dropLines({ drops }: HistoryTotal, tr: Translator): string[] {
+  const sorted = Object.entries(drops).sort(([, a], [, b]) => b - a);
+  // Translators: how often a connection ended, and what ended it: 2 × You are offline
+  return sorted.map(([cause, n]) => fill(tr._('%d × %s'), formatCount(n, tr), dropTitle(cause, tr)));
+}
+
+/** How long the state after a change lasted, in ms. */
+export function lasted({ changes, until }: Pick<History, 'changes' | 'until'>, index: number): number {
+  return Math.max(0, Date.parse(changes[index + 1]?.at ?? until) - Date.parse(changes[index]!.at));
+}

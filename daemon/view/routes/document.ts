@@ -1,0 +1,136 @@
+// Holds the words of a change of the split tunnel as a document: the difference, its warnings, presets and causes.
+import type { RoutesCause, RoutesPresets, RoutesPreview } from '../../api/schema/routes.ts';
+import { formatCount } from '../format.ts';
+import { wordMessage } from '../message.ts';
+import { fill, type Translator } from '../translator.ts';
+
+/** As daemon/routes finds them; a string, because a newer daemon may know more. */
+interface RouteWarning {
+  code: string;
+  value: string;
+}
+
+/** One sentence on a consequence that users tend to overlook. */
+export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): string {
+  const sentences: Record<string, string> = {
+    // Translators: %s is an IP address
+    'ssh-peer': _('Your SSH session comes from %s, whose traffic changes sides. The session will break.'),
+    gateway: _('Your router %s goes into the tunnel. You can’t reach it, or devices near it, while connected.'),
+    printer: _('You are connected to the printer %s, which goes into the tunnel. You can’t reach it while connected.'),
+    resolver: _('Your name server %s changes sides. Names may no longer resolve.'),
+    endpoint: _('%s is an endpoint of the tunnel itself, which must stay outside the tunnel.'),
+    everything: _('%s means all addresses.'),
+    'hosts-need-dns': _('%s has no effect: in the mode “Tunnel only” WARP sees no names.'),
+  };
+  return fill(sentences[code] ?? '%s', value);
+}
+
+/** What a line of a difference is about. */
+export type DifferenceKind = 'invalid' | 'add' | 'remove' | 'duplicate' | 'contained';
+
+export interface DifferenceLine {
+  kind: DifferenceKind;
+  /** One character before the text, as diff(1) has them. */
+  mark: string;
+  text: string;
+}
+const MARKS: Record<DifferenceKind, string> = { invalid: '!', add: '+', remove: '-', duplicate: ' ', contained: ' ' };
+
+/** A daemon of an earlier version has the English reason only. */
+function reasonOf({ message, reason }: RoutesPreview['invalid'][number], tr: Translator): string {
+  return message ? wordMessage(message, tr) : reason;
+}
+
+type Difference = Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | 'contained'>;
+
+/**
+ * The difference that a document makes, line by line: invalid, added, removed, repeated and contained entries.
+ * @param most of each kind; what is left out is counted.
+ */
+export function differenceLines(found: Difference, tr: Translator, most = Number.POSITIVE_INFINITY): DifferenceLine[] {
+  const { _, ngettext } = tr;
+  const kinds: [DifferenceKind, count: number, text: (at: number) => string][] = [
+    [
+      'invalid',
+      found.invalid.length,
+      // Translators: %d is the number of a line, %s what is wrong with it
+      at => fill(_('line %d: %s'), found.invalid[at]!.line, reasonOf(found.invalid[at]!, tr)),
+    ],
+    ['add', found.add.length, at => found.add[at]!.value],
+    ['remove', found.remove.length, at => found.remove[at]!.value],
+    [
+      'duplicate',
+      found.duplicates.length,
+      at => {
+        const { line, value, first } = found.duplicates[at]!;
+        // Translators: number of a line, its entry, number of another line
+        return fill(_('line %d: %s is in line %d already'), line, value, first);
+      },
+    ],
+    [
+      'contained',
+      found.contained.length,
+      at => {
+        const { line, value, in: wider } = found.contained[at]!;
+        // Translators: number of a line, its entry, a wider entry such as 10.0.0.0/8
+        return fill(_('line %d: %s is part of %s'), line, value, wider);
+      },
+    ],
+  ];
+  return kinds.flatMap(([kind, count, text]) => {
+    const lines = Array.from({ length: Math.min(count, most) }, (_each, at) => ({
+      kind,
+      mark: MARKS[kind],
+      text: text(at),
+    }));
+    const left = count - lines.length;
+    // Translators: lines of a difference that are not shown
+    const more = fill(ngettext('… and %d more', '… and %d more', left), formatCount(left, tr));
+    return left > 0 ? [...lines, { kind, mark: ' ', text: more }] : lines;
+  });
+}
+
+/** The lines as one text. */
+export function differenceText(lines: readonly Pick<DifferenceLine, 'mark' | 'text'>[]): string {
+  return lines.map(({ mark, text }) => `${mark} ${text}`).join('\n');
+}
+
+/** How much changes: `2 to add, 1 to remove, 14 unchanged, 0 invalid`. */
+export function differenceTotal(
+  { add, remove, unchanged, invalid }: Pick<RoutesPreview, 'add' | 'remove' | 'unchanged' | 'invalid'>,
+  tr: Translator,
+): string {
+  const counts = [add.length, remove.length, unchanged, invalid.length].map(count => formatCount(count, tr));
+  // Translators: numbers of entries
+  return fill(tr._('%s to add, %s to remove, %s unchanged, %s invalid'), ...counts);
+}
+
+/** What the entries of a preset belong to. */
+export function presetName(id: RoutesPresets['presets'][number]['id'], { _ }: Translator): string {
+  const names: Record<typeof id, string> = {
+    lan: _('Local networks'),
+    docker: _('Docker networks'),
+    podman: _('Podman networks'),
+    libvirt: _('Virtual machines (libvirt)'),
+    kubernetes: _('Kubernetes networks'),
+    tailscale: _('Tailscale'),
+  };
+  return names[id] ?? id;
+}
+
+/** How a document came to be set. */
+export function causeName(cause: RoutesCause, { _ }: Translator): string {
+  const names: Record<RoutesCause, string> = {
+    edit: _('Edited'),
+    import: _('Imported'),
+    add: _('Entries added'),
+    remove: _('Entries removed'),
+    preset: _('Preset added'),
+    settings: _('From a file of settings'),
+    api: _('By a program'),
+    undo: _('Undone'),
+    revert: _('Reverted'),
+    outside: _('Set outside Culvert'),
+  };
+  return names[cause] ?? cause;
+}

@@ -1,0 +1,69 @@
+// Gives the page's abilities to the commands behind rows and buttons.
+
+import { createCommandRunner } from '../../view/client/run-command.ts';
+import type { ClientTask } from '../../view/forms/form.ts';
+import type { App } from '../client/app.ts';
+import { loadScript } from '../further-pages.ts';
+import { goTo } from '../navigation.ts';
+import { copy } from './clipboard.ts';
+
+/** @returns a function that runs a command; see `createCommandRunner` */
+export function createRunner(app: App): App['run'] {
+  return createCommandRunner({
+    model: app.model,
+    translator: () => app.tr.value,
+    answer: app.askFor,
+    toast: (text, undo) => app.toast(text, undo && { undo }),
+    showError: app.showError,
+    open: uri => void open(uri, '_blank', 'noopener,noreferrer'),
+    goTo,
+    copy: text => copy(app, text),
+    task: name => task(app, name),
+  });
+}
+
+/** What a browser can't do is a command for a terminal. */
+const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
+  'start-daemon': 'culvert',
+  'start-service': 'sudo systemctl enable --now warp-svc',
+  'restart-service': 'sudo systemctl restart warp-svc',
+};
+
+function commandFor({ view, client }: App, name: ClientTask): string | null {
+  if (name === 'update-command') return view.value.update.command;
+  if (name === 'install-killswitch') return client.value.snapshot?.killSwitch.command ?? null;
+  return IN_A_TERMINAL[name] ?? null;
+}
+
+async function task(app: App, name: ClientTask): Promise<boolean> {
+  const { model, tr } = app;
+  const { _ } = tr.value;
+  switch (name) {
+    case 'run-checks':
+      goTo('checks');
+      await app.runChecks();
+      return true;
+    case 'report':
+      await (await loadScript()).showReport(app);
+      return true;
+    case 'check-update':
+      await model.checkUpdate();
+      return true;
+    case 'apply-update':
+      await model.call('POST /api/update/apply', { body: {} });
+      return true;
+    case 'roll-back':
+      await model.call('POST /api/update/rollback', { body: {} });
+      return true;
+    case 'export-settings':
+    case 'apply-settings':
+    case 'undo-settings':
+      return (await loadScript()).runSettingsTask(app, name);
+    default: {
+      const shell = commandFor(app, name);
+      const content = shell ? { body: _('Run this on the computer where Culvert runs:'), shell } : { body: '' };
+      void app.ask({ heading: _('In a terminal'), ...content, accept: _('Close'), notice: true });
+      return false;
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// Builds one app in the list: what it is, how it takes the proxy, and the buttons that start it and make its shortcut.
+import Gdk from 'gi://Gdk?version=4.0';
+import Gio from 'gi://Gio?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
+import type { App } from '../../../../daemon/api/schema.ts';
+import { appBadge, appDetails, launchable } from '../../../../daemon/view/states/apps.ts';
+import { fill } from '../../../../daemon/view/translator.ts';
+import { _, tr } from '../../../i18n.ts';
+import { setName } from '../../widgets/a11y/accessible.ts';
+import { nameListItem } from '../../widgets/compat.ts';
+import { rowFactory } from '../../widgets/lists/row-factory.ts';
+
+/** An app as the list shows it. */
+export interface ListedApp {
+  app: App;
+  /** A request about it is under way. */
+  busy: boolean;
+}
+
+interface Row {
+  picture: Gtk.Image;
+  name: Gtk.Label;
+  subtitle: Gtk.Label;
+  shortcut: Gtk.Button;
+  launch: Gtk.Button;
+  box: Gtk.Box;
+}
+
+export interface AppRows {
+  factory: Gtk.SignalListItemFactory;
+  /** Shows an item as it is now, if it is on screen; without an id all that are. */
+  update(id?: string): void;
+}
+
+export interface AppAsks {
+  find(id: string): ListedApp | undefined;
+  launch(id: string): void;
+  shortcut(id: string): void;
+}
+
+/** Rows for a `GtkStringList` of app ids, which are recycled as it scrolls. */
+export function appRows(asks: AppAsks): AppRows {
+  const create = (listItem: Gtk.ListItem): Row => {
+    const row = createRow();
+    row.launch.connect('clicked', () => asks.launch(idOf(listItem)));
+    row.shortcut.connect('clicked', () => asks.shortcut(idOf(listItem)));
+    listItem.child = row.box;
+    return row;
+  };
+  const show = (row: Row, listItem: Gtk.ListItem) => {
+    const found = asks.find(idOf(listItem));
+    if (found) showApp(row, listItem, found);
+  };
+  const { factory, rows } = rowFactory(create, show);
+  return {
+    factory,
+    update(id) {
+      for (const [listItem, row] of rows)
+        if (listItem.item && (id === undefined || idOf(listItem) === id)) show(row, listItem);
+    },
+  };
+}
+
+function createRow(): Row {
+  const picture = new Gtk.Image({ pixel_size: 32, accessible_role: Gtk.AccessibleRole.PRESENTATION });
+  const name = new Gtk.Label({ xalign: 0, ellipsize: Pango.EllipsizeMode.END });
+  const subtitle = new Gtk.Label({
+    xalign: 0,
+    ellipsize: Pango.EllipsizeMode.END,
+    css_classes: ['caption', 'dim-label'],
+  });
+  const text = new Gtk.Box({
+    orientation: Gtk.Orientation.VERTICAL,
+    hexpand: true,
+    valign: Gtk.Align.CENTER,
+    spacing: 3,
+  });
+  text.append(name);
+  text.append(subtitle);
+  const shortcut = new Gtk.Button({ valign: Gtk.Align.CENTER, css_classes: ['flat'] });
+  const launch = new Gtk.Button({ label: _('Start'), valign: Gtk.Align.CENTER });
+  const box = new Gtk.Box({ spacing: 12 });
+  for (const child of [picture, text, shortcut, launch]) box.append(child);
+  return { picture, name, subtitle, shortcut, launch, box };
+}
+
+function showApp({ picture, name, subtitle, shortcut, launch }: Row, listItem: Gtk.ListItem, listed: ListedApp): void {
+  const { app, busy } = listed;
+  const able = launchable(app);
+  setPicture(picture, app.icon);
+  name.label = app.name;
+  name.tooltip_text = app.id;
+  subtitle.label = appBadge(app, tr);
+  subtitle.tooltip_text = appDetails(app, tr);
+  listItem.activatable = able;
+  listItem.selectable = false;
+  nameListItem(listItem, `${app.name}, ${subtitle.label}`);
+  // the words on why it can't be started stay readable
+  picture.sensitive = able;
+  name.sensitive = able;
+  launch.sensitive = able && !busy;
+  const present = app.shortcut !== null;
+  shortcut.icon_name = present ? 'culvert-shortcut-present-symbolic' : 'culvert-shortcut-symbolic';
+  shortcut.sensitive = !busy && (able || present);
+  // Translators: %s is the name of an app
+  shortcut.tooltip_text = fill(present ? _('Remove %s from the app menu') : _('Add %s to the app menu'), app.name);
+  setName(shortcut, shortcut.tooltip_text);
+  // Translators: %s is the name of an app
+  setName(launch, fill(_('Start %s'), app.name));
+}
+
+/** @param icon a name of the theme, or the path of a file. */
+function setPicture(picture: Gtk.Image, icon: string | null): void {
+  if (icon?.startsWith('/')) {
+    picture.gicon = Gio.FileIcon.new(Gio.File.new_for_path(icon));
+    return;
+  }
+  picture.icon_name = icon && hasIcon(icon) ? icon : 'application-x-executable';
+}
+
+/** What the theme has; a look-up of a name that it lacks goes through all its directories. */
+const known = new Map<string, boolean>();
+
+function hasIcon(name: string): boolean {
+  const found = known.get(name) ?? Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).has_icon(name);
+  known.set(name, found);
+  return found;
+}
+
+function idOf(listItem: Gtk.ListItem): string {
+  return (listItem.item as Gtk.StringObject).string;
+}

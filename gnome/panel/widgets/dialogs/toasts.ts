@@ -1,0 +1,77 @@
+// Toasts over a window: what was done, and what failed with its details behind a button.
+import Adw from 'gi://Adw?version=1';
+import GLib from 'gi://GLib?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
+import { ApiError } from '../../../../daemon/api/client.ts';
+import { errorText, problemText } from '../../../../daemon/view/states/problems.ts';
+import { _, tr } from '../../../i18n.ts';
+import { ask } from '../compat.ts';
+
+export interface Toasts {
+  overlay: Adw.ToastOverlay;
+  toast(text: string, undo?: () => void): void;
+  showError(error: unknown): void;
+}
+
+/** A line of a toast holds about this many characters in a narrow window; longer errors get their own dialog. */
+const FITS = 35;
+/** Of a longer text. The longest name of a host has 253 characters. */
+const LINES = 8;
+
+/** @param parent of the dialog with the details. */
+export function createToasts(parent: Gtk.Window): Toasts {
+  const overlay = new Adw.ToastOverlay();
+  let last: Adw.Toast | null = null;
+  // toasts queue, and the newest result is the one that matters
+  const show = (toast: Adw.Toast) => {
+    last?.dismiss();
+    last = toast;
+    overlay.add_toast(toast);
+  };
+  return {
+    overlay,
+    toast(text, undo) {
+      const toast = new Adw.Toast({ title: markup(text) });
+      if (text.length > FITS) toast.custom_title = wrapped(text);
+      if (undo) {
+        toast.button_label = _('Undo');
+        toast.connect('button-clicked', undo);
+      }
+      show(toast);
+    },
+    showError(error) {
+      const problem = error instanceof ApiError ? error.problem : null;
+      const text = problem ? problemText(problem, tr) : errorText(error, tr);
+      const title = text.length <= FITS ? text : _('That did not work');
+      const detail = problem?.wording || problem?.detail === text ? null : problem?.detail;
+      const toast = new Adw.Toast({ title: markup(title), timeout: 8, button_label: _('Details') });
+      toast.connect('button-clicked', () => {
+        void ask(parent, {
+          heading: _('That did not work'),
+          body: [text, detail, problem?.hint, problem?.stderr?.trim()].filter(Boolean).join('\n\n'),
+          responses: [['ok', _('OK')]],
+        });
+      });
+      show(toast);
+    },
+  };
+}
+
+/** What is too long for one line, such as the name of a host. */
+function wrapped(label: string): Gtk.Widget {
+  return new Gtk.Label({
+    label,
+    xalign: 0,
+    wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
+    css_classes: ['heading'],
+    lines: LINES,
+    ellipsize: Pango.EllipsizeMode.END,
+  });
+}
+
+/** Toast titles are Pango markup. */
+function markup(text: string): string {
+  return GLib.markup_escape_text(text.replaceAll('\n', ' '), -1);
+}

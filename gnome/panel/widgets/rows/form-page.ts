@@ -1,0 +1,143 @@
+// Provides a page that shows a form: groups of rows, renewed in place.
+import Adw from 'gi://Adw?version=1';
+import GLib from 'gi://GLib?version=2.0';
+import GObject from 'gi://GObject?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { Form, Group, Row } from '../../../../daemon/view/forms/form.ts';
+import type { View } from '../../../../daemon/view/view.ts';
+import type { Page, Shell } from '../../shell.ts';
+import { setName, within } from '../a11y/accessible.ts';
+import { createRow, type Radios, type RowHost, type ShownRow } from './rows.ts';
+
+interface ShownGroup {
+  widget: Adw.PreferencesGroup;
+  /** The rows' list. */
+  list: Gtk.ListBox;
+  rows: Map<string, ShownRow>;
+  radios: Radios;
+}
+
+/**
+ * A form inside any container of groups. Groups and rows that stay are neither made again nor taken out, whatever comes
+ * or goes beside them: they hold the focus, and what is typed.
+ */
+export class FormGroups {
+  readonly #host: RowHost;
+  /** What a group without a title is called by assistive technology: the page's title. */
+  name = '';
+  readonly #add: (group: Adw.PreferencesGroup) => void;
+  readonly #remove: (group: Adw.PreferencesGroup) => void;
+  #shown = new Map<string, ShownGroup>();
+
+  /** @param add puts a group at the end of its box. */
+  constructor(
+    host: RowHost,
+    add: (group: Adw.PreferencesGroup) => void,
+    remove: (group: Adw.PreferencesGroup) => void,
+  ) {
+    [this.#host, this.#add, this.#remove] = [host, add, remove];
+  }
+
+  show({ groups }: Form): void {
+    const filled = groups.filter(({ rows }) => rows.length > 0);
+    if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
+    for (const group of filled) this.#showGroup(group);
+  }
+
+  #arrange(groups: Group[]): void {
+    const before = this.#shown;
+    this.#shown = new Map(groups.map(({ id }) => [id, before.get(id) ?? createGroup()]));
+    for (const [id, { widget }] of before) if (!this.#shown.has(id)) this.#remove(widget);
+    const [, first] = [...before].find(([id]) => this.#shown.has(id)) ?? [];
+    // other widgets may come before the groups
+    let previous = first?.widget.get_prev_sibling();
+    for (const { widget } of this.#shown.values()) {
+      if (!widget.parent) this.#add(widget);
+      if (previous !== undefined && widget.get_prev_sibling() !== previous)
+        (widget.parent as Gtk.Box).reorder_child_after(widget, previous);
+      previous = widget;
+    }
+  }
+
+  #showGroup({ id, title, description, rows }: Group): void {
+    const { widget, list, rows: shown, radios } = this.#shown.get(id)!;
+    // both are Pango markup
+    widget.title = title ? GLib.markup_escape_text(title, -1) : '';
+    setName(list, title || this.name);
+    widget.description = description ? GLib.markup_escape_text(description, -1) : '';
+    const keyed = byKey(rows);
+    for (const [key, gone] of shown) {
+      if (keyed.has(key)) continue;
+      shown.delete(key);
+      widget.remove(gone.widget);
+    }
+    let place = 0;
+    for (const [key, row] of keyed) {
+      const made = shown.get(key) ?? createRow(row, this.#host, radios);
+      if (shown.has(key)) made.show(row);
+      shown.set(key, made);
+      if (list.get_row_at_index(place) !== made.widget) {
+        if (made.widget.parent) widget.remove(made.widget);
+        list.insert(made.widget, place);
+      }
+      place++;
+    }
+  }
+}
+
+/** What is listed twice has two rows. */
+function byKey(rows: Row[]): Map<string, Row> {
+  const keyed = new Map<string, Row>();
+  for (const row of rows) {
+    let key = `${row.kind} ${row.id}`;
+    while (keyed.has(key)) key += ' again';
+    keyed.set(key, row);
+  }
+  return keyed;
+}
+
+function createGroup(): ShownGroup {
+  const widget = new Adw.PreferencesGroup();
+  const list = [...within(widget)].find((child): child is Gtk.ListBox => child instanceof Gtk.ListBox)!;
+  return { widget, list, rows: new Map(), radios: { members: [], setting: false } };
+}
+
+export class FormPage extends Adw.Bin implements Page {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertFormPage' }, FormPage);
+  }
+  readonly #build: (view: View) => Form;
+  readonly #groups: FormGroups;
+  readonly #page = new Adw.PreferencesPage();
+  #view: View | null = null;
+  readonly #ticks: boolean;
+
+  /**
+   * @param build what the page shows of the state.
+   * @param ticks whether it changes with time alone.
+   */
+  constructor(shell: Shell, build: (view: View) => Form, ticks = false) {
+    super();
+    [this.#build, this.#ticks] = [build, ticks];
+    this.#groups = new FormGroups(
+      shell,
+      group => this.#page.add(group),
+      group => this.#page.remove(group),
+    );
+    this.child = this.#page;
+  }
+
+  /** The page's title, for assistive technology. */
+  setTitle(title: string): void {
+    this.#groups.name = title;
+  }
+
+  refresh(view: View): void {
+    this.#view = view;
+    this.#groups.show(this.#build(view));
+  }
+
+  tick(): void {
+    if (this.#ticks && this.#view) this.refresh(this.#view);
+  }
+}

@@ -1,0 +1,165 @@
+// Builds the header bar and the switcher of the primary pages: one switcher, above where there is room and below where not.
+import Adw from 'gi://Adw?version=1';
+import Gio from 'gi://Gio?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import type { PageName } from '../../../daemon/view/forms/form.ts';
+import { _ } from '../../i18n.ts';
+import { PRIMARY } from '../shell.ts';
+import { mendTree, nameMenuButton, setName } from '../widgets/a11y/accessible.ts';
+
+/** From this width on the switcher is in the header bar. */
+const WIDE = 600;
+
+export interface Header {
+  above: Gtk.Widget;
+  below: Gtk.Widget;
+  /** Shows where the window is: a primary page, or another one with the way back. */
+  show(page: PageName, title: string): void;
+  /** Puts the switcher where this width has room for it. */
+  resized(width: number): void;
+}
+
+interface Asks {
+  goTo(page: PageName): void;
+  back(): void;
+}
+
+export function createHeader({ goTo, back }: Asks): Header {
+  const title = new Adw.WindowTitle({ title: 'Culvert' });
+  const above = new Adw.HeaderBar({ title_widget: title });
+  // before anything is in it: a role does not change once it was asked for
+  mendTree(above, 'Culvert');
+  const below = new Adw.Bin({ css_classes: ['culvert-bottom'] });
+  const backButton = new Gtk.Button({ icon_name: 'go-previous-symbolic', tooltip_text: _('Back'), visible: false });
+  setName(backButton, _('Back'));
+  backButton.connect('clicked', back);
+  above.pack_start(backButton);
+  above.pack_end(menuButton());
+  const switcher = createSwitcher(goTo);
+  // a switcher that needs its width would keep the window from becoming narrow again; large letters would make it wider
+  const yielding = new Gtk.ScrolledWindow({
+    hscrollbar_policy: Gtk.PolicyType.EXTERNAL,
+    vscrollbar_policy: Gtk.PolicyType.NEVER,
+    propagate_natural_width: true,
+    focusable: false,
+    child: switcher.widget,
+  });
+  let wide: boolean | null = null;
+  let primary = true;
+
+  const place = () => {
+    const here = primary && wide === true;
+    if (below.child && (here || !primary)) below.child = null as never;
+    const middle = here ? yielding : title;
+    if (above.title_widget !== middle) above.title_widget = middle;
+    if (primary && !wide && !below.child) below.child = yielding;
+    below.visible = primary && !wide;
+    switcher.spread(here);
+  };
+  return {
+    above,
+    below,
+    show(page, name) {
+      primary = (PRIMARY as readonly string[]).includes(page);
+      title.title = primary ? 'Culvert' : name;
+      backButton.visible = !primary;
+      switcher.show(page);
+      place();
+    },
+    resized(width) {
+      if (wide === width >= WIDE) return;
+      wide = width >= WIDE;
+      place();
+    },
+  };
+}
+
+/**
+ * Our own tabs: AdwViewSwitcherTitle keeps three copies in the accessibility tree, and none exposes which is selected.
+ */
+function createSwitcher(goTo: (page: PageName) => void) {
+  const words = {
+    connection: [_('Connection'), 'org.culvert.Culvert-symbolic'],
+    apps: [_('Apps'), 'culvert-apps-symbolic'],
+    settings: [_('Settings'), 'culvert-settings-symbolic'],
+  } as const;
+  const widget = new Gtk.Box({
+    accessible_role: Gtk.AccessibleRole.TAB_LIST,
+    homogeneous: true,
+    halign: Gtk.Align.CENTER,
+    spacing: 3,
+  });
+  setName(widget, _('Pages'));
+  let setting = false;
+  const tabs = PRIMARY.map(page => {
+    const [label, icon] = words[page];
+    const text = new Gtk.Label({ label });
+    const picture = new Gtk.Image({ icon_name: icon, accessible_role: Gtk.AccessibleRole.PRESENTATION });
+    const box = new Gtk.Box({ spacing: 3, halign: Gtk.Align.CENTER });
+    box.append(picture);
+    box.append(text);
+    const button = new Gtk.ToggleButton({
+      child: box,
+      accessible_role: Gtk.AccessibleRole.TAB,
+      css_classes: ['flat', 'culvert-tab'],
+    });
+    setName(button, label);
+    button.connect('toggled', () => {
+      if (setting) return;
+      setting = true;
+      button.active = true;
+      setting = false;
+      goTo(page);
+    });
+    widget.append(button);
+    return { page, button, box };
+  });
+  return {
+    widget,
+    show(page: PageName) {
+      setting = true;
+      for (const tab of tabs) {
+        const active = tab.page === page;
+        tab.button.active = active;
+        tab.button.update_state([Gtk.AccessibleState.SELECTED], [Number(active)]);
+      }
+      setting = false;
+    },
+    /** Icon next to the word, or above it. */
+    spread(beside: boolean) {
+      for (const { box } of tabs) box.orientation = beside ? Gtk.Orientation.HORIZONTAL : Gtk.Orientation.VERTICAL;
+    },
+  };
+}
+
+function menuButton(): Gtk.Widget {
+  const section = (...lines: [label: string, action: string][]) => {
+    const part = new Gio.Menu();
+    for (const [label, action] of lines) part.append(label, action);
+    return part;
+  };
+  const menu = new Gio.Menu();
+  menu.append_section(
+    null,
+    section([_('Checks'), 'win.page::checks'], [_('Log'), 'win.page::log'], [_('Updates'), 'win.page::updates']),
+  );
+  menu.append_section(
+    null,
+    section(
+      [_('Preferences'), 'win.page::preferences'],
+      [_('Keyboard Shortcuts'), 'app.shortcuts'],
+      [_('Report a Problem…'), 'win.report'],
+      [_('About Culvert'), 'app.about'],
+      [_('Close Window'), 'window.close'],
+      [_('Quit Culvert'), 'app.quit-everything'],
+    ),
+  );
+  const button = new Gtk.MenuButton({
+    icon_name: 'open-menu-symbolic',
+    menu_model: menu,
+    primary: true,
+    tooltip_text: _('Main Menu'),
+  });
+  nameMenuButton(button, _('Main Menu'));
+  return button;
+}

@@ -1,0 +1,36 @@
+// Keeps the size of the window from one start to the next.
+import GLib from 'gi://GLib?version=2.0';
+import type Gtk from 'gi://Gtk?version=4.0';
+import { statePath } from '../../install-paths.ts';
+
+const DEFAULT = [440, 760] as const;
+const GROUP = 'window';
+
+const path = () => statePath('window.ini');
+
+/** As the window was left, or its first size. */
+export function savedSize(): readonly [width: number, height: number] {
+  const file = new GLib.KeyFile();
+  try {
+    file.load_from_file(path(), GLib.KeyFileFlags.NONE);
+    const [width, height] = ['width', 'height'].map(key => file.get_integer(GROUP, key)) as [number, number];
+    return width >= 340 && height >= 360 ? [width, height] : DEFAULT;
+  } catch {
+    // nothing is saved yet
+    return DEFAULT;
+  }
+}
+
+/** A maximized window keeps the size it had before. */
+export function saveSize(window: Gtk.Window): void {
+  if (window.maximized || window.fullscreened) return;
+  const file = new GLib.KeyFile();
+  file.set_integer(GROUP, 'width', window.get_width());
+  file.set_integer(GROUP, 'height', window.get_height());
+  try {
+    GLib.mkdir_with_parents(GLib.path_get_dirname(path()), 0o700);
+    file.save_to_file(path());
+  } catch {
+    // the next start has the first size again
+  }
+}
