@@ -5,6 +5,7 @@ import type { ToolAccounts, ToolAccountsChange } from './api/schema/accounts.ts'
 import type { ChangeOptions, ChangeRequest, Changes, ExtendRequest } from './api/schema/changes.ts';
 import type { DoctorBundle, DoctorFixRequest, DoctorFixResponse, DoctorReport } from './api/schema/doctor.ts';
 import type { History, HistoryQuery } from './api/schema/history.ts';
+import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
 import type {
   Routes,
   RoutesHistory,
@@ -14,8 +15,7 @@ import type {
   RoutesRequest,
   RoutesResponse,
   RoutesUndoRequest,
-} from './api/schema/routes.ts';
-import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from './api/schema/settings-file.ts';
+} from './api/schema/traffic/routes.ts';
 import type {
   App,
   CommandOutput,

@@ -147,7 +147,13 @@ async function start(
   const { addresses, remote } = addressesOf(config);
   const closeConnections = () => listeners.closeRemote();
   const access = remote
-    ? await (await import('./http/remote-access.ts')).openRemoteAccess({ paths, state, config, say, closeConnections })
+    ? await (await import('./http/access/remote-access.ts')).openRemoteAccess({
+        paths,
+        state,
+        config,
+        say,
+        closeConnections,
+      })
     : null;
   daemon.pairing = access?.pairing ?? null;
   const found = await searchPort(config.server.port, async candidate => {

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import * as actions from './actions.ts';
 import { Change, type ChangeOptions, ConfirmWithin, ForSeconds } from './schema/changes.ts';
 import { Diagnosis } from './schema/doctor.ts';
-import { KillSwitch } from './schema/killswitch.ts';
+import { KillSwitch } from './schema/traffic/killswitch.ts';
 import {
   AccountSummary,
   CommandOutput,
@@ -15,24 +15,24 @@ import {
   Status,
   Tunnel,
   TunnelCli,
-} from './schema/tunnel.ts';
+} from './schema/traffic/tunnel.ts';
 import { UpdateCheck } from './schema/update.ts';
 import { Message, Time } from './schema/values.ts';
 
 export * from './schema/account.ts';
 export * from './schema/accounts.ts';
-export * from './schema/apps.ts';
 export * from './schema/changes.ts';
 export * from './schema/config.ts';
 export * from './schema/history.ts';
-export * from './schema/killswitch.ts';
 export * from './schema/log.ts';
 export * from './schema/problem.ts';
-export * from './schema/routes.ts';
 export * from './schema/settings-file.ts';
-export * from './schema/tunnel.ts';
+export * from './schema/traffic/apps.ts';
+export * from './schema/traffic/killswitch.ts';
+export * from './schema/traffic/routes.ts';
+export * from './schema/traffic/tunnel.ts';
+export * from './schema/traffic/why.ts';
 export * from './schema/update.ts';
-export * from './schema/why.ts';
 
 /** Other machines may use page and API: webui.allowRemote. */
 export const RemoteAccess = z.object({

@@ -1,6 +1,6 @@
 // Walks through records in order, and finds the changes to show, the time connected, and what ended a connection. Pure.
 import type { HistoryDay, HistoryTotal } from '../api/schema/history.ts';
-import { addDrops, totalOf } from '../api/schema/totals.ts';
+import { addDrops, totalOf } from '../api/totals.ts';
 import { type Change, type Sample, SWITCH_MS } from './records.ts';
 
 /** Longer than a restart of the daemon or an update takes, in ms. */

@@ -4,7 +4,7 @@ import { bodyLimit } from '../api/limits.ts';
 import type { ProblemCode } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { printable } from '../system/printable.ts';
-import type { Rights } from './pairing.ts';
+import type { Rights } from './access/pairing.ts';
 
 export interface RequestInfo {
   method: string;

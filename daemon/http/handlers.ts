@@ -9,7 +9,7 @@ import type { State } from '../state/store.ts';
 import { API_VERSION, COMMIT, VERSION } from '../system/build-info.ts';
 import { installFormat } from '../system/install-paths.ts';
 import type { Tunnel } from '../warp/tunnel.ts';
-import type { Pairing, Rights } from './pairing.ts';
+import type { Pairing, Rights } from './access/pairing.ts';
 
 /** What the handlers work with. */
 export interface Daemon {

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Problem } from '../problem.ts';
 import { errno } from '../system/errno.ts';
 import { createPeerLookup } from '../system/peer.ts';
+import type { Tls } from './access/tls.ts';
 import { type Connection, type Connections, createConnections, type Peer } from './connections.ts';
 import { createEventStreams, type EventStreams } from './event-streams.ts';
 import { checkRequest, LIMITS, type Limits, type RemoteAccess, type Via } from './guard.ts';
@@ -11,7 +12,6 @@ import type { Daemon } from './handlers.ts';
 import { createPipeline } from './pipeline.ts';
 import { type ClientError, clientProblem, MALFORMED, refuseRaw } from './refusals.ts';
 import { createRequestHandler, requestInfo } from './request-handler.ts';
-import type { Tls } from './tls.ts';
 
 export interface Listeners {
   /** Serves the API on a Unix socket; its directory has to be private to the user. */
@@ -118,7 +118,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
       );
     },
     async listenTcp(port, addresses, remote) {
-      const encrypt = remote?.tls && (await import('./tls.ts')).encryptRemote;
+      const encrypt = remote?.tls && (await import('./access/tls.ts')).encryptRemote;
       const serveOnce = (taken: Promise<boolean>) => {
         const server = createServer(tcp, async socket => {
           const peer = tcpPeer(socket, remote);

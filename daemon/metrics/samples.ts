@@ -2,7 +2,7 @@
 
 import type { Sample, Samples } from '../../wrapper/store/metrics/exposition.ts';
 import type { Verdict } from '../api/schema/doctor.ts';
-import { ConnectionState } from '../api/schema/tunnel.ts';
+import { ConnectionState } from '../api/schema/traffic/tunnel.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FAMILIES } from './families.ts';
 import type { TunnelCounts } from './tunnel-counters.ts';

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
-import { RoutesCause } from '../api/schema/routes.ts';
+import { RoutesCause } from '../api/schema/traffic/routes.ts';
 import { errno, reason } from '../system/errno.ts';
 import { replaceFile } from '../system/files.ts';
 

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import type { RoutesPresets } from '../api/schema/routes.ts';
+import type { RoutesPresets } from '../api/schema/traffic/routes.ts';
 import { readText } from '../system/files.ts';
 import { formatAddress, parseRange, prefixes } from './ranges.ts';
 

@@ -1,6 +1,6 @@
 // Reads, previews and sets the split tunnel as a document, and keeps the last documents to go back to.
 import { createHash } from 'node:crypto';
-import type { RoutesCause } from '../api/schema/routes.ts';
+import type { RoutesCause } from '../api/schema/traffic/routes.ts';
 import type { Snapshot, SplitTunnel } from '../api/schema.ts';
 import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
 import { Problem } from '../problem.ts';

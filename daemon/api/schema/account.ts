@@ -1,6 +1,6 @@
 // Defines the wire types of the registration of this device.
 import * as z from 'zod/mini';
-import { StalePart } from './tunnel.ts';
+import { StalePart } from './traffic/tunnel.ts';
 
 export const Device = z.object({
   deviceId: z.string(),

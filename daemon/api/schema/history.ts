@@ -1,7 +1,7 @@
 // Defines the wire types of the history: changes of the tunnel's state, samples of its figures, and totals.
 import * as z from 'zod/mini';
 import { DURATION } from '../duration.ts';
-import { Blocked, ConnectionState } from './tunnel.ts';
+import { Blocked, ConnectionState } from './traffic/tunnel.ts';
 import { Count, Time } from './values.ts';
 
 /** How far samples are summed up: as they were kept, or to one per minute, quarter of an hour or hour. */

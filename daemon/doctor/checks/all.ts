@@ -1,21 +1,21 @@
 // Lists all checks, in the order in which they are listed.
 import type { Check } from '../check.ts';
-import { clock } from './clock.ts';
-import { containerDns } from './containers.ts';
-import { configuration, daemon, killSwitch, port, remoteAccess, socketDirectory } from './culvert.ts';
-import { display, panel, tray } from './desktop.ts';
-import { fallbackOnly, providerResolvers, resolvConf, search } from './dns.ts';
-import { knowledgeFiles, knownIssues } from './issues.ts';
-import { mdmFile } from './mdm.ts';
-import { bridgeMtu, pathMtu } from './mtu.ts';
-import { nftFeatures } from './nft.ts';
-import { packageRepository } from './packages.ts';
-import { port53 } from './port53.ts';
-import { captivePortal, noTraffic, proxyDead, reachability } from './reach.ts';
-import { registrationStuck, service, sessionExpiry, tunnelCli } from './registration.ts';
-import { resources } from './resources.ts';
-import { containerRanges, duplicateRules, ipv6Beside, routeOwners } from './routes.ts';
-import { systemdVersion } from './systemd.ts';
+import { configuration, daemon, killSwitch, port, remoteAccess, socketDirectory } from './culvert/culvert.ts';
+import { display, panel, tray } from './culvert/desktop.ts';
+import { fallbackOnly, providerResolvers, resolvConf, search } from './dns/dns.ts';
+import { port53 } from './dns/port53.ts';
+import { systemdVersion } from './dns/systemd.ts';
+import { containerDns } from './network/containers.ts';
+import { bridgeMtu, pathMtu } from './network/mtu.ts';
+import { captivePortal, noTraffic, proxyDead, reachability } from './network/reach.ts';
+import { containerRanges, duplicateRules, ipv6Beside, routeOwners } from './network/routes.ts';
+import { clock } from './service/clock.ts';
+import { knowledgeFiles, knownIssues } from './service/issues.ts';
+import { mdmFile } from './service/mdm.ts';
+import { nftFeatures } from './service/nft.ts';
+import { packageRepository } from './service/packages.ts';
+import { registrationStuck, service, sessionExpiry, tunnelCli } from './service/registration.ts';
+import { resources } from './service/resources.ts';
 
 /** Of several problems, the one that comes first here is the most likely cause of a tunnel that fails. */
 export const CHECKS: readonly Check[] = [

@@ -1,5 +1,11 @@
 // Edits the split tunnel as a document: the text with its preview, the presets, and the documents before it.
-import type { Routes, RoutesHistory, RoutesPresets, RoutesPreview, RoutesProgress } from '../../api/schema/routes.ts';
+import type {
+  Routes,
+  RoutesHistory,
+  RoutesPresets,
+  RoutesPreview,
+  RoutesProgress,
+} from '../../api/schema/traffic/routes.ts';
 import { CONFIRM_SECONDS } from '../forms/form.ts';
 import type { Model } from './model.ts';
 

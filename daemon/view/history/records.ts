@@ -1,7 +1,7 @@
 // Formats the history for clients: the words of changes and causes, and totals.
 
-import { totalOf } from '../../api/schema/totals.ts';
 import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
+import { totalOf } from '../../api/totals.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
 import { causeTitle } from '../states/causes.ts';
 import { lookOf, modeName, setupText, stateLabel } from '../states/labels.ts';

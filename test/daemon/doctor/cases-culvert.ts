@@ -10,8 +10,8 @@ import {
   port,
   remoteAccess,
   socketDirectory,
-} from '../../../daemon/doctor/checks/culvert.ts';
-import { display, panel, tray } from '../../../daemon/doctor/checks/desktop.ts';
+} from '../../../daemon/doctor/checks/culvert/culvert.ts';
+import { display, panel, tray } from '../../../daemon/doctor/checks/culvert/desktop.ts';
 import type { CulvertFacts } from '../../../daemon/doctor/world/world.ts';
 import { CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../support/doctor/world.ts';
 import type { Ends } from '../../support/temporary.ts';

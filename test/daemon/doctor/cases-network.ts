@@ -1,10 +1,15 @@
 // Proofs of the checks of routes, packet sizes and reachability: real namespaces, loopback servers and a private bus.
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { containerDns } from '../../../daemon/doctor/checks/containers.ts';
-import { bridgeMtu, pathMtu } from '../../../daemon/doctor/checks/mtu.ts';
-import { captivePortal, noTraffic, proxyDead, reachability } from '../../../daemon/doctor/checks/reach.ts';
-import { containerRanges, duplicateRules, ipv6Beside, routeOwners } from '../../../daemon/doctor/checks/routes.ts';
+import { containerDns } from '../../../daemon/doctor/checks/network/containers.ts';
+import { bridgeMtu, pathMtu } from '../../../daemon/doctor/checks/network/mtu.ts';
+import { captivePortal, noTraffic, proxyDead, reachability } from '../../../daemon/doctor/checks/network/reach.ts';
+import {
+  containerRanges,
+  duplicateRules,
+  ipv6Beside,
+  routeOwners,
+} from '../../../daemon/doctor/checks/network/routes.ts';
 import type { World } from '../../../daemon/doctor/world/world.ts';
 import { SERVER, twoHosts } from '../../support/doctor/two-hosts.ts';
 import {

@@ -2,13 +2,18 @@
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
-import { clock } from '../../../daemon/doctor/checks/clock.ts';
-import { knowledgeFiles, knownIssues } from '../../../daemon/doctor/checks/issues.ts';
-import { mdmFile } from '../../../daemon/doctor/checks/mdm.ts';
-import { nftFeatures } from '../../../daemon/doctor/checks/nft.ts';
-import { packageRepository } from '../../../daemon/doctor/checks/packages.ts';
-import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../daemon/doctor/checks/registration.ts';
-import { resources } from '../../../daemon/doctor/checks/resources.ts';
+import { clock } from '../../../daemon/doctor/checks/service/clock.ts';
+import { knowledgeFiles, knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
+import { mdmFile } from '../../../daemon/doctor/checks/service/mdm.ts';
+import { nftFeatures } from '../../../daemon/doctor/checks/service/nft.ts';
+import { packageRepository } from '../../../daemon/doctor/checks/service/packages.ts';
+import {
+  registrationStuck,
+  service,
+  sessionExpiry,
+  tunnelCli,
+} from '../../../daemon/doctor/checks/service/registration.ts';
+import { resources } from '../../../daemon/doctor/checks/service/resources.ts';
 import {
   ENV,
   type Fixture,

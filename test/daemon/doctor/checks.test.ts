@@ -6,7 +6,7 @@ import { po } from 'gettext-parser';
 import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
 import type { Message } from '../../../daemon/api/schema/values.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
-import { knownIssues } from '../../../daemon/doctor/checks/issues.ts';
+import { knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
 import { quoted } from '../../../daemon/view/message.ts';
 import { translated } from '../../../daemon/view/states/findings.ts';
 import { english, type Translator } from '../../../daemon/view/translator.ts';
@@ -62,16 +62,14 @@ function assertTranslatable(result: CheckResult): void {
   if (fix) assert.equal(foreign(foreignWords.fix?.label ?? ''), '', fix.label);
 }
 
-/** What can say something about a check. */
-const SOURCES = ['checks', 'world', '.'].map(name => `daemon/doctor/${name}`);
+/** Folders whose texts describe a check. */
+const SOURCES = ['checks', 'world'];
 
 /** The sentences in the source; one that is put together of parts stays unresolved. */
 function sentences(): string[] {
-  const files = SOURCES.flatMap(directory =>
-    readdirSync(directory)
-      .filter(name => name.endsWith('.ts'))
-      .map(name => `${directory}/${name}`),
-  );
+  const files = readdirSync('daemon/doctor', { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts') && (SOURCES.includes(name.split('/')[0]!) || !name.includes('/')))
+    .map(name => `daemon/doctor/${name}`);
   const pattern = /\b(?:message|N_)\(\s*(?:'([^']*)'|"([^"]*)"|(`.*))/g;
   const found = files.flatMap(file => [...readFileSync(file, 'utf8').matchAll(pattern)]);
   return found.map(([, one, other, composed]) => one ?? other ?? composed ?? '');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
-import { knownIssues } from '../../../daemon/doctor/checks/issues.ts';
+import { knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
 import { affects, type Issue, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
 import { examine, KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
 

@@ -2,7 +2,7 @@
 import type { Tool, ToolAccount } from '../../../daemon/api/schema/accounts.ts';
 import type { Change } from '../../../daemon/api/schema/changes.ts';
 import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
-import type { RoutesPreview } from '../../../daemon/api/schema/routes.ts';
+import type { RoutesPreview } from '../../../daemon/api/schema/traffic/routes.ts';
 import type {
   App,
   ConfigResponse,

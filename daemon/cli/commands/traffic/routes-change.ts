@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, Unreachable } from '../../../api/client.ts';
-import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/schema/routes.ts';
+import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/schema/traffic/routes.ts';
 import { addedTo, type Entry, parseLine, removedFrom } from '../../../routes/document.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';

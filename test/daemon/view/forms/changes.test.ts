@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client, Event } from '../../../../daemon/api/client.ts';
 import type { Change } from '../../../../daemon/api/schema/changes.ts';
-import type { Routes, RoutesPreview } from '../../../../daemon/api/schema/routes.ts';
+import type { Routes, RoutesPreview } from '../../../../daemon/api/schema/traffic/routes.ts';
 import type { Snapshot, Why } from '../../../../daemon/api/schema.ts';
 import { askAboutChange } from '../../../../daemon/view/client/change-requests.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';

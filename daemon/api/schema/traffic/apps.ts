@@ -1,0 +1,57 @@
+// Defines the wire types of apps and their shortcuts.
+import * as z from 'zod/mini';
+import { Message } from '../values.ts';
+
+/** How an app is made to use the proxy; `none`: no way is known, so it would go around. */
+export const ProxyMethod = z.enum(['arguments', 'profile', 'environment', 'proxychains', 'none']);
+export type ProxyMethod = z.infer<typeof ProxyMethod>;
+export const App = z.object({
+  /** The desktop file's id: `firefox-esr.desktop`. */
+  id: z.string(),
+  /** In the language of the daemon's session. */
+  name: z.string(),
+  /** An icon name of the theme or an absolute path. */
+  icon: z.nullable(z.string()),
+  categories: z.array(z.string()),
+  kind: z.enum(['chromium', 'firefox', 'electron', 'generic']),
+  packaging: z.enum(['native', 'flatpak', 'snap']),
+  method: ProxyMethod,
+  /** A sentence where `method` needs one: what is not certain, or what to install. */
+  note: z.nullable(z.string()),
+  /** `note` to be translated, where it has values; the others are texts of the catalogs themselves. */
+  wording: z.optional(Message),
+  /** Path of the desktop entry that starts it through the proxy, or null. */
+  shortcut: z.nullable(z.string()),
+});
+export type App = z.infer<typeof App>;
+export const Apps = z.object({ ok: z.literal(true), apps: z.array(App) });
+export type Apps = z.infer<typeof Apps>;
+export const LaunchRequest = z.strictObject({
+  appId: z.string().check(z.minLength(1), z.maxLength(255)),
+  /** Also make a shortcut. */
+  shortcut: z.optional(z.boolean()),
+  /** Refuse unless a request through the proxy is seen to leave through the tunnel. */
+  verify: z.optional(z.boolean()),
+});
+export type LaunchRequest = z.infer<typeof LaunchRequest>;
+export const LaunchResponse = z.object({
+  ok: z.literal(true),
+  appId: z.string(),
+  /** null where the user's systemd session started it and did not report it. */
+  pid: z.nullable(z.int()),
+  proxy: z.object({ host: z.string(), port: z.int() }),
+  shortcut: z.nullable(z.string()),
+});
+export type LaunchResponse = z.infer<typeof LaunchResponse>;
+export const ShortcutRequest = z.strictObject({
+  appId: z.string().check(z.minLength(1), z.maxLength(255)),
+  /** true makes or renews it, false removes it. */
+  present: z.boolean(),
+});
+export type ShortcutRequest = z.infer<typeof ShortcutRequest>;
+export const ShortcutResponse = z.object({
+  ok: z.literal(true),
+  appId: z.string(),
+  shortcut: z.nullable(z.string()),
+});
+export type ShortcutResponse = z.infer<typeof ShortcutResponse>;

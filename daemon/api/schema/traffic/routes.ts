@@ -1,0 +1,137 @@
+// Defines the wire types of the split tunnel as a document: reading, previewing, applying, and going back.
+import * as z from 'zod/mini';
+import { MAX_DOCUMENT } from '../../limits.ts';
+import { ConfirmWithin } from '../changes.ts';
+import { Message, Time } from '../values.ts';
+
+const Count = z.int().check(z.nonnegative());
+const Mode = z.nullable(z.enum(['exclude', 'include']));
+const Kind = z.enum(['ip', 'range', 'host']);
+
+/** Where an entry comes from: the vendor's default list, a preset, this user, or the organization. */
+export const RouteOrigin = z.enum(['default', 'preset', 'user', 'policy']);
+export type RouteOrigin = z.infer<typeof RouteOrigin>;
+
+const Entry = z.object({ kind: Kind, value: z.string() });
+export const Routes = z.object({
+  ok: z.literal(true),
+  /** Of the list that is set; changes with every change of it. */
+  revision: z.string(),
+  mode: Mode,
+  /** The organization decides about the list, so that it can't be changed here. */
+  readOnly: z.boolean(),
+  entries: z.array(z.extend(Entry, { origin: RouteOrigin, description: z.nullable(z.string()) })),
+  /** The text as it was last applied, comments included, where it still describes the list; else made from the list. */
+  document: z.string(),
+});
+export type Routes = z.infer<typeof Routes>;
+
+const Document = z.string().check(z.maxLength(MAX_DOCUMENT));
+
+/** A warning; `code` is one of the daemon's, more may come. */
+export const RouteWarning = z.object({ code: z.string(), value: z.string() });
+
+export const RoutesPreview = z.object({
+  ok: z.literal(true),
+  /** Of the list that the document was compared with; pass it as `ifRevision`. */
+  revision: z.string(),
+  mode: Mode,
+  add: z.array(Entry),
+  remove: z.array(Entry),
+  unchanged: Count,
+  /** Lines without a valid entry, and why. A document that has any is not applied. */
+  /** Why, in English, and to be worded by a client. */
+  invalid: z.array(z.object({ line: z.int(), text: z.string(), reason: z.string(), message: Message })),
+  duplicates: z.array(z.object({ line: z.int(), value: z.string(), first: z.int() })),
+  contained: z.array(z.object({ line: z.int(), value: z.string(), in: z.string() })),
+  warnings: z.array(RouteWarning),
+  /** Runs of the tunnel CLI that applying takes. */
+  calls: Count,
+});
+export type RoutesPreview = z.infer<typeof RoutesPreview>;
+export const RoutesPreviewRequest = z.strictObject({
+  document: Document,
+  /** The peer of the sender's SSH session, to be warned before it is cut off. */
+  sshPeer: z.optional(z.string().check(z.maxLength(64))),
+});
+export type RoutesPreviewRequest = z.infer<typeof RoutesPreviewRequest>;
+
+/** How a document came to be applied; `outside` was found set by another program, `revert` and `undo` are returns. */
+export const RoutesCause = z.enum([
+  'edit',
+  'import',
+  'add',
+  'remove',
+  'preset',
+  'settings',
+  'api',
+  'undo',
+  'revert',
+  'outside',
+]);
+export type RoutesCause = z.infer<typeof RoutesCause>;
+
+export const RoutesRequest = z.strictObject({
+  document: Document,
+  /** Refused with `precondition-failed` where the list is no longer the one of this revision. */
+  ifRevision: z.optional(z.string().check(z.maxLength(64))),
+  confirmWithin: z.optional(ConfirmWithin),
+  cause: z.optional(z.enum(['edit', 'import', 'add', 'remove', 'preset', 'settings'])),
+});
+export type RoutesRequest = z.infer<typeof RoutesRequest>;
+export const RoutesUndoRequest = z.strictObject({
+  ifRevision: z.optional(z.string().check(z.maxLength(64))),
+  confirmWithin: z.optional(ConfirmWithin),
+});
+export type RoutesUndoRequest = z.infer<typeof RoutesUndoRequest>;
+/** The list is set and was read back. */
+export const RoutesResponse = z.object({
+  ok: z.literal(true),
+  revision: z.string(),
+  added: Count,
+  removed: Count,
+});
+export type RoutesResponse = z.infer<typeof RoutesResponse>;
+
+/** Of a list that is being set; `rolling-back`: a call failed, and the list before is being set again. */
+export const RoutesProgress = z.object({
+  phase: z.enum(['applying', 'rolling-back', 'done']),
+  done: Count,
+  total: Count,
+});
+export type RoutesProgress = z.infer<typeof RoutesProgress>;
+
+export const RoutesHistory = z.object({
+  ok: z.literal(true),
+  /** Newest first, at most 20. */
+  documents: z.array(
+    z.object({
+      id: z.int(),
+      at: Time,
+      cause: RoutesCause,
+      entries: Count,
+      /** It is the list that is set, as far as Culvert knows. */
+      current: z.boolean(),
+      /** `POST /api/routes/undo` goes back to it. */
+      undo: z.boolean(),
+      /** Only with `id=`. */
+      document: z.optional(z.string()),
+    }),
+  ),
+});
+export type RoutesHistory = z.infer<typeof RoutesHistory>;
+
+export const RoutePreset = z.enum(['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale']);
+
+/** Entries that belong to something on this machine. */
+export const RoutesPresets = z.object({
+  ok: z.literal(true),
+  presets: z.array(
+    z.object({
+      id: RoutePreset,
+      /** Empty where nothing of it was found on this machine. */
+      entries: z.array(z.object({ value: z.string(), source: z.string() })),
+    }),
+  ),
+});
+export type RoutesPresets = z.infer<typeof RoutesPresets>;

@@ -1,0 +1,175 @@
+// Defines the wire types of the tunnel and its CLI: the status, the settings and what each command printed.
+import * as z from 'zod/mini';
+import * as actions from '../../actions.ts';
+import { Count, Time } from '../values.ts';
+
+export const ConnectionState = z.enum([
+  'connected',
+  'connecting',
+  'disconnecting',
+  'disconnected',
+  'unable',
+  'unknown',
+]);
+export type ConnectionState = z.infer<typeof ConnectionState>;
+
+/** The one thing a user must do before anything else makes sense. */
+export const Blocked = z.enum([
+  'cli-missing',
+  'service-stopped',
+  'terms-not-accepted',
+  'not-registered',
+  'not-authorized',
+]);
+export type Blocked = z.infer<typeof Blocked>;
+
+export const Status = z.object({
+  state: ConnectionState,
+  /** `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null where only text was printed. */
+  reason: z.nullable(z.object({ code: z.nullable(z.string()), text: z.string() })),
+  network: z.nullable(z.enum(['healthy', 'unstable'])),
+  blocked: z.nullable(Blocked),
+  since: Time,
+  /** What the tunnel CLI printed, redacted; null before its first word. */
+  raw: z.nullable(z.string()),
+});
+export type Status = z.infer<typeof Status>;
+
+/** `name` arguments of `warp-cli mode`, and so of setMode. */
+export const Mode = z.enum(actions.MODES);
+export type Mode = z.infer<typeof Mode>;
+export const Protocol = z.enum(actions.PROTOCOLS);
+export type Protocol = z.infer<typeof Protocol>;
+
+/** Keys as `warp-cli settings` names them (`Always On`, `WARP tunnel protocol`), `Mode` as setMode takes it. */
+export const Settings = z.catchall(z.object({ Mode: z.optional(z.string()) }), z.unknown());
+export type Settings = z.infer<typeof Settings>;
+
+export const VirtualNetworks = z.object({
+  /** The ID of the one in use; null where none is. */
+  active: z.nullable(z.string()),
+  networks: z.array(z.object({ id: z.string(), name: z.string(), default: z.boolean() })),
+});
+export type VirtualNetworks = z.infer<typeof VirtualNetworks>;
+
+/**
+ * What can be set, read out of what every version of the tunnel CLI prints in another form. null where the installed
+ * version does not report it. No version is known to report the log of DNS queries or an endpoint that was set.
+ */
+export const Options = z.object({
+  /** The organization locked the switch: only a code turns the tunnel off. */
+  switchLocked: z.nullable(z.boolean()),
+  /** The organization decides on the mode. */
+  modeLocked: z.nullable(z.boolean()),
+  organization: z.nullable(z.string()),
+  /** Filter of malware and adult content. */
+  families: z.nullable(z.enum(['off', 'malware', 'full'])),
+  /** DNS location of Cloudflare Zero Trust. */
+  gatewayId: z.nullable(z.string()),
+  fallbackDomains: z.array(z.object({ domain: z.string(), note: z.nullable(z.string()) })),
+  wifiTrusted: z.nullable(z.boolean()),
+  ethernetTrusted: z.nullable(z.boolean()),
+  trustedSsids: z.nullable(z.array(z.string())),
+  virtualNetworks: z.nullable(VirtualNetworks),
+  /** HTTP version of MASQUE, as printed. */
+  masque: z.nullable(z.string()),
+  endpoint: z.nullable(z.string()),
+  environment: z.nullable(z.string()),
+  /** Access to the local network, as printed. */
+  localNetwork: z.nullable(z.string()),
+});
+export type Options = z.infer<typeof Options>;
+
+/** Facts of the running tunnel; each is null where the tunnel CLI does not report it. */
+export const Tunnel = z.object({
+  /** As printed: `MASQUE (HTTPS via UDP)`. */
+  protocol: z.nullable(z.string()),
+  /** Port of the local proxy on 127.0.0.1, or null outside proxy mode. */
+  proxyPort: z.nullable(z.int()),
+  endpoints: z.array(z.string()),
+  handshakeAgeSeconds: z.nullable(Count),
+  bytesSent: z.nullable(Count),
+  bytesReceived: z.nullable(Count),
+  latencyMs: z.nullable(Count),
+  /** Fraction of packets lost: 0.0002 is 0.02 %. */
+  loss: z.nullable(Count),
+  colo: z.nullable(z.string()),
+  /** When these figures were read; null where none are known. */
+  at: z.nullable(Time),
+});
+export type Tunnel = z.infer<typeof Tunnel>;
+
+const Route = z.object({ value: z.string(), description: z.nullable(z.string()) });
+export const SplitTunnel = z.object({
+  mode: z.nullable(z.enum(['exclude', 'include'])),
+  ips: z.array(Route),
+  hosts: z.array(Route),
+});
+export type SplitTunnel = z.infer<typeof SplitTunnel>;
+
+export const AccountSummary = z.object({
+  /** null before the first answer. */
+  registered: z.nullable(z.boolean()),
+  type: z.nullable(z.string()),
+  organization: z.nullable(z.string()),
+  managed: z.nullable(z.boolean()),
+});
+export type AccountSummary = z.infer<typeof AccountSummary>;
+
+/** One finished run of the tunnel CLI, redacted. */
+export const CommandOutput = z.object({
+  ok: z.boolean(),
+  argv: z.array(z.string()),
+  /** null when it was killed or never started. */
+  exitCode: z.nullable(z.int()),
+  stdout: z.string(),
+  stderr: z.string(),
+  durationMs: Count,
+  at: Time,
+});
+export type CommandOutput = z.infer<typeof CommandOutput>;
+
+export const COMMANDS = [
+  'status',
+  'settings',
+  'splitTunnelDump',
+  'splitTunnelIps',
+  'splitTunnelHosts',
+  'registration',
+  'tunnelStats',
+  'settingsText',
+  'trustedSsids',
+  'virtualNetworks',
+] as const;
+export const Commands = z.object({
+  status: z.nullable(CommandOutput),
+  settings: z.nullable(CommandOutput),
+  splitTunnelDump: z.nullable(CommandOutput),
+  splitTunnelIps: z.nullable(CommandOutput),
+  splitTunnelHosts: z.nullable(CommandOutput),
+  registration: z.nullable(CommandOutput),
+  tunnelStats: z.nullable(CommandOutput),
+  /** The settings as text, which says more; null where `settings` is text already. */
+  settingsText: z.nullable(CommandOutput),
+  trustedSsids: z.nullable(CommandOutput),
+  virtualNetworks: z.nullable(CommandOutput),
+});
+export type Commands = z.infer<typeof Commands>;
+export type CommandName = (typeof COMMANDS)[number];
+
+export const TunnelCli = z.object({
+  available: z.boolean(),
+  path: z.nullable(z.string()),
+  version: z.nullable(z.string()),
+  /** True for the embedded stand-in: nothing is tunneled. */
+  emulated: z.boolean(),
+});
+export type TunnelCli = z.infer<typeof TunnelCli>;
+
+/** A part of an answer that may be older than the present state of the tunnel CLI. */
+export const StalePart = z.object({
+  part: z.enum(['status', 'settings', 'options', 'tunnel', 'splitTunnel', 'account', 'commands']),
+  /** Since its last successful read; null where there was none. */
+  ageSeconds: z.nullable(Count),
+});
+export type StalePart = z.infer<typeof StalePart>;

@@ -1,0 +1,53 @@
+// Defines the wire types of `GET /api/why`: whether a target would go through the tunnel, and what the kernel says.
+import * as z from 'zod/mini';
+import { Message } from '../values.ts';
+
+/** What decided; `entry` is an entry of the split tunnel, `default`: no entry matched, `own`: it is this machine's. */
+export const WhyReason = z.enum(['own', 'disconnected', 'dns-only', 'proxy-only', 'entry', 'default', 'unknown']);
+export type WhyReason = z.infer<typeof WhyReason>;
+
+export const WhyAddress = z.object({
+  address: z.string(),
+  /** Whether it would go through the tunnel; null where that can't be said. */
+  tunnel: z.nullable(z.boolean()),
+  reason: WhyReason,
+  /** The entry that decided, as the list prints it. */
+  entry: z.nullable(z.string()),
+  /** The kill switch would stop it, because it would leave outside the tunnel. */
+  blocked: z.boolean(),
+  /** What the kernel would do now, from `ip route get`; null with the reason in `kernelProblem`. */
+  kernel: z.nullable(
+    z.object({
+      device: z.nullable(z.string()),
+      gateway: z.nullable(z.string()),
+      source: z.nullable(z.string()),
+      /** Whether the device is the tunnel's. */
+      tunnel: z.boolean(),
+    }),
+  ),
+  kernelProblem: z.nullable(z.string()),
+  /** `kernelProblem` to be translated; absent without one, and in older versions. */
+  wording: z.optional(z.array(Message)),
+  /** Forecast and kernel disagree. */
+  disagrees: z.boolean(),
+});
+export type WhyAddress = z.infer<typeof WhyAddress>;
+
+export const Why = z.object({
+  ok: z.literal(true),
+  target: z.object({ kind: z.enum(['ip', 'host']), value: z.string() }),
+  /** The client's mode, as setMode takes it. */
+  mode: z.nullable(z.string()),
+  /** Whether the split tunnel lists what goes around the tunnel, or what goes through it. */
+  list: z.nullable(z.enum(['exclude', 'include'])),
+  /** The fallback domain that has a host's name resolved outside the tunnel, and its resolvers where they are set. */
+  fallback: z.nullable(z.object({ domain: z.string(), resolvers: z.array(z.string()) })),
+  /** The proxy that an app has to use in proxy mode: `127.0.0.1:40000`. */
+  proxy: z.nullable(z.string()),
+  addresses: z.array(WhyAddress),
+  /** Why a host has no addresses. */
+  resolveProblem: z.nullable(z.string()),
+  /** `resolveProblem` to be translated; absent without one, and in older versions. */
+  wording: z.optional(z.array(Message)),
+});
+export type Why = z.infer<typeof Why>;

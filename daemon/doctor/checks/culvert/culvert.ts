@@ -1,0 +1,193 @@
+// Checks Culvert itself: its daemon, socket directory, port, configuration and kill switch.
+import { createServer } from 'node:net';
+import * as z from 'zod/mini';
+import type { KillSwitch, RemoteAccess } from '../../../api/schema.ts';
+import { reason } from '../../../system/errno.ts';
+import { N_ } from '../../../view/translator.ts';
+import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
+
+const RESTART = message('Restart the daemon: culvert stop, then culvert');
+const WITHOUT_DAEMON = message('It is not known without the daemon.');
+
+export const daemon: Check = {
+  id: 'daemon',
+  title: N_('Daemon'),
+  group: 'culvert',
+  source: null,
+  async probe({ culvert }) {
+    if (!culvert.daemon) return problem([message('not running')], message('Start it with: culvert'));
+    const { version, pid } = culvert.daemon;
+    if (version !== culvert.version)
+      return notice([message('version %s runs, %s is installed', version, culvert.version)], RESTART);
+    return ok(message('version %s, pid %s', version, String(pid)));
+  },
+};
+
+export const socketDirectory: Check = {
+  id: 'socket-directory',
+  title: N_('Socket directory'),
+  group: 'culvert',
+  source: null,
+  async probe({ files, culvert }) {
+    const { runtime } = culvert;
+    const info = await files.stat(runtime);
+    if (!info) return notApplicable(message('There is no %s before the first start.', runtime));
+    const { mode, uid } = info;
+    if (uid === process.getuid?.() && (mode & 0o077) === 0) return ok(message('%s is open to you alone', runtime));
+    return problem(
+      [message('%s is open to others (owner %s, mode %s)', runtime, String(uid), (mode & 0o777).toString(8))],
+      message('Stop the daemon, remove %s, and start again.', runtime),
+      uid === process.getuid?.()
+        ? {
+            kind: 'commands',
+            ...labeled(message('Close the directory to others')),
+            commands: [['chmod', '700', runtime]],
+            undo: [['chmod', (mode & 0o777).toString(8), runtime]],
+            privileged: false,
+          }
+        : null,
+    );
+  },
+};
+
+const Health = z.object({ pid: z.int() });
+
+export const port: Check = {
+  id: 'port',
+  title: N_('Port of the API'),
+  group: 'culvert',
+  source: null,
+  async probe({ culvert }, signal) {
+    if (!culvert.daemon) return probeFree(culvert.port);
+    const { port: number, pid } = culvert.daemon;
+    if (number === null)
+      return notice(
+        [message('the daemon has no TCP port; the socket works')],
+        message('Choose a free port with --port.'),
+      );
+    try {
+      const answer = await fetch(`http://127.0.0.1:${number}/api/health`, { signal });
+      const health = z.safeParse(Health, await answer.json());
+      if (health.data?.pid === pid) return ok(message('%s answers', `http://127.0.0.1:${number}`));
+      return problem([message('something else answers on %s', `127.0.0.1:${number}`)], RESTART);
+    } catch (error) {
+      const why = error instanceof Error && error.cause ? reason(error.cause) : reason(error);
+      return problem([message('%s does not answer: %s', `127.0.0.1:${number}`, why)], RESTART);
+    }
+  },
+};
+
+async function probeFree(number: number) {
+  const free = await new Promise<boolean>(resolve => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(number, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+  if (free) return ok(message('%s is free', String(number)));
+  return notice(
+    [message('%s is taken by another program', String(number))],
+    message('Culvert takes the next free one; or choose another with --port.'),
+  );
+}
+
+export const configuration: Check = {
+  id: 'configuration',
+  title: N_('Configuration'),
+  group: 'culvert',
+  source: null,
+  async probe({ culvert }) {
+    const { configuration: read, userConfig } = culvert;
+    if (read === null) return notApplicable(message('It was not read.'));
+    if ('error' in read)
+      return problem([quoted(read.error)], message('The daemon does not start until this is corrected.'));
+    const { problems, restartRequired } = read;
+    if (problems.length > 0) return problem(problems.map(quoted), message('Correct the file; the rest of it is used.'));
+    if (restartRequired.length > 0)
+      return notice([message('%s changed since the start', restartRequired.join(', '))], RESTART);
+    return ok(message('no problem in %s', userConfig));
+  },
+};
+
+export const killSwitch: Check = {
+  id: 'kill-switch',
+  title: N_('Kill switch'),
+  group: 'culvert',
+  source: null,
+  cheap: true,
+  async probe({ tunnel }) {
+    if (!tunnel) return notApplicable(WITHOUT_DAEMON);
+    return judgeKillSwitch(tunnel.killSwitch);
+  },
+};
+
+const NOT_INSTALLED = message('It is not installed.');
+
+function judgeKillSwitch(state: KillSwitch) {
+  const { enabled, active, installed, detail, command, backend, protection, bootGuard, pausedUntil } = state;
+  const known = state.wording?.length ? state.wording : detail === null ? [] : [quoted(detail)];
+  const why = known.length ? known : [message('the reason is not known')];
+  if (!installed)
+    return enabled
+      ? problem(why, command ? message('Install it with: %s', command) : NOT_INSTALLED)
+      : notApplicable(NOT_INSTALLED);
+  if (!enabled) return ok(message('off'));
+  if (pausedUntil !== null)
+    return notice(
+      [message('paused until %s', { time: pausedUntil })],
+      message('End the pause with: culvert killswitch resume'),
+    );
+  if (active === null) return notice(why, message('See: systemctl status culvert-killswitch'));
+  if (!active) return problem([message('on, but it does not block'), ...known], message('Try: culvert killswitch on'));
+  // what is not confirmed does not outlive a reboot, and has its own notice
+  if (!bootGuard && !state.unconfirmed)
+    return notice(
+      [message('blocks, but not while the machine starts')],
+      message('See: systemctl status culvert-killswitch-guard'),
+    );
+  return ok(message('blocks, by %s (%s)', backend ?? 'nftables', protection));
+}
+
+export const remoteAccess: Check = {
+  id: 'remote-access',
+  title: N_('Remote access'),
+  group: 'culvert',
+  source: null,
+  async probe({ tunnel, now }) {
+    if (!tunnel) return notApplicable(WITHOUT_DAEMON);
+    return judgeRemoteAccess(tunnel.remoteAccess, now());
+  },
+};
+
+/** Certificates are renewed well before. */
+const EXPIRES_SOON_MS = 7 * 24 * 3_600_000;
+
+function judgeRemoteAccess(remote: RemoteAccess | null, now: number) {
+  if (!remote) return ok(message('off'));
+  if (remote.problem)
+    return problem(
+      remote.wording ?? [quoted(remote.problem)],
+      message('Correct that; a certificate that is renewed is read by itself.'),
+    );
+  const { devices, managing, address, tls } = remote;
+  const who = message(
+    'Remote access is on. Devices that are paired: %d; that may change things: %d.',
+    devices,
+    managing,
+  );
+  if (!tls && address?.startsWith('https:'))
+    return ok(who, message('encrypted by what leads from %s to this daemon', address));
+  if (!tls)
+    return notice(
+      [who, message('Culvert does not encrypt these connections.')],
+      message(
+        'Others on the network between can read along and take over the access. Name a certificate and its key in webui.tlsCertificate and webui.tlsKey, or put a reverse proxy that encrypts before Culvert.',
+      ),
+    );
+  const { expiresAt } = tls;
+  const left = Date.parse(expiresAt) - now;
+  const renew = message('Renew the certificate; Culvert reads it again by itself.');
+  if (left <= 0) return problem([who, message('the certificate expired at %s', { time: expiresAt })], renew);
+  if (left < EXPIRES_SOON_MS)
+    return notice([who, message('the certificate expires at %s', { time: expiresAt })], renew);
+  return ok(who, message('encrypted; the certificate is valid until %s', { time: expiresAt }));
+}

@@ -1,0 +1,261 @@
+// Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
+import * as z from 'zod/mini';
+import type { Fix } from '../../../api/schema/doctor.ts';
+import type { Message } from '../../../api/schema/values.ts';
+import { N_ } from '../../../view/translator.ts';
+import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
+import { as } from '../../world/bus.ts';
+import { isConnected, modeOf, RECONNECT, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
+import { TUNNEL_LINK, uplink } from '../../world/ip.ts';
+import type { Reached } from '../../world/network.ts';
+import { quicProbe } from '../../world/quic.ts';
+import type { World } from '../../world/world.ts';
+
+const PROBE_MS = 2_500;
+/** A second server, so that one that does not answer strangers is not taken for a blocked port. */
+const CONTROL = '1.1.1.1';
+
+export const reachability: Check = {
+  id: 'reachability',
+  title: N_('Ports to Cloudflare'),
+  group: 'network',
+  source: vendorPage('deployment/firewall/'),
+  async probe(world, signal) {
+    if (!world.online) return notApplicable(message('This check contacts Cloudflare, so it runs with --online only.'));
+    const { tunnel } = world.targets;
+    const datagram = (host: string, port: number) =>
+      world.network.datagram({ host, port }, quicProbe(), PROBE_MS, signal);
+    const [quic, control, tcp, wireguard, fallback] = await Promise.all([
+      datagram(tunnel, 443),
+      datagram(CONTROL, 443),
+      world.network.connection({ host: tunnel, port: 443 }, PROBE_MS, signal),
+      datagram(tunnel, 2408),
+      datagram(tunnel, 500),
+    ]);
+    const udp = quic === 'answered' || control === 'answered';
+    const evidence = [
+      word('UDP 443', udp ? 'answered' : quic),
+      word('TCP 443', tcp),
+      wordOfWireGuard('UDP 2408', wireguard),
+      wordOfWireGuard('UDP 500', fallback),
+    ];
+    if (udp) return ok(...evidence);
+    if (tcp === 'answered')
+      return problem(
+        evidence,
+        message('This network blocks UDP, which the tunnel uses. Use HTTP/2 over TCP instead, or the local proxy.'),
+        USE_TCP,
+      );
+    return problem(
+      evidence,
+      message(
+        'Cloudflare cannot be reached at %s, neither over UDP nor over TCP. Check the network itself, its firewall and its login page.',
+        tunnel,
+      ),
+    );
+  },
+};
+
+const USE_TCP: Fix = {
+  kind: 'action',
+  ...labeled(message('Use HTTP/2 over TCP')),
+  actions: [{ action: 'setMasqueOptions', value: 'h3-with-h2-fallback' }],
+  undo: [{ action: 'resetMasqueOptions' }],
+};
+
+const WORDS = {
+  answered: N_('%s: open'),
+  refused: N_('%s: rejected'),
+  silent: N_('%s: no answer'),
+  unreachable: N_('%s: no route'),
+};
+
+function word(port: string, reached: Reached): Message {
+  return message(WORDS[reached], port);
+}
+
+/** A WireGuard server answers known peers only, so silence proves nothing. */
+function wordOfWireGuard(port: string, reached: Reached): Message {
+  return reached === 'silent'
+    ? message('%s: not rejected (WireGuard does not answer strangers)', port)
+    : word(port, reached);
+}
+
+/** NMConnectivityState. */
+const Connectivity = z.int().check(z.gte(0), z.lte(4));
+const CONNECTIVITY = ['unknown', 'none', 'portal', 'limited', 'full'] as const;
+
+/** What NetworkManager says of the network, or null where it does not run. @throws Unknown */
+export function connectivity(world: World): Promise<(typeof CONNECTIVITY)[number] | null> {
+  return world.once('connectivity', async () => {
+    const target = {
+      service: 'org.freedesktop.NetworkManager',
+      path: '/org/freedesktop/NetworkManager',
+      interface: 'org.freedesktop.NetworkManager',
+    };
+    const [value] = (await world.bus.properties(target, ['Connectivity'])) ?? [];
+    const state = as(Connectivity, value);
+    return state === null ? null : (CONNECTIVITY[state] ?? null);
+  });
+}
+
+export const captivePortal: Check = {
+  id: 'captive-portal',
+  title: N_('Login page of this network'),
+  group: 'network',
+  source: vendorPage('configure/settings/captive-portals/'),
+  cheap: true,
+  async probe(world, signal) {
+    // a request to a page shows as much as NetworkManager does
+    const state = await connectivity(world).catch(error => {
+      if (world.online) return null;
+      throw error;
+    });
+    if (state === 'portal') return portal(world, message('NetworkManager reports a login page.'));
+    if (world.online) return askPage(world, signal);
+    if (state === null)
+      return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
+    if (state === 'none')
+      return problem([message('NetworkManager reports no connection.')], message('This machine has no network.'));
+    return ok(message('NetworkManager reports: %s', state));
+  },
+};
+
+async function askPage(world: World, signal: AbortSignal) {
+  const link = await uplink(world).catch(() => undefined);
+  const localAddress = link?.addr_info.find(({ family, scope }) => family === 'inet' && scope === 'global')?.local;
+  const url = world.targets.portal;
+  const page = await world.network
+    .page(url, { signal, ...(localAddress ? { localAddress } : {}) })
+    .catch((error: Error) => error);
+  if (page instanceof Error)
+    return notice([quoted(`${url}: ${page.message}`)], message('The page that detects login pages cannot be read.'));
+  if (page.status === 204) return ok(message('%s answered as expected', url));
+  return portal(
+    world,
+    page.location
+      ? message('%s answered %s, and leads to %s', url, String(page.status), page.location)
+      : message('%s answered %s', url, String(page.status)),
+  );
+}
+
+function portal({ targets }: World, evidence: Message) {
+  return problem(
+    [evidence],
+    message(
+      'This network asks for a login before it lets you through. Disconnect, log in with a browser, and connect again. A kill switch blocks the page as well: pause it.',
+    ),
+    { kind: 'open', ...labeled(message('Open login page')), url: targets.portal },
+  );
+}
+
+const STATISTICS = `/sys/class/net/${TUNNEL_LINK}/statistics`;
+const APART_MS = 1_000;
+/** A handshake and a few lost packets are not proof. */
+const ENOUGH_BYTES = 2_000;
+
+export const noTraffic: Check = {
+  id: 'no-traffic',
+  title: N_('Traffic through the connected tunnel'),
+  group: 'tunnel',
+  source: vendorPage('troubleshooting/client-errors/'),
+  cheap: true,
+  limitMs: 15_000,
+  async probe(world, signal) {
+    if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
+    const mode = modeOf(world);
+    const { tunnel, status } = tunnelOf(world);
+    if (world.online && (routesTraffic(mode) || mode === 'proxy')) return proveOnline(world, tunnel.proxyPort);
+    if (!routesTraffic(mode)) return notApplicable(message('The mode is %s.', mode));
+    const first = await counters(world);
+    if (!first)
+      return problem(
+        [message('There is no interface %s.', TUNNEL_LINK)],
+        message('WARP says that it is connected, but its interface is missing.'),
+        RECONNECT,
+      );
+    await pause(APART_MS, signal);
+    const second = (await counters(world)) ?? first;
+    const [sent, received] = [second.sent - first.sent, second.received - first.received];
+    const evidence = [
+      message(
+        'in total %d bytes sent and %d received; within 1 s %d and %d',
+        second.sent,
+        second.received,
+        sent,
+        received,
+      ),
+    ];
+    const never = second.received === 0 && second.sent > ENOUGH_BYTES;
+    const stalled = received === 0 && sent > ENOUGH_BYTES;
+    if (never || stalled)
+      return problem(
+        evidence,
+        message('WARP says that it is connected, but nothing comes back through the tunnel.'),
+        RECONNECT,
+      );
+    if (status.network === 'unstable')
+      return notice(
+        [...evidence, message('WARP reports an unstable network')],
+        message('Packets are lost on the way to Cloudflare.'),
+      );
+    return ok(...evidence);
+  },
+};
+
+async function proveOnline(world: World, proxyPort: number | null) {
+  const { through, seen } = await world.network.trace(world.targets.trace, proxyPort, 8_000);
+  if (through) return ok(seen);
+  return problem(
+    [seen],
+    message('WARP says that it is connected, but a request did not come through the tunnel.'),
+    RECONNECT,
+  );
+}
+
+async function counters({ files }: World): Promise<{ sent: number; received: number } | null> {
+  const [sent, received] = await Promise.all(
+    ['tx_bytes', 'rx_bytes'].map(name => files.readText(`${STATISTICS}/${name}`)),
+  );
+  return sent == null || received == null ? null : { sent: Number(sent), received: Number(received) };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+export const proxyDead: Check = {
+  id: 'proxy-dead',
+  title: N_('Local proxy'),
+  group: 'tunnel',
+  source: vendorPage('configure/modes/#local-proxy-mode'),
+  cheap: true,
+  async probe(world) {
+    const { tunnel, settings } = tunnelOf(world);
+    if (settings.Mode !== 'proxy' || tunnel.proxyPort === null)
+      return notApplicable(message('The local proxy is not in use.'));
+    if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
+    const [port, address] = [tunnel.proxyPort, `127.0.0.1:${tunnel.proxyPort}`];
+    const { open, socks5, http } = await world.network.proxy(port, 1_500);
+    if (socks5) return ok(http ? message('%s speaks SOCKS5 and HTTP', address) : message('%s speaks SOCKS5', address));
+    const seen = open
+      ? http
+        ? message('%s speaks HTTP, but not SOCKS5', address)
+        : message('%s accepts connections, but does not answer', address)
+      : message('nothing listens on %s', address);
+    return problem(
+      [seen],
+      message(
+        'WARP says that it is connected, but its local proxy is dead. A registration from the time before MASQUE has this effect as well: delete it and register again.',
+      ),
+      RECONNECT,
+    );
+  },
+};

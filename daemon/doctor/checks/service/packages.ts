@@ -1,0 +1,145 @@
+// Checks the vendor's package repository: the key that signs it, and the release that it is asked for.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Message } from '../../../api/schema/values.ts';
+import { N_ } from '../../../view/translator.ts';
+import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
+import { adminCommands } from '../../world/facts.ts';
+import type { World } from '../../world/world.ts';
+
+const HOST = 'pkg.cloudflareclient.com';
+const DIRECTORY = '/etc/apt/sources.list.d';
+/** The key was replaced; copies from before stopped working on 2025-12-04 (release notes of 2025.9.558). */
+const KEY_CHANGED = Date.UTC(2025, 8, 12);
+/** Releases that the repository serves, as of 2026.8. */
+const SERVED = new Set(['jammy', 'noble', 'resolute', 'bookworm', 'trixie']);
+
+interface Repository {
+  file: string;
+  keys: string[];
+  suites: string[];
+}
+
+export const packageRepository: Check = {
+  id: 'package-repository',
+  title: N_('Package repository of Cloudflare WARP'),
+  group: 'service',
+  source: `https://${HOST}`,
+  appliesTo: { systems: 'Debian and its derivatives' },
+  async probe(world) {
+    const repositories = await findRepositories(world);
+    if (repositories.length === 0) return notApplicable(message('No list in %s names %s.', DIRECTORY, HOST));
+    const release = (await world.files.readText('/etc/os-release')) ?? '';
+    const codename = /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1] ?? null;
+    const findings = await Promise.all(repositories.map(repository => checkOne(world, repository, codename)));
+    return (
+      findings.find(({ verdict }) => verdict === 'problem') ??
+      findings.find(({ verdict }) => verdict === 'notice') ??
+      findings[0] ??
+      ok()
+    );
+  },
+};
+
+async function checkOne(world: World, { file, keys, suites }: Repository, codename: string | null): Promise<Finding> {
+  const key = keys.find(path => path.startsWith('/')) ?? null;
+  const list = `${file}: ${suites.join(', ')}`;
+  const evidence = [key ? message('%s, signed by %s', list, key) : quoted(list)];
+  const bad = key && (await keyProblem(world, key));
+  if (bad)
+    return problem(
+      [...evidence, bad],
+      message('Cloudflare has replaced the key of its packages. apt refuses updates until you fetch the new one.'),
+      renewKey(key),
+    );
+  if (!key) evidence.push(message('no key is named, so apt trusts any of its own'));
+  const unserved = suites.find(suite => !SERVED.has(suite));
+  if (unserved)
+    return problem(
+      [...evidence, message('the repository does not serve %s', unserved)],
+      message(
+        'There are no packages for this release, so WARP is not updated. Name the nearest release that is served.',
+      ),
+    );
+  if (codename && suites.length > 0 && !suites.includes(codename))
+    return notice(
+      [...evidence, message('this system is %s', codename)],
+      message('The list names another release than this system. After an upgrade of the system, change it.'),
+    );
+  return ok(...evidence);
+}
+
+function renewKey(path: string) {
+  return adminCommands(
+    message('Fetch the new key'),
+    [
+      ['cp', '-a', path, `${path}.before-culvert`],
+      ['sh', '-c', `curl -fsSL https://${HOST}/pubkey.gpg | gpg --yes --dearmor --output ${path}`],
+    ],
+    [['mv', '-T', `${path}.before-culvert`, path]],
+  );
+}
+
+/** Why a keyring is of no use anymore, or null. */
+async function keyProblem(world: World, path: string): Promise<Message | null> {
+  const info = await world.files.stat(path);
+  if (!info) return message('%s is missing', path);
+  if (world.tools.has('gpg')) {
+    const expired = await expiry(world, path);
+    if (expired === 'expired') return message('every key in it has expired');
+    if (expired === 'valid') return null;
+  }
+  // without gpg only its age is known
+  return info.mtimeMs < KEY_CHANGED
+    ? message('it is from %s, before the change', new Date(info.mtimeMs).toISOString().slice(0, 10))
+    : null;
+}
+
+/** `pub:e:…` is an expired key; field 7 is the expiry in seconds since 1970 (gnupg's doc/DETAILS). */
+async function expiry(world: World, path: string): Promise<'expired' | 'valid' | null> {
+  // gpg writes files into its home even when it only prints, and refuses to work without one
+  const home = await mkdtemp(join(tmpdir(), 'culvert-gpg-'));
+  const args = ['--homedir', home, '--batch', '--no-options', '--no-autostart', '--with-colons', '--show-keys'];
+  const printed = await world.tools.run('gpg', [...args, world.files.locate(path)]).catch(() => null);
+  await rm(home, { recursive: true, force: true });
+  const keys = (printed?.stdout ?? '').split('\n').filter(line => line.startsWith('pub:'));
+  if (keys.length === 0) return null;
+  const valid = keys.some(line => {
+    const [, validity, , , , , expires] = line.split(':');
+    return validity !== 'e' && validity !== 'r' && (!expires || Number(expires) * 1000 > world.now());
+  });
+  return valid ? 'valid' : 'expired';
+}
+
+async function findRepositories({ files }: World): Promise<Repository[]> {
+  const found: Repository[] = [];
+  for (const name of await files.list(DIRECTORY)) {
+    const path = `${DIRECTORY}/${name}`;
+    const text = /\.(list|sources)$/.test(name) ? await files.readText(path).catch(() => null) : null;
+    if (!text?.includes(HOST)) continue;
+    found.push(...(name.endsWith('.list') ? fromList(path, text) : fromSources(path, text)));
+  }
+  return found;
+}
+
+/** `deb [signed-by=KEY] https://pkg.cloudflareclient.com/ bookworm main`: sources.list(5). */
+function fromList(file: string, text: string): Repository[] {
+  return text.split('\n').flatMap(line => {
+    const [, options = '', suite] =
+      /^\s*deb(?:\s+\[([^\]]*)\])?\s+https?:\/\/pkg\.cloudflareclient\.com\/?\S*\s+(\S+)/.exec(line) ?? [];
+    if (!suite) return [];
+    const keys = /signed-by=(\S+)/i.exec(options)?.[1]?.split(',') ?? [];
+    return [{ file, keys, suites: [suite] }];
+  });
+}
+
+/** The same as paragraphs of fields (deb822). */
+function fromSources(file: string, text: string): Repository[] {
+  return text.split(/\n[ \t]*\n/).flatMap(paragraph => {
+    const field = (name: string) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'im').exec(paragraph)?.[1]?.trim() ?? '';
+    if (!field('URIs').includes(HOST) || /^no$/i.test(field('Enabled'))) return [];
+    const words = (name: string) => field(name).split(/\s+/).filter(Boolean);
+    return [{ file, keys: words('Signed-By'), suites: words('Suites') }];
+  });
+}

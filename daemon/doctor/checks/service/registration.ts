@@ -1,0 +1,215 @@
+// Checks the tunnel client: installed, running, registered, and the session of an organization.
+import * as z from 'zod/mini';
+import type { ActionName } from '../../../api/actions.ts';
+import type { Message } from '../../../api/schema/values.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import { N_ } from '../../../view/translator.ts';
+import { KEY_CHARACTERS, linesOf, propertyOf } from '../../../warp/parse/output.ts';
+import {
+  type Check,
+  type Finding,
+  inEnglish,
+  labeled,
+  message,
+  notApplicable,
+  notice,
+  ok,
+  problem,
+  quoted,
+} from '../../check.ts';
+import { as } from '../../world/bus.ts';
+import { adminCommands, isZeroTrust, releaseNotes, tunnelOf, vendorPage } from '../../world/facts.ts';
+import type { World } from '../../world/world.ts';
+
+export const tunnelCli: Check = {
+  id: 'tunnel-cli',
+  title: N_('Tunnel CLI'),
+  group: 'service',
+  source: 'https://pkg.cloudflareclient.com',
+  cheap: true,
+  async probe(world) {
+    const { tunnelCli: cli, status } = tunnelOf(world);
+    if (cli.emulated)
+      return notice(
+        [message('the embedded emulator: nothing is tunneled')],
+        message('For a real tunnel install Cloudflare WARP and start without --demo.'),
+      );
+    if (!cli.available || status.blocked === 'cli-missing')
+      return problem(
+        [message('%s was not found', world.culvert.cli)],
+        message('Install Cloudflare WARP, or try Culvert without it: culvert --demo'),
+        { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' },
+      );
+    return ok(
+      cli.version
+        ? message('%s, version %s', cli.path ?? world.culvert.cli, cli.version)
+        : quoted(cli.path ?? world.culvert.cli),
+    );
+  },
+};
+
+const START = adminCommands(
+  message('Start the WARP service'),
+  [['systemctl', 'enable', '--now', 'warp-svc']],
+  [['systemctl', 'disable', '--now', 'warp-svc']],
+);
+
+export const service: Check = {
+  id: 'service',
+  title: N_('WARP service and registration'),
+  group: 'service',
+  source: vendorPage('troubleshooting/common-issues/'),
+  cheap: true,
+  async probe(world) {
+    const { status, account, tunnelCli: cli } = tunnelOf(world);
+    if (!cli.available) return notApplicable(message('The tunnel CLI is not installed.'));
+    switch (status.blocked) {
+      case 'service-stopped':
+        return problem([await unitEvidence(world)], message('The WARP service is not running.'), START);
+      case 'terms-not-accepted':
+        return problem(
+          [message('warp-cli asks for the terms of service')],
+          message('The terms of service have not been accepted.'),
+          {
+            kind: 'action',
+            ...labeled(message('Accept the terms')),
+            actions: [{ action: 'acceptTerms' }],
+            undo: [],
+          },
+        );
+      case 'not-authorized':
+        return problem(
+          [status.raw === null ? message('warp-cli refuses this user') : inEnglish(status.raw)],
+          message(
+            'WARP does not let this user control it. Use the account that registered this device, or ask your administrator.',
+          ),
+        );
+      case 'not-registered':
+        return unregistered(status);
+      default:
+        if (account.registered === false) return unregistered(status);
+        return ok(describeAccount(account));
+    }
+  },
+};
+
+function describeAccount({ type, organization }: Snapshot['account']): Message {
+  const account = [type, organization].filter(Boolean).join(', ');
+  return account ? quoted(account) : message('the service answers');
+}
+
+/** Never registered, registered in a way that the server does not know anymore, or removed by the organization. */
+function unregistered({ reason, raw }: Snapshot['status']): Finding {
+  const text = `${reason?.code ?? ''} ${reason?.text ?? raw ?? ''}`;
+  const evidence = [reason?.text ? inEnglish(reason.text) : message('warp-cli reports a missing registration')];
+  const register = (label: Message, ...before: { action: ActionName }[]) => ({
+    kind: 'action' as const,
+    ...labeled(label),
+    actions: [...before, { action: 'register' as const }],
+    undo: [],
+  });
+  if (/revoked/i.test(text))
+    return problem(
+      evidence,
+      message('The organization removed this device. Ask its administrator before you register again.'),
+    );
+  if (/not exist in api|notinapi|invalidated/i.test(text))
+    return problem(
+      evidence,
+      message('Cloudflare no longer knows this registration. Delete it and register this device again.'),
+      register(message('Register again'), { action: 'deleteRegistration' }),
+    );
+  return problem(evidence, message('This device is not registered.'), register(message('Register this device')));
+}
+
+const UNIT_NAME = 'warp-svc.service';
+const Unit = z.tuple([z.string(), z.string(), z.string()]);
+const UNIT = { service: 'org.freedesktop.systemd1', path: '/org/freedesktop/systemd1/unit/warp_2dsvc_2eservice' };
+
+async function unitEvidence(world: World): Promise<Message> {
+  const target = { ...UNIT, interface: 'org.freedesktop.systemd1.Unit' };
+  const values = await world.bus.properties(target, ['LoadState', 'ActiveState', 'UnitFileState']).catch(() => null);
+  const [load, active, file] = as(Unit, values) ?? [];
+  if (!load) return message('warp-cli cannot reach the service');
+  if (load === 'not-found') return message('systemd knows no unit %s', UNIT_NAME);
+  return message('%s is %s, and at start: %s', UNIT_NAME, active ?? '?', file || '?');
+}
+
+/** How often systemd has started the service again, or null where it does not say. */
+export async function restartsOf(world: World): Promise<number | null> {
+  const target = { ...UNIT, interface: 'org.freedesktop.systemd1.Service' };
+  const [value] = (await world.bus.properties(target, ['NRestarts']).catch(() => null)) ?? [];
+  return as(z.int(), value);
+}
+
+const STUCK_MS = 60_000;
+
+export const registrationStuck: Check = {
+  id: 'registration-stuck',
+  title: N_('Registration that does not finish'),
+  group: 'service',
+  source: releaseNotes,
+  appliesTo: { versions: { since: '2026.4.1350.0', before: '2026.7.1343.0' } },
+  cheap: true,
+  async probe(world) {
+    const { status } = tunnelOf(world);
+    const text = `${status.reason?.text ?? ''} ${status.raw ?? ''}`;
+    const checking = /checking your organi[sz]ation/i.test(text);
+    if (!checking && status.blocked !== 'not-registered')
+      return notApplicable(message('No registration is under way.'));
+    const seconds = Math.round((world.now() - Date.parse(status.since)) / 1000);
+    const evidence = [message('%s, for %d s', status.reason?.text ?? status.raw ?? '?', seconds)];
+    if (!checking || seconds * 1000 < STUCK_MS)
+      return checking ? ok(...evidence) : notApplicable(message('No registration with an organization is under way.'));
+    return problem(
+      evidence,
+      message(
+        'In this version the window and the service can lose each other during a registration. Restart the service, then register again; update WARP to 2026.7.1343.0 or later.',
+      ),
+      adminCommands(message('Restart the WARP service'), [['systemctl', 'restart', 'warp-svc']]),
+    );
+  },
+};
+
+const SOON_MS = 24 * 3_600_000;
+const SESSION_KEY = /(?:session|auth\w*)[ _-]*(?:expir\w*|valid[ _-]until|ends?)/i;
+const EXPIRED = /authentication expired|session (?:has )?expired|re-?authenticat/i;
+
+export const sessionExpiry: Check = {
+  id: 'session-expiry',
+  title: N_('Session with the organization'),
+  group: 'service',
+  source: vendorPage('configure/client-sessions/'),
+  cheap: true,
+  async probe(world) {
+    const snapshot = tunnelOf(world);
+    if (isZeroTrust(snapshot) === false) return notApplicable(message('This device belongs to no organization.'));
+    const logIn = message('Log in again: open the WARP window, or run %s.', 'warp-cli debug access-reauth');
+    const ended = [message('The session has ended.'), logIn];
+    const text = `${snapshot.status.reason?.text ?? ''} ${snapshot.status.raw ?? ''}`;
+    if (EXPIRED.test(text))
+      return problem(
+        [snapshot.status.reason?.text ? inEnglish(snapshot.status.reason.text) : message('WARP asks for a new login')],
+        ended,
+      );
+    const ends = sessionEnd(snapshot);
+    if (ends === null) return notApplicable(message('This version does not report when the session ends.'));
+    const evidence = [message('The session ends at %s.', { time: new Date(ends).toISOString() })];
+    if (ends <= world.now()) return problem(evidence, ended);
+    if (ends - world.now() <= SOON_MS) return notice(evidence, [message('The session ends within a day.'), logIn]);
+    return ok(...evidence);
+  },
+};
+
+/** A time under a name such as `session_expires_at` in the settings or the registration, as ISO 8601 or seconds. */
+function sessionEnd({ settings, commands }: Snapshot): number | null {
+  const listed = Object.entries(settings).find(([key]) => SESSION_KEY.test(key.slice(0, KEY_CHARACTERS)))?.[1];
+  const printed = linesOf(commands.registration?.stdout ?? '')
+    .map(propertyOf)
+    .find(property => property && SESSION_KEY.test(property.key))?.value;
+  const value = listed ?? printed;
+  if (typeof value !== 'string' && typeof value !== 'number') return null;
+  const number = Number(value);
+  const time = Number.isFinite(number) ? (number > 1e12 ? number : number * 1000) : Date.parse(value as string);
+  return Number.isNaN(time) || time < 1e12 ? null : time;
+}

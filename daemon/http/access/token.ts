@@ -1,0 +1,89 @@
+// Keeps the bearer token that requests from other machines need: made once, readable by this user only.
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link, mkdir, open, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errno, reason } from '../../system/errno.ts';
+
+/** 32 random bytes as base64url. */
+const SHAPE = /^[A-Za-z0-9_-]{43}$/;
+
+/** The token can't be used; `message` says what to do about it. */
+class TokenError extends Error {
+  readonly code: 'exposed' | 'malformed' | 'unreadable' | 'unwritable';
+
+  constructor(code: TokenError['code'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'TokenError';
+    this.code = code;
+  }
+}
+
+/**
+ * Reads the token at `path`, or null when there is none.
+ * With `create`, a missing one is made: of any number of processes that do so at once, all return the same token.
+ * @throws TokenError when others may read the file, when it holds something else, or when it can't be read or made.
+ */
+export async function readToken(path: string, options: { create: true }): Promise<string>;
+export async function readToken(path: string, options?: { create?: boolean }): Promise<string | null>;
+export async function readToken(path: string, { create = false } = {}): Promise<string | null> {
+  const found = await read(path);
+  if (found !== null || !create) return found;
+  await make(path);
+  return (await read(path))!;
+}
+
+/** A check of bearer tokens against this one, in constant time. */
+export function tokenCheck(token: string): (given: string) => boolean {
+  const wanted = Buffer.from(token);
+  return text => {
+    const given = Buffer.from(text);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  };
+}
+
+async function read(path: string): Promise<string | null> {
+  let text: string;
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const { mode, uid } = await file.stat();
+      if (mode & 0o077 || uid !== process.getuid?.()) {
+        throw new TokenError(
+          'exposed',
+          `${path} may be read by others, so its token is not safe. Delete it; a new one is made.`,
+        );
+      }
+      text = (await file.readFile('utf8')).trim();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof TokenError) throw error;
+    if (errno(error) === 'ENOENT') return null;
+    throw new TokenError('unreadable', `${path} can't be read: ${reason(error)}.`, error);
+  }
+  if (!SHAPE.test(text)) throw new TokenError('malformed', `${path} holds no token. Delete it; a new one is made.`);
+  return text;
+}
+
+/** Writes aside, then links: the name appears with its whole content, and only if no other process was first. */
+async function make(path: string): Promise<void> {
+  const aside = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const file = await open(aside, 'wx', 0o600);
+    try {
+      await file.writeFile(`${randomBytes(32).toString('base64url')}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await link(aside, path);
+  } catch (error) {
+    if (errno(error) !== 'EEXIST')
+      throw new TokenError('unwritable', `${path} can't be made: ${reason(error)}.`, error);
+  } finally {
+    await unlink(aside).catch(() => {});
+  }
+}
