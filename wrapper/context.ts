@@ -1,7 +1,7 @@
 // Declares what a command runs with: its environment and clock, and the modules that are loaded only when needed.
-import type { NamedCooldown } from './run/rules/classify.ts';
 import type { AuditEntry } from './store/audit.ts';
 import type { Account } from './store/config.ts';
+import type { NamedCooldown } from './store/cooldown.ts';
 import type { Paths } from './store/paths.ts';
 import type { Plan, Sources } from './store/plan.ts';
 import type { Resolved } from './store/secrets.ts';
@@ -145,7 +145,12 @@ interface PoolModule {
   openLeases(options: LeaseOptions): Promise<Leases>;
 }
 
-/** What every command depends on. */
+/** The command of `commands/` that the line prompt needs. */
+interface CommandsModule {
+  runAuth(cli: string, argv: readonly string[], context: Context): Promise<void>;
+}
+
+/** Dependencies of every command. */
 export interface Context {
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -158,6 +163,8 @@ export interface Context {
   load(): Promise<LazyModules>;
   /** Loads what only a configured pool needs. */
   loadPool(): Promise<PoolModule>;
+  /** Loads the account commands, for a line prompt in which one is typed. */
+  loadCommands(): Promise<CommandsModule>;
   /** More commands will run in this process. */
   staysAlive?: boolean;
 }

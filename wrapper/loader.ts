@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
-import { readCode, saveCode } from './store/compiled-code.ts';
 import { stateDirectory } from './store/paths.ts';
+import { readCode, saveCode } from './system/compiled-code.ts';
 
 declare const __PROGRAM__: string;
 

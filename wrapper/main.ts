@@ -3,11 +3,11 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import type { Context } from './context.ts';
-import { EXIT, errno, say, WrapError } from './errors.ts';
 import { run } from './run/run.ts';
 import { exitLike, signalForwarding } from './run/upstream/signals.ts';
-import { notStored } from './store/files.ts';
 import { pathsFor } from './store/paths.ts';
+import { EXIT, errno, say, WrapError } from './system/errors.ts';
+import { notStored } from './system/files.ts';
 
 declare const __VERSION__: string | undefined;
 declare const __FORMAT__: string | undefined;
@@ -27,6 +27,7 @@ const context: Context = {
   signals: signalForwarding(),
   load: () => import('./manage/lazy.ts'),
   loadPool: () => import('./pool/leases.ts'),
+  loadCommands: () => import('./commands/main.ts'),
 };
 
 main(process.argv.slice(2)).catch(fail);

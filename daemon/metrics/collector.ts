@@ -2,12 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Histogram } from 'prom-client';
-import { randomHex } from '../../wrapper/store/hash.ts';
 import { collectWrapSamples, UNREADABLE, type WrapSamples } from '../../wrapper/store/metrics/collect.ts';
 import { exposition } from '../../wrapper/store/metrics/exposition.ts';
 import { metricsKey } from '../../wrapper/store/metrics/keep.ts';
 import { advance, tallyFromNow } from '../../wrapper/store/metrics/tally.ts';
 import { pathsFor } from '../../wrapper/store/paths.ts';
+import { randomHex } from '../../wrapper/system/hash.ts';
 import { endpoints } from '../api/contract.ts';
 import type { DoctorProgress, Verdict } from '../api/schema/doctor.ts';
 import type { LogEntry } from '../api/schema.ts';

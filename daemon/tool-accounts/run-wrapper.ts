@@ -1,6 +1,6 @@
 // Runs culvert-wrap as a child for one change. Credentials go to its standard input, never onto its command line.
 import * as z from 'zod/mini';
-import { runHelper } from '../../wrapper/store/run-helper.ts';
+import { runHelper } from '../../wrapper/system/run-helper.ts';
 import type { ToolAccountsChange } from '../api/schema/accounts.ts';
 import { Problem } from '../problem.ts';
 

@@ -34,7 +34,7 @@ export const common = {
 };
 
 /** What a program reads from its own directory: copied beside its `main.cjs`. */
-const beside = { wrap: ['wrapper/pool/pool.lua'] };
+const beside = { wrap: ['wrapper/pool/store/pool.lua'] };
 
 function copyBeside(name, directory) {
   return (beside[name] ?? []).map(file => {

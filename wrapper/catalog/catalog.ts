@@ -1,10 +1,10 @@
 // Defines the form of a catalog entry: everything the wrapper knows about an upstream CLI is data of this form.
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
-import { EXIT, WrapError } from '../errors.ts';
-import { DURATION } from '../store/duration.ts';
-import { readText } from '../store/files.ts';
-import { explainIssues, explainToml } from './explain-issues.ts';
+import { DURATION } from '../system/duration.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { explainIssues, explainToml } from '../system/explain-issues.ts';
+import { readText } from '../system/files.ts';
 
 const duration = z.string().check(z.regex(DURATION, 'a duration such as 500ms, 60s, 15m, 1h or 30d'));
 const pattern = z.string().check(z.refine(compiles, 'a regular expression that JavaScript compiles'));

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
 import { readQueue } from '../manage/queue.ts';
 import { readConfig } from '../store/config.ts';
 import { readInstalls } from '../store/installs.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 
 /**
  * The words that may come at the end of `words`, whose last element is the one being typed.

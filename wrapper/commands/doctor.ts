@@ -3,7 +3,6 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { EXIT, reason, WrapError } from '../errors.ts';
 import { probeAccount } from '../manage/probe-account.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
@@ -12,10 +11,11 @@ import type { Programs } from '../shims/shim.ts';
 import type { Account } from '../store/config.ts';
 import { readConfig } from '../store/config.ts';
 import { describeCooldown } from '../store/describe.ts';
-import { expandHome, isReadableByOthers, readText } from '../store/files.ts';
 import { foreignShim, type Installed, isExecutable, isForeignShim, readInstalls, shimOf } from '../store/installs.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
+import { EXIT, reason, WrapError } from '../system/errors.ts';
+import { expandHome, isReadableByOthers, readText } from '../system/files.ts';
 import { emit, number, resetText, restingText } from './print.ts';
 
 interface Finding {

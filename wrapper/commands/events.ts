@@ -2,8 +2,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
 import { readConfig } from '../store/config.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 
 const POLL_MS = 250;
 

@@ -2,7 +2,7 @@
 
 import type { Rule } from '../catalog/catalog.ts';
 import type { Context, Invocation } from '../context.ts';
-import { describeAddress } from '../pool/address.ts';
+import { describeAddress } from '../pool/store/address.ts';
 import { chooseAccount } from '../run/accounts/select-account.ts';
 import { type Candidate, type Choice, isBound, orderCandidates } from '../run/choose/candidates.ts';
 import { costOf, decide } from '../run/choose/capacity.ts';

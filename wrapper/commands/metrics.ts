@@ -2,12 +2,12 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Context } from '../context.ts';
-import { EXIT, reason, say, WrapError } from '../errors.ts';
-import { writeAtomic } from '../store/files.ts';
 import { collectWrapSamples, UNREADABLE, type WrapSamples } from '../store/metrics/collect.ts';
 import { exposition } from '../store/metrics/exposition.ts';
 import { WRAP_FAMILIES } from '../store/metrics/families.ts';
 import { keepTally, metricsKey } from '../store/metrics/keep.ts';
+import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { writeAtomic } from '../system/files.ts';
 
 interface Options {
   out?: string;

@@ -1,18 +1,18 @@
 // Implements `pool`: joining and leaving a store that other machines use as well, and looking into it.
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
-import { describeAddress, parseAddress } from '../pool/address.ts';
 import { openPool, PASSWORD_SLOTS, type Passwords } from '../pool/open.ts';
 import { type PoolStatus, poolStatus } from '../pool/status.ts';
-import type { AccountRow } from '../pool/store.ts';
-import { StoreUnreachable } from '../pool/store-errors.ts';
+import { describeAddress, parseAddress } from '../pool/store/address.ts';
+import { StoreUnreachable } from '../pool/store/errors.ts';
+import type { AccountRow } from '../pool/store/store.ts';
 import { ACCOUNT_NAME, editConfig, Pool, readConfig, SOURCE } from '../store/config.ts';
-import { formatDuration } from '../store/duration.ts';
-import { randomHex } from '../store/hash.ts';
 import { updateLocal } from '../store/pool-file.ts';
 import { forgetSecret, storeSecret } from '../store/secrets.ts';
 import { updateState } from '../store/state.ts';
+import { formatDuration } from '../system/duration.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { randomHex } from '../system/hash.ts';
 import { emit, number, table, time } from './print.ts';
 import { askSecrets } from './prompt.ts';
 

@@ -2,7 +2,7 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import * as readline from 'node:readline';
 import { isatty } from 'node:tty';
-import { EXIT, reason, WrapError } from '../errors.ts';
+import { EXIT, reason, WrapError } from '../system/errors.ts';
 
 /** Keys that readline's parser names; see `readline.emitKeypressEvents`. */
 interface Key {

@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import type { Context } from '../context.ts';
-import { EXIT, say, WrapError } from '../errors.ts';
 import { claim, drop, Failure, type Queued, readQueue, reclaim, reportFile } from '../manage/queue.ts';
 import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
 import { exitLike } from '../run/upstream/signals.ts';
 import type { Programs } from '../shims/shim.ts';
-import { readText } from '../store/files.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
+import { readText } from '../system/files.ts';
 import { emit, table, time } from './print.ts';
 
 interface Options {

@@ -1,12 +1,12 @@
 // `config`, `trust` and `audit`: what is configured, which directories may choose an account, and what has happened.
 import * as path from 'node:path';
 import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
 import { distrust, readDirectoryFile, trust } from '../manage/directory.ts';
 import { DIRECTORY_FILE } from '../run/find-up.ts';
 import { readAudit } from '../store/audit.ts';
 import { readConfig } from '../store/config.ts';
 import { describeSource } from '../store/secrets.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { emit, table, time } from './print.ts';
 
 interface Options {

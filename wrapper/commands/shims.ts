@@ -4,12 +4,12 @@ import * as path from 'node:path';
 import { isatty } from 'node:tty';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import { EXIT, say, WrapError } from '../errors.ts';
 import { refreshPlans } from '../manage/compile.ts';
 import { type InstallResult, install, uninstall } from '../shims/install.ts';
 import type { Programs } from '../shims/shim.ts';
 import { readConfig } from '../store/config.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
 import { emit } from './print.ts';
 import { confirm } from './prompt.ts';
 

@@ -1,6 +1,5 @@
 // Implements `status [cli]`: what each account has left, whether enough of them can be used, and what is queued.
 import type { Context } from '../context.ts';
-import { EXIT, say, WrapError } from '../errors.ts';
 import { readQueue } from '../manage/queue.ts';
 import { refreshUsage } from '../manage/refresh.ts';
 import { loadPlan } from '../run/load-plan.ts';
@@ -14,10 +13,11 @@ import {
   type Total,
   totalOf,
 } from '../store/describe.ts';
-import { DURATION, formatDuration, parseDuration } from '../store/duration.ts';
 import { readInstalls, shimOf } from '../store/installs.ts';
 import { readLocal } from '../store/pool-file.ts';
 import { readState } from '../store/state.ts';
+import { DURATION, formatDuration, parseDuration } from '../system/duration.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
 import { emit, number, resetText, restingText, table, time } from './print.ts';
 
 export interface StatusOptions {

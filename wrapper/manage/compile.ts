@@ -3,11 +3,11 @@
 import { rmSync } from 'node:fs';
 import { loadCatalog, type Provider, providerOf } from '../catalog/catalog.ts';
 import { Capacity, readConfig } from '../store/config.ts';
-import { parseDuration } from '../store/duration.ts';
-import { writeAtomic } from '../store/files.ts';
 import { type Plan, planFile, type Sources, shortcutFile, stampOf } from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
 import { readState } from '../store/state.ts';
+import { parseDuration } from '../system/duration.ts';
+import { writeAtomic } from '../system/files.ts';
 import { shortcutFor } from './shortcut.ts';
 
 /**

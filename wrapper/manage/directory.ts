@@ -2,9 +2,9 @@
 import { parse } from 'smol-toml';
 import type { DirectoryChoice } from '../context.ts';
 import { directoryFile } from '../run/find-up.ts';
-import { readText, withLock, writeAtomic } from '../store/files.ts';
-import { sha256 } from '../store/hash.ts';
 import type { Paths } from '../store/paths.ts';
+import { readText, withLock, writeAtomic } from '../system/files.ts';
+import { sha256 } from '../system/hash.ts';
 
 /**
  * The account that the nearest `.culvert-wrap.toml` at or above `directory` chooses for `cli`

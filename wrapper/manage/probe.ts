@@ -7,8 +7,8 @@ import * as path from 'node:path';
 import type { Provider } from '../catalog/catalog.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { classify, type FailureClass, stripAnsi } from '../run/rules/classify.ts';
-import { parseDuration } from '../store/duration.ts';
-import { runHelper } from '../store/run-helper.ts';
+import { parseDuration } from '../system/duration.ts';
+import { runHelper } from '../system/run-helper.ts';
 
 export interface ProbeResult {
   args: string[];

@@ -3,13 +3,13 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as z from 'zod/mini';
 import type { Context, End, Invocation } from '../context.ts';
-import { EXIT, errno, say, WrapError } from '../errors.ts';
 import { pinnedAccount } from '../run/accounts/select-account.ts';
 import type { AuditEntry } from '../store/audit.ts';
-import { isAlive, readText, syncDirectory, thisProcess, writeAtomic } from '../store/files.ts';
-import { randomHex } from '../store/hash.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
+import { EXIT, errno, say, WrapError } from '../system/errors.ts';
+import { isAlive, readText, syncDirectory, thisProcess, writeAtomic } from '../system/files.ts';
+import { randomHex } from '../system/hash.ts';
 
 /**
  * Why an entry is still there after a run. `limit`: no account had anything left; `other`: the upstream failed, perhaps

@@ -1,9 +1,7 @@
 // Replaces a CLI's own prompt: the upstream can't restart itself after a limit, so each line runs with failover.
 import * as readline from 'node:readline';
 import { isatty } from 'node:tty';
-import { runAuth } from '../commands/main.ts';
 import type { Context, End } from '../context.ts';
-import { say, WrapError } from '../errors.ts';
 import { failover } from '../run/failover.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { loadPlan } from '../run/load-plan.ts';
@@ -11,6 +9,7 @@ import { passThrough } from '../run/pass-through.ts';
 import { noStdin } from '../run/upstream/stdin.ts';
 import { AUTH_WORDS } from '../shims/shim.ts';
 import type { Plan } from '../store/plan.ts';
+import { say, WrapError } from '../system/errors.ts';
 
 /**
  * Reads lines until end of file or one of the catalog's words to leave. A failing line does not end the prompt.
@@ -118,6 +117,7 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
   const invocation = readInvocation(words, provider);
   try {
     if (words[0] === provider.auth_command && AUTH_WORDS.some(word => word === words[1])) {
+      const { runAuth } = await context.loadCommands();
       await runAuth(plan.cli, words.slice(1), context);
       // The prompt's own end is a success, whatever one of its lines came to.
       process.exitCode = undefined;

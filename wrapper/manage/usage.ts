@@ -3,13 +3,13 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { rootCertificates } from 'node:tls';
 import type { Provider } from '../catalog/catalog.ts';
-import { reason } from '../errors.ts';
 import { at } from '../run/rules/classify.ts';
-import { parseDuration } from '../store/duration.ts';
-import { readText } from '../store/files.ts';
-import { sha256 } from '../store/hash.ts';
-import { runHelper } from '../store/run-helper.ts';
 import type { Remaining } from '../store/state.ts';
+import { parseDuration } from '../system/duration.ts';
+import { reason } from '../system/errors.ts';
+import { readText } from '../system/files.ts';
+import { sha256 } from '../system/hash.ts';
+import { runHelper } from '../system/run-helper.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 

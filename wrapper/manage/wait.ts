@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Context } from '../context.ts';
-import { formatDuration } from '../store/duration.ts';
+import { formatDuration } from '../system/duration.ts';
 
 const STEP_MS = 1_000;
 

@@ -1,6 +1,6 @@
 // Identifies an account in the store without its credential.
 import type { Account } from '../store/config.ts';
-import { hmac, sha256 } from '../store/hash.ts';
+import { hmac, sha256 } from '../system/hash.ts';
 
 /**
  * 48 bits of SHA-256 over the CLI and all values of a credential. It is the same on every machine, so it has no salt:

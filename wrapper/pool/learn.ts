@@ -5,7 +5,7 @@ import type { Account } from '../store/config.ts';
 import { type Cooldown, isCoolingDown } from '../store/cooldown.ts';
 import { type CliState, recordRemaining, updateState } from '../store/state.ts';
 import type { Identified } from './identify.ts';
-import type { Unavailable } from './store.ts';
+import type { Unavailable } from './store/store.ts';
 
 interface Machine {
   cli: string;

@@ -1,18 +1,18 @@
 // Leases accounts of a pool for one run: one before each attempt, renewed while it runs, and one report at the end.
 import type { Leased, LeaseEnd, LeaseOptions, Leases } from '../context.ts';
-import { EXIT, reason, say, WrapError } from '../errors.ts';
 import type { Account } from '../store/config.ts';
-import { parseDuration } from '../store/duration.ts';
 import { type LocalPool, noteLocal, readLocal } from '../store/pool-file.ts';
-import { describeAddress } from './address.ts';
+import { parseDuration } from '../system/duration.ts';
+import { EXIT, reason, say, WrapError } from '../system/errors.ts';
 import { type Identified, identification } from './identify.ts';
 import { learnLease, learnRefusal } from './learn.ts';
 import { returnShare, takeShare } from './offline.ts';
 import { openPool } from './open.ts';
 import { askProvider, type Held, keepReport, reportOf } from './report.ts';
 import { leaseRequest, noteDelivered } from './request.ts';
-import type { Granted, Store } from './store.ts';
-import { StoreUnreachable } from './store-errors.ts';
+import { describeAddress } from './store/address.ts';
+import { StoreUnreachable } from './store/errors.ts';
+import type { Granted, Store } from './store/store.ts';
 import { describeRefusal, Patience } from './wait.ts';
 
 /** Most rounds of questions. A store that was flushed asks for the same accounts again; one that asks more often is broken. */

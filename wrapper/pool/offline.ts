@@ -1,11 +1,11 @@
 // Decides what a machine may use while the store can't be reached: its share of the reserve, which leases never touch. Whatever
 // the other machines do, together they stay within the limit.
 import type { Context } from '../context.ts';
-import { reason } from '../errors.ts';
 import { isCoolingDown } from '../store/cooldown.ts';
 import type { Plan } from '../store/plan.ts';
 import { noteLocal, updateLocal } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
+import { reason } from '../system/errors.ts';
 import type { Identified } from './identify.ts';
 
 /** This machine's part of the reserve of an account, in the provider's unit. */

@@ -1,12 +1,12 @@
 // Connects to the store that the configuration names.
 import type { Context } from '../context.ts';
-import { EXIT, reason, WrapError } from '../errors.ts';
 import { callerEnvironment } from '../run/accounts/environment.ts';
 import type { Pool } from '../store/config.ts';
-import { parseDuration } from '../store/duration.ts';
-import { readText } from '../store/files.ts';
 import { resolveAccount, type Slot, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
-import type { Store } from './store.ts';
+import { parseDuration } from '../system/duration.ts';
+import { EXIT, reason, WrapError } from '../system/errors.ts';
+import { readText } from '../system/files.ts';
+import type { Store } from './store/store.ts';
 
 /** Where the keyring has the passwords of the pool. */
 export const PASSWORD_SLOTS = {
@@ -28,7 +28,7 @@ export async function openPool(pool: Pool, context: Pick<Context, 'env'>, asked:
   const sentinel = ofSentinels === undefined ? undefined : { user: pool.sentinel_user, password: ofSentinels };
   const ca = pool.ca === undefined ? undefined : authoritiesIn(pool.ca);
   // the client library takes 25 ms to load
-  const { openStore } = await import('./store.ts');
+  const { openStore } = await import('./store/store.ts');
   return openStore({ url, user, password, sentinel, ca, timeoutMs: parseDuration(pool.timeout) });
 }
 

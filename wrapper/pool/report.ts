@@ -3,7 +3,7 @@ import type { LeaseEnd, LeaseOptions } from '../context.ts';
 import { type Done, noteLocal, type Observation } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
 import type { Identified } from './identify.ts';
-import type { Granted } from './store.ts';
+import type { Granted } from './store/store.ts';
 
 /** A refused account that is not identified by its credential is left alone for this long. */
 const REFUSED_MS = 300_000;

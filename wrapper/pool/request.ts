@@ -1,11 +1,11 @@
 // Makes the request for a lease, with what this machine has not reported yet; and notes that the store has it.
 import type { LeaseOptions } from '../context.ts';
-import { parseDuration } from '../store/duration.ts';
 import { type Done, type LocalPool, noteLocal, type Observation } from '../store/pool-file.ts';
+import { parseDuration } from '../system/duration.ts';
 import type { Identified } from './identify.ts';
 import { unreported } from './offline.ts';
 import { aged } from './report.ts';
-import type { LeaseRequest } from './store.ts';
+import type { LeaseRequest } from './store/store.ts';
 
 /** The parts of a request that change during a run. */
 interface Changing {

@@ -2,10 +2,10 @@
 import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
 import { readLocal } from '../store/pool-file.ts';
-import { describeAddress } from './address.ts';
 import { openPool } from './open.ts';
-import type { AccountRow, LeaseRow, Store } from './store.ts';
-import { StoreUnreachable } from './store-errors.ts';
+import { describeAddress } from './store/address.ts';
+import { StoreUnreachable } from './store/errors.ts';
+import type { AccountRow, LeaseRow, Store } from './store/store.ts';
 
 export interface PoolStatus {
   address: string;

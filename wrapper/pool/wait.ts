@@ -1,11 +1,11 @@
 // Waits for an account of the pool as long as the user allows, and reports the reason for waiting.
 import type { Context } from '../context.ts';
-import { say } from '../errors.ts';
-import { formatDuration, parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
 import { noteLocal } from '../store/pool-file.ts';
+import { formatDuration, parseDuration } from '../system/duration.ts';
+import { say } from '../system/errors.ts';
 import type { Identified } from './identify.ts';
-import type { AccountState, LeaseReply } from './store.ts';
+import type { AccountState, LeaseReply } from './store/store.ts';
 
 type Refusal = LeaseReply & { kind: 'none' };
 

@@ -1,10 +1,10 @@
 // Runs the upstream with one account after another until an attempt counts.
 import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
-import { say } from '../errors.ts';
 import type { Account } from '../store/config.ts';
-import { parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
 import type { CliState } from '../store/state.ts';
+import { parseDuration } from '../system/duration.ts';
+import { say } from '../system/errors.ts';
 import { makeReady, type Ready } from './accounts/ready.ts';
 import type { Candidate } from './choose/candidates.ts';
 import { afterReturning, afterTaking, begin, type Failure, type Next, next } from './choose/choose.ts';

@@ -1,10 +1,10 @@
 // Runs a command with accounts: chooses and orders them, waits or postpones when nothing is left, and stores what was learned.
 import { writeFileSync } from 'node:fs';
 import type { Context, End, Invocation } from '../context.ts';
-import { EXIT, say, WrapError } from '../errors.ts';
-import { formatDuration, parseDuration } from '../store/duration.ts';
 import type { Plan } from '../store/plan.ts';
 import { readState, updateState } from '../store/state.ts';
+import { formatDuration, parseDuration } from '../system/duration.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
 import { openCredentials } from './accounts/credentials.ts';
 import { clearChangedCredentials } from './accounts/ready.ts';
 import { chooseAccount } from './accounts/select-account.ts';

@@ -1,6 +1,5 @@
 // Collects what a run learns and stores it in one go, after the upstream's output has been passed on.
 import type { Context, Invocation, Leases } from '../context.ts';
-import { reason, say } from '../errors.ts';
 import { type AuditEntry, writeAudit } from '../store/audit.ts';
 import type { Cooldown } from '../store/cooldown.ts';
 import type { Plan } from '../store/plan.ts';
@@ -13,6 +12,7 @@ import {
   setDefault,
   updateState,
 } from '../store/state.ts';
+import { reason, say } from '../system/errors.ts';
 import { type Choice, isLow } from './choose/candidates.ts';
 
 export type Journal = ReturnType<typeof startJournal>;

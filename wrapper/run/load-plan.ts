@@ -1,9 +1,9 @@
 // Loads the plan of a CLI: the stored one, or one compiled again when configuration or catalog changed.
 import { existsSync } from 'node:fs';
 import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
 import { hiddenPaths } from '../store/paths.ts';
 import { type Plan, readLastPlan, readPlan, stampOf } from '../store/plan.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 
 /**
  * The current plan of one CLI.

@@ -1,8 +1,8 @@
 // Runs the original command as it is, without an account.
 import { spawn } from 'node:child_process';
 import type { Context, End } from '../context.ts';
-import { EXIT, errno, WrapError } from '../errors.ts';
 import type { Plan } from '../store/plan.ts';
+import { EXIT, errno, WrapError } from '../system/errors.ts';
 import { callerEnvironment } from './accounts/environment.ts';
 import { demandsAccount, pinForChildren } from './accounts/select-account.ts';
 import { furtherDescriptors, startable } from './upstream/descriptors.ts';

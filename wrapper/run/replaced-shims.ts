@@ -2,8 +2,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
-import { say } from '../errors.ts';
-import { readText, writeAtomic } from '../store/files.ts';
+import { say } from '../system/errors.ts';
+import { readText, writeAtomic } from '../system/files.ts';
 
 /**
  * Says once for each replaced shim what to do. Called after a run, for every CLI, because the replaced command itself

@@ -1,11 +1,11 @@
 // Runs a shimmed command with accounts, or the original unchanged. A named account is used, or nothing runs.
 import { existsSync } from 'node:fs';
 import type { Context, End } from '../context.ts';
-import { EXIT, reason, say, WrapError } from '../errors.ts';
 import { type AuditEntry, type Why, writeAudit } from '../store/audit.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
+import { EXIT, reason, say, WrapError } from '../system/errors.ts';
 import { isNested } from './accounts/environment.ts';
 import { chooseAccount, namedAccount } from './accounts/select-account.ts';
 import { failover } from './failover.ts';

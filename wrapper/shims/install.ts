@@ -3,8 +3,6 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { EXIT, reason, say, WrapError } from '../errors.ts';
-import { assertPrivate, readText, syncDirectory, withLock, writeAtomic } from '../store/files.ts';
 import {
   findOnPath,
   foreignShim,
@@ -16,6 +14,8 @@ import {
 } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
+import { EXIT, reason, say, WrapError } from '../system/errors.ts';
+import { assertPrivate, readText, syncDirectory, withLock, writeAtomic } from '../system/files.ts';
 import { assertWritable, keepAt, moveBack, place } from './move-file.ts';
 import { type Programs, recordIn, shimText } from './shim.ts';
 

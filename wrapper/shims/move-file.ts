@@ -1,9 +1,9 @@
 // Moves files into directories that may belong to another file system, never leaving a name without a file.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { EXIT, errno, reason, WrapError } from '../errors.ts';
-import { syncDirectory } from '../store/files.ts';
 import type { Paths } from '../store/paths.ts';
+import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
+import { syncDirectory } from '../system/files.ts';
 
 /**
  * Makes something in the state directory and renames it to `file`; where that is another file system, beside its place

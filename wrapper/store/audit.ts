@@ -1,10 +1,10 @@
 // Logs which account ran a command, its outcome and its cost: one JSON line per attempt, without arguments or output.
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errno } from '../errors.ts';
-import { readText } from './files.ts';
+import { errno } from '../system/errors.ts';
+import { readText } from '../system/files.ts';
+import { isTime } from '../system/shape.ts';
 import type { Paths } from './paths.ts';
-import { isTime } from './shape.ts';
 
 export const OUTCOMES = ['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved', 'original'] as const;
 

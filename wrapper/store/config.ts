@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
-import { explainIssues, explainToml } from '../catalog/explain-issues.ts';
-import { EXIT, WrapError } from '../errors.ts';
-import { DURATION, parseDuration } from './duration.ts';
-import { readText, withLock, writeAtomic } from './files.ts';
-import { appendSection, appendTable, removeSection, removeTable, setInTable } from './toml-edit.ts';
+import { DURATION, parseDuration } from '../system/duration.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
+import { explainIssues, explainToml } from '../system/explain-issues.ts';
+import { readText, withLock, writeAtomic } from '../system/files.ts';
+import { appendSection, appendTable, removeSection, removeTable, setInTable } from '../system/toml-edit.ts';
 
 /**
  * Letters, digits, dot, underscore, dash. Not starting with a dash, because that looks like an option; not dots alone,
@@ -84,7 +84,7 @@ const PasswordSource = z.string().check(z.regex(SOURCE, 'one of env:, keyring:, 
 /** The store that this machine shares its accounts with others by; see `pool/`. It holds no secret. */
 export const Pool = z
   .strictObject({
-    /** Without a password; see `pool/address.ts`. */
+    /** Without a password; see `pool/store/address.ts`. */
     url: z.string(),
     user: z.optional(z.string()),
     /** Where the password comes from. */

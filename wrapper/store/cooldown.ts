@@ -1,5 +1,15 @@
 // Says when an account may be tried again. Pure.
 
+/**
+ * Length of a cooldown. `period`: until the quota starts again; `credential`: until the credential changes;
+ * `time`: until a moment in milliseconds since the epoch.
+ */
+export type NamedCooldown =
+  | { until: 'period' }
+  | { until: 'credential' }
+  | { until: 'elapsed'; ms: number }
+  | { until: 'time'; at: number };
+
 /** Why an account is not tried for a while. */
 export interface Cooldown {
   class: 'quota' | 'rate' | 'auth';

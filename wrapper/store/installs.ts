@@ -1,7 +1,7 @@
 // Reads which shims are installed, and finds commands on PATH. The daemon reads this, too.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { readText } from './files.ts';
+import { readText } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 /** Begins the second line of a shim; the CLI's name follows. */

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Provider } from '../catalog/catalog.ts';
+import { readText } from '../system/files.ts';
 import type { Account, Capacity, Pool } from './config.ts';
-import { readText } from './files.ts';
 import type { Paths } from './paths.ts';
 
 export interface Plan {

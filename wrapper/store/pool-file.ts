@@ -1,7 +1,6 @@
 // Keeps what this machine used of its pool and could not report while the store was away. Holds no secret.
-import { readText, withLock, writeAtomic } from './files.ts';
-import { randomHex } from './hash.ts';
-import type { Paths } from './paths.ts';
+import { readText, withLock, writeAtomic } from '../system/files.ts';
+import { randomHex } from '../system/hash.ts';
 import {
   isAmount,
   isBoolean,
@@ -14,7 +13,8 @@ import {
   oneOf,
   optional,
   shape,
-} from './shape.ts';
+} from '../system/shape.ts';
+import type { Paths } from './paths.ts';
 
 /** What a provider said an account has left. */
 export interface Observation {

@@ -1,12 +1,12 @@
 // Turns an account's sources into credentials, and stores new ones in the Secret Service or in a 0600 file.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXIT, errno, reason, WrapError } from '../errors.ts';
+import { EXIT, errno, reason, WrapError } from '../system/errors.ts';
+import { expandHome, readText, withLock, writeAtomic } from '../system/files.ts';
+import { randomHex } from '../system/hash.ts';
+import { runHelper } from '../system/run-helper.ts';
 import type { Account } from './config.ts';
-import { expandHome, readText, withLock, writeAtomic } from './files.ts';
-import { randomHex } from './hash.ts';
 import { NAME, type Paths } from './paths.ts';
-import { runHelper } from './run-helper.ts';
 
 export interface Slot {
   cli: string;

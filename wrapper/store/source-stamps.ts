@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isReadableByOthers } from './files.ts';
+import { isReadableByOthers } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
 /**

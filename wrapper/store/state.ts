@@ -1,10 +1,10 @@
 // Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
 import { join } from 'node:path';
+import { readText, withLock, writeAtomic } from '../system/files.ts';
+import { hmac, randomHex } from '../system/hash.ts';
+import { isNumber, isRecord, isTime } from '../system/shape.ts';
 import type { Cooldown } from './cooldown.ts';
-import { readText, withLock, writeAtomic } from './files.ts';
-import { hmac, randomHex } from './hash.ts';
 import type { Paths } from './paths.ts';
-import { isNumber, isRecord, isTime } from './shape.ts';
 
 export interface Remaining {
   /** In the provider's unit; `null` when unlimited or unknown. */

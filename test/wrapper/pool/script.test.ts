@@ -1,7 +1,7 @@
 // The rules of the pool's script, one by one, on a real store with a clock that the test sets.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type LeaseReply, type LeaseRequest, openStore, type Store } from '../../../wrapper/pool/store.ts';
+import { type LeaseReply, type LeaseRequest, openStore, type Store } from '../../../wrapper/pool/store/store.ts';
 import type { Done } from '../../../wrapper/store/pool-file.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 import { scriptWithClock, setClock } from '../../support/wrapper/virtual-clock.ts';

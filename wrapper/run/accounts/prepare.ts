@@ -1,10 +1,10 @@
 // Runs the login step of a CLI that can't be switched by its environment before the upstream, and remembers it by digest.
 
 import type { Provider } from '../../catalog/catalog.ts';
-import { parseDuration } from '../../store/duration.ts';
-import { sha256 } from '../../store/hash.ts';
-import { runHelper } from '../../store/run-helper.ts';
 import type { CliState } from '../../store/state.ts';
+import { parseDuration } from '../../system/duration.ts';
+import { sha256 } from '../../system/hash.ts';
+import { runHelper } from '../../system/run-helper.ts';
 import { stripAnsi } from '../rules/classify.ts';
 
 export type Prepared = { ok: true; digest?: string } | { ok: false; problem: string };

@@ -1,11 +1,11 @@
 // Selects the account that comes first. Shared by a run and by `explain`, so that they can't disagree.
 
 import type { Context, Invocation } from '../../context.ts';
-import { EXIT, WrapError } from '../../errors.ts';
-import { expandHome, readText } from '../../store/files.ts';
 import type { Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
 import { type CliState, readState } from '../../store/state.ts';
+import { EXIT, WrapError } from '../../system/errors.ts';
+import { expandHome, readText } from '../../system/files.ts';
 import type { Choice } from '../choose/candidates.ts';
 import { directoryFile } from '../find-up.ts';
 import { isCommandIn } from '../rules/classify.ts';

@@ -1,8 +1,8 @@
 // Says how long an account cools down after a failure. Pure.
 import type { Provider } from '../../catalog/catalog.ts';
-import type { Cooldown } from '../../store/cooldown.ts';
-import { formatDuration } from '../../store/duration.ts';
-import type { NamedCooldown, Verdict } from '../rules/classify.ts';
+import type { Cooldown, NamedCooldown } from '../../store/cooldown.ts';
+import { formatDuration } from '../../system/duration.ts';
+import type { Verdict } from '../rules/classify.ts';
 
 export type Retry = Verdict & { kind: 'retry' };
 

@@ -1,6 +1,7 @@
 // Decides what an attempt's end means, by the catalog's rules alone. Pure, so that recordings can be replayed through it.
 import type { Rule } from '../../catalog/catalog.ts';
-import { parseDuration } from '../../store/duration.ts';
+import type { NamedCooldown } from '../../store/cooldown.ts';
+import { parseDuration } from '../../system/duration.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
@@ -13,16 +14,6 @@ export interface Outcome {
   /** The subcommand as words: `search`, `r2 bucket list`. */
   command: string;
 }
-
-/**
- * How long an account cools down. `period`: until the quota starts again; `credential`: until the credential changes;
- * `time`: until a moment in milliseconds since the epoch.
- */
-export type NamedCooldown =
-  | { until: 'period' }
-  | { until: 'credential' }
-  | { until: 'elapsed'; ms: number }
-  | { until: 'time'; at: number };
 
 export type Verdict =
   | { kind: 'success' }

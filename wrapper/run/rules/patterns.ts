@@ -1,8 +1,8 @@
 // Compiles the catalog's patterns for one run.
 import type { Invocation } from '../../context.ts';
-import { say } from '../../errors.ts';
-import { parseDuration } from '../../store/duration.ts';
 import type { Plan } from '../../store/plan.ts';
+import { parseDuration } from '../../system/duration.ts';
+import { say } from '../../system/errors.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { OutputPatterns } from '../upstream/output.ts';
 import { classify, findFailures, stripAnsi, type Verdict } from './classify.ts';

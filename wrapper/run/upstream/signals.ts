@@ -1,7 +1,7 @@
 // Passes signals on to the upstream, and ends the way it ended.
 import { readdirSync } from 'node:fs';
 import type { SignalForwarding, SignalTarget } from '../../context.ts';
-import { readText } from '../../store/files.ts';
+import { readText } from '../../system/files.ts';
 
 const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 

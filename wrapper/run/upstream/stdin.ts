@@ -2,7 +2,7 @@
 import { createReadStream, fstatSync, type Stats } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
-import { readText } from '../../store/files.ts';
+import { readText } from '../../system/files.ts';
 import { KeptBytes } from './kept-bytes.ts';
 
 export interface Stdin {

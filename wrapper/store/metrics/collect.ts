@@ -1,9 +1,9 @@
 // Turns what the wrapper's files say into samples. It asks nobody.
 
+import { hmac } from '../../system/hash.ts';
 import { OUTCOMES } from '../audit.ts';
 import { readConfig } from '../config.ts';
 import { type AccountReport, describeAllAccounts, isUsable, reserveOf } from '../describe.ts';
-import { hmac } from '../hash.ts';
 import type { Paths } from '../paths.ts';
 import { readLocal } from '../pool-file.ts';
 import type { Sample, Samples } from './exposition.ts';

@@ -1,6 +1,6 @@
 // Keeps between two runs what `culvert-wrap metrics` has counted, and the key of hashed names.
-import { readText, withLock, writeAtomic } from '../files.ts';
-import { randomHex } from '../hash.ts';
+import { readText, withLock, writeAtomic } from '../../system/files.ts';
+import { randomHex } from '../../system/hash.ts';
 import type { Paths } from '../paths.ts';
 import { advance, emptyTally, type Tally } from './tally.ts';
 

@@ -1,10 +1,9 @@
 // Implements the commands that change one account, with a shim (`firecrawl login add`) or without (`accounts add`).
 import { isatty } from 'node:tty';
-import { loadCatalog, type Provider, providerOf } from '../catalog/catalog.ts';
-import type { Context } from '../context.ts';
-import { EXIT, reason, say, WrapError } from '../errors.ts';
-import { refreshPlans } from '../manage/compile.ts';
-import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from '../store/config.ts';
+import { loadCatalog, type Provider, providerOf } from '../../catalog/catalog.ts';
+import type { Context } from '../../context.ts';
+import { refreshPlans } from '../../manage/compile.ts';
+import { ACCOUNT_NAME, type Account, editConfig, readConfig, SOURCE, same } from '../../store/config.ts';
 import {
   assertCredential,
   forgetSecret,
@@ -13,10 +12,11 @@ import {
   type SecretPlace,
   sourceOf,
   storeSecret,
-} from '../store/secrets.ts';
-import { effectiveDefault, readState, renameInState, setDefault, updateState } from '../store/state.ts';
-import { emit } from './print.ts';
-import { askSecrets, confirm } from './prompt.ts';
+} from '../../store/secrets.ts';
+import { effectiveDefault, readState, renameInState, setDefault, updateState } from '../../store/state.ts';
+import { EXIT, reason, say, WrapError } from '../../system/errors.ts';
+import { emit } from '../print.ts';
+import { askSecrets, confirm } from '../prompt.ts';
 
 interface Options {
   json?: boolean;

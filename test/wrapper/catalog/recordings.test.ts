@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
-import { readUsage } from '../../wrapper/manage/usage.ts';
-import { readInvocation } from '../../wrapper/run/invocation.ts';
-import { classify } from '../../wrapper/run/rules/classify.ts';
-import { sandbox } from '../support/wrapper/sandbox.ts';
+import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
+import { readUsage } from '../../../wrapper/manage/usage.ts';
+import { readInvocation } from '../../../wrapper/run/invocation.ts';
+import { classify } from '../../../wrapper/run/rules/classify.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 interface Recording {
   label: string;
@@ -21,7 +21,7 @@ interface Recording {
   expect?: string;
 }
 
-const at = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const at = (file: string) => fileURLToPath(new URL(`../../../${file}`, import.meta.url));
 const catalog = loadCatalog(at('wrapper/catalog/providers.toml'), '/nonexistent/providers.toml');
 
 function recordings(name: string): Recording[] {

@@ -1,7 +1,7 @@
 // The errors of a server are understood as Redis before 7, Redis 7 and Valkey write them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serverError } from '../../../wrapper/pool/store-errors.ts';
+import { serverError } from '../../../../wrapper/pool/store/errors.ts';
 
 const IN_SCRIPT = ' script: 98df947ef0a8, on @user_script:394.';
 /** How Redis before 7 writes an error of a command in a script. */

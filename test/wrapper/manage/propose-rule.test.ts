@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { Rule } from '../../wrapper/catalog/catalog.ts';
-import { proposeRule } from '../../wrapper/manage/propose-rule.ts';
-import { classify } from '../../wrapper/run/rules/classify.ts';
-import { sandbox } from '../support/wrapper/sandbox.ts';
+import { Rule } from '../../../wrapper/catalog/catalog.ts';
+import { proposeRule } from '../../../wrapper/manage/propose-rule.ts';
+import { classify } from '../../../wrapper/run/rules/classify.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 /** Messages of providers, each with its class. */
 const MESSAGES: [string, string][] = [

@@ -1,8 +1,8 @@
 // Connects a pool to its store with iovalkey: to one server, to the primary behind Sentinels, or to a cluster.
 import { Cluster, Redis, type RedisOptions } from 'iovalkey';
-import { errno, reason } from '../errors.ts';
+import { errno, reason } from '../../system/errors.ts';
 import { type Address, describeAddress, parseAddress } from './address.ts';
-import { StoreUnreachable, serverError } from './store-errors.ts';
+import { StoreUnreachable, serverError } from './errors.ts';
 
 /** Runs the operations of the script. */
 export interface Connection {

@@ -1,12 +1,12 @@
 // Finds the credentials that upstream CLIs keep for themselves, for `accounts import --stored`.
-import type { Catalog, Provider } from '../catalog/catalog.ts';
-import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
-import { expand } from '../manage/usage.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
-import { readConfig } from '../store/config.ts';
-import { expandHome, readText } from '../store/files.ts';
-import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
+import type { Catalog, Provider } from '../../catalog/catalog.ts';
+import type { Context } from '../../context.ts';
+import { expand } from '../../manage/usage.ts';
+import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { readConfig } from '../../store/config.ts';
+import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
+import { EXIT, WrapError } from '../../system/errors.ts';
+import { expandHome, readText } from '../../system/files.ts';
 
 /** An account with the credential that its CLI has stored. */
 export interface StoredAccount {

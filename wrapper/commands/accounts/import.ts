@@ -3,15 +3,12 @@ import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
-import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
-import { explainIssues } from '../catalog/explain-issues.ts';
-import type { Context } from '../context.ts';
-import { EXIT, errno, reason, say, WrapError } from '../errors.ts';
-import { refreshPlans } from '../manage/compile.ts';
-import { probeAccount } from '../manage/probe-account.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
-import { Account, type Change, editConfig, readConfig, same } from '../store/config.ts';
-import { expandHome, isReadableByOthers, readText } from '../store/files.ts';
+import { type Catalog, loadCatalog, providerOf } from '../../catalog/catalog.ts';
+import type { Context } from '../../context.ts';
+import { refreshPlans } from '../../manage/compile.ts';
+import { probeAccount } from '../../manage/probe-account.ts';
+import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { Account, type Change, editConfig, readConfig, same } from '../../store/config.ts';
 import {
   assertCredential,
   envLines,
@@ -19,10 +16,13 @@ import {
   SOURCE_TIMEOUT_MS,
   sourceOf,
   storeSecret,
-} from '../store/secrets.ts';
+} from '../../store/secrets.ts';
+import { EXIT, errno, reason, say, WrapError } from '../../system/errors.ts';
+import { explainIssues } from '../../system/explain-issues.ts';
+import { expandHome, isReadableByOthers, readText } from '../../system/files.ts';
+import { emit } from '../print.ts';
 import { choosePlace } from './account.ts';
 import { findStored } from './import-stored.ts';
-import { emit } from './print.ts';
 
 /** The accounts of a configuration, where `secrets` may hold credentials themselves; they are stored, not copied. */
 const ImportFile = z.strictObject({

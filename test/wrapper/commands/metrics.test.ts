@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { advance, emptyTally, tallyFromNow } from '../../wrapper/store/metrics/tally.ts';
-import { pathsFor } from '../../wrapper/store/paths.ts';
-import { readMetrics, valueIn } from '../support/metrics/openmetrics.ts';
-import { temporary } from '../support/temporary.ts';
-import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { advance, emptyTally, tallyFromNow } from '../../../wrapper/store/metrics/tally.ts';
+import { pathsFor } from '../../../wrapper/store/paths.ts';
+import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
+import { temporary } from '../../support/temporary.ts';
+import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 
 const FAKE = `#!/bin/sh
 case "$FAKE_KEY" in used-up) echo "quota exceeded" >&2; exit 1 ;; esac

@@ -3,8 +3,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
-import { SECRET_TOOL } from '../support/wrapper/secret-tool.ts';
+import { finished, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
+import { SECRET_TOOL } from '../../support/wrapper/secret-tool.ts';
 
 const FAKE =
   '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac\necho ok\n';

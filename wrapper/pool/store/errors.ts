@@ -1,5 +1,5 @@
 // Separates two kinds of failure of a pool's store: it does not answer, or it refuses.
-import { EXIT, WrapError } from '../errors.ts';
+import { EXIT, WrapError } from '../../system/errors.ts';
 
 /** Other machines write to the store, and it may be another program: what it says must not move a terminal's cursor. */
 export function printable(text: string): string {

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { removeTree } from '../support/temporary.ts';
-import { buildWrapper } from '../support/wrapper/sandbox.ts';
+import { removeTree } from '../../support/temporary.ts';
+import { buildWrapper } from '../../support/wrapper/sandbox.ts';
 
 const UID = 54_321;
 const TOOL = '#!/bin/sh\n[ "$FAKE_KEY" ] || FAKE_KEY=machine\necho "$(basename "$0") $FAKE_KEY"\n';

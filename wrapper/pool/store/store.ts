@@ -1,12 +1,12 @@
 // Provides the operations of the pool's script with typed requests and replies; see pool.lua for what they do.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sha1 } from '../store/hash.ts';
-import type { Done, Observation } from '../store/pool-file.ts';
-import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../store/shape.ts';
+import type { Done, Observation } from '../../store/pool-file.ts';
+import { sha1 } from '../../system/hash.ts';
+import { isAmount, isNumber, isRecord, isText, listOf, oneOf, optional, shape } from '../../system/shape.ts';
 import { parseAddress } from './address.ts';
 import { type Connection, type ConnectOptions, connect, type Script } from './connection.ts';
-import { printable, StoreUnreachable } from './store-errors.ts';
+import { printable, StoreUnreachable } from './errors.ts';
 
 /** An account that a command may use. The fingerprint identifies it in the store, the name is for people. */
 export interface PoolAccount {

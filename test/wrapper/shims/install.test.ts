@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 
 const TOOL = '#!/bin/sh\necho "tool $*"\necho "to stderr" >&2\nexit 3\n';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { trust } from '../../wrapper/manage/directory.ts';
-import { pathsFor } from '../../wrapper/store/paths.ts';
-import { type RunOptions, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { trust } from '../../../../wrapper/manage/directory.ts';
+import { pathsFor } from '../../../../wrapper/store/paths.ts';
+import { type RunOptions, type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 
 const NAMINGS = ['none', 'variable', 'variable for the tool', 'directory', 'job'] as const;
 type Naming = (typeof NAMINGS)[number];

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
-import { atTerminal } from '../support/wrapper/terminal.ts';
+import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
+import { atTerminal } from '../../../support/wrapper/terminal.ts';
 
 const RULES = `inject = ["FAKE_KEY"]
 once = ["crawl"]

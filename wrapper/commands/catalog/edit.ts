@@ -2,21 +2,21 @@
 import { spawn } from 'node:child_process';
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
-import { type Catalog, loadCatalog, Provider } from '../catalog/catalog.ts';
-import { explainIssues } from '../catalog/explain-issues.ts';
-import type { Context } from '../context.ts';
-import { EXIT, say, WrapError } from '../errors.ts';
-import { type Failure, proposeRule } from '../manage/propose-rule.ts';
-import { callerEnvironment } from '../run/accounts/environment.ts';
-import { readInvocation } from '../run/invocation.ts';
-import { classify } from '../run/rules/classify.ts';
-import { readConfig } from '../store/config.ts';
-import { readText, withLock, writeAtomic } from '../store/files.ts';
-import { findOnPath, readInstalls } from '../store/installs.ts';
-import { resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
-import { storedCredential } from './import-stored.ts';
-import { emit } from './print.ts';
-import { ask } from './prompt.ts';
+import { type Catalog, loadCatalog, Provider } from '../../catalog/catalog.ts';
+import type { Context } from '../../context.ts';
+import { type Failure, proposeRule } from '../../manage/propose-rule.ts';
+import { callerEnvironment } from '../../run/accounts/environment.ts';
+import { readInvocation } from '../../run/invocation.ts';
+import { classify } from '../../run/rules/classify.ts';
+import { readConfig } from '../../store/config.ts';
+import { findOnPath, readInstalls } from '../../store/installs.ts';
+import { resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
+import { EXIT, say, WrapError } from '../../system/errors.ts';
+import { explainIssues } from '../../system/explain-issues.ts';
+import { readText, withLock, writeAtomic } from '../../system/files.ts';
+import { storedCredential } from '../accounts/import-stored.ts';
+import { emit } from '../print.ts';
+import { ask } from '../prompt.ts';
 
 export interface NewOptions {
   json?: boolean;

@@ -1,10 +1,10 @@
 // `catalog list|show|test`: what is known of which CLI, and whether an installed one still behaves that way.
-import { loadCatalog, providerOf } from '../catalog/catalog.ts';
-import type { Context } from '../context.ts';
-import { EXIT, WrapError } from '../errors.ts';
-import { runProbes } from '../manage/probe.ts';
-import { findOnPath, readInstalls } from '../store/installs.ts';
-import { emit, table } from './print.ts';
+import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
+import type { Context } from '../../context.ts';
+import { runProbes } from '../../manage/probe.ts';
+import { findOnPath, readInstalls } from '../../store/installs.ts';
+import { EXIT, WrapError } from '../../system/errors.ts';
+import { emit, table } from '../print.ts';
 
 interface Options {
   json?: boolean;

@@ -4,11 +4,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
-import { readInvocation } from '../../wrapper/run/invocation.ts';
-import { classify } from '../../wrapper/run/rules/classify.ts';
-import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
-import { atTerminal } from '../support/wrapper/terminal.ts';
+import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
+import { readInvocation } from '../../../wrapper/run/invocation.ts';
+import { classify } from '../../../wrapper/run/rules/classify.ts';
+import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
+import { atTerminal } from '../../support/wrapper/terminal.ts';
 
 interface Recording {
   argv: string[];
@@ -18,7 +18,7 @@ interface Recording {
   tty: boolean;
 }
 
-const at = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const at = (file: string) => fileURLToPath(new URL(`../../../${file}`, import.meta.url));
 const { providers } = loadCatalog(at('wrapper/catalog/providers.toml'), '/nonexistent/providers.toml');
 const CLIS = ['firecrawl', 'tvly', 'supabase', 'gh', 'codex', 'gemini'];
 

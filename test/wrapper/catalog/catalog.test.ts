@@ -3,17 +3,17 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog, providerOf } from '../../wrapper/catalog/catalog.ts';
-import { splitWords } from '../../wrapper/manage/repl.ts';
-import { readUsage } from '../../wrapper/manage/usage.ts';
-import { orderCandidates } from '../../wrapper/run/choose/candidates.ts';
-import { readInvocation } from '../../wrapper/run/invocation.ts';
-import { classify } from '../../wrapper/run/rules/classify.ts';
-import { formatDuration, parseDuration } from '../../wrapper/store/duration.ts';
-import { parseState } from '../../wrapper/store/state.ts';
-import { sandbox } from '../support/wrapper/sandbox.ts';
+import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
+import { splitWords } from '../../../wrapper/manage/repl.ts';
+import { readUsage } from '../../../wrapper/manage/usage.ts';
+import { orderCandidates } from '../../../wrapper/run/choose/candidates.ts';
+import { readInvocation } from '../../../wrapper/run/invocation.ts';
+import { classify } from '../../../wrapper/run/rules/classify.ts';
+import { parseState } from '../../../wrapper/store/state.ts';
+import { formatDuration, parseDuration } from '../../../wrapper/system/duration.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
 
-const shipped = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));
+const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
 
 function withUser(t: Parameters<typeof sandbox>[0], text: string) {
   const file = path.join(sandbox(t).home, 'providers.toml');
@@ -36,7 +36,7 @@ test('every shipped entry fits the form, carries terms, and is driven by probes 
 
 test('the sources run as a program, for `catalog test`, and install no shim, which could not start them', async t => {
   const box = sandbox(t);
-  const main = fileURLToPath(new URL('../../wrapper/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../../wrapper/main.ts', import.meta.url));
   const run = (...args: string[]) => box.run(process.execPath, ['--import', import.meta.resolve('tsx'), main, ...args]);
   const listed = await run('catalog', 'show', 'firecrawl', '--json');
   assert.equal(listed.exit, 0, listed.stderr);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeAddress, parseAddress } from '../../../wrapper/pool/address.ts';
+import { describeAddress, parseAddress } from '../../../../wrapper/pool/store/address.ts';
 
 const single = { kind: 'single', tls: false, database: 0 };
 

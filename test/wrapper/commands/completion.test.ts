@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { skipWithout, ZSH_DRIVER } from '../support/shells.ts';
-import { buildWrapper, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { skipWithout, ZSH_DRIVER } from '../../support/shells.ts';
+import { buildWrapper, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 
 /** What is typed before the Tab key, and the words that are then offered; a line without any is completed by file names. */
 const LINES: [string, string[]][] = [

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { until } from '../support/until.ts';
-import { finished, sandbox } from '../support/wrapper/sandbox.ts';
+import { until } from '../../../support/until.ts';
+import { finished, sandbox } from '../../../support/wrapper/sandbox.ts';
 
 const RULES = `inject = ["FAKE_KEY"]
 once = ["crawl", "pay"]

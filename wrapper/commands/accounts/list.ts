@@ -1,10 +1,10 @@
 // Implements `accounts list|export|purge` and `list` under an auth command.
-import type { Context } from '../context.ts';
-import { type Account, readConfig } from '../store/config.ts';
-import { describeAccounts, describeAllAccounts } from '../store/describe.ts';
-import { orphanedSecrets, removeOrphan } from '../store/secrets.ts';
-import { readState } from '../store/state.ts';
-import { emit, restingText, table } from './print.ts';
+import type { Context } from '../../context.ts';
+import { type Account, readConfig } from '../../store/config.ts';
+import { describeAccounts, describeAllAccounts } from '../../store/describe.ts';
+import { orphanedSecrets, removeOrphan } from '../../store/secrets.ts';
+import { readState } from '../../store/state.ts';
+import { emit, restingText, table } from '../print.ts';
 
 interface Options {
   json?: boolean;

@@ -1,5 +1,5 @@
 // Reads the address of a pool's store. Pure. An address never holds a password, so that it may be printed.
-import { EXIT, WrapError } from '../errors.ts';
+import { EXIT, WrapError } from '../../system/errors.ts';
 
 export interface Address {
   kind: 'single' | 'sentinel' | 'cluster';
