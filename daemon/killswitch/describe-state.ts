@@ -1,6 +1,8 @@
 // Pure: the published report on the kill switch.
 import type { Protection, Report, Unconfirmed } from './report.ts';
-import { inForce, type Mode } from './transition.ts';
+import type { Wanted } from './request.ts';
+import { isPause } from './rules/persisted-rules.ts';
+import type { Mode } from './transition.ts';
 import { explained, type Message, message } from './wording.ts';
 
 export interface Measurement {
@@ -20,23 +22,30 @@ export interface Measurement {
 
 export function describeState(mode: Mode, measured: Measurement): Report {
   const { active, protection, bootGuard, backend, repairedAt, ends } = measured;
+  const wanted = wantedOf(mode);
   return {
-    enabled: isWanted(mode),
-    allowLan: (mode.kind === 'paused' ? mode.wanted : inForce(mode))?.allowLan ?? false,
+    enabled: wanted !== null || mode.kind === 'fail-closed',
+    allowLan: wanted?.allowLan ?? false,
     active,
     protection,
     bootGuard: returnsAtBoot(mode) && bootGuard,
     backend,
     ...explained(wordingFor(mode, measured)),
-    pausedUntil: mode.kind === 'paused' ? toIso(ends) : null,
+    pausedUntil: isPaused(mode) ? toIso(ends) : null,
     repairedAt: repairedAt === null ? null : toIso(repairedAt),
     confirmable: true,
-    unconfirmed: mode.kind === 'trying' ? unconfirmed(mode, ends) : null,
+    unconfirmed: mode.kind === 'trying' && !isPaused(mode) ? unconfirmed(mode, ends) : null,
   };
 }
 
-function isWanted(mode: Mode): boolean {
-  return mode.kind === 'trying' ? mode.trial.wanted !== null : mode.kind !== 'off';
+function isPaused(mode: Mode): boolean {
+  return mode.kind === 'trying' && isPause(mode.trial);
+}
+
+/** The value that the user set, also during a pause; null: off, or it can't be known. */
+function wantedOf(mode: Mode): Wanted | null {
+  if (mode.kind === 'trying') return isPaused(mode) ? mode.previous : mode.trial.wanted;
+  return mode.kind === 'on' ? mode.wanted : null;
 }
 
 /** An unconfirmed change does not outlive a reboot. */
@@ -59,8 +68,8 @@ function wordingFor(mode: Mode, { active, trouble, repairedAt }: Measurement): M
       mode.why,
       message('Everything outside the tunnel stays blocked until the kill switch is turned on or off again.'),
     ];
-  if (mode.kind === 'paused') return [message('Paused.')];
-  if (!isWanted(mode) && active)
+  if (isPaused(mode)) return [message('Paused.')];
+  if (!wantedOf(mode) && active)
     return [message('Rules are in force although the kill switch is off. Turn it off again to remove them.')];
   if (repairedAt === null) return [];
   return [message('Another program changed the rules at %s; they were put back.', { time: toIso(repairedAt) })];

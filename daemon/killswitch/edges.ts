@@ -26,7 +26,8 @@ export interface Files {
   /** No file is fine. @throws Error */
   remove(name: FileName): void;
 }
-export type FileName = 'rules.nft' | 'pause.json' | 'trial.json';
+/** `pause.json` is only read, as services up to 0.2.7 wrote it. */
+export type FileName = 'rules.nft' | 'trial.json' | 'pause.json';
 
 export interface Edges {
   kernel: Kernel;

@@ -1,12 +1,9 @@
 // Carries out what a transition of the kill switch calls for, and reads what earlier ones stored.
 import type { Edges, Files } from './edges.ts';
-import { MAX_CONFIRM_SECONDS, MAX_PAUSE_SECONDS } from './request.ts';
 import {
-  formatPause,
   formatRules,
   formatTrial,
-  type Pause,
-  parsePause,
+  parseFormerPause,
   parseRules,
   parseTrial,
   type Stored,
@@ -18,10 +15,9 @@ import { isBlocking, missingRules } from './rules/ruleset-diff.ts';
 import type { Effect } from './transition.ts';
 import { message, WordedError } from './wording.ts';
 
-/** Carries out effects, and remembers what they found. */
-export function createEffects({ kernel, files, clock, fallback, ...edges }: Edges, ring: () => void) {
+/** Carries out effects, and remembers the fingerprint of the table that they put in force. */
+export function createEffects({ kernel, files, fallback, ...edges }: Edges) {
   let fingerprint: string | null = null;
-  let pauseEnds = 0;
 
   /** @throws Error unless the kernel then holds just these rules */
   async function block(rules: RuleOptions): Promise<void> {
@@ -29,12 +25,6 @@ export function createEffects({ kernel, files, clock, fallback, ...edges }: Edge
     const missing = missingRules(listing, render(rules));
     if (missing) throw new WordedError(message('nft took the rules, but the kernel holds others: %s', missing));
     fingerprint = listing!.fingerprint;
-  }
-
-  function alarm(pause: Pause | null): void {
-    const left = pause && Math.max(0, pause.until - clock.uptime());
-    if (left !== null) pauseEnds = clock.now() + left * 1000;
-    edges.alarm(left, ring);
   }
 
   async function run(effect: Effect): Promise<void> {
@@ -51,12 +41,8 @@ export function createEffects({ kernel, files, clock, fallback, ...edges }: Edge
         return files.write('trial.json', effect.text);
       case 'forget-rules':
         return files.remove('rules.nft');
-      case 'store-pause':
-        return files.write('pause.json', formatPause(effect.pause));
       case 'store-trial':
         return files.write('trial.json', formatTrial(effect.trial));
-      case 'forget-pause':
-        return files.remove('pause.json');
       case 'forget-trial':
         return files.remove('trial.json');
       case 'watch':
@@ -67,8 +53,6 @@ export function createEffects({ kernel, files, clock, fallback, ...edges }: Edge
         return;
       case 'open':
         return kernel.remove();
-      case 'alarm':
-        return alarm(effect.pause);
       case 'arm':
         return edges.arm(effect.seconds);
       case 'disarm':
@@ -86,7 +70,6 @@ export function createEffects({ kernel, files, clock, fallback, ...edges }: Edge
       }
     },
     fingerprint: () => fingerprint,
-    pauseEnds: () => pauseEnds,
   };
 }
 
@@ -100,17 +83,21 @@ export function readStored(files: Files): Stored {
   }
 }
 
-/** The pause that is under way since before this process. */
-export function readPause({ files, clock }: Edges): Pause | null {
-  const text = tolerant(() => files.read('pause.json'));
-  return parsePause(text ?? '', clock.bootId, clock.uptime(), MAX_PAUSE_SECONDS);
+/** The pause or unconfirmed change that was under way when the process before this one ended. */
+export function readTrial(edges: Edges): { trial: Trial; due: boolean } | null {
+  const { files, clock } = edges;
+  tolerant(() => moveFormerPause(edges));
+  const text = tolerant(() => files.read('trial.json'));
+  return text === null ? null : parseTrial(text, { bootId: clock.bootId, uptime: clock.uptime() });
 }
 
-/** The change that was not confirmed when the process before this one ended. */
-export function readTrial({ files, clock }: Edges): { trial: Trial; due: boolean } | null {
-  const text = tolerant(() => files.read('trial.json'));
-  const now = { bootId: clock.bootId, uptime: clock.uptime(), longest: MAX_CONFIRM_SECONDS };
-  return text === null ? null : parseTrial(text, now);
+/** A pause that a service up to 0.2.7 began is a trial from now on. @throws Error where a file can't be changed */
+function moveFormerPause({ files, clock }: Edges): void {
+  const text = files.read('pause.json');
+  if (text === null) return;
+  const pause = parseFormerPause(text, clock.now());
+  if (pause && files.read('trial.json') === null) files.write('trial.json', formatTrial(pause));
+  files.remove('pause.json');
 }
 
 /** null where reading fails. */

@@ -2,11 +2,11 @@
 // they come in as `Edges`.
 import { describeState } from './describe-state.ts';
 import type { Edges } from './edges.ts';
-import { createEffects, messageOf, readPause, readStored, readTrial, tolerant } from './effects.ts';
+import { createEffects, messageOf, readStored, readTrial, tolerant } from './effects.ts';
 import { type Action, requiredAction } from './permission.ts';
 import type { Report } from './report.ts';
 import type { Wanted } from './request.ts';
-import type { Trial } from './rules/persisted-rules.ts';
+import { isPause, type Trial } from './rules/persisted-rules.ts';
 import type { Endpoint } from './rules/rules.ts';
 import { isBlocking, type Listing } from './rules/ruleset-diff.ts';
 import { type Event, inForce, type Mode, reconcile, transition, undo } from './transition.ts';
@@ -83,7 +83,7 @@ function createKeeper(edges: Edges, ring: () => void) {
   let trouble: Message[] | null = null;
   let repairedAt: number | null = null;
   let shown: { until: number; ends: number } | null = null;
-  const effects = createEffects(edges, ring);
+  const effects = createEffects(edges);
 
   /** Runs what an event calls for; the mode follows once all of it is done, or first. @throws Error */
   async function run({ mode: next, effects: list }: ReturnType<typeof transition>, order: 'first' | 'after' = 'after') {
@@ -131,10 +131,9 @@ function createKeeper(edges: Edges, ring: () => void) {
       backend: kernel.backend,
       trouble,
       repairedAt,
-      ends: mode.kind === 'trying' ? trialEnds(mode.trial) : effects.pauseEnds(),
+      ends: mode.kind === 'trying' ? trialEnds(mode.trial) : 0,
     });
-    const seconds = nextLook(mode, active, clock.uptime());
-    if (seconds !== null) edges.alarm(seconds, ring);
+    edges.alarm(nextLook(mode, active, clock.uptime()), ring);
     edges.publish(report);
     return report;
   }
@@ -163,7 +162,6 @@ function createKeeper(edges: Edges, ring: () => void) {
       const event: Event = {
         kind: 'started',
         stored,
-        pause: readPause(edges),
         trial: readTrial(edges),
         inForce: stored.kind === 'absent' && (await kernel.list()) !== null,
       };
@@ -182,15 +180,19 @@ function createKeeper(edges: Edges, ring: () => void) {
   };
 }
 
-/** Seconds until something has to be done; null: nothing that time alone calls for, or an effect has set the alarm. */
+/** Seconds until something has to be done; null: time alone calls for nothing. */
 function nextLook(mode: Mode, active: boolean | null, uptime: number): number | null {
   if (mode.kind === 'trying') {
     const left = mode.trial.until - uptime;
     const retry = active !== true && mode.trial.wanted !== null;
     return retry || left <= 0 ? Math.min(RETRY_SECONDS, left > 0 ? left : RETRY_SECONDS) : left;
   }
-  const due = mode.kind === 'paused' ? mode.pause.until <= uptime : mode.kind !== 'off';
-  return active !== true && due ? RETRY_SECONDS : null;
+  return active !== true && mode.kind !== 'off' ? RETRY_SECONDS : null;
+}
+
+/** The change that waits for a confirmation; a pause is not one. */
+function unconfirmedOf(mode: Mode): Trial | null {
+  return mode.kind === 'trying' && !isPause(mode.trial) ? mode.trial : null;
 }
 
 export function createSwitch(edges: Edges): Switch {
@@ -208,18 +210,23 @@ export function createSwitch(edges: Edges): Switch {
     return checking;
   }
 
+  /** @param by null: a pause */
+  function trialOf(wanted: Wanted | null, seconds: number, by: number | null): Event {
+    const { bootId } = clock;
+    return { kind: 'try', trial: { bootId, until: clock.uptime() + seconds, by, setAt: clock.now(), wanted }, seconds };
+  }
+
   async function pause(seconds: number): Promise<Report> {
-    const { kind } = keeper.mode();
-    if (kind === 'trying')
+    const mode = keeper.mode();
+    if (unconfirmedOf(mode))
       throw new SwitchError(
         'Unconfirmed',
         N_('The kill switch was changed, and that is not confirmed yet. Decide first.'),
       );
-    if (kind !== 'on' && kind !== 'paused')
+    if (mode.kind !== 'on' && mode.kind !== 'trying')
       throw new SwitchError('NotEnabled', N_('There is nothing to pause: the kill switch is not on.'));
-    if (seconds === 0) return keeper.change({ kind: 'resume' }, 'The pause could not be ended');
-    const pause = { bootId: clock.bootId, until: clock.uptime() + seconds };
-    return keeper.change({ kind: 'pause', pause, seconds }, 'The kill switch was not paused');
+    if (seconds > 0) return keeper.change(trialOf(null, seconds, null), 'The kill switch was not paused');
+    return mode.kind === 'on' ? keeper.measure() : keeper.change({ kind: 'revert' }, 'The pause could not be ended');
   }
 
   function permissionFor(wanted: Wanted): Action {
@@ -228,8 +235,7 @@ export function createSwitch(edges: Edges): Switch {
 
   /** Replacing another user's trial would move its deadline and take the decision away from that user. */
   function permissionToTry(wanted: Wanted | null, uid: number): Action {
-    const mode = keeper.mode();
-    const isAnothers = mode.kind === 'trying' && mode.trial.by !== uid;
+    const isAnothers = (unconfirmedOf(keeper.mode())?.by ?? uid) !== uid;
     return wanted === null || isAnothers ? 'org.culvert.killswitch.disable' : permissionFor(wanted);
   }
 
@@ -240,29 +246,28 @@ export function createSwitch(edges: Edges): Switch {
 
   async function tryValue(wanted: Wanted | null, seconds: number, { uid, granted }: Caller): Promise<Report> {
     if (!granted.includes(permissionToTry(wanted, uid))) throw changedMeanwhile();
-    const { kind } = keeper.mode();
-    if (kind === 'paused' || kind === 'fail-closed')
+    const mode = keeper.mode();
+    const isPaused = mode.kind === 'trying' && isPause(mode.trial);
+    if (isPaused || mode.kind === 'fail-closed')
       throw new SwitchError(
         'Unconfirmed',
-        kind === 'paused'
+        isPaused
           ? N_('A change that is to be confirmed cannot begin in a pause. End the pause first.')
           : N_('What is stored cannot be read, so it could not return. Make the change without a time to confirm it.'),
       );
-    const { bootId } = clock;
-    const trial = { bootId, until: clock.uptime() + seconds, by: uid, setAt: clock.now(), wanted };
-    return keeper.change({ kind: 'try', trial, seconds }, 'The kill switch was not changed');
+    return keeper.change(trialOf(wanted, seconds, uid), 'The kill switch was not changed');
   }
 
   /** @throws SwitchError NothingPending, Denied */
   function checkDecision(kind: 'confirm' | 'revert', { uid, granted }: Caller): void {
-    const mode = keeper.mode();
+    const trial = unconfirmedOf(keeper.mode());
     // a return that failed and is tried again does not give a second chance to confirm
-    if (mode.kind !== 'trying' || (kind === 'confirm' && mode.trial.until <= clock.uptime()))
+    if (!trial || (kind === 'confirm' && trial.until <= clock.uptime()))
       throw new SwitchError(
         'NothingPending',
         N_('There is no such change, or the previous value has returned already.'),
       );
-    const action = permissionToDecide(mode, uid);
+    const action = permissionToDecide(trial, uid);
     if (action && !granted.includes(action)) throw changedMeanwhile();
   }
 
@@ -304,8 +309,8 @@ export function createSwitch(edges: Edges): Switch {
     permissionFor,
     permissionToTry,
     permissionToDecide(uid) {
-      const mode = keeper.mode();
-      return mode.kind === 'trying' ? permissionToDecide(mode, uid) : null;
+      const trial = unconfirmedOf(keeper.mode());
+      return trial && permissionToDecide(trial, uid);
     },
     permissionForEndpoints,
     idle: () => keeper.mode().kind === 'off',
@@ -323,8 +328,8 @@ function permissionToEnable(mode: Mode, fallback: Wanted, next: Wanted): Action 
 }
 
 /** Who made a change had the permission to make it for good. For the change of another user an administrator decides. */
-function permissionToDecide({ trial }: Extract<Mode, { kind: 'trying' }>, uid: number): Action | null {
-  return trial.by === uid ? null : 'org.culvert.killswitch.disable';
+function permissionToDecide({ by }: Trial, uid: number): Action | null {
+  return by === uid ? null : 'org.culvert.killswitch.disable';
 }
 
 function changedMeanwhile(): SwitchError {

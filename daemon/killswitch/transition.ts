@@ -1,43 +1,32 @@
 // Pure: what the kill switch does when something happens to it. `switch.ts` runs the effects.
 
 import type { Wanted } from './request.ts';
-import { isSame, type Pause, type Stored, type Trial } from './rules/persisted-rules.ts';
+import { isPause, isSame, type Stored, type Trial } from './rules/persisted-rules.ts';
 import { type Message, message } from './wording.ts';
 
 export type Mode =
   | { kind: 'off' }
   /** `fingerprint`: of the table as it was last put in force; null: not yet. */
   | { kind: 'on'; wanted: Wanted; fingerprint: string | null }
-  | { kind: 'paused'; wanted: Wanted; pause: Pause }
-  /** A change that nobody has confirmed: `previous` returns at its deadline; null: off. */
+  /** A pause, or an unconfirmed change: `previous` returns at its deadline; null: off. */
   | { kind: 'trying'; trial: Trial; previous: Wanted | null; fingerprint: string | null }
-  /** Fail closed: something is in force, or has to be, but what is wanted can't be known. */
+  /** Fail closed: rules are in force or must be, but the stored ones can't be read. */
   | { kind: 'fail-closed'; why: Message };
 
 export type Event =
   /**
-   * The service started and read what is stored. `inForce`: whether there is a table. `due`: the time of the trial is
-   * over.
+   * The service started and read its files.
+   * `inForce`: there is a table. `due`: the trial's time is over.
    */
-  | {
-      kind: 'started';
-      stored: Stored;
-      pause: Pause | null;
-      trial: { trial: Trial; due: boolean } | null;
-      inForce: boolean;
-    }
+  | { kind: 'started'; stored: Stored; trial: { trial: Trial; due: boolean } | null; inForce: boolean }
   | { kind: 'enable'; wanted: Wanted }
   | { kind: 'disable' }
-  /** A change that is to be confirmed. `seconds`: until `trial.until`. */
+  /** A pause, or a change to be confirmed. `seconds`: until `trial.until`. */
   | { kind: 'try'; trial: Trial; seconds: number }
   | { kind: 'confirm' }
-  /** Somebody takes a trial back, or its time is over. */
+  /** A request to end a pause or an unconfirmed change, or its deadline. */
   | { kind: 'revert' }
-  /** `seconds`: until `pause.until`. */
-  | { kind: 'pause'; pause: Pause; seconds: number }
-  /** Somebody ended a pause, or its time is over. */
-  | { kind: 'resume' }
-  /** Somebody else changed or removed the table. */
+  /** Another program changed or removed the table. */
   | { kind: 'damaged' };
 
 export type Effect =
@@ -46,17 +35,14 @@ export type Effect =
   | { do: 'refresh-rules'; wanted: Wanted }
   /** Puts a file back as it was. */
   | { do: 'restore-rules' | 'restore-trial'; text: string }
-  | { do: 'store-pause'; pause: Pause }
   | { do: 'store-trial'; trial: Trial }
   | { do: 'forget-rules' }
-  | { do: 'forget-pause' | 'forget-trial'; tolerant?: true }
-  /** Begins or ends to listen for foreign changes. */
+  | { do: 'forget-trial'; tolerant?: true }
+  /** Starts or stops listening for foreign changes. */
   | { do: 'watch'; on: boolean }
   /** Puts rules in force; null: the fallback, unless what is in force blocks already. */
   | { do: 'block'; wanted: Wanted | null }
   | { do: 'open' }
-  /** Wakes this process when a pause is over; null: not anymore. */
-  | { do: 'alarm'; pause: Pause | null }
   /** Has systemd load the rules later, even if this process dies. */
   | { do: 'arm'; seconds: number }
   | { do: 'disarm'; tolerant: true };
@@ -71,7 +57,7 @@ type Trying = Extract<Mode, { kind: 'trying' }>;
 const DISARM: Effect = { do: 'disarm', tolerant: true };
 const FORGET_TRIAL: Effect = { do: 'forget-trial' };
 
-/** What is to be in force; null: nothing, or it can't be known. */
+/** The value that should be in force; null: nothing, or it can't be known. */
 export function inForce(mode: Mode): Wanted | null {
   return mode.kind === 'trying' ? mode.trial.wanted : mode.kind === 'on' ? mode.wanted : null;
 }
@@ -88,8 +74,6 @@ export function transition(mode: Mode, event: Event): Transition {
         mode: { kind: 'off' },
         effects: [
           { do: 'forget-rules' }, // first: a crash from here on leaves rules that nothing on disk asks for, never the reverse
-          { do: 'forget-pause' },
-          { do: 'alarm', pause: null },
           { do: 'watch', on: false },
           { do: 'open' },
           FORGET_TRIAL, // last: until then, a restart finds why there are rules that nothing asks for
@@ -99,25 +83,9 @@ export function transition(mode: Mode, event: Event): Transition {
     case 'try':
       return begin(mode, event);
     case 'confirm':
-      return mode.kind === 'trying' ? confirm(mode) : { mode, effects: [] };
+      return mode.kind === 'trying' && !isPause(mode.trial) ? confirm(mode) : { mode, effects: [] };
     case 'revert':
       return mode.kind === 'trying' ? returning(mode.previous) : { mode, effects: [] };
-    case 'pause': {
-      if (mode.kind !== 'on' && mode.kind !== 'paused') return { mode, effects: [] };
-      const { pause, seconds } = event;
-      return {
-        mode: { kind: 'paused', wanted: mode.wanted, pause },
-        effects: [
-          { do: 'arm', seconds }, // the block is not lifted before systemd is sure to restore it
-          { do: 'store-pause', pause },
-          { do: 'watch', on: true },
-          { do: 'alarm', pause },
-          { do: 'open' },
-        ],
-      };
-    }
-    case 'resume':
-      return mode.kind === 'on' || mode.kind === 'paused' ? resuming(mode.wanted) : { mode, effects: [] };
     case 'damaged': {
       if (mode.kind === 'fail-closed') return { mode, effects: [{ do: 'block', wanted: null }] };
       const wanted = inForce(mode);
@@ -126,25 +94,19 @@ export function transition(mode: Mode, event: Event): Transition {
   }
 }
 
-function start({ stored, pause, trial: found, inForce: hasTable }: Extract<Event, { kind: 'started' }>): Transition {
+function start({ stored, trial: found, inForce: hasTable }: Extract<Event, { kind: 'started' }>): Transition {
   const forget: Effect[] = found ? [{ do: 'forget-trial', tolerant: true }] : [];
   if (stored.kind === 'broken') return failClosed(stored.why, forget);
   const previous = stored.kind === 'wanted' ? stored.wanted : null;
-  if (found?.due) return returning(previous);
   // where both are the same, the change had been confirmed
-  if (found && !isSame(found.trial.wanted, previous)) return trying(found.trial, previous);
-  if (stored.kind === 'absent')
+  const pending = found && !isSame(found.trial.wanted, previous) ? found : null;
+  if (pending && !pending.due) return trying(pending.trial, previous);
+  if (!previous && !pending)
     return hasTable
       ? failClosed(message('Nothing is stored, but rules of an earlier run are in force.'), forget)
       : { mode: { kind: 'off' }, effects: forget };
-  const { wanted } = stored;
-  if (pause)
-    return {
-      mode: { kind: 'paused', wanted, pause },
-      effects: [...forget, { do: 'open' }, { do: 'alarm', pause }],
-    };
-  const { mode, effects } = resuming(wanted);
-  return { mode, effects: [...forget, ...effects, { do: 'refresh-rules', wanted }] };
+  const { mode, effects } = returning(previous);
+  return { mode, effects: previous ? [...effects, { do: 'refresh-rules', wanted: previous }] : effects };
 }
 
 function failClosed(why: Message, before: readonly Effect[]): Transition {
@@ -162,7 +124,6 @@ function enable(mode: Mode, wanted: Wanted): Transition {
     effects: [
       ...first,
       { do: 'store-rules', wanted }, // first what is wanted: a crash from here on ends blocked
-      { do: 'forget-pause' },
       FORGET_TRIAL,
       ...blocking(wanted),
       DISARM,
@@ -172,12 +133,14 @@ function enable(mode: Mode, wanted: Wanted): Transition {
 
 /** The rules file keeps what returns, so that a reboot, the boot guard and the timer of systemd bring it back. */
 function begin(mode: Mode, { trial, seconds }: Extract<Event, { kind: 'try' }>): Transition {
-  if (mode.kind === 'paused' || mode.kind === 'fail-closed') return { mode, effects: [] };
   const previous = mode.kind === 'trying' ? mode.previous : inForce(mode);
+  const isOther = mode.kind === 'trying' && isPause(mode.trial) !== isPause(trial);
+  if (mode.kind === 'fail-closed' || isOther || (isPause(trial) && !previous)) return { mode, effects: [] };
   if (isSame(trial.wanted, previous))
     return transition(mode, previous ? { kind: 'enable', wanted: previous } : { kind: 'disable' });
   const next = trying(trial, previous);
-  const arm: Effect[] = trial.wanted ? [] : [{ do: 'arm', seconds }]; // as for a pause
+  // the block is not lifted before systemd is sure to restore it
+  const arm: Effect[] = trial.wanted ? [] : [{ do: 'arm', seconds }];
   return {
     mode: next.mode,
     effects: [...arm, { do: 'store-trial', trial }, ...next.effects, ...(trial.wanted ? [DISARM] : [])],
@@ -198,7 +161,7 @@ function confirm(mode: Trying): Transition {
   if (wanted === null) return transition(mode, { kind: 'disable' });
   return {
     mode: { kind: 'on', wanted, fingerprint: mode.fingerprint },
-    effects: [{ do: 'store-rules', wanted }, FORGET_TRIAL, { do: 'alarm', pause: null }],
+    effects: [{ do: 'store-rules', wanted }, FORGET_TRIAL],
   };
 }
 
@@ -207,7 +170,7 @@ function returning(previous: Wanted | null): Transition {
   if (previous === null)
     return {
       mode: { kind: 'off' },
-      effects: [{ do: 'watch', on: false }, { do: 'open' }, { do: 'alarm', pause: null }, FORGET_TRIAL],
+      effects: [{ do: 'watch', on: false }, { do: 'open' }, FORGET_TRIAL],
     };
   return {
     mode: { kind: 'on', wanted: previous, fingerprint: null },
@@ -215,19 +178,10 @@ function returning(previous: Wanted | null): Transition {
   };
 }
 
-/** Blocks again, whatever becomes of the pause's file and timer: both only ever end a pause. */
-function resuming(wanted: Wanted): Transition {
-  return {
-    mode: { kind: 'on', wanted, fingerprint: null },
-    effects: [{ do: 'forget-pause', tolerant: true }, ...blocking(wanted), DISARM],
-  };
-}
-
 function blocking(wanted: Wanted): Effect[] {
   return [
     { do: 'watch', on: true },
     { do: 'block', wanted },
-    { do: 'alarm', pause: null },
   ];
 }
 
@@ -247,11 +201,9 @@ export function reconcile(
       return null;
     case 'on':
       return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
-    case 'paused':
-      // a table during a pause: the timer that outlives this process was first
-      return fingerprint !== null || mode.pause.until <= uptime ? { kind: 'resume' } : null;
     case 'trying':
       if (mode.trial.until <= uptime) return { kind: 'revert' };
+      // a table meanwhile: the timer that outlives this process was first
       if (mode.trial.wanted === null) return fingerprint !== null ? { kind: 'revert' } : null;
       return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
     case 'fail-closed':
@@ -267,11 +219,10 @@ export interface FilesBefore {
 
 /** What brings back the state before a change that failed. */
 export function undo(before: Mode, event: Event, { rules, trial }: FilesBefore): Transition {
-  if (event.kind === 'pause' || event.kind === 'resume') return transition(before, { kind: 'resume' });
   const effects: Effect[] = [];
   if (rules !== null) effects.push({ do: 'restore-rules', text: rules });
   if (trial !== null) effects.push({ do: 'restore-trial', text: trial });
-  if (event.kind === 'try' && trial === null) effects.push(FORGET_TRIAL);
+  if (event.kind === 'try' && trial === null) effects.push(FORGET_TRIAL, DISARM);
   const wasOff = before.kind === 'off' || (before.kind === 'trying' && before.previous === null);
   if (rules === null && wasOff && event.kind !== 'disable') effects.push({ do: 'forget-rules' });
   if (before.kind !== 'off') {

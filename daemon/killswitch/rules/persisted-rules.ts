@@ -1,7 +1,7 @@
 // Pure: formats and parses what the root service keeps on disk. The rules file both records that the kill switch is on
 // and is what the boot guard loads, so that the two can't disagree. Its first line holds the options it was rendered
 // from.
-import { checkEndpoints, type EndpointTuple, type Wanted } from '../request.ts';
+import { checkEndpoints, type EndpointTuple, MAX_CONFIRM_SECONDS, MAX_PAUSE_SECONDS, type Wanted } from '../request.ts';
 import { type Message, message } from '../wording.ts';
 import { render } from './rules.ts';
 
@@ -60,40 +60,22 @@ function parseOptions(options: unknown): Wanted | string {
   return typeof checked === 'string' ? checked : { allowLan, endpoints: checked };
 }
 
-/** A pause: until when, by a clock that counts through suspend and starts again with the machine. */
-export interface Pause {
-  bootId: string;
-  /** Seconds of /proc/uptime. */
-  until: number;
-}
-
-export function formatPause(pause: Pause): string {
-  return `${JSON.stringify(pause)}\n`;
-}
-
-/** The current pause; null if it is over, is from an earlier boot, or can't be read. */
-export function parsePause(text: string, bootId: string, uptime: number, longest: number): Pause | null {
-  try {
-    const pause = JSON.parse(text) as Partial<Pause> | null;
-    const until = pause?.until;
-    if (pause?.bootId !== bootId || typeof until !== 'number') return null;
-    return until > uptime && until <= uptime + longest ? { bootId, until } : null;
-  } catch {
-    return null;
-  }
-}
-
-/** A value that holds until a deadline unless it is confirmed. The rules file keeps the value that returns. */
+/** A value with a deadline: an unconfirmed change, or a pause. The rules file keeps the value that returns. */
 export interface Trial {
   bootId: string;
-  /** Seconds of /proc/uptime. */
+  /** Seconds of /proc/uptime, a clock that counts through suspend and starts again with the machine. */
   until: number;
-  /** User who made the change, and may confirm it. */
-  by: number;
+  /** User who made the change, and may confirm it; null: a pause, which nobody can confirm. */
+  by: number | null;
   /** When it was made, in ms since the epoch; for people only. */
   setAt: number;
-  /** What is in force meanwhile; null: off. */
+  /** The value in force meanwhile; null: off. */
   wanted: Wanted | null;
+}
+
+/** Whether the value is "off" for a time, which cannot be kept. */
+export function isPause({ by }: Trial): boolean {
+  return by === null;
 }
 
 export function formatTrial(trial: Trial): string {
@@ -101,22 +83,34 @@ export function formatTrial(trial: Trial): string {
 }
 
 /**
- * The change that was not confirmed when the process ended; null where there is none that can be read.
- * @param longest seconds; a deadline beyond it was never set
- * @returns `due`: its time is over, or it is from an earlier boot
+ * The pause or unconfirmed change that was under way when the process ended; null where there is none that can be read.
+ * @returns `due`: its time is over or was never set so, or it is from an earlier boot
  */
 export function parseTrial(
   text: string,
-  { bootId, uptime, longest }: { bootId: string; uptime: number; longest: number },
+  { bootId, uptime }: { bootId: string; uptime: number },
 ): { trial: Trial; due: boolean } | null {
   try {
     const value = (JSON.parse(text) ?? {}) as { [K in keyof Trial]?: unknown };
     const { until, by, setAt } = value;
     const wanted = value.wanted === null ? null : parseOptions(value.wanted);
     if (typeof value.bootId !== 'string' || typeof wanted === 'string') return null;
-    if (typeof until !== 'number' || !isCount(by) || !isCount(setAt)) return null;
+    if (typeof until !== 'number' || !isCount(setAt) || (by !== null && !isCount(by))) return null;
+    if (by === null && wanted !== null) return null;
+    const longest = by === null ? MAX_PAUSE_SECONDS : MAX_CONFIRM_SECONDS;
     const due = value.bootId !== bootId || until <= uptime || until > uptime + longest;
     return { trial: { bootId: value.bootId, until, by, setAt, wanted }, due };
+  } catch {
+    return null;
+  }
+}
+
+/** The pause in `pause.json` of Culvert 0.2.7 and older, as a trial; null where it can't be read. */
+export function parseFormerPause(text: string, setAt: number): Trial | null {
+  try {
+    const { bootId, until } = (JSON.parse(text) ?? {}) as { bootId?: unknown; until?: unknown };
+    if (typeof bootId !== 'string' || typeof until !== 'number') return null;
+    return { bootId, until, by: null, setAt, wanted: null };
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-// Files of the root service: rules and pause in a directory that only root can read, and the published state.
+// Files of the root service: rules and trial in a directory that only root can read, and the published state.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { FileName, Files } from '../edges.ts';

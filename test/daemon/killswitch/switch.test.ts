@@ -4,7 +4,7 @@ import { ALL_ACTIONS } from '../../../daemon/killswitch/permission.ts';
 import { createLimit } from '../../../daemon/killswitch/rate-limit.ts';
 import { parsePublished, type Report } from '../../../daemon/killswitch/report.ts';
 import { checkEndpoints, checkSeconds } from '../../../daemon/killswitch/request.ts';
-import { formatPause, formatRules, parsePause, parseRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
+import { formatRules, parseRules } from '../../../daemon/killswitch/rules/persisted-rules.ts';
 import { render } from '../../../daemon/killswitch/rules/rules.ts';
 import type { Switch } from '../../../daemon/killswitch/switch.ts';
 import { message } from '../../../daemon/killswitch/wording.ts';
@@ -104,7 +104,7 @@ test('turning off that dies never leaves the machine open while on is stored', a
 });
 
 test('a failure at any step of a change is reported, and the previous state stays', async () => {
-  for (const failing of ['write rules.nft', 'replace', 'unlink rules.nft', 'remove', 'arm', 'write pause.json']) {
+  for (const failing of ['write rules.nft', 'replace', 'unlink rules.nft', 'remove', 'arm', 'write trial.json']) {
     for (const change of ['enable', 'disable', 'pause'] as const) {
       const machine = createMachine();
       const control = machine.boot();
@@ -247,7 +247,7 @@ test('a pause ends in time, on request and with the boot; a crash neither ends n
   machine.uptime += 1;
   machine.ring?.();
   assert.equal((await last.check()).active, true);
-  assert.equal(machine.files.has('pause.json'), false);
+  assert.equal(machine.files.has('trial.json'), false);
 
   await last.pause(60);
   assert.equal((await last.pause(0)).active, true);
@@ -256,8 +256,104 @@ test('a pause ends in time, on request and with the boot; a crash neither ends n
   assert.deepEqual([(await last.check()).pausedUntil, machine.table], [null, render(NARROW)]);
 
   await last.pause(60);
-  machine.files.set('pause.json', formatPause({ bootId: 'boot-0', until: 2000 }));
-  assert.equal((await machine.boot().start()).active, true, 'a reboot ends it');
+  assert.equal((await machine.reboot().start()).active, true, 'a reboot ends it');
+  assert.equal(machine.files.has('trial.json'), false);
+});
+
+test('a pause is neither confirmed nor reverted as an unconfirmed change is', async () => {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  await control.enable(WIDE, ALL_ACTIONS);
+  const report = await control.pause(60);
+  assert.deepEqual([pick(report), report.unconfirmed], [{ enabled: true, allowLan: true, active: false }, null]);
+  for (const uid of [0, 1000]) {
+    assert.equal(control.permissionToDecide(uid), null);
+    for (const act of [control.confirm, control.revert])
+      await assert.rejects(act({ uid, granted: ALL_ACTIONS }), { code: 'NothingPending' });
+  }
+  await assert.rejects(control.setEndpoints([], ALL_ACTIONS), { code: 'NotEnabled' });
+  assert.equal(control.idle(), false, 'the process has to stay');
+  assert.deepEqual(pick(await control.enable(NARROW, ALL_ACTIONS)), { enabled: true, allowLan: false, active: true });
+  assert.equal(machine.files.has('trial.json'), false, 'turning on ends the pause');
+  machine.uptime += 60;
+  machine.ring?.();
+  assert.equal((await control.check()).repairedAt, null);
+});
+
+test('a clock of the wall that jumps neither ends a pause nor lengthens it', async () => {
+  for (const jump of [-86_400_000, 86_400_000]) {
+    const machine = createMachine();
+    const control = machine.boot();
+    await control.start();
+    await control.enable(NARROW, ALL_ACTIONS);
+    const { pausedUntil } = await control.pause(60);
+    machine.wallMs += jump;
+    assert.equal((await control.check()).pausedUntil, pausedUntil);
+    machine.uptime += 59;
+    assert.equal((await control.check()).active, false);
+    machine.uptime += 1;
+    machine.ring!();
+    assert.equal((await control.check()).active, true);
+  }
+});
+
+test('a second pause moves the end, and where it fails the first one goes on', async () => {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  await control.enable(NARROW, ALL_ACTIONS);
+  await control.pause(60);
+  machine.uptime += 10;
+  assert.equal((await control.pause(30)).pausedUntil, new Date(1_040_000).toISOString());
+  machine.before = step => {
+    if (step === 'write trial.json') throw new Error('disk full');
+  };
+  await assert.rejects(control.pause(600), { code: 'Failed', message: /disk full/ });
+  machine.before = () => {};
+  machine.uptime += 30;
+  machine.ring!();
+  assert.equal((await control.check()).active, true);
+});
+
+test('a pause that an older service wrote goes on to its end, in the file of this one', async () => {
+  const former = (until: number, bootId = 'boot-1') => `{"bootId":"${bootId}","until":${until}}\n`;
+  for (const [text, isPaused] of [
+    [former(1020), true],
+    [former(1000), false],
+    [former(4601), false],
+    [former(1020, 'boot-0'), false],
+    ['', false],
+    ['null', false],
+    ['{"bootId":"boot-1"}', false],
+    ['{"bootId":"boot-1","until":"1020"}', false],
+    ['{"bootId":"boot-1","until":1e99}', false],
+  ] as const) {
+    const machine = createMachine();
+    machine.files.set('rules.nft', formatRules(NARROW));
+    machine.files.set('pause.json', text);
+    const control = machine.boot();
+    const report = await control.start();
+    assert.deepEqual([report.enabled, report.active, report.pausedUntil !== null], [true, !isPaused, isPaused], text);
+    assert.deepEqual([machine.files.has('pause.json'), machine.files.has('trial.json')], [false, isPaused], text);
+    if (!isPaused) continue;
+    assert.equal(report.pausedUntil, new Date(1_020_000).toISOString());
+    assert.equal((await machine.boot().start()).pausedUntil, report.pausedUntil, 'after another death too');
+    machine.uptime += 20;
+    assert.equal((await machine.boot().start()).active, true);
+    assert.equal(machine.files.has('trial.json'), false);
+  }
+});
+
+test('a former pause whose file cannot be moved ends it', async () => {
+  const machine = createMachine();
+  machine.files.set('rules.nft', formatRules(NARROW));
+  machine.files.set('pause.json', '{"bootId":"boot-1","until":1020}');
+  const control = machine.boot();
+  machine.before = step => {
+    if (step === 'write trial.json') throw new Error('Read-only file system');
+  };
+  assert.equal((await control.start()).active, true);
 });
 
 test('a pause does not start unless systemd can end it', async () => {
@@ -271,23 +367,6 @@ test('a pause does not start unless systemd can end it', async () => {
   await assert.rejects(control.pause(60), /no systemd/);
   assert.equal(machine.table, render(NARROW));
   assert.equal(machine.steps.includes('remove'), false);
-});
-
-test('a pause that was stored is believed only where it makes sense', () => {
-  for (const text of [
-    '',
-    'x',
-    'null',
-    '{}',
-    '{"bootId":"b"}',
-    '{"bootId":"b","until":"2000"}',
-    '{"bootId":"b","until":1e99}',
-    '{"bootId":"a","until":1010}',
-    '{"bootId":"b","until":1000}',
-    '{"bootId":"b","until":4601}',
-  ])
-    assert.equal(parsePause(text, 'b', 1000, 3600), null, text);
-  assert.deepEqual(parsePause('{"bootId":"b","until":1010}', 'b', 1000, 3600), { bootId: 'b', until: 1010 });
 });
 
 test('arguments are checked by what they are, and too many of them refused', () => {

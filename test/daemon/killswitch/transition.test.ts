@@ -14,12 +14,10 @@ import { message } from '../../../daemon/killswitch/wording.ts';
 
 const OLD: Wanted = { allowLan: false, endpoints: [] };
 const NEW: Wanted = { allowLan: true, endpoints: [] };
-const PAUSE = { bootId: 'b', until: 100 };
 const trialOf = (wanted: Wanted | null) => ({ bootId: 'b', until: 100, by: 1000, setAt: 5, wanted });
 
 const OFF: Mode = { kind: 'off' };
 const ON: Mode = { kind: 'on', wanted: OLD, fingerprint: 'f' };
-const PAUSED: Mode = { kind: 'paused', wanted: OLD, pause: PAUSE };
 const FAIL_CLOSED: Mode = { kind: 'fail-closed', why: message('torn') };
 const on = (wanted: Wanted): Mode => ({ kind: 'on', wanted, fingerprint: null });
 /** `wanted` holds, and `previous` returns. */
@@ -34,6 +32,10 @@ const ON_FROM_OFF = trying(NEW, null, 'f');
 const OFF_FROM_ON = trying(null, OLD);
 const NEW_FROM_OLD = trying(NEW, OLD, 'f');
 
+/** "Off" that nobody can confirm. */
+const PAUSE = { ...trialOf(null), by: null };
+const PAUSED: Mode = { kind: 'trying', trial: PAUSE, previous: OLD, fingerprint: null };
+
 /** One word for each effect. */
 function words(effects: readonly Effect[]): string {
   return effects
@@ -44,8 +46,6 @@ function words(effects: readonly Effect[]): string {
           return effect.on ? 'watch' : 'unwatch';
         case 'block':
           return effect.wanted === null ? 'fallback' : effect.wanted === NEW ? 'block-new' : 'block-old';
-        case 'alarm':
-          return effect.pause ? 'alarm' : 'no-alarm';
         case 'store-rules':
           return effect.wanted === NEW ? 'store-new' : 'store-old';
         case 'store-trial':
@@ -59,61 +59,70 @@ function words(effects: readonly Effect[]): string {
     .join(' ');
 }
 
-const RESUME = 'forget-pause? watch block-old no-alarm disarm?';
-const DISABLE = 'forget-rules forget-pause no-alarm unwatch open forget-trial disarm?';
-const ENABLE = 'store-new forget-pause forget-trial watch block-new no-alarm disarm?';
-const TO_OFF = 'unwatch open no-alarm forget-trial';
-const TO_OLD = 'watch block-old no-alarm forget-trial disarm?';
-const PAUSING = 'arm-60 store-pause watch alarm open';
-const started = (
-  stored: Extract<Event, { kind: 'started' }>['stored'],
-  pause = false,
-  inForce = false,
-  trial: Extract<Event, { kind: 'started' }>['trial'] = null,
-): Event => ({ kind: 'started', stored, pause: pause ? PAUSE : null, trial, inForce });
-const attempt = (wanted: Wanted | null): Event => ({ kind: 'try', trial: trialOf(wanted), seconds: 30 });
-const found = (wanted: Wanted | null, due: boolean) => ({ trial: trialOf(wanted), due });
+const DISABLE = 'forget-rules unwatch open forget-trial disarm?';
+const ENABLE = 'store-new forget-trial watch block-new disarm?';
+const TO_OFF = 'unwatch open forget-trial';
+const TO_OLD = 'watch block-old forget-trial disarm?';
+const RESTART = `${TO_OLD} refresh-rules`;
+const PAUSING = 'arm-60 try-off watch open';
 const ABSENT = { kind: 'absent' } as const;
 const STORED = { kind: 'wanted', wanted: OLD } as const;
+const started = (
+  stored: Extract<Event, { kind: 'started' }>['stored'],
+  inForce = false,
+  trial: Extract<Event, { kind: 'started' }>['trial'] = null,
+): Event => ({ kind: 'started', stored, trial, inForce });
+const pause: Event = { kind: 'try', trial: PAUSE, seconds: 60 };
+const attempt = (wanted: Wanted | null): Event => ({ kind: 'try', trial: trialOf(wanted), seconds: 30 });
+const found = (wanted: Wanted | null, due: boolean) => ({ trial: trialOf(wanted), due });
 
 const CASES: readonly [Mode, Event, Mode, string][] = [
   [OFF, started({ kind: 'absent' }), OFF, ''],
   [
     OFF,
-    started({ kind: 'absent' }, false, true),
+    started({ kind: 'absent' }, true),
     { kind: 'fail-closed', why: message('Nothing is stored, but rules of an earlier run are in force.') },
     'watch fallback',
   ],
   [
     OFF,
-    started({ kind: 'broken', why: message('it is empty') }, true),
+    started({ kind: 'broken', why: message('it is empty') }),
     { kind: 'fail-closed', why: message('it is empty') },
     'watch fallback',
   ],
-  [OFF, started({ kind: 'wanted', wanted: OLD }), on(OLD), `${RESUME} refresh-rules`],
-  [OFF, started({ kind: 'wanted', wanted: OLD }, true), PAUSED, 'open alarm'],
-  ...[OFF, ON, PAUSED, FAIL_CLOSED].map(
-    mode => [mode, { kind: 'enable', wanted: NEW }, on(NEW), ENABLE] as [Mode, Event, Mode, string],
-  ),
+  [OFF, started({ kind: 'wanted', wanted: OLD }), on(OLD), RESTART],
+  [OFF, { kind: 'enable', wanted: NEW }, on(NEW), ENABLE],
+  [ON, { kind: 'enable', wanted: NEW }, on(NEW), ENABLE],
+  [PAUSED, { kind: 'enable', wanted: NEW }, on(NEW), `forget-trial ${ENABLE}`],
+  [FAIL_CLOSED, { kind: 'enable', wanted: NEW }, on(NEW), ENABLE],
   ...[OFF, ON, PAUSED, FAIL_CLOSED].map(
     mode => [mode, { kind: 'disable' }, OFF, DISABLE] as [Mode, Event, Mode, string],
   ),
-  [OFF, { kind: 'pause', pause: PAUSE, seconds: 60 }, OFF, ''],
-  [ON, { kind: 'pause', pause: PAUSE, seconds: 60 }, PAUSED, PAUSING],
-  [PAUSED, { kind: 'pause', pause: PAUSE, seconds: 60 }, PAUSED, PAUSING],
-  [FAIL_CLOSED, { kind: 'pause', pause: PAUSE, seconds: 60 }, FAIL_CLOSED, ''],
-  [OFF, { kind: 'resume' }, OFF, ''],
-  [ON, { kind: 'resume' }, on(OLD), RESUME],
-  [PAUSED, { kind: 'resume' }, on(OLD), RESUME],
-  [FAIL_CLOSED, { kind: 'resume' }, FAIL_CLOSED, ''],
   [OFF, { kind: 'damaged' }, OFF, ''],
-  [ON, { kind: 'damaged' }, ON, 'watch block-old no-alarm'],
+  [ON, { kind: 'damaged' }, ON, 'watch block-old'],
   [PAUSED, { kind: 'damaged' }, PAUSED, ''],
   [FAIL_CLOSED, { kind: 'damaged' }, FAIL_CLOSED, 'fallback'],
 
+  // a pause ends at its time, or earlier; nobody makes it permanent
+  [OFF, pause, OFF, ''],
+  [ON, pause, PAUSED, PAUSING],
+  [PAUSED, pause, PAUSED, PAUSING],
+  [FAIL_CLOSED, pause, FAIL_CLOSED, ''],
+  [PAUSED, { kind: 'revert' }, on(OLD), TO_OLD],
+  [PAUSED, { kind: 'confirm' }, PAUSED, ''],
+  [OFF, started(STORED, false, { trial: PAUSE, due: false }), PAUSED, 'watch open'],
+  [OFF, started(STORED, false, { trial: PAUSE, due: true }), on(OLD), RESTART],
+  [OFF, started(ABSENT, false, { trial: PAUSE, due: true }), OFF, 'forget-trial?'],
+  [
+    OFF,
+    started(ABSENT, true, { trial: PAUSE, due: true }),
+    { kind: 'fail-closed', why: message('Nothing is stored, but rules of an earlier run are in force.') },
+    'forget-trial? watch fallback',
+  ],
+
   // a change that is to be confirmed: what is stored stays what returns
-  [OFF, attempt(NEW), trying(NEW, null), 'try-new watch block-new no-alarm disarm?'],
-  [ON, attempt(NEW), trying(NEW, OLD), 'try-new watch block-new no-alarm disarm?'],
+  [OFF, attempt(NEW), trying(NEW, null), 'try-new watch block-new disarm?'],
+  [ON, attempt(NEW), trying(NEW, OLD), 'try-new watch block-new disarm?'],
   [ON, attempt(null), trying(null, OLD), 'arm-30 try-off watch open'],
   [PAUSED, attempt(NEW), PAUSED, ''],
   [PAUSED, attempt(null), PAUSED, ''],
@@ -121,26 +130,21 @@ const CASES: readonly [Mode, Event, Mode, string][] = [
   [FAIL_CLOSED, attempt(null), FAIL_CLOSED, ''],
   // what would return by itself is not a trial
   [OFF, attempt(null), OFF, DISABLE],
-  [ON, attempt(OLD), on(OLD), 'store-old forget-pause forget-trial watch block-old no-alarm disarm?'],
+  [ON, attempt(OLD), on(OLD), 'store-old forget-trial watch block-old disarm?'],
   // another one in its place: the first value returns
-  [ON_FROM_OFF, attempt(OLD), trying(OLD, null), 'try-old watch block-old no-alarm disarm?'],
+  [ON_FROM_OFF, attempt(OLD), trying(OLD, null), 'try-old watch block-old disarm?'],
   [ON_FROM_OFF, attempt(null), OFF, DISABLE],
   [NEW_FROM_OLD, attempt(null), trying(null, OLD), 'arm-30 try-off watch open'],
-  [OFF_FROM_ON, attempt(NEW), trying(NEW, OLD), 'try-new watch block-new no-alarm disarm?'],
-  [
-    OFF_FROM_ON,
-    attempt(OLD),
-    on(OLD),
-    'forget-trial store-old forget-pause forget-trial watch block-old no-alarm disarm?',
-  ],
+  [OFF_FROM_ON, attempt(NEW), trying(NEW, OLD), 'try-new watch block-new disarm?'],
+  [OFF_FROM_ON, attempt(OLD), on(OLD), 'forget-trial store-old forget-trial watch block-old disarm?'],
 
-  [ON_FROM_OFF, { kind: 'confirm' }, { kind: 'on', wanted: NEW, fingerprint: 'f' }, 'store-new forget-trial no-alarm'],
-  [NEW_FROM_OLD, { kind: 'confirm' }, { kind: 'on', wanted: NEW, fingerprint: 'f' }, 'store-new forget-trial no-alarm'],
+  [ON_FROM_OFF, { kind: 'confirm' }, { kind: 'on', wanted: NEW, fingerprint: 'f' }, 'store-new forget-trial'],
+  [NEW_FROM_OLD, { kind: 'confirm' }, { kind: 'on', wanted: NEW, fingerprint: 'f' }, 'store-new forget-trial'],
   [OFF_FROM_ON, { kind: 'confirm' }, OFF, DISABLE],
   [ON_FROM_OFF, { kind: 'revert' }, OFF, TO_OFF],
   [NEW_FROM_OLD, { kind: 'revert' }, on(OLD), TO_OLD],
   [OFF_FROM_ON, { kind: 'revert' }, on(OLD), TO_OLD],
-  ...[OFF, ON, PAUSED, FAIL_CLOSED].flatMap(mode =>
+  ...[OFF, ON, FAIL_CLOSED].flatMap(mode =>
     (['confirm', 'revert'] as const).map(kind => [mode, { kind }, mode, ''] as [Mode, Event, Mode, string]),
   ),
 
@@ -151,36 +155,33 @@ const CASES: readonly [Mode, Event, Mode, string][] = [
   ...[ON_FROM_OFF, NEW_FROM_OLD, OFF_FROM_ON].map(
     mode => [mode, { kind: 'disable' }, OFF, DISABLE] as [Mode, Event, Mode, string],
   ),
-  ...[ON_FROM_OFF, NEW_FROM_OLD, OFF_FROM_ON].flatMap(mode => [
-    [mode, { kind: 'pause', pause: PAUSE, seconds: 60 }, mode, ''] as [Mode, Event, Mode, string],
-    [mode, { kind: 'resume' }, mode, ''] as [Mode, Event, Mode, string],
-  ]),
-  [ON_FROM_OFF, { kind: 'damaged' }, ON_FROM_OFF, 'watch block-new no-alarm'],
+  ...[ON_FROM_OFF, NEW_FROM_OLD, OFF_FROM_ON].map(mode => [mode, pause, mode, ''] as [Mode, Event, Mode, string]),
+  [ON_FROM_OFF, { kind: 'damaged' }, ON_FROM_OFF, 'watch block-new'],
   [OFF_FROM_ON, { kind: 'damaged' }, OFF_FROM_ON, ''],
 
   // the service was killed meanwhile: the trial goes on, or its time is over, or it was decided already
-  [OFF, started(ABSENT, false, true, found(NEW, false)), trying(NEW, null), 'watch block-new no-alarm'],
-  [OFF, started(STORED, false, false, found(NEW, false)), trying(NEW, OLD), 'watch block-new no-alarm'],
-  [OFF, started(STORED, false, false, found(null, false)), trying(null, OLD), 'watch open'],
-  [OFF, started(STORED, true, false, found(null, false)), trying(null, OLD), 'watch open'],
-  [OFF, started(ABSENT, false, true, found(NEW, true)), OFF, TO_OFF],
-  [OFF, started(STORED, false, false, found(NEW, true)), on(OLD), TO_OLD],
-  [OFF, started(STORED, false, false, found(null, true)), on(OLD), TO_OLD],
-  [OFF, started(STORED, false, false, found({ ...OLD }, false)), on(OLD), `forget-trial? ${RESUME} refresh-rules`],
-  [OFF, started(ABSENT, false, false, found(null, false)), OFF, 'forget-trial?'],
+  [OFF, started(ABSENT, true, found(NEW, false)), trying(NEW, null), 'watch block-new'],
+  [OFF, started(STORED, false, found(NEW, false)), trying(NEW, OLD), 'watch block-new'],
+  [OFF, started(STORED, false, found(null, false)), trying(null, OLD), 'watch open'],
+  [OFF, started(ABSENT, true, found(NEW, true)), OFF, TO_OFF],
+  [OFF, started(STORED, false, found(NEW, true)), on(OLD), RESTART],
+  [OFF, started(STORED, false, found(null, true)), on(OLD), RESTART],
+  [OFF, started(STORED, false, found({ ...OLD }, false)), on(OLD), RESTART],
+  [OFF, started(ABSENT, false, found(null, false)), OFF, 'forget-trial?'],
   [
     OFF,
-    started({ kind: 'broken', why: message('it is empty') }, false, true, found(null, false)),
+    started({ kind: 'broken', why: message('it is empty') }, true, found(null, false)),
     { kind: 'fail-closed', why: message('it is empty') },
     'forget-trial? watch fallback',
   ],
 ];
 
 function title(mode: Mode, event: Event): string {
-  const from = mode.kind === 'trying' ? `trying ${mode.trial.wanted ? 'on' : 'off'}` : mode.kind;
+  const from =
+    mode === PAUSED ? 'paused' : mode.kind === 'trying' ? `trying ${mode.trial.wanted ? 'on' : 'off'}` : mode.kind;
   if (event.kind === 'started')
-    return `${from}, started with ${event.stored.kind}${event.trial ? `, ${event.trial.due ? 'due ' : ''}trial` : ''}`;
-  return `${from}, ${event.kind}${event.kind === 'try' ? ` ${event.trial.wanted ? 'on' : 'off'}` : ''}`;
+    return `${from}, started with ${event.stored.kind}${event.inForce ? ' and a table' : ''}${event.trial ? `, ${event.trial.due ? 'due ' : ''}${event.trial.trial === PAUSE ? 'pause' : 'trial'}` : ''}`;
+  return `${from}, ${event.kind}${event.kind === 'try' ? ` ${event === pause ? 'for a pause' : event.trial.wanted ? 'on' : 'off'}` : ''}`;
 }
 
 for (const [mode, event, next, effects] of CASES)
@@ -194,19 +195,17 @@ test('a failed change is taken back to what was in force before', () => {
   const enable: Event = { kind: 'enable', wanted: NEW };
   for (const [before, event, stored, mode, effects] of [
     [OFF, enable, null, OFF, 'forget-rules unwatch open'],
-    [OFF, attempt(NEW), null, OFF, 'forget-trial forget-rules unwatch open'],
-    [ON, attempt(NEW), 'text', ON, 'restore-rules forget-trial watch'],
-    [ON, attempt(null), 'text', ON, 'restore-rules forget-trial watch'],
+    [OFF, attempt(NEW), null, OFF, 'forget-trial disarm? forget-rules unwatch open'],
+    [ON, attempt(NEW), 'text', ON, 'restore-rules forget-trial disarm? watch'],
+    [ON, attempt(null), 'text', ON, 'restore-rules forget-trial disarm? watch'],
     [OFF, enable, 'text', OFF, 'restore-rules unwatch open'],
     [ON, enable, 'text', ON, 'restore-rules'],
     [ON, enable, null, ON, ''],
-    [PAUSED, enable, 'text', PAUSED, 'restore-rules'],
     [FAIL_CLOSED, enable, null, FAIL_CLOSED, ''],
     [OFF, { kind: 'disable' }, null, OFF, ''],
     [ON, { kind: 'disable' }, 'text', ON, 'restore-rules watch'],
     [FAIL_CLOSED, { kind: 'disable' }, null, FAIL_CLOSED, 'watch'],
-    [ON, { kind: 'pause', pause: PAUSE, seconds: 60 }, 'text', on(OLD), RESUME],
-    [PAUSED, { kind: 'resume' }, 'text', on(OLD), RESUME],
+    [ON, pause, 'text', ON, 'restore-rules forget-trial disarm? watch'],
   ] as const) {
     const result = undo(before, event, { rules: stored, trial: null });
     assert.deepEqual(result.mode, mode, `${before.kind} ${event.kind}`);
@@ -227,6 +226,9 @@ test('a failed change of what is not confirmed leaves that as it was', () => {
     [OFF_FROM_ON, { kind: 'confirm' }, 'text', 'restore-rules restore-trial watch'],
     [ON_FROM_OFF, { kind: 'revert' }, null, 'restore-trial forget-rules watch'],
     [OFF_FROM_ON, { kind: 'revert' }, 'text', 'restore-rules restore-trial watch'],
+    [PAUSED, enable, 'text', 'restore-rules restore-trial watch'],
+    [PAUSED, pause, 'text', 'restore-rules restore-trial watch'],
+    [PAUSED, { kind: 'revert' }, 'text', 'restore-rules restore-trial watch'],
   ] as const) {
     const result = undo(before, event, { rules, trial: 'trial' });
     assert.deepEqual(result.mode, before, `${title(before, event)}`);
@@ -244,8 +246,8 @@ test('a look at the kernel calls for a repair, or the end of a pause', () => {
     [on(OLD), 'f', true, 0, 'damaged'],
     [on(OLD), null, false, 0, 'damaged'],
     [PAUSED, null, false, 99.9, null],
-    [PAUSED, null, false, 100, 'resume'],
-    [PAUSED, 'f', true, 0, 'resume'],
+    [PAUSED, null, false, 100, 'revert'],
+    [PAUSED, 'f', true, 0, 'revert'],
     [ON_FROM_OFF, 'f', true, 99.9, null],
     [ON_FROM_OFF, 'g', true, 0, 'damaged'],
     [ON_FROM_OFF, null, false, 0, 'damaged'],

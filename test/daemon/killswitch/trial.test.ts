@@ -381,7 +381,7 @@ test('endpoints follow the tunnel without confirming anything', async () => {
 
 test('a trial that was stored counts only in its own form, and returns where its time makes no sense', () => {
   const trial = { bootId: 'b', until: 1010, by: 1000, setAt: 5, wanted: NARROW };
-  const now = { bootId: 'b', uptime: 1000, longest: 600 };
+  const now = { bootId: 'b', uptime: 1000 };
   assert.deepEqual(parseTrial(formatTrial(trial), now), { trial, due: false });
   assert.deepEqual(parseTrial(formatTrial({ ...trial, wanted: null }), now), {
     trial: { ...trial, wanted: null },
@@ -389,6 +389,10 @@ test('a trial that was stored counts only in its own form, and returns where its
   });
   for (const change of [{ until: 1000 }, { until: 1601 }, { bootId: 'a' }])
     assert.equal(parseTrial(formatTrial({ ...trial, ...change }), now)?.due, true, JSON.stringify(change));
+  const pause = { ...trial, by: null, until: 4600, wanted: null };
+  assert.deepEqual(parseTrial(formatTrial(pause), now), { trial: pause, due: false });
+  for (const change of [{ until: 1000 }, { until: 4601 }, { bootId: 'a' }])
+    assert.equal(parseTrial(formatTrial({ ...pause, ...change }), now)?.due, true, JSON.stringify(change));
   const object = JSON.parse(formatTrial(trial));
   for (const change of [
     { until: '1010' },
@@ -396,7 +400,8 @@ test('a trial that was stored counts only in its own form, and returns where its
     { bootId: 1 },
     { by: -1 },
     { by: 1.5 },
-    { by: null },
+    { by: null }, // a pause is "off"
+    { by: undefined },
     { setAt: 'now' },
     { wanted: {} },
     { wanted: 'on' },
