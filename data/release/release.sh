@@ -9,6 +9,20 @@ cd "$top"
 say() { printf '%s\n' "release: $*" >&2; }
 die() { say "$@"; exit 1; }
 
+# What the release is built with, one "name version" a line. Debian keeps the versions of any day at snapshot.debian.org. Most of
+# the list is what dpkg-buildpackage noted beside the Debian package (deb-buildinfo(5)): its tools, their libraries, the compiler.
+built_with() {
+  echo "# What this release was built with. The same versions give the same bytes."
+  sed -n 's/^PRETTY_NAME="\(.*\)"$/system \1/p' /etc/os-release
+  echo "architecture $(uname -m)"
+  echo "node.js $(node --version)"
+  {
+    sed -n '/^Installed-Build-Depends:/,/^[^ ]/s/^ \([^ ]*\) (= \([^)]*\)),\{0,1\}$/\1 \2/p' "$work/deb"/*.buildinfo
+    # of the AppImage
+    dpkg-query -W -f '${Package} ${Version}\n' squashfs-tools binutils libsquashfuse-dev libfuse3-dev libzstd-dev zlib1g-dev 2>/dev/null || true
+  } | LC_ALL=C sort -u
+}
+
 version=${1:?}
 shift
 key='' signer=no sources=no passphrase='' count=$#
@@ -58,7 +72,7 @@ say 'tree for a user'
 data/release/user.sh "$name-user.tar.gz" "$work/user"
 say 'Debian package'
 data/deb/build.sh "$name-source.tar.gz" "$name.deb" "$work/deb"
-data/release/builder.sh "$work/deb" >"$name.builder.txt"
+built_with >"$name.builder.txt"
 say 'AppImage'
 data/appimage/build.sh "$name-x86_64.AppImage" "$work/appimage"
 say 'list of what is inside'

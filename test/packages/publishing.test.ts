@@ -10,11 +10,11 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import pinnedProject from '../../data/project.json' with { type: 'json' };
 import { ownerAt, releasesAt, withOwner } from '../../data/release/project.mjs';
-import { files, pages } from '../../data/release/serve.mjs';
 import { pinnedKeys } from '../../manifest/signing/keys.ts';
 import { buildManifest } from '../support/manifest/bundle.ts';
 import { temporary } from '../support/temporary.ts';
 import { createUpdater, script } from '../support/update/source.ts';
+import { files, pages } from './proof/serve.mjs';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const PASSPHRASE = 'correct horse';

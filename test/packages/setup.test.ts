@@ -24,8 +24,8 @@ function tree(t: TestContext, commands: Record<string, string>) {
   program('bin/sudo', 'exec "$@"');
   for (const [name, script] of Object.entries(commands)) program(`bin/${name}`, script.replaceAll('@AT@', at));
   const env = { PATH: `${join(at, 'bin')}${delimiter}${dirname(process.execPath)}${delimiter}${process.env.PATH}` };
-  const run = (input = '') =>
-    spawnSync(join(at, 'culvert-tool'), ['release-key', 'keys'], { encoding: 'utf8', env, input });
+  const run = (input = '', words = ['release-key', 'keys']) =>
+    spawnSync(join(at, 'culvert-tool'), words, { encoding: 'utf8', env, input });
   return { at, run };
 }
 
@@ -38,6 +38,20 @@ test('packages are installed without a question, also about configuration files 
   const asked = readFileSync(join(at, 'asked'), 'utf8').trim().split('\n');
   assert.equal(asked.length, 1, 'the first attempt succeeds');
   assert.match(asked[0]!, /--force-confold .*install --no-install-recommends openssl$/);
+});
+
+test('a package is built without building the tree of a developer first', t => {
+  const { at, run } = tree(t, {
+    'dpkg-query': 'for name; do echo "$name installed"; done',
+    meson: 'echo "meson $*" >&2; exit 1',
+  });
+  mkdirSync(join(at, 'data/release'), { recursive: true });
+  writeFileSync(join(at, 'data/release/package.sh'), '#!/bin/sh\necho packed "$@"\n', { mode: 0o755 });
+  for (const format of ['deb', 'rpm', 'arch', 'appimage', 'recipes', 'sources']) {
+    const { status, stdout, stderr } = run('', ['build', format]);
+    assert.equal(status, 0, stderr);
+    assert.equal(stdout, `packed ${format}\n`);
+  }
 });
 
 test('a clone that was moved or copied builds into itself', t => {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs one proof inside of a fresh root (see enter.sh): inside.sh appimage|user|deb VERSION NEXT SOURCE, or
+# Runs one proof inside of a fresh root (see prove.sh): inside.sh appimage|user|deb VERSION NEXT SOURCE, or
 # rpm|arch VERSION [NEXT]. NEXT is offered by the release pages whose address is built in, and by a web server, SOURCE.
 set -eu
 what=$1 version=$2 next=${3-} source=${4-}

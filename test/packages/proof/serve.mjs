@@ -1,5 +1,5 @@
 // Serves a release for a proof, as a plain web server and as the release pages of a forge do:
-// node data/release/serve.mjs DIRECTORY CERTIFICATE KEY ADDRESS
+// node test/packages/proof/serve.mjs DIRECTORY CERTIFICATE KEY ADDRESS
 // Prints the port of the web server, on loopback; the release pages are on port 443 of ADDRESS. Then one line a request.
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';

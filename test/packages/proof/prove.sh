@@ -1,0 +1,214 @@
+#!/bin/sh
+# Proves a release of this commit: built twice with the same bytes, the second time by another user and a day later; then in
+# fresh roots installed, run, updated to a next version and back where an installation does that itself, and removed.
+# test/packages/proof/prove.sh [recipes]: "recipes" proves only the packages of other distributions, without updates.
+# As root; needs 5 GB in build/prove, where everything stays for inspection.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+top=$(readlink -f "$here/../../..")
+cd "$top"
+work=$top/build/prove
+say() { printf '%s\n' "prove: $*"; }
+die() { say "$@" >&2; exit 1; }
+[ "$(id -u)" -eq 0 ] || die 'Roots are made and entered as root.'
+version=$(node -p 'require("./package.json").version')
+next=$(node -p 'require("semver").inc(require("./package.json").version, "patch")')
+PROOF_PAGES='' PROOF_CERTIFICATE=''
+mkdir -p "$work"
+
+# A commit on top, the same in each clone of the same commit: commit DIRECTORY MESSAGE
+commit() {
+  time="@$(git -C "$1" log -1 --format=%ct) +0000"
+  env GIT_AUTHOR_DATE="$time" GIT_COMMITTER_DATE="$time" \
+    git -C "$1" -c user.name=proof -c user.email=proof@culvert.example -c commit.gpgsign=false commit -qam "$2"
+}
+
+# What a maintainer does before a release. The builds of a proof trust this key, and no other build ever does.
+prepare() {
+  (
+    cd "$1"
+    node data/release/project.mjs https://github.com/culvert-proof/culvert >/dev/null
+    data/release/key.sh --public proof "$work/proof.pub" >/dev/null
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) node data/release/version.mjs "$version"
+  )
+  commit "$1" 'Set the address, pin the key of a proof, and date the version'
+}
+
+# Two releases with the same bytes, in build/prove/one and by another user; then the next version.
+releases() {
+  # keygen makes none in a repository, and this one is worth nothing
+  [ -f "$work/proof.key" ] || {
+    made=$(mktemp -d)
+    node build/meson/manifest/main.cjs keygen "$made/proof" >/dev/null
+    mv "$made"/* "$work/"
+    rmdir "$made"
+  }
+  # the same in both releases, so that the sidecars can be compared as well
+  expires=$(date -u -d '90 days' +%FT%TZ)
+  # A clean clone each time, in directories of different length. The second one belongs to another user, whose clock is a day
+  # ahead, and its files are closed to others. Downloads are kept.
+  another=$(mktemp -d /var/tmp/culvert-prove.XXXXXX)
+  chmod 755 "$another"
+  rm -rf "$work/one/culvert"
+  mkdir -p "$work/one"
+  (umask 022 && git clone -q . "$work/one/culvert")
+  (umask 077 && git clone -q . "$another/culvert")
+  for clone in "$work/one/culvert" "$another/culvert"; do
+    prepare "$clone"
+    cp -a node_modules "$clone/"
+    mkdir -p "$clone/build/release"
+  done
+  say 'tests with an address and a key'
+  (cd "$work/one/culvert" && node --import tsx --test test/manifest/cli.test.ts test/daemon/config/layers.test.ts \
+    test/packages/release.test.ts test/packages/publishing.test.ts) >"$work/tests.log" 2>&1 || { cat "$work/tests.log" >&2; die 'Tests failed.'; }
+  [ ! -d "$work/kept" ] || cp -a "$work/kept" "$work/one/culvert/build/release/appimage"
+  signing="--serial 1 --expires $expires"
+  say 'release'
+  # shellcheck disable=SC2086
+  (cd "$work/one/culvert" && data/release/release.sh "$version" --key "$work/proof.key" $signing) 2>"$work/log" ||
+    { cat "$work/log" >&2; die 'The release failed.'; }
+  rm -rf "$work/kept"
+  mkdir -p "$work/kept/sysroot"
+  cp -a "$work/one/culvert/build/release/appimage/node" "$work/kept/"
+  cp -a "$work/one/culvert/build/release/appimage/sysroot/cache" "$work/kept/sysroot/"
+  cp -a "$work/kept" "$another/culvert/build/release/appimage"
+  say 'release, by another user, a day later'
+  cp "$work/proof.key" "$another/"
+  mkdir "$another/home"
+  chown -R nobody:nogroup "$another"
+  # shellcheck disable=SC2086
+  (cd "$another/culvert" && setpriv --reuid nobody --regid nogroup --clear-groups env HOME="$another/home" \
+    faketime --exclude-monotonic -f +1d data/release/release.sh "$version" --key "$another/proof.key" $signing) 2>"$work/another.log" ||
+    { cat "$work/another.log" >&2; die "The release failed in $another."; }
+  dist=$work/one/culvert/dist/$version
+  for file in "$dist"/*; do
+    cmp "$file" "$another/culvert/dist/$version/${file##*/}" || die "${file##*/} differs from one build to the next; see $another."
+  done
+  rm -rf "$another"
+  say "$(find "$dist" -type f | wc -l) files, the same bytes both times:"
+  (cd "$dist" && stat -c '%10s %n' -- *)
+  node build/meson/manifest/main.cjs verify "$dist/release-manifest.v1.json" --key "$work/proof.pub"
+  lintian --fail-on error "$dist/culvert-$version.deb" || die 'lintian found errors.'
+
+  say "next version, $next"
+  (
+    cd "$work/one/culvert"
+    sed -i '0,/^## /s//## Unreleased\n\n- The version of a proof\n\n&/' CHANGELOG.md
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) node data/release/version.mjs "$next"
+    commit . "Raise the version to $next"
+    data/release/release.sh "$next" --key "$work/proof.key" --serial 2 --expires 90d
+  ) >"$work/next.log" 2>&1 || { cat "$work/next.log" >&2; die "The next version could not be made."; }
+}
+
+# Serves the next version where an installation looks for it: release pages at an address that nobody else takes, and a plain
+# web server. Roots have the network of this machine, so its loopback is theirs.
+offer_next() {
+  rm -f "$work/requests"
+  PROOF_PAGES=127.43.18.1 PROOF_CERTIFICATE=$work/server.pem
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '/CN=Culvert proof' -keyout "$work/server.key" \
+    -addext 'subjectAltName=DNS:github.com,DNS:release-assets.githubusercontent.com' -out "$PROOF_CERTIFICATE" 2>"$work/openssl.log"
+  node "$here/serve.mjs" "$work/one/culvert/dist/$next" "$PROOF_CERTIFICATE" "$work/server.key" $PROOF_PAGES >"$work/requests" &
+  server=$!
+  trap 'kill $display $server' EXIT
+  while [ ! -s "$work/requests" ]; do
+    kill -0 $server 2>/dev/null || die "No release pages on $PROOF_PAGES, port 443."
+    sleep 0.1
+  done
+  address=http://127.0.0.1:$(head -n 1 "$work/requests")
+}
+
+# Builds rpm and Arch package twice, into build/prove/recipes/dist: build_recipes [SOURCE.tar.gz]
+build_recipes() {
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+  export SOURCE_DATE_EPOCH
+  rm -rf "$work/recipes"
+  mkdir -p "$work/recipes/dist"
+  source=$work/recipes/culvert-$version-source.tar.gz
+  if [ $# -gt 0 ]; then cp "$1" "$source"; else data/release/source.sh "$source" "$work/recipes/source"; fi
+  for once in one another; do
+    data/rpm/build.sh "$source" "$work/recipes/$once.rpm" "$work/recipes/rpm-$once"
+    data/arch/build.sh "$source" "$work/recipes/$once.pkg.tar.zst" "$work/recipes/arch-$once"
+  done
+  for kind in rpm pkg.tar.zst; do
+    cmp "$work/recipes/one.$kind" "$work/recipes/another.$kind" || die "The $kind differs from one build to the next."
+  done
+  mv "$work/recipes/one.rpm" "$work/recipes/dist/culvert-$version-1.noarch.rpm"
+  mv "$work/recipes/one.pkg.tar.zst" "$work/recipes/dist/culvert-$version-1-any.pkg.tar.zst"
+  say "rpm and Arch package, the same bytes both times:"
+  (cd "$work/recipes/dist" && stat -c '%10s %n' -- *)
+  data/release/recipes.sh "$source" "$work/recipes/filled"
+  ! grep -r '@[A-Z_0-9]*@' "$work/recipes/filled" || die 'A recipe was not filled in.'
+}
+
+# Runs one proof in a fresh root: in_root SUITE DIST WHAT [NEXT [SOURCE]]; WHAT, NEXT and SOURCE are those of inside.sh
+in_root() {
+  suite=$1 files=$2 what=$3
+  shift 3
+  root=$work/$suite
+  if [ ! -f "$root.tar" ]; then
+    say "debootstrap $suite"
+    rm -rf "$root"
+    debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$(data/release/mirror.sh)" >"$root.log" 2>&1 ||
+      { tail "$root.log" >&2; die "debootstrap $suite failed."; }
+    tar -C "$root" -cf "$root.tar" .
+  fi
+  say "$suite: $what"
+  rm -rf "$root"
+  mkdir "$root"
+  tar -C "$root" -xf "$root.tar"
+  # in its own mount namespace, so that nothing stays mounted, even after a failure
+  # shellcheck disable=SC2016 # for the inner shell
+  PROOF_PAGES=$PROOF_PAGES PROOF_CERTIFICATE=$PROOF_CERTIFICATE unshare --mount --pid --fork --kill-child sh -eu -c '
+    root=$1
+    mount --bind "$root" "$root" # a mount point, as programs expect of a root
+    mount --rbind /dev "$root/dev"
+    mount -t proc proc "$root/proc"
+    mount -t tmpfs tmpfs "$root/run"
+    mount -t tmpfs -o mode=1777,exec tmpfs "$root/tmp"
+    mkdir "$root/run/dist" "$root/run/proof" "$root/run/session"
+    mount --bind "$2" "$root/run/dist"
+    mount --bind "$3" "$root/run/proof"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
+    if [ -n "$PROOF_PAGES" ]; then
+      echo "$PROOF_PAGES github.com release-assets.githubusercontent.com" >>"$root/etc/hosts"
+      cat "$PROOF_CERTIFICATE" >>"$root/etc/ssl/certs/ca-certificates.crt"
+    fi
+    shift 3
+    exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DISPLAY="$DISPLAY" \
+      XDG_RUNTIME_DIR=/run/session GTK_A11Y=none DEBIAN_FRONTEND=noninteractive sh -eu /run/proof/inside.sh "$@"
+  ' - "$root" "$files" "$here" "$what" "$version" "$@" || die "$what failed in $suite; the root is $root."
+}
+
+rm -f "$work/display"
+# a display that programs in the roots reach through the abstract socket
+Xvfb -noreset -displayfd 3 -screen 0 1000x800x24 3>"$work/display" >/dev/null 2>&1 &
+display=$!
+trap 'kill $display' EXIT
+while [ ! -s "$work/display" ]; do
+  kill -0 $display 2>/dev/null || die 'Xvfb has ended.'
+  sleep 0.1
+done
+DISPLAY=:$(cat "$work/display")
+export DISPLAY
+
+case $* in
+  '')
+    releases
+    offer_next
+    for suite in bookworm trixie; do
+      for what in appimage user deb; do in_root "$suite" "$dist" "$what" "$next" "$address"; done
+    done
+    build_recipes "$dist/culvert-$version-source.tar.gz"
+    say 'Left out of rpm and Arch package: their dependencies, which have other names in Debian'
+    for what in rpm arch; do in_root trixie "$work/recipes/dist" "$what" "$next"; done
+    say 'requests for the next version, by host:'
+    sed -n '/ culvert-/p' "$work/requests" | sort | uniq -c
+    say 'all proven' ;;
+  recipes)
+    build_recipes
+    say 'Left out of rpm and Arch package: their dependencies, which have other names in Debian'
+    for what in rpm arch; do in_root trixie "$work/recipes/dist" "$what"; done
+    say 'recipes proven' ;;
+  *) die "usage: $0 [recipes]" ;;
+esac
