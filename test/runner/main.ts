@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 import { bundleFiles, makeBuilds, removeBundles } from './bundle.ts';
 import { endAll, type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
-import { schedule } from './schedule.ts';
-import { type Group, groupOf, largestFirst, select } from './select.ts';
+import { longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
+import { groupOf, select } from './select.ts';
 
 const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A PATH…]
 
@@ -14,6 +14,7 @@ const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A
       --full         also what a short run leaves out, as with CULVERT_FULL=1: kill programs at every operation
       --jobs N       how many files run at once (default: three per core)
       --stall S      end a file that reports nothing for S seconds (default: 300)
+      --record       store the seconds of the long files in test/runner/seconds.txt, by which a fresh clone orders them
       --list         print the files and their groups instead of running them`;
 
 async function main(argv: string[]): Promise<number> {
@@ -27,6 +28,7 @@ async function main(argv: string[]): Promise<number> {
       // half of a file's time is waiting, for children and for timers
       jobs: { type: 'string', default: String(3 * availableParallelism()) },
       stall: { type: 'string', default: '300' },
+      record: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -58,9 +60,11 @@ async function main(argv: string[]): Promise<number> {
     if (!values.name || result.tests.length > 0 || result.problem)
       console.log(fileReport(result, results.length, files.length));
   };
-  const of = (wanted: Group) => largestFirst(files.filter(({ group }) => group === wanted));
-  // a mixture of files that work and files that wait; small ones last, so that the workers end at about the same time
-  await schedule([of('browser'), of('display'), of('kernel'), of('built'), of('programs')], of('unit'), jobs, run);
+  const seconds = readSeconds();
+  await schedule(longestFirst(files, seconds), jobs, run);
+  // a run of some tests says nothing about the seconds of their files
+  if (!values.name && !interrupted)
+    writeSeconds(new Map([...seconds, ...results.map(({ file, ms }) => [file, ms / 1000] as const)]), values.record);
   const tests = results.reduce((count, result) => count + result.tests.length, 0);
   if (tests === 0) throw new Error('No test matches.');
   console.log(summary(results, performance.now() - began));

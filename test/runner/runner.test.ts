@@ -1,3 +1,4 @@
+// The runner itself: what it makes of a file's events, how it orders files, and what it prints.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,8 +7,8 @@ import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 import { type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
-import { schedule } from './schedule.ts';
-import { allTestFiles, groupOf, largestFirst, select } from './select.ts';
+import { longestFirst, parseSeconds, schedule } from './schedule.ts';
+import { allTestFiles, groupOf, select } from './select.ts';
 
 const HEAD = `import { describe, test } from 'node:test';\nimport assert from 'node:assert/strict';\n`;
 const PATIENT = { stallMs: 120_000 };
@@ -103,40 +104,28 @@ test('runs only the tests whose name matches', async t => {
   assert.equal(passed(result), true);
 });
 
-for (const jobs of [1, 3, 4])
-  test(`begins with each lane, takes the rest last, runs ${jobs} items at once in all, and loses none`, async () => {
-    const started: string[] = [];
+for (const jobs of [1, 3, 40])
+  test(`starts items in their order, at most ${jobs} at the same time, and loses none`, async () => {
+    const items = Array.from({ length: 30 }, (_, i) => i);
+    const started: number[] = [];
     let running = 0;
-    const run = async (item: string) => {
+    await schedule(items, jobs, async item => {
       started.push(item);
       assert.ok(++running <= jobs);
       await new Promise(resolve => setImmediate(resolve));
       running--;
-    };
-    const lane = (name: string, length: number) => Array.from({ length }, (_, i) => `${name} ${i}`);
-    const [lanes, rest] = [[lane('a', 9), lane('b', 5), lane('c', 0)], lane('-', 20)];
-    await schedule(lanes, rest, jobs, run);
-    assert.deepEqual(started.slice(0, 2), jobs === 1 ? ['a 0', 'a 1'] : ['a 0', 'b 0']);
-    assert.deepEqual(started.slice(-20), rest);
-    assert.deepEqual(started.sort(), [...lanes.flat(), ...rest].sort());
+    });
+    assert.deepEqual(started, items);
   });
 
-test('a lane goes on one item after another while it is shorter than another', async () => {
-  const running: string[] = [];
-  const run = async (item: string) => {
-    running.push(item);
-    assert.ok(running.filter(other => other.startsWith('a')).length <= 1, running.join());
-    await new Promise(resolve => setImmediate(resolve));
-    running.splice(running.indexOf(item), 1);
-  };
-  await schedule([['a 0', 'a 1', 'a 2'], Array.from({ length: 30 }, (_, i) => `b ${i}`)], [], 4, run);
-});
-
-test('sorts by the size of the files, the largest first', () => {
-  const files = ['test/runner/schedule.ts', 'test/runner/runner.test.ts', 'test/runner/select.ts'];
+test('sorts by the seconds of earlier runs, and the other files by size after them', () => {
+  const files = ['select.ts', 'schedule.ts', 'runner.test.ts', 'report.ts'].map(name => ({
+    file: `test/runner/${name}`,
+  }));
+  const seconds = parseSeconds('120 test/runner/select.ts\n3.5 test/runner/report.ts\n9 test/gone.test.ts\n');
   assert.deepEqual(
-    largestFirst(files.map(file => ({ file }))).map(({ file }) => file),
-    ['test/runner/runner.test.ts', 'test/runner/select.ts', 'test/runner/schedule.ts'],
+    longestFirst(files, seconds).map(({ file }) => file),
+    ['select.ts', 'report.ts', 'runner.test.ts', 'schedule.ts'].map(name => `test/runner/${name}`),
   );
 });
 

@@ -1,26 +1,70 @@
-// Runs files side by side in a good mixture: those of one lane run one after another, as long as other lanes are longer.
+// Orders test files by the seconds that they took last, and runs several of them at the same time.
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+/** Seconds of the last runs in this clone. */
+const LAST_RUNS = join(root, 'build/test/seconds.txt');
+/** Seconds of the long files, for a fresh clone; `./culvert-tool test --record` writes it. */
+const LONG_FILES = join(root, 'test/runner/seconds.txt');
+/** A shorter file is not worth a line: wherever it runs, no worker waits for it. */
+const LONG_SECONDS = 10;
+
+/** The seconds that each file took, by its path below the root. */
+export type Seconds = ReadonlyMap<string, number>;
+
+/** Reads lines of seconds and a path. */
+export function parseSeconds(text: string): Seconds {
+  return new Map([...text.matchAll(/^([\d.]+) (\S+)$/gm)].map(([, seconds, file]) => [file!, Number(seconds)]));
+}
+
+/** The last seconds of each file that ran in this clone, otherwise those of the long files. */
+export function readSeconds(): Seconds {
+  return new Map([...parseSeconds(textOf(LONG_FILES)), ...parseSeconds(textOf(LAST_RUNS))]);
+}
 
 /**
- * Runs every item.
- * @param lanes one worker begins with each; a worker that has finished its lane helps with the longest that is left
- * @param rest taken when all lanes are empty
- * @param jobs how many items run at once; at least 1
+ * Stores how long files took.
+ * @param record also replaces the list for fresh clones
  */
-export async function schedule<T>(
-  lanes: readonly (readonly T[])[],
-  rest: readonly T[],
-  jobs: number,
-  run: (item: T) => Promise<void>,
-): Promise<void> {
-  const left = lanes.map(lane => [...lane]);
-  const last = [...rest];
-  const longest = () => left.reduce((a, b) => (b.length > a.length ? b : a), []);
-  const worker = async (own: T[]) => {
-    for (;;) {
-      const item = own.shift() ?? longest().shift() ?? last.shift();
-      if (item === undefined) return;
-      await run(item);
-    }
+export function writeSeconds(seconds: Seconds, record: boolean): void {
+  const longestFirst = [...seconds].sort(([, a], [, b]) => b - a);
+  const lines = longestFirst.map(([file, value]) => `${value.toFixed(1)} ${file}\n`);
+  mkdirSync(dirname(LAST_RUNS), { recursive: true });
+  writeFileSync(LAST_RUNS, lines.join(''));
+  if (!record) return;
+  const long = longestFirst.filter(([, value]) => value >= LONG_SECONDS);
+  writeFileSync(LONG_FILES, long.map(([file, value]) => `${Math.round(value)} ${file}\n`).join(''));
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // no run yet
+  }
+}
+
+/** Sorts files so that no long one starts last. Those without seconds follow by their size. */
+export function longestFirst<T extends { file: string }>(files: readonly T[], seconds: Seconds): T[] {
+  const weights = new Map(
+    files.map(({ file }) => [file, [seconds.get(file) ?? 0, statSync(join(root, file)).size] as const]),
+  );
+  return files.toSorted((a, b) => {
+    const [aSeconds, aSize] = weights.get(a.file)!;
+    const [bSeconds, bSize] = weights.get(b.file)!;
+    return bSeconds - aSeconds || bSize - aSize;
+  });
+}
+
+/**
+ * Runs every item, in their order.
+ * @param jobs maximum number of items that run at the same time; at least 1
+ */
+export async function schedule<T>(items: readonly T[], jobs: number, run: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const worker = async () => {
+    for (const item of waiting) await run(item);
   };
-  await Promise.all(Array.from({ length: jobs }, (_, index) => worker(left[index] ?? [])));
+  await Promise.all(Array.from({ length: jobs }, worker));
 }

@@ -1,5 +1,5 @@
 // Finds the test files that an invocation names, and sorts them into groups by the helpers that they import.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -63,10 +63,4 @@ function imports(file: string, reached = new Set<string>()): Set<string> {
   for (const [, path] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+\.(?:ts|mjs))'/g))
     imports(join(dirname(file), path!), reached);
   return reached;
-}
-
-/** As a rule, what has the most text takes the longest. */
-export function largestFirst<T extends { file: string }>(files: readonly T[]): T[] {
-  const sizes = new Map(files.map(({ file }) => [file, statSync(join(root, file)).size]));
-  return files.toSorted((a, b) => sizes.get(b.file)! - sizes.get(a.file)!);
 }
