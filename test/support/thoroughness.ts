@@ -1,16 +1,30 @@
-// Tests that kill a program at each of its operations, or repeat in one browser what another's do, do a part of it in every run,
-// and all of it in a full one, where the page's `warp-cli` also answers late.
+// Chooses the samples of long tests: a part in every run, all of them in a full one. Tests that kill a program at each of its
+// operations, flood it or flip its bits do so; in a full run Firefox opens the page as well, and `warp-cli` answers it late.
 
-/** Whether everything is done: `./culvert-tool test --full`, or CULVERT_FULL=1. */
+/** Whether every sample is tried: `./culvert-tool test --full`, or CULVERT_FULL=1. */
 export const FULL = process.env.CULVERT_FULL === '1';
 
-/** As many as wanted, the first among them, evenly spread over all. */
-export function spread<T>(all: readonly T[], wanted: number): T[] {
-  if (all.length <= wanted) return [...all];
-  return Array.from({ length: wanted }, (_, i) => all[Math.floor((i * all.length) / wanted)]!);
+/** Distance between the samples of a long sequence that are tried. */
+export const STRIDE = FULL ? 1 : 3;
+
+/** A number of items, the first among them, evenly spread over all. */
+export function spread<T>(all: readonly T[], count: number): T[] {
+  if (all.length <= count) return [...all];
+  return Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)]!);
 }
 
-/** All in a full run, otherwise as many as wanted of them. */
-export function sample<T>(all: readonly T[], wanted: number): T[] {
-  return FULL ? [...all] : spread(all, wanted);
+/** All items in a full run, otherwise a number of them. */
+export function sample<T>(all: readonly T[], count: number): T[] {
+  return FULL ? [...all] : spread(all, count);
+}
+
+/** All items in a full run, otherwise a third of each class and at least its first. */
+export function third<T>(all: readonly T[], classOf: (item: T) => string): T[] {
+  const chosen = new Set(
+    [...new Set(all.map(classOf))].flatMap(name => {
+      const members = all.filter(item => classOf(item) === name);
+      return sample(members, Math.ceil(members.length / 3));
+    }),
+  );
+  return all.filter(item => chosen.has(item));
 }

@@ -8,6 +8,7 @@ import { formatTrial, parseTrial } from '../../../daemon/killswitch/rules/persis
 import { render } from '../../../daemon/killswitch/rules/rules.ts';
 import type { Switch } from '../../../daemon/killswitch/switch.ts';
 import { createMachine, Death, NARROW, WIDE } from '../../support/killswitch/machine.ts';
+import { STRIDE } from '../../support/thoroughness.ts';
 
 type Machine = ReturnType<typeof createMachine>;
 
@@ -132,8 +133,8 @@ for (const [name, previous, wanted] of CHANGES) {
   });
 
   test(`turned ${name}: a step that fails leaves what was, and says so`, async () => {
-    for (const act of Object.values(acts(wanted)))
-      for (let failing = 0; ; failing++) {
+    for (const [index, act] of acts(wanted).entries())
+      for (let failing = index % STRIDE; ; failing += STRIDE) {
         const { machine, control } = await (act.begins ? startedWith(previous) : trying(previous, wanted));
         const before = machine.table;
         let steps = 0;
@@ -185,9 +186,10 @@ function acts(wanted: Wanted | null): Act[] {
 
 async function killedEverywhere(previous: Wanted | null, wanted: Wanted | null): Promise<void> {
   const due: Act = { name: 'the deadline', run: control => control.check() };
+  // in a short run each step is fatal before one of the restarts
   for (const act of [...acts(wanted), due])
-    for (const restart of ['at once', 'late', 'reboot'] as const)
-      for (let fatal = 0; ; fatal++) {
+    for (const [index, restart] of (['at once', 'late', 'reboot'] as const).entries())
+      for (let fatal = index % STRIDE; ; fatal += STRIDE) {
         const { machine, control } = await (act.begins ? startedWith(previous) : trying(previous, wanted));
         if (act === due) machine.uptime += SECONDS;
         const seen: string[] = [];

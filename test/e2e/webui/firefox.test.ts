@@ -10,16 +10,7 @@ import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
 import { COLOR_RULES, emulate, SETUP_STATES, startWeb } from '../../support/e2e/browser.ts';
 import { getJson, prefix, start } from '../../support/e2e/culvert.ts';
 import { launchFirefox } from '../../support/e2e/firefox.ts';
-import {
-  CAN_SEND,
-  EACH_KIND,
-  FURTHER_STEPS,
-  type Hands,
-  PAGES,
-  type Role,
-  STEPS,
-  type Step,
-} from '../../support/e2e/steps.ts';
+import { CAN_SEND, FURTHER_STEPS, type Hands, PAGES, type Role, STEPS, type Step } from '../../support/e2e/steps.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -40,7 +31,7 @@ const FIND = `const named = (selector, names, within = document) => [...within.q
   return names.includes(name.trim()) && !each.matches('[aria-disabled=true], :disabled, [inert] *') && each.checkVisibility();
 }) ?? null;`;
 
-test('the page in Firefox', async t => {
+test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
   const { address, child, ended, home, port } = await startWeb(t);
   const { open: goTo, run, click, type, openTab } = await launchFirefox(t);
   const open = async (address: string) => {
@@ -138,9 +129,7 @@ test('the page in Firefox', async t => {
     await emulate(home, 'reset');
   });
 
-  // which action a control asks for does not depend on the browser, and webui.test.ts looks at all of them in each run
-  const each = FULL ? 'every action of the API' : 'an action by each kind of control';
-  await t.test(`${each} can be asked for`, async () => {
+  await t.test('every action of the API can be asked for', async () => {
     const { address, home, port } = await startWeb(t);
     await open(address);
     await is('Disconnected');
@@ -166,15 +155,15 @@ test('the page in Firefox', async t => {
       await until(async () => !(await run<boolean>(busy)), 'no action is under way', { pollMs: 20 });
       await type(ESCAPE);
     };
-    for (const step of FULL ? STEPS : EACH_KIND) await take(step);
-    for (const [words, step] of FULL ? FURTHER_STEPS : []) {
+    for (const step of STEPS) await take(step);
+    for (const [words, step] of FURTHER_STEPS) {
       await emulate(home, ...words);
       await getJson(port, '/api/snapshot?fresh=1');
       await take(step);
     }
     const all = await asked();
     const missing = ACTION_NAMES.filter(name => !all.some(({ action }) => action === name));
-    if (FULL) assert.deepEqual(missing, []);
+    assert.deepEqual(missing, []);
     assert.deepEqual(
       all.filter(({ status }) => [400, 415, 422].includes(status)),
       [],
@@ -205,16 +194,14 @@ test('the page in Firefox', async t => {
 
     daemon.log = createLog({ capacity: 500, onEntry: added => state.publish('log', added) });
     await turn('log');
-    // how many lines the page keeps does not depend on the browser, and limits.test.ts looks at it in each run
-    const lines = FULL ? 10_050 : 600;
+    const lines = 10_050;
     for (let id = 1; id <= lines; id++) {
       const argv = ['warp-cli', 'tunnel', 'ip', 'add', `entry-${id}`];
       daemon.log.append({ ...OUTPUT, source: 'action', at: new Date(id * 1000).toISOString(), argv });
       if (id % 150 === 0) await shows(`entry-${id}`); // a backlog ends the stream
     }
-    const kept = Math.min(lines, 10_000);
-    const all = `return document.querySelector('.virtual-list li')?.getAttribute('aria-setsize') === '${kept}'`;
-    await until(() => run<boolean>(all), `the newest ${kept} lines`);
+    const all = `return document.querySelector('.virtual-list li')?.getAttribute('aria-setsize') === '10000'`;
+    await until(() => run<boolean>(all), 'the newest 10,000 lines');
     assert.ok((await rows()) < 100);
 
     await turn('connection');

@@ -66,8 +66,8 @@ const added = (entry: string): Step[] => [
   ],
 ];
 
-/** Steps that use each kind of control: buttons, radio buttons, a field, a search, a dialog, a switch. */
-export const EACH_KIND: readonly Step[] = [
+/** A page and what is done there, in order. */
+export const STEPS: readonly Step[] = [
   ['connection', press('Connect')],
   // else mode and protocol would wait to be confirmed, and revert meanwhile
   ['connection', press('Disconnect', 'Cancel')],
@@ -75,11 +75,6 @@ export const EACH_KIND: readonly Step[] = [
   ...added('192.0.2.7'),
   ['routes', confirmed('Reset Addresses', 'Reset')],
   ['networks', click('switch', 'Every Wi-Fi')],
-];
-
-/** A page and what is done there, in order. */
-export const STEPS: readonly Step[] = [
-  ...EACH_KIND,
   ['mode', click('radio', 'WireGuard')],
   ['mode', press('Default protocol: Reset')],
   ...['198.51.100.0/24', 'intranet.example.com'].flatMap(added),
