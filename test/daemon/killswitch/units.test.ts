@@ -133,6 +133,33 @@ test('the boot guard loads what is stored, and blocks where that cannot be loade
   assert.match(boot(`nft -f ${table}`), /162\.159\.193\.0\/24 udp dport 2408/, 'a table that blocks already stays');
 });
 
+test('the boot guard passes on what nft complains about only where the rules are not in force', t => {
+  const path = directory(t);
+  mkdirSync(join(path, 'bin'));
+  for (const tool of ['timeout', 'grep']) symlinkSync(which(tool)!, join(path, 'bin', tool));
+  writeFileSync(join(path, 'guard'), substituted('guard.in', path).replace(/^PATH=.*$/m, `PATH=${path}/bin`));
+  writeFileSync(join(path, 'rules.nft'), formatRules(wanted));
+  const complaint = 'rules.nft:2:1-8: Error: Could not process rule: Operation not permitted';
+  const listed = 'type filter hook output priority filter; policy drop;';
+  const boot = (blocks: string) => {
+    const nft = `#!/bin/sh
+case $* in
+  '-f '*none) : >'${path}/loaded' ;;
+  -f*) echo '${complaint}' >&2; exit 1 ;;
+  list*) if ${blocks}; then echo '${listed}'; else exit 1; fi ;;
+esac
+`;
+    writeFileSync(join(path, 'bin/nft'), nft, { mode: 0o755 });
+    const words = [join(path, 'guard'), join(path, 'rules.nft'), join(path, 'none')];
+    return spawnSync('sh', words, { encoding: 'utf8' });
+  };
+  const owned = boot('true');
+  assert.deepEqual([owned.status, owned.stdout, owned.stderr], [0, '', ''], 'the table has an owner');
+  const replaced = boot(`[ -e '${path}/loaded' ]`);
+  assert.equal(replaced.status, 0);
+  assert.match(replaced.stderr, /Operation not permitted\n.*rules\.nft can't be loaded; blocking everything/);
+});
+
 test('a boot guard that can load nothing fails, and says that nothing is blocked', { skip: missing }, t => {
   const path = directory(t);
   for (const nft of ['exit 1', 'exit 0', null]) {
