@@ -74,8 +74,9 @@ export type Stage = Awaited<ReturnType<typeof setStage>>;
 /**
  * Sets the stage, with nothing started but the bus and its players.
  * @param polkit who plays it, or the real one comes
+ * @param nft program of foreign changes and looks at the table
  */
-export async function setStage(polkit: 'played' | 'real' = 'played') {
+export async function setStage(polkit: 'played' | 'real' = 'played', nft = 'nft') {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-killswitch-'));
   chmodSync(directory, 0o755);
   const path = (name: string) => join(directory, name);
@@ -104,7 +105,7 @@ export async function setStage(polkit: 'played' | 'real' = 'played') {
   await line(bus);
   const env = { DBUS_SYSTEM_BUS_ADDRESS: address };
   const script = (name: string, text: string) => writeFileSync(path(name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  script('resume', `exec ${inside.join(' ')} nft -f ${path('state')}/rules.nft`);
+  script('resume', `exec ${inside.join(' ')} ${nft} -f ${path('state')}/rules.nft`);
   const players = start(
     [
       '/usr/bin/python3',
@@ -126,7 +127,7 @@ export async function setStage(polkit: 'played' | 'real' = 'played') {
     netns: `/proc/${holder.pid}/ns/net`,
     start,
     /** The command line of the service here. */
-    command: (nft = which('nft')!) => [
+    command: (own = which('nft')!) => [
       ...inside,
       'nice',
       '-n',
@@ -139,13 +140,13 @@ export async function setStage(polkit: 'played' | 'real' = 'played') {
       '--run',
       path('run'),
       '--nft',
-      nft,
+      own,
       '--guard-links',
       path('units'),
     ],
     /** Starts the service and waits until it answers on the bus. */
-    async serve(nft?: string): Promise<ChildProcess> {
-      const child = start(stage.command(nft), env);
+    async serve(own?: string): Promise<ChildProcess> {
+      const child = start(stage.command(own), env);
       service = child;
       let errors = '';
       child.stderr?.on('data', data => (errors += data));
@@ -177,7 +178,7 @@ export async function setStage(polkit: 'played' | 'real' = 'played') {
     },
     /** Runs nft in the namespace. */
     async nft(...args: string[]): Promise<string> {
-      return (await run(inside[0]!, [...inside.slice(1), 'nft', ...args])).stdout;
+      return (await run(inside[0]!, [...inside.slice(1), nft, ...args])).stdout;
     },
     /** Takes every table away while no service runs. One that has an owner stays until that, which was just killed, is gone. */
     async clear(): Promise<void> {
