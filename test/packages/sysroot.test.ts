@@ -60,8 +60,11 @@ function setUp(t: Pick<TestContext, 'after'>) {
     CULVERT_MIRROR: `file://${at}/mirror/debian`,
     CULVERT_SNAPSHOT: `file://${at}/snapshot`,
   };
-  const build = () =>
-    spawnSync(path.join(at, 'data/appimage/sysroot.sh'), [path.join(at, 'out')], { env, encoding: 'utf8' });
+  const build = (further: Record<string, string> = {}) =>
+    spawnSync(path.join(at, 'data/appimage/sysroot.sh'), [path.join(at, 'out')], {
+      env: { ...env, ...further },
+      encoding: 'utf8',
+    });
   const installed = () => fs.readFileSync(path.join(at, 'out/root/usr/share/tiny/version'), 'utf8');
   return { at, locked, put, build, installed };
 }
@@ -83,11 +86,31 @@ test('a package that the mirror has replaced comes from the snapshot of its day'
   const { at, locked, put, build, installed } = setUp(t);
   put('mirror/debian', makePackage(at, '1.1'));
   const refused = build();
-  assert.notEqual(refused.status, 0);
+  assert.equal(refused.status, 1);
   assert.match(refused.stderr, /tiny_1\.0_all\.deb can't be fetched.*lock\.sh/s);
   put('snapshot/debian/20261121T000000Z', locked);
   const { status, stderr } = build();
   assert.equal(status, 0, stderr);
+  assert.equal(installed(), '1.0');
+});
+
+test('builds share their downloads, and the next one needs no server', { skip: missing }, t => {
+  const { at, locked, put, build, installed } = setUp(t);
+  const offline = {
+    CULVERT_MIRROR: 'http://127.0.0.1:9/debian',
+    CULVERT_SNAPSHOT: 'http://127.0.0.1:9',
+    http_proxy: '',
+  };
+  const shared = { CULVERT_DOWNLOADS: path.join(at, 'downloads') };
+  const first = build({ ...offline, ...shared });
+  assert.equal(first.status, 69, first.stderr);
+  assert.match(first.stderr, /tiny_1\.0_all\.deb can't be fetched: no server can be reached/);
+  put('mirror/debian', locked);
+  assert.equal(build(shared).status, 0);
+  assert.deepEqual(fs.readdirSync(path.join(at, 'downloads')), ['tiny_1.0_all.deb']);
+  fs.rmSync(path.join(at, 'out'), { recursive: true });
+  const next = build({ ...offline, ...shared });
+  assert.equal(next.status, 0, next.stderr);
   assert.equal(installed(), '1.0');
 });
 

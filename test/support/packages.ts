@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { createHome, getJson, start } from './e2e/culvert.ts';
@@ -11,7 +11,29 @@ import { freePort } from './ports.ts';
 const root = resolve(import.meta.dirname, '../..');
 export const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-/** Runs a script of the project to its end, with the times of the last commit. @throws with its output where it fails */
+/** A build that needs a download, and reached no server. */
+export class Unavailable extends Error {}
+/** Exit status of such a build: EX_UNAVAILABLE of sysexits.h. */
+const UNAVAILABLE = 69;
+
+/** Directory in which downloads stay for the next run: that of the fresh roots, or one of this tree. */
+export function downloads(name: string): string {
+  const shared = join(process.env.CULVERT_TEST_CACHE ?? '/var/cache/culvert-test', name);
+  try {
+    mkdirSync(shared, { recursive: true });
+    accessSync(shared, constants.W_OK);
+    return shared;
+  } catch {
+    const own = join(root, 'build/downloads', name);
+    mkdirSync(own, { recursive: true });
+    return own;
+  }
+}
+
+/**
+ * Runs a script of the project to its end, with the times of the last commit.
+ * @throws Unavailable; Error with the script's output where it fails
+ */
 export async function build(script: string, args: string[], env: Record<string, string> = {}): Promise<void> {
   const epoch = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' }).trim();
   const child = spawn(join(root, script), args, {
@@ -21,6 +43,7 @@ export async function build(script: string, args: string[], env: Record<string, 
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (said += piece));
   const [code] = await once(child, 'close');
+  if (code === UNAVAILABLE) throw new Unavailable(said.trim().split('\n').at(-1));
   assert.equal(code, 0, `${script}: ${said}`);
 }
 
