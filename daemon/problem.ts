@@ -34,6 +34,7 @@ const KINDS: Record<ProblemCode, [status: number, title: string]> = {
   'request-timeout': [408, 'Request timeout'],
   busy: [503, 'Busy'],
   'cli-missing': [409, 'Tunnel CLI missing'],
+  'cli-too-old': [409, 'Tunnel CLI too old'],
   'service-stopped': [409, 'Tunnel service stopped'],
   'terms-not-accepted': [409, 'Terms not accepted'],
   'not-registered': [409, 'Not registered'],

@@ -28,6 +28,7 @@ const CheckIds = z.string().check(z.regex(/^[a-z0-9-]{1,64}(,[a-z0-9-]{1,64}){0,
 const tunnelProblems = [
   'argument-rejected',
   'cli-missing',
+  'cli-too-old',
   'service-stopped',
   'terms-not-accepted',
   'not-registered',
@@ -130,7 +131,14 @@ export const endpoints = {
   'GET /api/account': {
     summary: 'The registration of this device',
     response: s.Account,
-    problems: ['cli-missing', 'service-stopped', 'terms-not-accepted', 'not-authorized', 'tunnel-cli-failed'],
+    problems: [
+      'cli-missing',
+      'cli-too-old',
+      'service-stopped',
+      'terms-not-accepted',
+      'not-authorized',
+      'tunnel-cli-failed',
+    ],
   },
   'POST /api/action': {
     summary:

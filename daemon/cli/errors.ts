@@ -2,7 +2,7 @@
 
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
-import type { Blocked, Problem, Snapshot, StalePart } from '../api/schema.ts';
+import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
 import { nextStep, setupText } from '../view/states/labels.ts';
 import { english } from '../view/translator.ts';
 
@@ -38,19 +38,19 @@ export class Failure extends Error {
 }
 
 /** What could not be shown or done, and what the user has to resolve first. */
-export function blockedFailure(what: string, blocked: Blocked): Failure {
+export function blockedFailure(what: string, { status, tunnelCli }: Snapshot): Failure {
+  const blocked = status.blocked!;
   const code = blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure';
-  return new Failure(`${what}: ${setupText(blocked, english)}`, {
+  return new Failure(`${what}: ${setupText(blocked, english, tunnelCli.version)}`, {
     code,
     hint: nextStep(blocked) ?? undefined,
   });
 }
 
 /** A part of the snapshot that is not known, and why, where that is known. */
-export function unknown(what: string, part: StalePart['part'], { status, stale }: Snapshot): Failure {
-  const { blocked } = status;
-  if (blocked) return blockedFailure(`The ${what} is not known`, blocked);
-  return stale?.some(each => each.part === part)
+export function unknown(what: string, part: StalePart['part'], snapshot: Snapshot): Failure {
+  if (snapshot.status.blocked) return blockedFailure(`The ${what} is not known`, snapshot);
+  return snapshot.stale?.some(each => each.part === part)
     ? new Failure(`The ${what} is not read yet.`, { hint: 'Try again in a moment.' })
     : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
 }

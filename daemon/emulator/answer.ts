@@ -38,7 +38,7 @@ export const refuse = (code: string, message: string): Refusal => ({ kind: 'refu
 
 export const notAuthorized = refuse('OperationNotAuthorized', 'Operation not authorized in this context.');
 
-export function missingRegistration(generation: CliGeneration): Answer {
-  const command = generation.has('groupedNames') ? 'registration new' : 'register';
-  return refuse('MissingRegistration', `Missing registration. Try running: "warp-cli ${command}"`);
-}
+export const missingRegistration = refuse(
+  'MissingRegistration',
+  'Missing registration. Try running: "warp-cli registration new"',
+);

@@ -5,7 +5,7 @@ import type { State } from './client/state.ts';
 import { load } from './client/store.ts';
 import { helpPage } from './command-line/help.ts';
 import { type Globals, parse } from './command-line/parse.ts';
-import { problem } from './command-line/problems.ts';
+import { problemText } from './command-line/problems.ts';
 import { FaultError, type Faults, parseFaults } from './faults.ts';
 import { perform } from './perform.ts';
 import type { Output } from './respond.ts';
@@ -21,14 +21,12 @@ export interface Setting {
 }
 
 export interface Command extends Setting {
-  /** Its grouped words: `tunnel ip add`. */
+  /** `tunnel ip add`. */
   words: string;
   args: string[];
   globals: Globals;
   /** Long names of the command's own options that were given. */
   options: string[];
-  /** For stderr, before anything else; empty for a command that is not deprecated. */
-  warning: string;
   /** The state as it was before the command. */
   state: State;
   generation: CliGeneration;
@@ -52,25 +50,14 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
   switch (parsed.kind) {
     case 'help':
       return { stdout: helpPage(parsed.path, parsed.long, generation), stderr: '', exitCode: 0 };
-    case 'version': {
-      const name = generation.has('clap4') ? 'warp-cli' : 'WARP';
-      return { stdout: `${name} ${generation.version}\n`, stderr: '', exitCode: 0 };
-    }
+    case 'version':
+      return { stdout: `warp-cli ${generation.version}\n`, stderr: '', exitCode: 0 };
     case 'bare':
-      return {
-        stdout: '',
-        stderr: helpPage(parsed.path, false, generation),
-        exitCode: generation.has('clap4') ? 2 : 1,
-      };
-    case 'problem': {
-      const { text, exitCode } = problem(parsed.problem, parsed.path, generation);
-      return { stdout: '', stderr: text, exitCode };
-    }
+      return { stdout: '', stderr: helpPage(parsed.path, false, generation), exitCode: 2 };
+    case 'problem':
+      return { stdout: '', stderr: problemText(parsed.problem, parsed.path, generation), exitCode: 2 };
   }
-  const { args, globals, options, deprecated } = parsed;
-  const warning = deprecated
-    ? `Warning: The "${deprecated.old}" command will be deprecated in a future release. Please use "${deprecated.now}" instead\n`
-    : '';
+  const { args, globals, options } = parsed;
   const words = parsed.words.join(' ');
   return {
     ...setting,
@@ -78,7 +65,6 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
     args,
     globals,
     options,
-    warning,
     state,
     generation,
     faults,

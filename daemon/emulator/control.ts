@@ -27,7 +27,7 @@ ${Object.entries(FAULTS)
 
 Environment:
   CULVERT_EMULATOR_STATE       the state file (default: $XDG_STATE_HOME/culvert/emulator.json)
-  CULVERT_EMULATOR_VERSION     the release to be: 2026.7.1377, 2023.3.398, 2022.4 …
+  CULVERT_EMULATOR_VERSION     the release to be, from 2024.9.346 on: 2026.7.1377, 2025.8 …
   CULVERT_EMULATOR_FAULTS      faults for this process
   CULVERT_EMULATOR_CONNECT_MS  how long connecting takes (default 1200)
 `;

@@ -54,7 +54,7 @@ const SPARED: Partial<Record<FaultName, RegExp>> = {
 };
 
 export interface Faults {
-  /** The value of a fault that strikes this command ('' without one), or null. `command` is its grouped words. */
+  /** The value of a fault that strikes this command ('' without one), or null. `command` is its words. */
   strikes(name: FaultName, command: string): string | null;
   /** The value of a fault of the service as a whole. */
   has(name: FaultName): string | null;

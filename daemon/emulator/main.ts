@@ -30,7 +30,6 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   const command = understand(argv, env);
   if ('exitCode' in command) return print(command);
   const { words, globals, faults, file } = command;
-  write(2, command.warning);
   await injectFault(words, faults);
   if (faults.strikes('terms', words) !== null && !termsAccepted(file, globals.acceptTos)) return 1;
   const given = answer(command);

@@ -13,7 +13,7 @@ export interface Output {
   exitCode: number;
 }
 
-/** @param command its grouped words */
+/** @param command its words: `tunnel ip add` */
 export function respond(answer: Answer, command: string, { json }: Globals, faults: Faults): Output {
   const say = (text: string, exitCode: number) => ({
     stdout: garbled(text, command, json, faults),

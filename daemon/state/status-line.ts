@@ -32,7 +32,7 @@ export function statusLine(shown: Shown, style: Style = plain): string {
   if (status.blocked) {
     const next = nextStep(status.blocked);
     const lost = lostRegistration(status, english);
-    const what = lost ? `${lost.title}.` : setupText(status.blocked, english);
+    const what = lost ? `${lost.title}.` : setupText(status.blocked, english, tunnelCli.version);
     parts.push([what, next].filter(Boolean).join(' '));
   } else {
     if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);

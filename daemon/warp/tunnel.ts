@@ -12,7 +12,7 @@ import { createCliTracker } from './cli/cli-info.ts';
 import { blockedProblem } from './cli/failures.ts';
 import { createRunner } from './cli/run.ts';
 import { createTerms } from './cli/terms.ts';
-import { capabilitiesOf } from './cli/version.ts';
+import { NEWEST } from './cli/version.ts';
 import { createHearing, type Hearing } from './listen/hear.ts';
 import { createWatch } from './listen/watch.ts';
 import { createChangedParts } from './read/changed-parts.ts';
@@ -144,7 +144,7 @@ export function createTunnel(options: Options): Tunnel {
     perform,
     batch: changes.during,
     changing: changes.changing,
-    supports: async action => isSupported(action, (await tracker.current())?.can ?? capabilitiesOf(null)),
+    supports: async action => isSupported(action, (await tracker.current())?.can ?? NEWEST),
     refresh,
     readFigures: () => reader.readLatest('tunnelStats'),
     isFresh: reader.isFresh,
@@ -172,12 +172,12 @@ export function createTunnel(options: Options): Tunnel {
       version: cli?.version ?? null,
       emulated: options.emulated,
     });
-    if (!cli) {
+    if (!cli?.can) {
       await watch.stop();
-      store.setBlocked('cli-missing', null);
+      store.setBlocked(cli ? 'cli-too-old' : 'cli-missing', null);
       return;
     }
-    store.clearBlocked('cli-missing');
+    store.clearBlocked('cli-missing', 'cli-too-old');
     watch.listen({ file: cli.path, form: cli.can.json ? 'json' : 'text', acceptTerms: terms.accepted() });
     void reader.readLatest('settings'); // the status file and the history name the mode
   }
@@ -201,11 +201,11 @@ export function createTunnel(options: Options): Tunnel {
     await adopting;
     await reader.readLatest('registration');
     if (store.account()?.registration.registered) await reader.readLatest('devices');
-    const { status, commands } = state.snapshot();
+    const { status, commands, tunnelCli } = state.snapshot();
     const known = store.account();
     // an earlier answer is worthless once nothing can be read
     if (status.blocked && status.blocked !== 'not-registered' && !(known && status.blocked === 'not-authorized'))
-      throw blockedProblem(status.blocked);
+      throw blockedProblem(status.blocked, tunnelCli.version);
     if (known) {
       const stale = known.registration.registered ? reader.stale(['registration', 'devices']) : [];
       return { ok: true, ...known.registration, devices: known.devices, ...(stale.length ? { stale } : {}) };

@@ -32,6 +32,7 @@ export const PROBLEM_CODES = [
   'request-timeout',
   'busy',
   'cli-missing',
+  'cli-too-old',
   'service-stopped',
   'terms-not-accepted',
   'not-registered',

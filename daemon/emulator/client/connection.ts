@@ -60,7 +60,6 @@ export function phaseDurations(total: number): number[] {
 }
 
 export function effectiveProtocol(state: State, generation: CliGeneration): 'MASQUE' | 'WireGuard' {
-  if (!generation.has('protocolChoice')) return 'WireGuard';
   const preferred = state.policy?.protocol ?? state.settings.protocol;
   return preferred ?? (generation.has('masqueDefault') ? 'MASQUE' : 'WireGuard');
 }

@@ -1,9 +1,7 @@
-// Holds the lists a client starts with, as recorded from 2023.3 and 2026.3.
-
-import type { CliGeneration } from '../version.ts';
+// Holds the lists a client starts with, as recorded from 2026.3.
 import type { Fallback, Route } from './state.ts';
 
-const ROUTES = [
+export const DEFAULT_ROUTES: Route[] = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '169.254.0.0/16',
@@ -22,8 +20,6 @@ const ROUTES = [
   'ff04::/16',
   'ff05::/16',
   'fc00::/7',
-];
-const APPLE_ROUTES = [
   '17.249.0.0/16',
   '17.252.0.0/16',
   '17.57.144.0/22',
@@ -33,16 +29,9 @@ const APPLE_ROUTES = [
   '2403:300:a42::/48',
   '2403:300:a51::/48',
   '2a01:b740:a42::/48',
-];
-const FALLBACK =
-  'intranet internal private localdomain domain lan home host corp local localhost home.arpa invalid test'.split(' ');
+].map(value => ({ value, description: '' }));
 
-export function defaultRoutes(generation: CliGeneration): Route[] {
-  const routes = generation.has('appleRanges') ? [...ROUTES, ...APPLE_ROUTES] : ROUTES;
-  return routes.map(value => ({ value, description: '' }));
-}
-
-export function defaultFallback(generation: CliGeneration): Fallback[] {
-  const domains = generation.has('sortedFallback') ? [...FALLBACK].sort() : FALLBACK;
-  return domains.map(domain => ({ domain, description: '', servers: [] }));
-}
+export const DEFAULT_FALLBACK: Fallback[] =
+  'corp domain home home.arpa host internal intranet invalid lan local localdomain localhost private test'
+    .split(' ')
+    .map(domain => ({ domain, description: '', servers: [] }));

@@ -13,7 +13,7 @@ export interface Argument {
   optional?: true;
   values?: Value[];
   /** Which grammar a value must match (`values.ts`). */
-  format?: 'ip' | 'range' | 'route' | 'port' | 'endpoint' | 'number';
+  format?: 'ip' | 'range' | 'port' | 'endpoint' | 'number';
 }
 
 export interface Option {
@@ -39,13 +39,9 @@ export interface Command {
   /** An argument or a subcommand, not both (`override`). */
   argsOrSubcommand?: true;
   since?: string;
-  until?: string;
   hidden?: true;
-  aliases?: string[];
   /** Its `--help` says more than its `-h` although its table does not. */
   longHelp?: true;
-  /** For a flat name: the grouped command line that it stands for. */
-  means?: string[];
 }
 
 export function aboutOf(command: Command, generation: CliGeneration): string {
@@ -55,11 +51,11 @@ export function aboutOf(command: Command, generation: CliGeneration): string {
 
 /** Subcommands that exist in an generation, in the order of its help page. */
 export function subcommandsOf(command: Command, generation: CliGeneration): Command[] {
-  return (command.subcommands ?? []).filter(each => generation.within(each.since, each.until));
+  return (command.subcommands ?? []).filter(each => generation.within(each.since));
 }
 
 export function find(command: Command, name: string, generation: CliGeneration): Command | undefined {
-  return subcommandsOf(command, generation).find(each => each.name === name || each.aliases?.includes(name));
+  return subcommandsOf(command, generation).find(each => each.name === name);
 }
 
 /** clap adds it to every command that has subcommands. */
@@ -68,7 +64,7 @@ export const HELP_COMMAND: Command = {
   about: 'Print this message or the help of the given subcommand(s)',
 };
 
-const NO_PAGINATE: Option = { long: 'no-paginate', about: 'Disable automatic pagination', since: '2024.9.346' };
+const NO_PAGINATE: Option = { long: 'no-paginate', about: 'Disable automatic pagination' };
 const HELP: Option = { short: 'h', long: 'help', about: 'Print help' };
 
 /** Options that a command takes itself; the global ones belong to the root only. */
@@ -79,8 +75,8 @@ export function optionsOf(path: Command[], generation: CliGeneration): Option[] 
 }
 
 /** clap offers a long page when any argument has more to say than one line. */
-export function hasLongHelp(path: Command[], generation: CliGeneration): boolean {
+export function hasLongHelp(path: Command[]): boolean {
   const command = path.at(-1);
-  if (path.length === 1) return generation.has('json');
+  if (path.length === 1) return true;
   return command?.longHelp ?? (command?.args ?? []).some(arg => arg.values?.some(value => value.about));
 }

@@ -11,20 +11,17 @@ import {
   optionsOf,
   subcommandsOf,
 } from './grammar.ts';
-import { oldHelp } from './help-clap2.ts';
 
 /**
  * @param path the command and its ancestors, the root first
  * @param long `--help` rather than `-h`; pages without more to say are the same
  */
 export function helpPage(path: Command[], long: boolean, generation: CliGeneration): string {
-  if (!generation.has('clap4')) return oldHelp(path, generation);
   const command = path.at(-1)!;
   if (command === HELP_COMMAND) return helpOfHelp(path);
-  const spacious = long && hasLongHelp(path, generation);
-  const showAbout = path.length > 1 || generation.has('aboutLine');
+  const spacious = long && hasLongHelp(path);
   return [
-    showAbout && aboutOf(command, generation),
+    aboutOf(command, generation),
     `Usage: ${usage(path, generation)}`,
     commandSection(command, generation),
     argumentSection(command, spacious),
@@ -53,10 +50,7 @@ export const placeholder = (argument: Argument) => (argument.optional ? `[${argu
 function commandSection(command: Command, generation: CliGeneration): string | false {
   if (!command.subcommands) return false;
   const shown = [...subcommandsOf(command, generation).filter(each => !each.hidden), HELP_COMMAND];
-  const rows = shown.map(each => {
-    const aliases = each.aliases ? ` [aliases: ${each.aliases.join(', ')}]` : '';
-    return [each.name, aboutOf(each, generation) + aliases] as const;
-  });
+  const rows = shown.map(each => [each.name, aboutOf(each, generation)] as const);
   return `Commands:\n${table(rows)}`;
 }
 
@@ -84,11 +78,7 @@ function valueList(argument: Argument): string {
 }
 
 function optionSection(path: Command[], spacious: boolean, generation: CliGeneration): string {
-  const more = hasLongHelp(path, generation)
-    ? spacious
-      ? " (see a summary with '-h')"
-      : " (see more with '--help')"
-    : '';
+  const more = hasLongHelp(path) ? (spacious ? " (see a summary with '-h')" : " (see more with '--help')") : '';
   const rows = optionsOf(path, generation)
     .filter(option => !option.hidden)
     .map(option => [flags(option), option.about + (option.long === 'help' ? more : '')] as const);

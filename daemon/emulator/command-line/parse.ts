@@ -1,7 +1,7 @@
 // Parses argv the way clap does: options where they belong, help and errors from the same table.
 
+import { ROOT } from '../commands/root.ts';
 import type { CliGeneration } from '../version.ts';
-import { commandTreeOf } from './command-tree.ts';
 import { type Argument, type Command, find, HELP_COMMAND, type Option, optionsOf } from './grammar.ts';
 import type { ParseProblem } from './problems.ts';
 import { formatProblem } from './values.ts';
@@ -20,7 +20,6 @@ export type Parsed =
       globals: Globals;
       /** Long names of the command's own options that were given. */
       options: string[];
-      deprecated: { old: string; now: string } | null;
     }
   | { kind: 'help'; path: Command[]; long: boolean }
   | { kind: 'bare'; path: Command[] }
@@ -29,10 +28,10 @@ export type Parsed =
 
 /**
  * @param argv without the program
- * @returns for `run`: the grouped command's words (`['tunnel', 'ip', 'add']`) and its argument values
+ * @returns for `run`: the command's words (`['tunnel', 'ip', 'add']`) and its argument values
  */
 export function parse(argv: string[], generation: CliGeneration): Parsed {
-  const path: Command[] = [commandTreeOf(generation)];
+  const path: Command[] = [ROOT];
   const globals: Globals = { listen: false, json: false, acceptTos: false };
   const args: string[] = [];
   const here = () => path.at(-1)!;
@@ -86,24 +85,8 @@ export function parse(argv: string[], generation: CliGeneration): Parsed {
   if (missing.length > 0) return fail({ kind: 'missing', missing });
   const own = (command.options ?? []).map(option => option.long);
   const options = path.length > 1 ? given.filter(name => own.includes(name)) : [];
-  return { kind: 'run', ...meaning(path, args, generation), globals, options };
+  return { kind: 'run', words: path.slice(1).map(each => each.name), args, globals, options };
 }
-
-/** Flat names stand for grouped commands. */
-function meaning(path: Command[], args: string[], generation: CliGeneration) {
-  const flat = path.at(-1)!.means;
-  const words = flat ?? path.slice(1).map(command => command.name);
-  const old = path[1]?.name ?? '';
-  const deprecated =
-    flat && generation.has('flatNamesWarn') && flat.join(' ') !== old ? { old, now: flat.join(' ') } : null;
-  if (!flat) return { words, args, deprecated };
-  return { words: withoutValues(words), args: [...valuesIn(words), ...args], deprecated };
-}
-
-/** `trusted wifi enable` is the command `trusted wifi` with the value `enable`. */
-const isValue = (word: string) => word === 'enable' || word === 'disable';
-const withoutValues = (words: string[]) => words.filter(word => !isValue(word));
-const valuesIn = (words: string[]) => words.filter(isValue);
 
 function help(rest: string[], path: Command[], generation: CliGeneration): Parsed {
   const target = [...path];

@@ -13,15 +13,10 @@ export type ParseProblem =
   | { kind: 'unwanted-value'; option: Option; value: string }
   | { kind: 'no-subcommand' };
 
-/** @returns the text for stderr; clap 4 exits 2, clap 2 exited 1 */
-export function problem(
-  what: ParseProblem,
-  path: Command[],
-  generation: CliGeneration,
-): { text: string; exitCode: number } {
-  if (!generation.has('clap4')) return { text: clap2(what, path), exitCode: 1 };
-  const parts = [...describe(what, path, generation), "For more information, try '--help'.\n"];
-  return { text: `error: ${parts.join('\n\n')}`, exitCode: 2 };
+/** @returns the text for stderr */
+export function problemText(problem: ParseProblem, path: Command[], generation: CliGeneration): string {
+  const parts = [...describe(problem, path, generation), "For more information, try '--help'.\n"];
+  return `error: ${parts.join('\n\n')}`;
 }
 
 function describe(what: ParseProblem, path: Command[], generation: CliGeneration): string[] {
@@ -29,7 +24,7 @@ function describe(what: ParseProblem, path: Command[], generation: CliGeneration
   const usageLine = `Usage: ${usage(path, generation)}`;
   switch (what.kind) {
     case 'unrecognized': {
-      const names = subcommandsOf(command, generation).flatMap(each => [each.name, ...(each.aliases ?? [])]);
+      const names = subcommandsOf(command, generation).map(each => each.name);
       const close = similar(what.token, [...names, 'help']).map(name => `'${name}'`);
       const tip =
         close.length === 1
@@ -85,22 +80,6 @@ function describe(what: ParseProblem, path: Command[], generation: CliGeneration
 }
 
 const flag = (option: Option) => `--${option.long}${option.value ? ` <${option.value}>` : ''}`;
-
-function clap2(what: ParseProblem, path: Command[]): string {
-  const name = path.map(each => each.name).join(' ');
-  const usageText = path.length === 1 ? `${name} [FLAGS] [SUBCOMMAND]` : name;
-  const first =
-    what.kind === 'invalid'
-      ? `'${what.value}' isn't a valid value for '<${what.argument.name.toLowerCase()}>'${
-          what.argument.values
-            ? `\n\t[possible values: ${what.argument.values.map(value => value.name).join(', ')}]`
-            : ''
-        }`
-      : what.kind === 'missing'
-        ? `The following required arguments were not provided:${what.missing.map(each => `\n    <${each.name.toLowerCase()}>`).join('')}`
-        : `Found argument '${'token' in what ? what.token : ''}' which wasn't expected, or isn't valid in this context`;
-  return `error: ${first}\n\nUSAGE:\n    ${usageText}\n\nFor more information try --help\n`;
-}
 
 /** Names alike enough for clap to suggest: Jaro similarity above 0.7, the closest last. */
 function similar(word: string, names: string[]): string[] {

@@ -9,8 +9,6 @@ export function formatProblem(format: Argument['format'], value: string): string
       return isIP(value) ? null : 'invalid IP address syntax';
     case 'range':
       return isRange(value) ? null : 'invalid IP address syntax';
-    case 'route':
-      return isIP(value) || isRange(value) ? null : 'invalid IP address syntax';
     case 'endpoint':
       return isEndpoint(value) ? null : 'invalid socket address syntax';
     case 'port':

@@ -42,7 +42,6 @@ export const TUNNEL: Command = {
       name: 'mtu',
       about: 'Set the MTU value of the tunnel',
       hidden: true,
-      since: '2024.9.346',
       subcommands: [
         leaf('set', 'Set an override MTU for the tunnel', { name: 'MTU', format: 'number' }),
         leaf('reset', 'Remove any configured MTU override on the tunnel'),

@@ -2,7 +2,7 @@
 import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
 import { beginConnection, effectiveMode, effectiveProtocol, statusAt } from '../client/connection.ts';
 import type { Settings, State, Summary } from '../client/state.ts';
-import { statusJson, statusLines, statusText } from '../render/status.ts';
+import { statusJson, statusText } from '../render/status.ts';
 
 export const status: Operation = ({ state, now, faults, generation }) => {
   const current = statusAt(state, now, faults).status;
@@ -10,13 +10,8 @@ export const status: Operation = ({ state, now, faults, generation }) => {
 };
 
 export const connect: Operation = context => {
-  const { state, now, generation, faults } = context;
-  if (state.registration === null) return missingRegistration(generation);
-  if (!generation.has('groupedNames') && faults.has('insufficient-resource') !== null) {
-    // Seen under `connect` itself in 2023.
-    beginConnection(state, now, generation);
-    return say(statusLines(statusAt(state, now, faults).status, generation));
-  }
+  const { state, now, generation } = context;
+  if (state.registration === null) return missingRegistration;
   change(context, settings => {
     settings.alwaysOn = true;
   });
@@ -25,8 +20,8 @@ export const connect: Operation = context => {
 };
 
 export const disconnect: Operation = context => {
-  const { state, generation } = context;
-  if (state.registration === null) return missingRegistration(generation);
+  const { state } = context;
+  if (state.registration === null) return missingRegistration;
   if (state.policy?.switchLocked && (state.override?.until ?? 0) <= context.now) return notAuthorized;
   change(context, settings => {
     settings.alwaysOn = false;

@@ -3,23 +3,16 @@ import { type Context, missingRegistration, notAuthorized, type Operation, refus
 import { initialRegistration, initialSettings, organizationPolicy } from '../client/initial-state.ts';
 import { change } from './connection.ts';
 
-/** What `set-license` brought in 2023: 24.6 PB. */
-const QUOTA = 24_598_562_000_000_000;
-
-export const show: Operation = ({ state, generation }) => {
+export const show: Operation = ({ state }) => {
   const it = state.registration;
-  if (it === null) return missingRegistration(generation);
-  const plus = it.accountType === 'limited' && !generation.has('groupedNames');
+  if (it === null) return missingRegistration;
   const lines = [
     ['Account type', it.accountType[0]!.toUpperCase() + it.accountType.slice(1)],
-    generation.has('groupedNames') && ['ID', it.id],
+    ['ID', it.id],
     ['Device ID', it.deviceId],
     ['Public key', it.publicKey],
     ['Account ID', it.accountId],
     it.license !== null && ['License', it.license],
-    plus && ['Role', 'Child'],
-    plus && ['Quota', QUOTA],
-    plus && ['Premium Data', QUOTA],
     it.organization !== null && ['Organization', it.organization],
   ].filter(line => line !== false);
   return say(lines.map(([key, value]) => `${key}: ${value}\n`).join(''), {
@@ -38,8 +31,8 @@ export const show: Operation = ({ state, generation }) => {
 };
 
 export const create: Operation = (context, [organization]) => {
-  const { state, generation, now } = context;
-  if (state.registration !== null && !generation.has('registerReplaces')) {
+  const { state, now } = context;
+  if (state.registration !== null) {
     return refuse('OldRegistration', 'Old registration is still around. Try running: "warp-cli registration delete"');
   }
   if (organization === undefined) {
@@ -56,14 +49,13 @@ export const create: Operation = (context, [organization]) => {
 
 /** The link that the browser hands back: `com.cloudflare.warp://TEAM.cloudflareaccess.com/auth?token=JWT`. */
 export const token: Operation = (context, [url = '']) => {
-  const { state, generation, now } = context;
+  const { state, now } = context;
   const [, team, jwt] =
     url.match(/^com\.cloudflare\.warp:\/\/([^./]+)\.cloudflareaccess\.com\/auth\?token=(.*)$/) ?? [];
   const wellFormed = /^[\w-]{4,}\.[\w-]{4,}\.[\w-]{4,}$/.test(jwt ?? '');
   if (!team || !wellFormed || state.enrolling !== team) {
     // Not "Error: …": the word holds the status of the API call.
-    if (generation.has('groupedNames')) return { ...refuse('Unauthorized', 'Unauthorized'), prefix: 'Error(401)' };
-    return refuse('InvalidToken', 'Invalid JWT provided.');
+    return { ...refuse('Unauthorized', 'Unauthorized'), prefix: 'Error(401)' };
   }
   forget(context);
   state.registration = {
@@ -77,8 +69,8 @@ export const token: Operation = (context, [url = '']) => {
 };
 
 export const remove: Operation = context => {
-  const { state, generation } = context;
-  if (state.registration === null) return missingRegistration(generation);
+  const { state } = context;
+  if (state.registration === null) return missingRegistration;
   if (state.policy && !state.policy.allowLeave) return notAuthorized;
   forget(context);
   state.missing = 'ManualDeletion';
@@ -91,14 +83,14 @@ function forget({ state }: Context): void {
 }
 
 /** Without an organization there is no name to print. */
-export const organization: Operation = ({ state, generation }) => {
-  if (state.registration === null) return missingRegistration(generation);
+export const organization: Operation = ({ state }) => {
+  if (state.registration === null) return missingRegistration;
   return say(state.registration.organization ? `${state.registration.organization}\n` : '');
 };
 
 /** Keys of the JSON form are those that parsers read; of the text form nothing was recorded. */
-export const devices: Operation = ({ state, generation }) => {
-  if (state.registration === null) return missingRegistration(generation);
+export const devices: Operation = ({ state }) => {
+  if (state.registration === null) return missingRegistration;
   const own = { device_id: state.registration.deviceId, name: 'culvert-demo', model: 'PC', active: true };
   const all = [own, ...state.otherDevices];
   const text = all.map(
@@ -107,14 +99,14 @@ export const devices: Operation = ({ state, generation }) => {
   return say(text.join(''), all);
 };
 
-export const license: Operation = ({ state, generation }, [key = '']) => {
-  if (state.registration === null) return missingRegistration(generation);
+export const license: Operation = ({ state }, [key = '']) => {
+  if (state.registration === null) return missingRegistration;
   if (state.registration.accountType === 'team') return notAuthorized;
   if (!/^[A-Za-z0-9]{8}-[A-Za-z0-9]{8}-[A-Za-z0-9]{8}$/.test(key)) {
     return refuse('InvalidLicense', 'Invalid license key.');
   }
   state.registration.license = key;
-  state.registration.accountType = generation.has('groupedNames') ? 'unlimited' : 'limited';
+  state.registration.accountType = 'unlimited';
   return success;
 };
 

@@ -100,8 +100,8 @@ export const resetHosts: Operation = context => {
   });
 };
 
-export const rotateKeys: Operation = ({ state, now, generation }) => {
-  if (state.registration === null) return missingRegistration(generation);
+export const rotateKeys: Operation = ({ state, now }) => {
+  if (state.registration === null) return missingRegistration;
   state.registration.publicKey = initialRegistration(state.seed ^ now).publicKey;
   return success;
 };

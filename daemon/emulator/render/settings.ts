@@ -2,7 +2,7 @@
 
 import type { Context } from '../answer.ts';
 import { effectiveMode, effectiveProtocol } from '../client/connection.ts';
-import { defaultFallback, defaultRoutes } from '../client/defaults.ts';
+import { DEFAULT_FALLBACK, DEFAULT_ROUTES } from '../client/defaults.ts';
 import type { Fallback, Route } from '../client/state.ts';
 import { MODE_NAMES } from '../operations/connection.ts';
 
@@ -17,17 +17,15 @@ interface Line {
 }
 
 export function settingsText(context: Context): string {
-  const { generation, state } = context;
+  const { state } = context;
   const lines = linesOf(context).map(({ key, source, value, block, closed }) => {
-    const origin = generation.has('sources') ? `(${state.sources[key] ?? source})\t` : '';
-    return `${origin}${key}:${value}\n${(block ?? []).map(line => `  ${line}\n`).join('')}${closed ? '\n' : ''}`;
+    return `(${state.sources[key] ?? source})\t${key}:${value}\n${(block ?? []).map(line => `  ${line}\n`).join('')}${closed ? '\n' : ''}`;
   });
   return `Merged configuration:\n${lines.join('')}`;
 }
 
-export const routesOf = ({ state, generation }: Context): Route[] => state.settings.ips ?? defaultRoutes(generation);
-export const fallbackOf = ({ state, generation }: Context): Fallback[] =>
-  state.settings.fallback ?? defaultFallback(generation);
+export const routesOf = ({ state }: Context): Route[] => state.settings.ips ?? DEFAULT_ROUTES;
+export const fallbackOf = ({ state }: Context): Fallback[] => state.settings.fallback ?? DEFAULT_FALLBACK;
 export const described = ({ value, description }: Route) => (description ? `${value} (${description})` : value);
 
 export function fallbackLine({ domain, description, servers }: Fallback): string {
@@ -37,7 +35,6 @@ export function fallbackLine({ domain, description, servers }: Fallback): string
 function linesOf(context: Context): Line[] {
   const { state, generation } = context;
   const { settings, policy, registration } = state;
-  const api = generation.has('lowercaseApiDefaults') ? 'api defaults' : 'API defaults';
   const ruled = (otherwise: string) => (policy ? 'network policy' : otherwise);
   const line = (key: string, source: string, value: unknown): Line => ({ key, source, value: ` ${value}` });
   const when = (condition: boolean, ...lines: Line[]) => (condition ? lines : []);
@@ -57,13 +54,10 @@ function linesOf(context: Context): Line[] {
       policy?.mode ? 'network policy' : settings.mode ? 'user set' : 'default',
       modeText(mode, settings.proxyPort),
     ),
-    ...when(
-      generation.has('protocolChoice'),
-      line(
-        'WARP tunnel protocol',
-        settings.protocol ? 'consumer overrides' : registration ? 'network policy' : 'default',
-        protocol,
-      ),
+    line(
+      'WARP tunnel protocol',
+      settings.protocol ? 'consumer overrides' : registration ? 'network policy' : 'default',
+      protocol,
     ),
     ...when(modern && protocol === 'MASQUE', {
       key: 'MASQUE Protocol Settings',
@@ -80,16 +74,16 @@ function linesOf(context: Context): Line[] {
         'Enabled (downgrades allowed)',
       ),
     ),
-    ...when(generation.has('familiesLine'), line('Cloudflare for Families', '', FAMILIES_TEXT[settings.families])),
     line('Disabled for Wifi', settings.disableForWifi ? 'user set' : 'default', settings.disableForWifi),
     line('Disabled for Ethernet', settings.disableForEthernet ? 'user set' : 'default', settings.disableForEthernet),
-    ...when(!generation.has('familiesLine'), resolveLine(context)),
+    resolveLine(context),
     ...when(!modern && settings.qlog, line('qlog logging', 'user set', 'Enabled')),
     ...when(modern && !policy, line('qlog log until', 'not set', 'FutureSystemTime(None)')),
     line('Onboarding', 'default', true),
     {
       key: `${settings.splitMode === 'exclude' ? 'Exclude' : 'Include'} mode, with hosts/ips`,
-      source: settings.ips || settings.hosts.length ? ruled('user set') : ruled(registration ? api : 'default'),
+      source:
+        settings.ips || settings.hosts.length ? ruled('user set') : ruled(registration ? 'api defaults' : 'default'),
       value: '',
       block: [...routesOf(context), ...settings.hosts].map(described),
       closed: true,
@@ -102,7 +96,7 @@ function linesOf(context: Context): Line[] {
     },
     line('Daemon Teams Auth', 'not set', false),
     line('Disable Auto Fallback', ruled('default'), policy?.disableAutoFallback ?? false),
-    ...organizationLines(context, api),
+    ...organizationLines(context),
     ...when(!policy, line('Allow Updates', 'not set', true)),
     ...when(
       modern && !policy,
@@ -113,7 +107,7 @@ function linesOf(context: Context): Line[] {
   ];
 }
 
-function organizationLines({ state, generation }: Context, api: string): Line[] {
+function organizationLines({ state }: Context): Line[] {
   const { policy, registration } = state;
   if (!policy) return [];
   const line = (key: string, value: unknown, source = 'network policy'): Line => ({ key, source, value: ` ${value}` });
@@ -124,13 +118,9 @@ function organizationLines({ state, generation }: Context, api: string): Line[] 
     line('Allow Mode Switch', policy.allowModeSwitch),
     line('Allow Updates', policy.allowUpdates),
     line('Allowed to Leave Org', policy.allowLeave),
-    line('Known apple connectivity check IPs', `${policy.appleCheckIps}; `, api),
-    ...(generation.has('protocolChoice')
-      ? [
-          ...(policy.localNetwork ? [line('LAN Access Settings', 'Allowed until reconnect on a /24 subnet')] : []),
-          line('Profile ID', policy.profileId),
-        ]
-      : []),
+    line('Known apple connectivity check IPs', `${policy.appleCheckIps}; `, 'api defaults'),
+    ...(policy.localNetwork ? [line('LAN Access Settings', 'Allowed until reconnect on a /24 subnet')] : []),
+    line('Profile ID', policy.profileId),
   ];
 }
 
@@ -149,7 +139,6 @@ function resolveLine({ state }: Context): Line {
 }
 
 const DOH_SERVERS = ['162.159.36.1', '162.159.46.1', '2606:4700:4700::1111', '2606:4700:4700::1001'];
-const FAMILIES_TEXT = { off: 'Off', malware: 'Malware', full: 'Full' };
 const MASQUE_TEXT = {
   'h3-only': 'MASQUE (HTTP/3)',
   'h2-only': 'MASQUE (HTTP/2)',

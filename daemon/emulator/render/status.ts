@@ -2,12 +2,6 @@
 import type { Reason, Status } from '../client/connection.ts';
 import type { CliGeneration } from '../version.ts';
 
-export function statusText(status: Status, generation: CliGeneration): string {
-  const lines = statusLines(status, generation);
-  if (generation.has('successBeforeStatus')) return `Success\n${lines}`;
-  return generation.has('successAfterStatus') ? `${lines}Success\n` : lines;
-}
-
 /** @returns an object with its keys in the order in which they are printed */
 export function statusJson({ status, reason }: Status, generation: CliGeneration): { status: string; reason?: Reason } {
   if (reason === null || (status === 'Connected' && !generation.has('networkHealth'))) return { status };
@@ -17,8 +11,7 @@ export function statusJson({ status, reason }: Status, generation: CliGeneration
   };
 }
 
-/** The status without the `Success` that older releases print with it. */
-export function statusLines({ status, reason }: Status, generation: CliGeneration): string {
+export function statusText({ status, reason }: Status, generation: CliGeneration): string {
   const name = status === 'Unable' && !generation.has('unableAlone') ? 'Unable to connect' : status;
   if (status === 'Connected') {
     if (!generation.has('networkHealth') || reason === null) return `Status update: ${name}\n`;

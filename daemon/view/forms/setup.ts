@@ -1,6 +1,7 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup } from '../../api/schema.ts';
 import type { LostRegistration } from '../states/causes.ts';
+import { setupText } from '../states/labels.ts';
 import type { Translator } from '../translator.ts';
 import { type Command, goTo, perform } from './form.ts';
 
@@ -26,10 +27,20 @@ export function termsLinks({ _ }: Translator): { label: string; uri: string }[] 
 /**
  * Page of one set-up step, in the language of `tr`. Addresses: Cloudflare's package site and legal pages.
  * @param lost why a device that was registered is not anymore
+ * @param version the installed client's
  */
-export function setupView(setup: Setup, tr: Translator, lost: LostRegistration | null = null): SetupView {
+export function setupView(
+  setup: Setup,
+  tr: Translator,
+  lost: LostRegistration | null = null,
+  version: string | null = null,
+): SetupView {
   const { _ } = tr;
   const none = { icon: `culvert-${setup}-symbolic`, links: [], commands: [] };
+  const guide = {
+    label: _('Installation Guide'),
+    command: { ask: { kind: 'open', uri: 'https://pkg.cloudflareclient.com/' } },
+  } as const;
   const join = { label: _('Join an Organization…'), command: goTo('account') };
   switch (setup) {
     case 'cli-missing':
@@ -39,13 +50,16 @@ export function setupView(setup: Setup, tr: Translator, lost: LostRegistration |
         description: _(
           'Culvert controls the official WARP client, which is a separate package. Install it to continue.',
         ),
-        buttons: [
-          {
-            label: _('Installation Guide'),
-            command: { ask: { kind: 'open', uri: 'https://pkg.cloudflareclient.com/' } },
-          },
-        ],
+        buttons: [guide],
         commands: [{ purpose: _('Or try the demo, which tunnels nothing:'), command: 'culvert stop; culvert --demo' }],
+      };
+    case 'cli-too-old':
+      return {
+        ...none,
+        icon: 'culvert-cli-missing-symbolic',
+        title: _('Cloudflare WARP is too old'),
+        description: setupText(setup, tr, version),
+        buttons: [guide],
       };
     case 'service-stopped':
       return {

@@ -43,6 +43,7 @@ function dropTitle(cause: string, tr: Translator): string {
 
 const BLOCKED: readonly string[] = [
   'cli-missing',
+  'cli-too-old',
   'service-stopped',
   'terms-not-accepted',
   'not-registered',

@@ -1,6 +1,6 @@
 // Holds the words of every state, written once: panel, tray, command line and status file show the same.
 import type { Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
-import type { Translator } from '../translator.ts';
+import { fill, type Translator } from '../translator.ts';
 
 /** A state that has an icon, a color and words of its own; `setup` means that the user has to set something up. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
@@ -72,10 +72,20 @@ export function modeName(mode: string, { _ }: Translator): { title: string; subt
   return names[mode as Mode] ?? { title: mode, subtitle: '' };
 }
 
-/** One sentence on what has to be set up first. */
-export function setupText(blocked: Blocked, { _ }: Translator): string {
+/** The oldest client that Culvert can control: the first with its present commands, by the vendor's release notes. */
+export const OLDEST_CLIENT = '2024.9.346';
+
+/**
+ * One sentence on what has to be set up first.
+ * @param version the installed client's, where it is at hand
+ */
+export function setupText(blocked: Blocked, { _ }: Translator, version: string | null = null): string {
   const sentences: Record<Blocked, string> = {
     'cli-missing': _('Cloudflare WARP is not installed.'),
+    'cli-too-old':
+      version === null
+        ? fill(_('Cloudflare WARP is too old: install version %s or newer.'), OLDEST_CLIENT)
+        : fill(_('Cloudflare WARP %s is too old: install version %s or newer.'), version, OLDEST_CLIENT),
     'service-stopped': _('The WARP service is not running.'),
     'terms-not-accepted': _('The terms of service have not been accepted.'),
     'not-registered': _('This device is not set up.'),

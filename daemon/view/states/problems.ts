@@ -11,6 +11,7 @@ function sentences(tr: Translator): { [code: string]: string | undefined } {
   const { _ } = tr;
   return {
     'cli-missing': setupText('cli-missing', tr),
+    'cli-too-old': setupText('cli-too-old', tr),
     'service-stopped': setupText('service-stopped', tr),
     'terms-not-accepted': setupText('terms-not-accepted', tr),
     'not-registered': setupText('not-registered', tr),

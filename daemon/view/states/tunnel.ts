@@ -152,7 +152,7 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
         label: stateLabel(look, tr),
         remedy: null,
         details: said,
-        sentence: lostRegistration(known.status, tr)?.title ?? setupText(blocked!, tr),
+        sentence: lostRegistration(known.status, tr)?.title ?? setupText(blocked!, tr, known.tunnelCli.version),
       };
     default:
       if (raw === null) return { ...none, label: statusLabel(known.status, tr), sentence: _('Asking WARP how it is.') };

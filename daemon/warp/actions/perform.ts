@@ -2,11 +2,11 @@
 import type { ActionRequest } from '../../api/actions.ts';
 import type { CommandOutput } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
-import type { CliInfo, CliTracker } from '../cli/cli-info.ts';
+import type { CliTracker } from '../cli/cli-info.ts';
 import { blockedBy, blockedProblem, failureIn, outputText, problemOf } from '../cli/failures.ts';
 import type { Runner } from '../cli/run.ts';
 import type { Terms } from '../cli/terms.ts';
-import { capabilitiesOf } from '../cli/version.ts';
+import { type Capabilities, NEWEST } from '../cli/version.ts';
 import type { Watch } from '../listen/watch.ts';
 import type { ChangedParts } from '../read/changed-parts.ts';
 import type { Reader } from '../read/reader.ts';
@@ -37,21 +37,19 @@ export function createPerform(options: Options): (request: ActionRequest) => Pro
   const { state, store, reader, tracker, runner, watch, changes, terms, adopt, stopped } = options;
   let enabling: Promise<CommandOutput | null> | undefined;
 
-  async function execute(request: ActionRequest, plan: Plan, cli: CliInfo): Promise<CommandOutput> {
+  async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
     // only the status of a living listener is certain enough to refuse without asking
     const { blocked } = state.snapshot().status;
     if (plan.registered && blocked === 'not-registered' && watch.form()) throw blockedProblem(blocked);
     changes.expectAnnouncement(plan.changes);
     const finished = await runner.run({
-      file: cli.path,
+      file,
       args: [...(terms.accepted() ? ['--accept-tos'] : []), ...plan.argv],
       source: 'action',
       timeoutMs: plan.timeoutMs,
       write: true,
     });
     const failure = failureIn(finished);
-    if (failure?.kind === 'unsupported' && tracker.downgradeCapability(cli, plan.argv, failure.message))
-      return execute(request, planAction(request, cli.can), cli);
     // a command that was killed may have done its work before
     if (!failure || finished.timedOut) {
       reader.expire('devices');
@@ -73,12 +71,12 @@ export function createPerform(options: Options): (request: ActionRequest) => Pro
   }
 
   /** Concurrent requests share one attempt. */
-  function enableProxy(cli: CliInfo): Promise<CommandOutput | null> {
+  function enableProxy(file: string, can: Capabilities): Promise<CommandOutput | null> {
     const enable = async () =>
       (await import('./localproxy.ts')).enableLocalProxy({
         state,
-        can: cli.can,
-        run: request => execute(request, planAction(request, cli.can), cli),
+        can,
+        run: request => execute(request, planAction(request, can), file),
         readSettings: () => reader.readLatest('settings'),
         stopped,
         limitMs: options.proxyLimitMs ?? PROXY_LIMIT_MS,
@@ -91,15 +89,17 @@ export function createPerform(options: Options): (request: ActionRequest) => Pro
 
   return async request => {
     const cli = await tracker.current();
-    const plan = planAction(request, cli?.can ?? capabilitiesOf(null));
+    const plan = planAction(request, cli?.can ?? NEWEST);
     if (request.action === 'acceptTerms') {
       terms.accept();
       await adopt();
       return null;
     }
     if (!cli) throw blockedProblem('cli-missing');
+    const { path, version, can } = cli;
+    if (!can) throw blockedProblem('cli-too-old', version);
     return changes.during(() =>
-      request.action === 'enableLocalProxy' ? enableProxy(cli) : execute(request, plan, cli),
+      request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path),
     );
   };
 }

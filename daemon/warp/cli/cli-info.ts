@@ -4,12 +4,12 @@ import { watchExecutable } from './executable.ts';
 import type { Runner } from './run.ts';
 import { type Capabilities, capabilitiesOf, parseVersion } from './version.ts';
 
-export interface CliInfo {
+interface CliInfo {
   path: string;
   /** null where the output of `--version` is not understood. */
   version: string | null;
-  /** May lose members: see `downgradeCapability`. */
-  can: Capabilities;
+  /** null where it is too old to be used. `json` may become false: see `refusesJson`. */
+  can: Capabilities | null;
 }
 
 export interface CliTracker {
@@ -18,11 +18,11 @@ export interface CliTracker {
   /** The CLI, looked up again; null when there is none, or none that can be started. */
   current(): Promise<CliInfo | null>;
   /**
-   * The CLI refused the form of a command that its version promises: uses the next older form from now on.
-   * @returns false when the form was not the cause.
+   * The CLI refused a command: if `-j` was the cause, asks for text from now on.
+   * @returns whether `-j` was the cause
    */
-  downgradeCapability(cli: CliInfo, args: readonly string[], message: string): boolean;
-  /** As the command log shows it. */
+  refusesJson(can: Capabilities, args: readonly string[], message: string): boolean;
+  /** Its name in the command log. */
   name(): string;
 }
 
@@ -50,7 +50,7 @@ export function createCliTracker(options: {
     });
     if (notStarted) return null;
     const version = parseVersion(output.stdout);
-    return { path, version, can: { ...capabilitiesOf(version) } };
+    return { path, version, can: capabilitiesOf(version) };
   };
 
   return {
@@ -83,12 +83,9 @@ export function createCliTracker(options: {
       );
       return info;
     },
-    downgradeCapability({ version, can }, args, message) {
-      if (args.includes('-j') && /'(-j|--json)'/.test(message)) can.json = false;
-      // a known version decides the names of commands
-      else if (can.grouped && version === null && /subcommand|wasn't recognized/i.test(message))
-        Object.assign(can, { grouped: false, httpProxy: false });
-      else return false;
+    refusesJson(can, args, message) {
+      if (!args.includes('-j') || !/'(-j|--json)'/.test(message)) return false;
+      can.json = false;
       return true;
     },
     name: () => basename(executable.current()?.path ?? options.cli),

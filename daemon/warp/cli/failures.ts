@@ -35,6 +35,7 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
   }
   switch (failure.kind) {
     case 'cli-missing':
+    case 'cli-too-old':
     case 'service-stopped':
     case 'terms-not-accepted':
     case 'not-registered':
@@ -63,13 +64,17 @@ export function problemOf(what: string, failure: Failure, { output, timedOut }: 
   }
 }
 
-/** The problem for a state that the user has to resolve first. */
-export function blockedProblem(blocked: Blocked): Problem {
-  return new Problem(blocked, setupText(blocked, english), { hint: HINTS[blocked] });
+/**
+ * The problem for a state that the user has to resolve first.
+ * @param version the installed client's
+ */
+export function blockedProblem(blocked: Blocked, version: string | null = null): Problem {
+  return new Problem(blocked, setupText(blocked, english, version), { hint: HINTS[blocked] });
 }
 
 const HINTS: Record<Blocked, string> = {
   'cli-missing': 'Install the Cloudflare WARP client, or try the emulator: culvert --demo.',
+  'cli-too-old': 'It is at https://pkg.cloudflareclient.com/',
   'service-stopped': 'Start it: sudo systemctl enable --now warp-svc',
   'terms-not-accepted':
     'Read them at https://www.cloudflare.com/application/terms/ and agree with the action acceptTerms.',

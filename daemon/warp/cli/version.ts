@@ -1,13 +1,12 @@
 // Derives the forms of the command line from the version of the tunnel CLI.
+import { OLDEST_CLIENT } from '../../view/states/labels.ts';
 
 export interface Capabilities {
-  /** `registration new`, `tunnel …`; before 2024.2 the names were flat (`register`). */
-  grouped: boolean;
-  /** `-j`. */
+  /** Accepts `-j`. */
   json: boolean;
   /** `tunnel protocol set` for consumers. */
   protocol: boolean;
-  /** The local proxy speaks HTTP beside SOCKS5. */
+  /** The local proxy speaks HTTP as well as SOCKS5. */
   httpProxy: boolean;
 }
 
@@ -17,22 +16,22 @@ export function parseVersion(text: string): string | null {
 }
 
 /**
- * What a version can do, by the vendor's release notes. An unknown version is taken for a current one;
- * what it then refuses is noticed from its answer.
+ * Capabilities of a version, by the vendor's release notes. An unknown version counts as a current one; its answers show
+ * which forms it refuses.
+ * @returns null for a version older than `OLDEST_CLIENT`, whose commands had other names
  */
-export function capabilitiesOf(version: string | null): Capabilities {
+export function capabilitiesOf(version: string | null): Capabilities | null {
   const since = (first: string) => version === null || compareVersions(version, first) >= 0;
-  return {
-    grouped: since('2024.2.62'),
-    json: since('2024.9.346'),
-    protocol: since('2024.12.554'),
-    httpProxy: since('2025.8.779'),
-  };
+  if (!since(OLDEST_CLIENT)) return null;
+  return { json: true, protocol: since('2024.12.554'), httpProxy: since('2025.8.779') };
 }
+
+/** Capabilities of the newest version, for checks before the installed one is known. */
+export const NEWEST: Capabilities = { json: true, protocol: true, httpProxy: true };
 
 /** Negative when `a` is older. Versions have three or four numbers, which no semver library reads. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map(version => version.split('.').map(Number));
-  const differences = [0, 1, 2, 3].map(at => (left?.[at] ?? 0) - (right?.[at] ?? 0));
+  const differences = [0, 1, 2, 3].map(index => (left?.[index] ?? 0) - (right?.[index] ?? 0));
   return differences.find(difference => difference !== 0) ?? 0;
 }

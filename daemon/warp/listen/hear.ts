@@ -53,8 +53,6 @@ export function createHearing(options: {
     const failure = failureOf({ stdout: text, stderr: '', exitCode: 1 });
     const blocked = failure && blockedBy(failure);
     if (blocked) store.setBlocked(blocked, text);
-    else if (/^Success\.?$/.test(text))
-      return; // releases of 2022 print it before their status
     // half a document may have announced a change; a whole one without a status (a DNS log) did not
     else if ((value === undefined && /^[{[]/.test(text)) || !store.hasStatus()) store.status(UNKNOWN, text);
   }

@@ -125,10 +125,10 @@ const KINDS_BY_TEXT: [RegExp, Failure['kind']][] = [
   [/\b(Missing registration|Registration Missing)\b/i, 'not-registered'],
   [/Operation not authorized/i, 'not-authorized'],
   [/WARP is not connected/i, 'not-connected'],
-  // clap 2 (2021) and clap 4 wordings of a subcommand or an option that this version lacks
-  [/unrecognized subcommand|unexpected argument|wasn't expected, or isn't valid|wasn't recognized/i, 'unsupported'],
+  // a subcommand or an option that this version lacks
+  [/unrecognized subcommand|unexpected argument/i, 'unsupported'],
   [/^(Error: )?Not yet implemented/im, 'unsupported'],
-  [/^error: (invalid value|'.*' isn't a valid value)/im, 'argument'],
+  [/^error: invalid value/im, 'argument'],
 ];
 
 function kindOf(text: string): Failure['kind'] {

@@ -106,7 +106,7 @@ function parseText(lines: string[]): SettingsReading | null {
   let recognized = false;
 
   for (let at = 0; at < lines.length; at++) {
-    // Since 2023.7 a line starts with where its value comes from: `(network policy)<TAB>`.
+    // a line starts with the source of its value: `(network policy)<TAB>`
     const line = (lines[at] ?? '').replace(/^\([^)]*\)\s+/, '');
     const [, key, value = ''] = /^(\S[^:]*):(?:\s+(.*))?$/.exec(line) ?? [];
     if (!key || key === '__proto__') continue;

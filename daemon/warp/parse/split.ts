@@ -9,7 +9,7 @@ export interface ListReading {
   routes: Route[];
 }
 
-/** The answer of `tunnel ip list` or `tunnel host list` (and their older names), or null for anything else. */
+/** The answer of `tunnel ip list` or `tunnel host list`, or null for anything else. */
 export function parseRoutes(text: string): ListReading | null {
   const value = jsonOf(text);
   if (value !== undefined) {

@@ -23,6 +23,7 @@ export function parseStatus(printed: Printed): StatusReading {
         blocked: 'not-registered',
       };
     case 'cli-missing':
+    case 'cli-too-old':
     case 'service-stopped':
     case 'terms-not-accepted':
     case 'not-authorized':

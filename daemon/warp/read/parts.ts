@@ -56,6 +56,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     const { status, settings, account } = state.snapshot();
     switch (status.blocked) {
       case 'cli-missing':
+      case 'cli-too-old':
       case 'service-stopped':
       case 'terms-not-accepted':
         return false;

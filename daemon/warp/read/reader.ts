@@ -68,7 +68,7 @@ export function createReader(options: Options): Reader {
 
   const readNow = async (part: Read): Promise<void> => {
     const cli = await tracker.current();
-    if (!cli) return;
+    if (!cli?.can) return;
     const { status, splitTunnel } = state.snapshot();
     const began = fresh.begin(part);
     const started = performance.now();
@@ -77,8 +77,7 @@ export function createReader(options: Options): Reader {
     if (!args) return fresh.read(part, Number.POSITIVE_INFINITY, began);
     const finished = await runner.run({ file: cli.path, args, source: 'read', timeoutMs: READ_LIMIT_MS });
     const failure = failureIn(finished);
-    if (failure?.kind === 'unsupported' && tracker.downgradeCapability(cli, args, failure.message))
-      return readNow(part);
+    if (failure?.kind === 'unsupported' && tracker.refusesJson(cli.can, args, failure.message)) return readNow(part);
     if (part === 'status') {
       // a message that arrived during the read is newer
       if (state.snapshot().status === status || listening() === 'poll') takeStatus(finished);
@@ -143,7 +142,7 @@ export function createReader(options: Options): Reader {
       await readDue();
     },
     async readAll() {
-      if (!(await tracker.current())) return;
+      if (!(await tracker.current())?.can) return;
       expireAll();
       await read('status');
       await readDue();

@@ -1,4 +1,4 @@
-// Lists the commands that read: their words in both generations of the tunnel CLI.
+// Lists the commands that read.
 import type { CommandName } from '../../api/schema.ts';
 import type { Capabilities } from '../cli/version.ts';
 
@@ -18,36 +18,33 @@ export const isExtra = (read: Read): read is Extra => (EXTRAS as readonly Read[]
 /** Reads take milliseconds, so a read that takes this long hangs. */
 export const READ_LIMIT_MS = 5000;
 
-interface Words {
-  now: string[];
-  /** Before 2024.2; null where no such command is known. */
-  flat: string[] | null;
-  /** Asked for as JSON where the CLI has it. The lists stay text: their JSON form is not documented anywhere. */
+interface Command {
+  words: string[];
+  /** Asked for as JSON. The lists stay text: their JSON form is not documented anywhere. */
   json: boolean;
 }
 
-const READS: Record<Read, Words> = {
-  status: { now: ['status'], flat: ['status'], json: true },
-  settings: { now: ['settings'], flat: ['settings'], json: true },
+const READS: Record<Read, Command> = {
+  status: { words: ['status'], json: true },
+  settings: { words: ['settings'], json: true },
   // names the resolver, the options of MASQUE and more, which the JSON lacks (recorded: 2026.7.1377)
-  settingsText: { now: ['settings'], flat: null, json: false },
-  splitTunnelDump: { now: ['tunnel', 'dump'], flat: ['dump-excluded-routes'], json: false },
-  splitTunnelIps: { now: ['tunnel', 'ip', 'list'], flat: ['get-excluded-routes'], json: false },
-  splitTunnelHosts: { now: ['tunnel', 'host', 'list'], flat: ['get-excluded-hosts'], json: false },
-  registration: { now: ['registration', 'show'], flat: ['account'], json: true },
-  tunnelStats: { now: ['tunnel', 'stats'], flat: ['warp-stats'], json: true },
-  trustedSsids: { now: ['trusted', 'ssid', 'list'], flat: null, json: true },
-  virtualNetworks: { now: ['vnet'], flat: null, json: true },
-  devices: { now: ['registration', 'devices'], flat: ['devices'], json: true },
+  settingsText: { words: ['settings'], json: false },
+  splitTunnelDump: { words: ['tunnel', 'dump'], json: false },
+  splitTunnelIps: { words: ['tunnel', 'ip', 'list'], json: false },
+  splitTunnelHosts: { words: ['tunnel', 'host', 'list'], json: false },
+  registration: { words: ['registration', 'show'], json: true },
+  tunnelStats: { words: ['tunnel', 'stats'], json: true },
+  trustedSsids: { words: ['trusted', 'ssid', 'list'], json: true },
+  virtualNetworks: { words: ['vnet'], json: true },
+  devices: { words: ['registration', 'devices'], json: true },
 };
 
 /**
  * Arguments of a read. Global options come before the subcommand: releases of 2026 refuse them after it.
- * @returns null where this version has no such command, or where another read has the same arguments
+ * @returns null where another read has the same arguments
  */
 export function readArgv(read: Read, can: Capabilities, acceptTerms: boolean): string[] | null {
-  const words = READS[read];
-  const command = can.grouped ? words.now : words.flat;
-  if (!command || (read === 'settingsText' && !can.json)) return null;
-  return [...(acceptTerms ? ['--accept-tos'] : []), ...(can.json && words.json ? ['-j'] : []), ...command];
+  const { words, json } = READS[read];
+  if (read === 'settingsText' && !can.json) return null;
+  return [...(acceptTerms ? ['--accept-tos'] : []), ...(can.json && json ? ['-j'] : []), ...words];
 }

@@ -104,6 +104,15 @@ const REGISTRATION: Case[] = [
     verdict: 'problem',
     world: t => world(t, { tunnel: snapshot({ tunnelCli: { available: false, path: null, version: null } }) }),
   },
+  {
+    check: tunnelCli,
+    how: 'snapshot',
+    title: 'a tunnel CLI that is too old',
+    verdict: 'problem',
+    shows: /2023\.7\.159 is too old: install version 2024\.9\.346 or newer/,
+    world: t =>
+      world(t, { tunnel: snapshot({ tunnelCli: { version: '2023.7.159' }, status: { blocked: 'cli-too-old' } }) }),
+  },
   { check: tunnelCli, how: 'snapshot', title: 'an installed tunnel CLI', verdict: 'ok', world: t => world(t) },
   {
     check: clock,

@@ -21,7 +21,7 @@ async function proxied(t: TestContext, version?: string): Promise<{ cli: Emulato
 /** Connects and waits until the port is open. */
 async function open(t: TestContext, version?: string) {
   const world = await proxied(t, version);
-  await world.cli.run(...(version?.startsWith('2023') ? ['set-mode', 'proxy'] : ['mode', 'proxy']));
+  await world.cli.run('mode', 'proxy');
   await world.cli.run('connect');
   await until(() => isOpen(world.port));
   return world;
@@ -122,7 +122,7 @@ test('UDP ASSOCIATE and BIND get code 7, unknown addresses 8, and what does not 
 
 test('before 2025.8 there is SOCKS5 only, and before 2025.10 no plain HTTP', async t => {
   const greeting = Buffer.from([5, 1, 0]);
-  const old = await open(t, '2023.7.159');
+  const old = await open(t, '2025.7.176');
   assert.deepEqual(await exchange(old.port, greeting, 2), Buffer.from([5, 0]));
   assert.equal((await exchange(old.port, 'CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n')).length, 0);
   assert.equal((await exchange(old.port, Buffer.from([4, 1, 0, 1, 127, 0, 0, 1, 0]))).length, 0);

@@ -60,7 +60,7 @@ const changed = (document: string) =>
   `${document.replace('10.0.0.0/8', '10.0.0.0/9')}203.0.113.9\n2001:db8::/32\n*.example.com\n`;
 const valuesOf = (found: { entries: { value: string }[] }) => found.entries.map(({ value }) => value).sort();
 
-for (const version of ['2022.4.x', '2023.3.398', '2024.2.62', '2024.12.554', '2026.7.1377.0'])
+for (const version of ['2024.9.346', '2024.12.554', '2026.7.1377.0'])
   test(`${version}: sets a document, and undo sets the list before`, async t => {
     const { boot } = await setUp(t, version);
     const { routes, log } = boot();
@@ -80,7 +80,7 @@ for (const version of ['2022.4.x', '2023.3.398', '2024.2.62', '2024.12.554', '20
 test('a generation without ranges refuses them, and the list stays as it was', async t => {
   const lacking = (bin: string) =>
     `case "$*" in *-range*) echo "error: unrecognized subcommand 'add-range'" >&2; exit 2;; esac\nexec '${bin}' "$@"`;
-  const { boot } = await setUp(t, '2024.2.62', lacking);
+  const { boot } = await setUp(t, '2024.9.346', lacking);
   const { routes } = boot();
   const before = await routes.read();
   const document = `${before.document}203.0.113.9\n198.51.100.0/24\n`;

@@ -4,7 +4,9 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import test from 'node:test';
 import { actionRequest } from '../../../daemon/api/actions.ts';
+import { statusLine } from '../../../daemon/state/status-line.ts';
 import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { recordings } from '../../support/daemon/recordings.ts';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
 import { until } from '../../support/until.ts';
 
@@ -24,7 +26,7 @@ test('a missing CLI blocks, and is taken when it appears', async t => {
 });
 
 test('a CLI that is removed, and one that is upgraded, are noticed while running', async t => {
-  const { place, status, state, script, cli, runs } = await startTunnel(t);
+  const { place, status, state, script, cli } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   rmSync(join(place.path, 'warp-cli'));
   await until(() => status().blocked === 'cli-missing');
@@ -33,11 +35,30 @@ test('a CLI that is removed, and one that is upgraded, are noticed while running
   await until(() => status().state === 'disconnected');
   const newer = place.script(
     'new',
-    `echo "$*" >> ${place.path}/runs; CULVERT_EMULATOR_VERSION=2023.3.398 exec ${cli.bin} "$@"`,
+    `echo "$*" >> ${place.path}/runs; CULVERT_EMULATOR_VERSION=2025.9.558 exec ${cli.bin} "$@"`,
   );
   renameSync(newer, join(place.path, 'warp-cli'));
-  await until(() => state.snapshot().tunnelCli.version?.startsWith('2023.3.398'));
-  await until(() => runs().includes('-l status'), 'the listener as that version has it');
+  await until(() => state.snapshot().tunnelCli.version === '2025.9.558');
+});
+
+test('a CLI that is too old blocks with its version and the oldest that works, and is not asked for more', async t => {
+  const recording = recordings.find(row => row.version.startsWith('2023.3.398'))!;
+  const page = `cat << 'END'\n${recording.stdout}END`;
+  const { tunnel, status, state, runs, place, cli } = await startTunnel(t, {
+    fake: `[ "$1" = --version ] && { echo "warp-cli ${recording.version}"; exit; }\n${page}`,
+  });
+  await until(() => status().blocked === 'cli-too-old');
+  await tunnel.refresh('all');
+  const refused = problem('cli-too-old', ({ message }) => /2023\.3\.398 is too old.*2024\.9\.346/.test(message));
+  await assert.rejects(tunnel.perform({ action: 'connect' }), refused);
+  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), refused);
+  await assert.rejects(tunnel.account(), refused);
+  assert.deepEqual(runs(), ['--version']);
+  assert.equal(state.snapshot().tunnelCli.version, recording.version);
+  assert.match(statusLine(state.snapshot()), /Cloudflare WARP 2023\.3\.398 is too old: install version 2024\.9\.346/);
+  renameSync(place.script('new', `exec ${cli.bin} "$@"`), join(place.path, 'warp-cli'));
+  await until(() => status().state === 'disconnected');
+  assert.equal(status().blocked, null);
 });
 
 test('a stopped service blocks; actions say so; its return is noticed', async t => {
@@ -246,11 +267,11 @@ test('a CLI that hangs holds a snapshot for a second at most, and the stop not a
 test('a CLI that neither listens nor knows JSON is polled, and an action is followed at once', async t => {
   const { tunnel, status, runs } = await startTunnel(t, {
     fake: `case "$*" in
-      --version) echo "WARP 0.1.0";;
-      *-l*) echo "error: Found argument '-l' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
+      --version) echo "warp-cli (unversioned)";;
+      *-l*) echo "error: unexpected argument '-l' found" >&2; exit 1;;
       status) cat "$HOME/fake-status" 2>/dev/null || echo "Status update: Disconnected. Reason: Manual Disconnection";;
       connect) echo "Status update: Connected" > "$HOME/fake-status"; echo Success;;
-      *) echo "error: Found argument '$1' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
+      *) echo "error: unexpected argument '$1' found" >&2; exit 1;;
     esac`,
   });
   await until(() => status().state === 'disconnected');

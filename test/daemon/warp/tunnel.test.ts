@@ -219,9 +219,9 @@ test('a change during a read is read again', async t => {
   assert.ok(runs().filter(run => run === '-j settings').length <= 2);
 });
 
-for (const version of ['2022.4', '2023.3.398', '2024.2.62', '2024.9.346', '2025.9.558', '2026.7.1377']) {
+for (const version of ['2024.9.346', '2025.9.558', '2026.7.1377']) {
   test(`release ${version}: status, settings, mode and account are understood`, async t => {
-    const { tunnel, status, state, runs, fresh } = await startTunnel(t, { version });
+    const { tunnel, status, state, fresh } = await startTunnel(t, { version });
     await tunnel.refresh('all');
     await fresh();
     assert.equal(status().state, 'disconnected', status().raw ?? '');
@@ -235,10 +235,6 @@ for (const version of ['2022.4', '2023.3.398', '2024.2.62', '2024.9.346', '2025.
     await tunnel.refresh('all');
     await fresh();
     assert.ok((state.snapshot().tunnel.endpoints.length ?? 0) > 0);
-    const json = runs().some(run => run.includes('-j'));
-    assert.equal(json, version >= '2024.9');
-    const flat = runs().some(run => run.includes('set-mode'));
-    assert.equal(flat, version < '2024');
   });
 }
 

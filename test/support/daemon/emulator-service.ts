@@ -67,8 +67,7 @@ function answered(argv: string[], env: Record<string, string>) {
     const command = understand(argv, env);
     if ('exitCode' in command) return command;
     if (takesProcess(command)) return null;
-    const { stdout, stderr, exitCode } = respond(answer(command), command.words, command.globals, command.faults);
-    return { stdout, stderr: command.warning + stderr, exitCode };
+    return respond(answer(command), command.words, command.globals, command.faults);
   } catch {
     return null; // the program says what is wrong
   }

@@ -16,6 +16,7 @@ export type ConnectionState = z.infer<typeof ConnectionState>;
 /** The one thing a user must do before anything else makes sense. */
 export const Blocked = z.enum([
   'cli-missing',
+  'cli-too-old',
   'service-stopped',
   'terms-not-accepted',
   'not-registered',

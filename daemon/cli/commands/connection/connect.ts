@@ -112,8 +112,7 @@ function conclude(context: Context, action: Direction, { ending, shown, seconds 
     return EXIT.ok;
   }
   const wanted = `The tunnel did not ${action}`;
-  const { blocked } = shown.status;
-  if (blocked) throw blockedFailure(wanted, blocked);
+  if (shown.status.blocked) throw blockedFailure(wanted, shown);
   const cause = explainedCause(shown, english);
   throw new Failure(
     `${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown.status)}.`,

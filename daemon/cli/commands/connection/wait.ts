@@ -105,10 +105,10 @@ function notProven(seen: Message, seconds: number): Failure {
   });
 }
 
-function notConnected({ status }: Snapshot, seconds: number): Failure {
+function notConnected({ status, tunnelCli }: Snapshot, seconds: number): Failure {
   const { blocked, reason } = status;
   const hint = (blocked && nextStep(blocked)) ?? 'Find the cause with: culvert doctor';
-  const why = blocked ? setupText(blocked, english) : `${reason?.text ?? status.state}.`;
+  const why = blocked ? setupText(blocked, english, tunnelCli.version) : `${reason?.text ?? status.state}.`;
   const codes = { 'cli-missing': 'cliMissing', 'not-authorized': 'notAuthorized' } as const;
   const code = blocked && blocked in codes ? codes[blocked as keyof typeof codes] : 'notConnected';
   return new Failure(`The tunnel is not connected after ${seconds} s: ${why}`, { code, hint });

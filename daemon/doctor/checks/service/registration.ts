@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import type { ActionName } from '../../../api/actions.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
+import { OLDEST_CLIENT } from '../../../view/states/labels.ts';
 import { N_ } from '../../../view/translator.ts';
 import { KEY_CHARACTERS, linesOf, propertyOf } from '../../../warp/parse/output.ts';
 import {
@@ -40,6 +41,12 @@ export const tunnelCli: Check = {
         message('Install Cloudflare WARP, or try Culvert without it: culvert --demo'),
         { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' },
       );
+    if (status.blocked === 'cli-too-old')
+      return problem(
+        [message('%s, version %s', cli.path ?? world.culvert.cli, cli.version ?? '?')],
+        message('Cloudflare WARP %s is too old: install version %s or newer.', cli.version ?? '?', OLDEST_CLIENT),
+        { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' },
+      );
     return ok(
       cli.version
         ? message('%s, version %s', cli.path ?? world.culvert.cli, cli.version)
@@ -64,6 +71,8 @@ export const service: Check = {
     const { status, account, tunnelCli: cli } = tunnelOf(world);
     if (!cli.available) return notApplicable(message('The tunnel CLI is not installed.'));
     switch (status.blocked) {
+      case 'cli-too-old':
+        return notApplicable(message('Cloudflare WARP is too old'));
       case 'service-stopped':
         return problem([await unitEvidence(world)], message('The WARP service is not running.'), START);
       case 'terms-not-accepted':

@@ -170,10 +170,10 @@ test('without a registration it is refused, and the mode stays', async t => {
   assert.deepEqual((await settings())[0], 'warp');
 });
 
-test('a release of 2023 works with SOCKS5 only, under the old names', async t => {
-  const { tunnel, port, changes } = await setup(t, { version: '2023.7.159' });
+test('a release before 2025.8 works with SOCKS5 only', async t => {
+  const { tunnel, port, changes } = await setup(t, { version: '2025.7.176' });
   await tunnel.perform({ action: 'enableLocalProxy' });
-  assert.deepEqual(changes(), ['set-mode proxy', 'connect']);
+  assert.deepEqual(changes(), ['mode proxy', 'connect']);
   const address = `http://127.0.0.1:${await page(t)}/`;
   assert.match(await curl('-x', `socks5h://127.0.0.1:${port}`, address), /^asked from/);
   assert.match(await curl('-x', `http://127.0.0.1:${port}`, address), /^curl: /);

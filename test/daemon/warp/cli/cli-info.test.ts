@@ -1,4 +1,4 @@
-// The version is read once per executable, and refused forms are remembered.
+// The version is read once per executable, and a refusal of JSON is remembered.
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,41 +34,27 @@ function setup(t: test.TestContext, body: string) {
 }
 
 test('the version is asked for once, however many want it, and again for another executable', async t => {
-  const { tracker, replace, runs, changes } = setup(t, 'echo "warp-cli 2024.2.62"');
+  const { tracker, replace, runs, changes } = setup(t, 'echo "warp-cli 2024.9.346"');
   const found = await Promise.all([tracker.current(), tracker.current()]);
   await tracker.current();
   assert.equal(runs(), 1);
-  assert.equal(found[0]?.version, '2024.2.62');
-  assert.deepEqual(found[0]?.can, { grouped: true, json: false, protocol: false, httpProxy: false });
+  assert.equal(found[0]?.version, '2024.9.346');
+  assert.deepEqual(found[0]?.can, { json: true, protocol: false, httpProxy: false });
   replace('echo "warp-cli 2026.7.1377.0"');
   assert.equal((await tracker.current())?.version, '2026.7.1377.0');
   assert.deepEqual([runs(), changes()], [2, 1]);
 });
 
-test('a CLI without a version counts as a current one until it refuses a form', async t => {
+test('a CLI that refuses -j is asked for text from then on', async t => {
   const { tracker } = setup(t, 'echo hello');
-  const found = await tracker.current();
-  assert.ok(found);
-  assert.deepEqual([found.version, found.can.json, found.can.grouped], [null, true, true]);
-  assert.equal(
-    tracker.downgradeCapability(found, ['mode', 'off'], "error: unexpected argument '-j' found"),
-    false,
-    'no -j was given',
-  );
-  assert.equal(tracker.downgradeCapability(found, ['-j', 'status'], "error: unexpected argument '-j' found"), true);
-  assert.equal(tracker.downgradeCapability(found, ['mode'], "error: unrecognized subcommand 'mode'"), true);
-  assert.equal(tracker.downgradeCapability(found, ['mode'], "error: unrecognized subcommand 'mode'"), false);
-  assert.deepEqual((await tracker.current())?.can, { grouped: false, json: false, protocol: true, httpProxy: false });
-});
-
-test('a known version decides the names of commands', async t => {
-  const { tracker } = setup(t, 'echo "warp-cli 2026.7.1377.0"');
-  const found = await tracker.current();
-  assert.ok(found);
-  assert.equal(
-    tracker.downgradeCapability(found, ['environment', 'set'], "error: unrecognized subcommand 'environment'"),
-    false,
-  );
+  const info = await tracker.current();
+  assert.deepEqual([info?.version, info?.can?.json], [null, true]);
+  const can = info!.can!;
+  const refusal = "error: unexpected argument '-j' found";
+  assert.equal(tracker.refusesJson(can, ['mode', 'off'], refusal), false, 'no -j was given');
+  assert.equal(tracker.refusesJson(can, ['-j', 'mode'], "error: unrecognized subcommand 'mode'"), false);
+  assert.equal(tracker.refusesJson(can, ['-j', 'status'], refusal), true);
+  assert.equal((await tracker.current())?.can?.json, false);
 });
 
 test('a file that cannot be started counts as missing', async t => {

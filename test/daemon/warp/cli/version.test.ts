@@ -17,21 +17,20 @@ test('text without a version has none', () => {
 });
 
 test('capabilities begin with the release that brought them', () => {
-  const table: [string | null, grouped: boolean, json: boolean, protocol: boolean, httpProxy: boolean][] = [
-    ['0.2.0', false, false, false, false],
-    ['2022.4.235', false, false, false, false],
-    ['2023.7.159.0', false, false, false, false],
-    ['2024.2.62', true, false, false, false],
-    ['2024.6.497', true, false, false, false],
-    ['2024.9.346', true, true, false, false],
-    ['2024.12.554', true, true, true, false],
-    ['2025.8.779', true, true, true, true],
-    ['2026.10.1', true, true, true, true],
-    [null, true, true, true, true],
+  const table: [string | null, protocol: boolean, httpProxy: boolean][] = [
+    ['2024.9.346', false, false],
+    ['2024.12.554', true, false],
+    ['2025.8.779', true, true],
+    ['2026.10.1', true, true],
+    [null, true, true],
   ];
-  for (const [version, grouped, json, protocol, httpProxy] of table) {
-    assert.deepEqual(capabilitiesOf(version), { grouped, json, protocol, httpProxy }, String(version));
-  }
+  for (const [version, protocol, httpProxy] of table)
+    assert.deepEqual(capabilitiesOf(version), { json: true, protocol, httpProxy }, String(version));
+});
+
+test('a release with other names for its commands has no capabilities', () => {
+  for (const version of ['0.2.0', '2022.4.235', '2023.7.159.0', '2024.2.62', '2024.6.497', '2024.9.345.9'])
+    assert.equal(capabilitiesOf(version), null, version);
 });
 
 test('numbers compare as numbers', () => {

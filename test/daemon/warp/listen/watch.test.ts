@@ -100,7 +100,7 @@ test('a CLI without JSON is listened to in text, one that does not know -l is po
     t,
     `case "$*" in
       *-j*) echo "error: unexpected argument '-j' found" >&2; exit 2;;
-      *) echo "error: Found argument '-l' which wasn't expected, or isn't valid in this context" >&2; exit 1;;
+      *) echo "error: unexpected argument '-l' found" >&2; exit 1;;
     esac`,
   );
   await until(() => watch.form() === 'poll');

@@ -14,7 +14,7 @@ test('every recorded answer of a successful action is a success', () => {
   const successes = recordings.filter(
     row => /^Success$/m.test(row.stdout) || row.stdout.includes('"status":"Success"'),
   );
-  assert.ok(successes.length >= 15);
+  assert.ok(successes.length >= 5);
   for (const row of successes) assert.equal(failureOf(printed(row)), null, row.argv.join(' '));
 });
 
@@ -27,12 +27,12 @@ test('every recorded refusal is a failure of its kind', () => {
   assert.deepEqual(Object.fromEntries([...counts].sort()), {
     // an old registration, a bad token, an address where a range is due and the other way round
     argument: 3,
-    failed: 4,
+    failed: 3,
     'not-authorized': 5,
     'not-registered': 2,
     'service-stopped': 2,
     'terms-not-accepted': 4,
-    unsupported: 4,
+    unsupported: 3,
   });
 });
 

@@ -1,4 +1,4 @@
-// Defines the grouped commands (2024.2 and newer) as data. Pages of 2026.4.1390 and 2024.2.62 are recorded; nested texts
+// Defines the commands as data. The pages of 2026.4.1390 are recorded; nested texts
 // are those of the generated shell completions of 2025-10.
 import type { Command } from '../command-line/grammar.ts';
 import { consumer, leaf, listOf, ruled, SWITCH } from './build.ts';
@@ -42,17 +42,17 @@ const TARGET_LIST: Command = {
   ].map(([short, long, value, about]) => ({ short, long: long!, value, about: about! })),
 };
 
-export const GROUPED_COMMANDS: Command = {
+export const ROOT: Command = {
   name: 'warp-cli',
   about: 'CLI to the WARP service daemon',
   options: [
-    { short: 't', long: 'timeout', value: 'IPCTIMEOUT', about: '', hidden: true, since: '2024.9.346' },
+    { short: 't', long: 'timeout', value: 'IPCTIMEOUT', about: '', hidden: true },
     { short: 'l', long: 'listen', about: 'Listen for status changes and DNS logs (if enabled)' },
     { long: 'accept-tos', about: 'Accept the Terms of Service agreement' },
     { short: 'v', long: 'verbose', about: 'Enable verbose output. Multiple "v"s adds more verbosity', repeats: true },
-    { short: 'j', long: 'json', about: 'Pretty print output as json', since: '2024.9.346' },
-    { long: 'no-paginate', about: 'Disable automatic pagination', since: '2024.9.346' },
-    { long: 'no-ansi', about: 'Disable ANSI characters in standard outputs', since: '2024.9.346' },
+    { short: 'j', long: 'json', about: 'Pretty print output as json' },
+    { long: 'no-paginate', about: 'Disable automatic pagination' },
+    { long: 'no-ansi', about: 'Disable ANSI characters in standard outputs' },
     { short: 'h', long: 'help', about: 'Print help' },
     { short: 'V', long: 'version', about: 'Print version' },
   ],
@@ -61,7 +61,6 @@ export const GROUPED_COMMANDS: Command = {
       name: 'api',
       about: '',
       hidden: true,
-      since: '2024.9.346',
       subcommands: [
         {
           name: 'endpoint',
@@ -117,7 +116,6 @@ export const GROUPED_COMMANDS: Command = {
     {
       name: 'connector',
       about: 'Register a WARP Connector',
-      since: '2024.9.346',
       subcommands: [leaf('new', 'Register a new WARP Connector', { name: 'TOKEN' })],
     },
     {
@@ -135,7 +133,7 @@ export const GROUPED_COMMANDS: Command = {
       ],
     },
     leaf('status', 'Return the current connection status'),
-    { name: 'target', about: 'Manage targets', since: '2024.9.346', subcommands: [TARGET_LIST] },
+    { name: 'target', about: 'Manage targets', subcommands: [TARGET_LIST] },
     {
       name: 'trusted',
       about: 'Configure trusted networks where the client will be automatically disabled (Consumer only)',
@@ -158,7 +156,6 @@ export const GROUPED_COMMANDS: Command = {
     {
       name: 'stats',
       about: 'Display statistics for Cloudflare WARP',
-      since: '2024.9.346',
       optionalSubcommand: true,
       subcommands: [
         {
@@ -167,6 +164,6 @@ export const GROUPED_COMMANDS: Command = {
         },
       ],
     },
-    { ...leaf('certs', 'Print all account certificates installed on the device to stdout'), since: '2024.9.346' },
+    { ...leaf('certs', 'Print all account certificates installed on the device to stdout') },
   ],
 };
