@@ -39,9 +39,11 @@ grep ' pool/' "$here/packages.lock" | while read -r sha256 archive path; do
   matches "$file" "$sha256" || fetch "${mirror%/debian}/$archive/$path" "$file" "$sha256" ||
     fetch "$snapshot/$archive/$(field time)/$path" "$file" "$sha256" ||
     refuse "$path" "$file"
-  dpkg-deb -x "$file" "$directory/root"
   # shellcheck disable=SC2016
   dpkg-deb -W --showformat '${Package} ${Version} ${source:Package} ${source:Version}\n' "$file" >>"$directory/packages"
-  name=$(dpkg-deb -f "$file" Package)
-  dpkg-deb --fsys-tarfile "$file" | tar -t | sed -n "s|^\./\(.*[^/]\)$|$name \1|p" >>"$directory/files"
+  name=$(tail -n 1 "$directory/packages" | cut -d ' ' -f 1)
+  dpkg-deb --fsys-tarfile "$file" >"$directory/archive.tar"
+  tar -xpvf "$directory/archive.tar" --warning=no-timestamp -C "$directory/root" >"$directory/members"
+  sed -n "s|^\./\(.*[^/]\)$|$name \1|p" "$directory/members" >>"$directory/files"
 done
+rm "$directory/archive.tar" "$directory/members"
