@@ -116,7 +116,7 @@ export async function searchPort(
 }
 
 /** What the launcher needs of the health of another daemon. */
-type OtherCulvert = Pick<Health, 'pid' | 'port' | 'version'>;
+type OtherCulvert = Pick<Health, 'pid' | 'port' | 'version'> & { demo: boolean };
 
 /** Health of the Culvert on a port of this user, or null. */
 function ask(port: number, limitMs: number): Promise<OtherCulvert | null> {
@@ -138,10 +138,11 @@ function ask(port: number, limitMs: number): Promise<OtherCulvert | null> {
 
 function healthIn(text: string): OtherCulvert | null {
   try {
-    const { app, pid, port, version } = JSON.parse(text) as { [K in keyof Health]?: unknown };
+    const { app, pid, port, version, tunnelCli } = JSON.parse(text) as { [K in keyof Health]?: unknown };
     if (app !== 'culvert' || typeof pid !== 'number' || !Number.isInteger(pid) || typeof version !== 'string')
       return null;
-    return { pid, port: typeof port === 'number' ? port : null, version };
+    const demo = (tunnelCli as Partial<Health['tunnelCli']> | null | undefined)?.emulated === true;
+    return { pid, port: typeof port === 'number' ? port : null, version, demo };
   } catch {
     return null;
   }

@@ -168,7 +168,8 @@ async function start(
     rmSync(paths.socket, { force: true });
     await listeners.listenUnix(paths.socket);
     chmodSync(paths.socket, 0o600);
-    const record: Instance = { pid: process.pid, port, version: VERSION, started: startTime(process.pid)! };
+    const started = startTime(process.pid)!;
+    const record: Instance = { pid: process.pid, port, version: VERSION, started, demo: flags.demo };
     replaceFile(paths.record, `${JSON.stringify(record)}\n`, { durable: false });
   };
   await openSocket();
@@ -251,9 +252,13 @@ function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: nu
 /** Another daemon of this user runs: say so, and show its panel. */
 function joinRunning(instance: Instance | null, pid: number, flags: Flags, env: NodeJS.ProcessEnv): void {
   const where = instance?.port ? ` on port ${instance.port}` : '';
-  say(`Culvert ${instance?.version ?? ''} is already running${where} (process ${pid}).`.replace('  ', ' '));
+  const what = instance?.demo ? 'The demo of Culvert' : 'Culvert';
+  say(`${what} ${instance?.version ?? ''} is already running${where} (process ${pid}).`.replace('  ', ' '));
   if (!instance) say(`If commands do not reach it, end it with: kill ${pid}`);
-  if (flags.demo) say(`It was left as it is; for the demo, stop it first: culvert stop, or kill ${pid}`);
+  if (flags.demo && !instance?.demo)
+    say(`It was left as it is; for the demo, stop it first: culvert stop, or kill ${pid}`);
+  if (!flags.demo && instance?.demo)
+    say(`It was left as it is; for the real one, stop it first: culvert stop, or kill ${pid}`);
   startDesktop(flags, env, say);
 }
 

@@ -9,6 +9,8 @@ export interface Context {
   env: NodeJS.ProcessEnv;
   /** `--json`: data as the API's object instead of text for people. */
   json: boolean;
+  /** The daemon that answers now drives the embedded emulator. */
+  isDemo(): boolean;
   /** Aborted by SIGINT, SIGTERM and a reader that went away. */
   signal: AbortSignal;
   stdin: NodeJS.ReadStream;
@@ -33,5 +35,7 @@ export function show<T extends object>(
   data: T extends readonly unknown[] ? never : T,
   text: (data: T) => string,
 ): void {
-  context.print(context.json ? JSON.stringify({ ok: true, ...data }) : text(data));
+  const document = { ok: true, ...data };
+  const marked = () => (context.isDemo() ? { ...document, demo: true } : document);
+  context.print(context.json ? JSON.stringify(marked()) : text(data));
 }

@@ -66,13 +66,14 @@ async function main(words: string[]): Promise<number> {
     return command(words.slice(1), env, line => void stdout.write(`${line}\n`));
   }
   const style = createStyle(wantsColor(stdout, env));
-  const { run, args, options } = await parse(words.length ? words : ['--help'], style);
+  const { spec, run, args, options } = await parse(words.length ? words : ['--help'], style);
   const where = paths(env);
   const context: Context = {
     client: createClient(createTransport(where.socket, {}, isLong => sayWaiting(where, context, isLong))),
     paths: where,
     env,
     json: options.json === true,
+    isDemo: () => running(where)?.demo === true,
     signal: ended.signal,
     stdin,
     stdout,
@@ -81,7 +82,17 @@ async function main(words: string[]): Promise<number> {
     print: text => void stdout.write(`${text}\n`),
     say: text => void (options.json || stderr.write(`${text}\n`)),
   };
-  return (await run(context, args, options)) ?? EXIT.ok;
+  const isMarked = spec.marksDemo !== false && sayDemo(context);
+  const code = (await run(context, args, options)) ?? EXIT.ok;
+  if (spec.marksDemo !== false && !isMarked) sayDemo(context); // the command started the daemon, or waited for it
+  return code;
+}
+
+/** Says that the answers are those of an emulator. @returns whether it did */
+function sayDemo({ isDemo, say }: Context): boolean {
+  const demo = isDemo();
+  if (demo) say('Demo: this is the embedded emulator, not this machine; nothing is tunneled.');
+  return demo;
 }
 
 /** The daemon has not answered for a while: says so, once, or why it can't. @throws Failure */

@@ -1,9 +1,9 @@
 // Forecasts whether a target goes through the tunnel: mode, connection, split tunnel and kill switch decide. Pure.
-
+import { isIP } from 'node:net';
 import type { Message } from '../api/schema/values.ts';
 import type { Snapshot, Why, WhyAddress } from '../api/schema.ts';
 import { LAN } from '../killswitch/rules/rules.ts';
-import { wordMessage } from '../view/message.ts';
+import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { canonical, type Entry, parseLine } from './document.ts';
 import { contains, parseRange } from './ranges.ts';
@@ -16,10 +16,18 @@ export interface Target {
 /** An address, a host name, or the host of a URL. @returns null for anything else. */
 export function parseTarget(text: string): Target | null {
   const host = hostOf(text.trim());
-  const { entries } = parseLine(host);
+  const { entries } = parseLine(addressIn(host));
   const [entry] = entries;
   if (entries.length !== 1 || !entry || entry.kind === 'range' || entry.value.startsWith('*')) return null;
   return { kind: entry.kind, value: entry.value };
+}
+
+/** An IPv6 address without its zone, and an IPv4 address without the prefix of mapped ones (RFC 4291, 2.5.5.2). */
+function addressIn(host: string): string {
+  if (isIP(host) !== 6) return host;
+  const address = host.replace(/%.*$/, '');
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  return mapped ?? address;
 }
 
 function hostOf(text: string): string {
@@ -32,7 +40,10 @@ function hostOf(text: string): string {
 /** What the kernel answered for an address, or why it did not. */
 export type KernelAnswer = { route: NonNullable<WhyAddress['kernel']> } | { problem: Message };
 
-type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch'>;
+type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch' | 'tunnelCli'>;
+
+/** In the demo the kernel's routes say nothing about the emulated tunnel. */
+const NOT_ROUTED: KernelAnswer = { problem: message('The demo routes nothing, so the kernel is not asked.') };
 
 /** Modes without a tunnel: DNS alone is encrypted. */
 const DNS_ONLY = new Set(['doh', 'dot']);
@@ -50,7 +61,7 @@ export function forecast(
   addresses: readonly Asked[],
   known: Known,
 ): Omit<Why, 'ok' | 'resolveProblem'> {
-  const { settings, splitTunnel, tunnel } = known;
+  const { settings, splitTunnel, tunnel, tunnelCli } = known;
   const mode = settings.Mode ?? null;
   const entries = [...splitTunnel.ips, ...splitTunnel.hosts].map(({ value }) => canonical(value));
   return {
@@ -59,7 +70,10 @@ export function forecast(
     list: splitTunnel.mode,
     fallback: target.kind === 'host' ? fallbackOf(target.value, settings['Fallback domains']) : null,
     proxy: mode === 'proxy' && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null,
-    addresses: addresses.map(({ address, kernel, own }) => {
+    ...(target.kind === 'host' ? { nameEntry: hostEntry(target.value, entries) } : {}),
+    ...(tunnelCli.emulated ? { demo: true } : {}),
+    addresses: addresses.map(({ address, kernel: answer, own }) => {
+      const kernel = tunnelCli.emulated ? NOT_ROUTED : answer;
       const decision = own
         ? OWN
         : decide({ address, host: target.kind === 'host' ? target.value : null }, entries, known);

@@ -40,6 +40,8 @@ export interface SettingsFile {
   /** A document of routes; null where the file has none. */
   routes: string | null;
   culvert: { key: string; value: string | number | boolean }[];
+  /** It was exported from a demo. */
+  demo: boolean;
   /** Keys that this version does not know. */
   unknown: string[];
   invalid: SettingsDiff['invalid'];
@@ -71,13 +73,17 @@ export function writeSettings(
   }
   const culvert: Record<string, Record<string, unknown>> = {};
   for (const [key, source] of Object.entries(sources)) {
-    if (source === 'default' && !also.has(key)) continue;
+    // the environment and the command line belong to one start of the daemon
+    if ((source === 'default' || source === 'environment') && !also.has(key)) continue;
     const [group, leaf] = key.split('.') as [keyof Config, string];
     culvert[group] ??= {};
     culvert[group][leaf] = (config[group] as Record<string, unknown>)[leaf];
   }
   const text = stringify({ ...tables, ...(Object.keys(culvert).length ? { culvert } : {}) });
-  return `# Settings of Culvert. Compare: culvert settings diff FILE. Use: culvert settings apply FILE\n\n${text}`;
+  const use = 'Compare: culvert settings diff FILE. Use: culvert settings apply FILE';
+  return snapshot.tunnelCli.emulated
+    ? `# Settings of a demo of Culvert, not of a machine. ${use}\n\ndemo = true\n\n${text}`
+    : `# Settings of Culvert. ${use}\n\n${text}`;
 }
 
 /** What is wrong with a key, or why it is left out. */
@@ -87,7 +93,7 @@ export function reasonFor(key: string, wording: Message): SettingsDiff['invalid'
 
 /** Reads a file. What can't be read is in `invalid`, and the rest is read all the same. */
 export function readSettings(toml: string): SettingsFile {
-  const file: SettingsFile = { tunnel: [], routes: null, culvert: [], unknown: [], invalid: [] };
+  const file: SettingsFile = { tunnel: [], routes: null, culvert: [], demo: false, unknown: [], invalid: [] };
   let root: Record<string, unknown>;
   try {
     root = parse(toml);
@@ -97,7 +103,8 @@ export function readSettings(toml: string): SettingsFile {
     return file;
   }
   for (const [table, content] of Object.entries(root)) {
-    if (!isTable(content)) file.unknown.push(table);
+    if (table === 'demo' && content === true) file.demo = true;
+    else if (!isTable(content)) file.unknown.push(table);
     else if (table === 'split_tunnel') readRoutes(content, file);
     else if (table === 'culvert') readCulvert(content, file);
     else for (const [key, value] of Object.entries(content)) readTunnel(`${table}.${key}`, value, file);

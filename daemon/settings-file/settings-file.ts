@@ -66,12 +66,13 @@ export function createSettingsFile(
       return !isSet && !NOT_APPLIED[key];
     });
     const list = file.routes === null ? null : await previewed(file.routes, skipped, file.invalid);
-    return { ...file, steps, culvert, list, skipped };
+    const fromDemo = file.demo && !snapshot.tunnelCli.emulated;
+    return { ...file, steps, culvert, list, skipped, fromDemo };
   }
 
   /** What setting a list would change; null if it is already set, or can't be set here. */
   async function previewed(document: string, skipped: SettingsDiff['skipped'], invalid: SettingsDiff['invalid']) {
-    const key = 'split_tunnel.entries';
+    const key = ENTRIES;
     if (state.snapshot().account.managed) {
       skipped.push(reasonFor(key, message('is decided by your organization')));
       return null;
@@ -82,11 +83,15 @@ export function createSettingsFile(
     return found.add.length + found.remove.length ? found : null;
   }
 
-  async function apply({ toml, confirmWithin }: SettingsApplyRequest): Promise<SettingsDiff> {
+  async function apply({ toml, confirmWithin, allowDemo }: SettingsApplyRequest): Promise<SettingsDiff> {
     const planned = await plan(toml);
     const diff = toDiff(planned);
     const [wrong] = diff.invalid;
     if (wrong) throw new Problem('document-invalid', `${wrong.key}: ${wrong.reason}. Nothing was changed.`, {});
+    if (planned.fromDemo && !allowDemo) {
+      const detail = 'This file was exported from a demo, and does not describe a machine. Nothing was changed.';
+      throw new Problem('document-invalid', detail, { hint: 'To apply it: culvert settings apply --demo-file FILE' });
+    }
     if (diff.changes.length === 0) return diff;
     const also = new Set(planned.culvert.map(({ key }) => key));
     keep(writeSettings(state.snapshot(), settings.response(), also));
@@ -150,21 +155,24 @@ export function createSettingsFile(
 type Planned = Pick<SettingsDiff, 'skipped' | 'invalid'> & {
   steps: Step[];
   culvert: { key: string; value: unknown }[];
-  list: { add: unknown[]; remove: unknown[] } | null;
+  list: { add: { value: string }[]; remove: { value: string }[] } | null;
+  fromDemo: boolean;
 };
 
-function toDiff({ steps, culvert, list, skipped, invalid }: Planned): SettingsDiff {
+const ENTRIES = 'split_tunnel.entries';
+
+function toDiff({ steps, culvert, list, skipped, invalid, fromDemo }: Planned): SettingsDiff {
   return {
     ok: true,
     changes: [
       ...steps.map(({ key, from, to }) => ({ key, from, to })),
-      ...(list
-        ? [{ key: 'split_tunnel.entries', from: `${list.remove.length} removed`, to: `${list.add.length} added` }]
-        : []),
+      ...(list?.remove ?? []).map(({ value }) => ({ key: ENTRIES, from: value, to: null })),
+      ...(list?.add ?? []).map(({ value }) => ({ key: ENTRIES, from: null, to: value })),
       ...culvert.map(({ key, value }) => ({ key: `culvert.${key}`, from: null, to: String(value) })),
     ],
     skipped,
     invalid,
+    ...(fromDemo ? { fromDemo } : {}),
   };
 }
 

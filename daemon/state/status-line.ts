@@ -60,7 +60,8 @@ export function statusWarning({ update }: Pick<Snapshot, 'update'>): string | nu
  * @param port the TCP port, or null without one
  */
 export function statusJson({ status, settings, tunnelCli, remoteAccess, changes }: Shown, port: number | null) {
-  return { ok: true, status, mode: settings.Mode ?? null, tunnelCli, port, remoteAccess, changes } as const;
+  const json = { ok: true, status, mode: settings.Mode ?? null, tunnelCli, port, remoteAccess, changes } as const;
+  return tunnelCli.emulated ? { ...json, demo: true as const } : json;
 }
 
 /** The protocol that is set, or else the one in use; null when neither is known. */

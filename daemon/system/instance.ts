@@ -12,6 +12,8 @@ export interface Instance {
   version: string;
   /** Kernel start time of the pid, which together identify a process for good. */
   started: string;
+  /** It drives the embedded emulator. */
+  demo: boolean;
 }
 
 /**
@@ -53,9 +55,9 @@ export function running(paths: Paths): Instance | null {
 }
 
 function parseRecord(value: { [K in keyof Instance]?: unknown }): Instance | null {
-  const { pid, port, version, started } = value;
+  const { pid, port, version, started, demo } = value;
   // a signal to this pid must never reach a process group, or all processes, by 0 or a negative number
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 1) return null;
   if (typeof version !== 'string' || typeof started !== 'string') return null;
-  return { pid, port: typeof port === 'number' ? port : null, version, started };
+  return { pid, port: typeof port === 'number' ? port : null, version, started, demo: demo === true };
 }

@@ -69,13 +69,16 @@ export async function applySettings(hands: SettingsHands, tr: Translator): Promi
   }
   const agreed = await ask({
     heading: _('Apply these settings?'),
-    // Translators: %s is a number of seconds
-    body: fill(_('Settings of the tunnel revert after %s seconds unless you keep them.'), CONFIRM_SECONDS),
+    body: [
+      ...(found.fromDemo ? [_('This file was exported from a demo, and does not describe a machine.')] : []),
+      // Translators: %s is a number of seconds
+      fill(_('Settings of the tunnel revert after %s seconds unless you keep them.'), CONFIRM_SECONDS),
+    ].join(' '),
     accept: _('Apply'),
     text,
   });
   if (!agreed) return false;
-  await model.call('POST /api/settings/apply', { body: { toml, confirmWithin: CONFIRM_SECONDS } });
+  await model.call('POST /api/settings/apply', { body: { toml, confirmWithin: CONFIRM_SECONDS, allowDemo: true } });
   toast(_('Settings applied'));
   return true;
 }

@@ -74,6 +74,7 @@ async function run({ env }: Home, words: readonly string[]) {
     paths: where,
     env,
     json: true,
+    isDemo: () => false,
     signal: new AbortController().signal,
     stdin: process.stdin,
     stdout: sink('stdout'),

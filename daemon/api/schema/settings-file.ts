@@ -22,6 +22,8 @@ export const SettingsDiff = z.object({
   skipped: z.array(Reason),
   /** What can't be read. A file that has any is not applied. */
   invalid: z.array(Reason),
+  /** The file was exported from a demo and this is none, so it is applied only with `allowDemo`. Absent otherwise. */
+  fromDemo: z.optional(z.boolean()),
 });
 export type SettingsDiff = z.infer<typeof SettingsDiff>;
 
@@ -29,6 +31,8 @@ export const SettingsApplyRequest = z.strictObject({
   toml: Toml,
   /** Of tunnel settings and routes; Culvert's own configuration stays in any case. */
   confirmWithin: z.optional(ConfirmWithin),
+  /** Also applies a file that was exported from a demo. */
+  allowDemo: z.optional(z.boolean()),
 });
 export type SettingsApplyRequest = z.infer<typeof SettingsApplyRequest>;
 export const SettingsUndoRequest = z.strictObject({ confirmWithin: z.optional(ConfirmWithin) });

@@ -6,7 +6,7 @@ import type { CommandSpec } from './command-spec.ts';
 import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 
 /** What parsing decided: the command to run and what it is given. */
-export type Chosen = { run: Run; args: string[]; options: Options };
+export type Chosen = { spec: CommandSpec; run: Run; args: string[]; options: Options };
 
 /**
  * Parses `argv` (without node and script).
@@ -19,7 +19,7 @@ export async function parse(argv: readonly string[], style: Style): Promise<Chos
   });
   program.parse(expand(argv), { from: 'user' });
   const { spec, args, options } = chosen!;
-  return { run: await spec.load!(), args, options };
+  return { spec, run: await spec.load!(), args, options };
 }
 
 /**

@@ -17,8 +17,8 @@ const READ_MS = 500;
 const LEFT_OUT =
   'Kill switch: warp.endpoints needs an administrator and is left out. Turn the kill switch on again to be asked.';
 const DEMO = {
-  detail: 'This is the demo: nothing is tunneled, so everything would be cut off.',
-  hint: 'Start Culvert with a real warp-cli.',
+  detail: message('This is the demo: it never changes the kill switch of this machine.'),
+  hint: 'End the demo with: culvert stop. Then repeat the command.',
 };
 
 /** @param places where the service publishes and how it is called; tests have their own */
@@ -97,7 +97,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
   }
 
   async function set({ enabled, allowLan, confirmWithin: seconds }: KillSwitchRequest): Promise<KillSwitch> {
-    if (enabled && emulated()) throw new Problem('unsupported-by-cli', DEMO.detail, { hint: DEMO.hint });
+    refuseInDemo();
     // what is off, or not installed, needs no administrator to stay off
     const isOff = !enabled && (!link.isInstalled() || (await isSurelyOff()));
     const off = (): Call => (seconds === undefined ? { method: 'Disable' } : { method: 'TryDisable', seconds });
@@ -108,12 +108,18 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     return report ? publish(report) : read();
   }
 
+  /** @throws Problem unsupported-by-cli */
+  function refuseInDemo(): void {
+    if (emulated()) throw new Problem('unsupported-by-cli', DEMO.detail, { hint: DEMO.hint });
+  }
+
   async function isSurelyOff(): Promise<boolean> {
     const { enabled, unconfirmed } = await link.ask({ method: 'Status' }, false);
     return !enabled && unconfirmed === null;
   }
 
   async function decide(what: 'confirm' | 'revert'): Promise<KillSwitch> {
+    refuseInDemo();
     const report = await link.ask({ method: what === 'confirm' ? 'Confirm' : 'Revert' }, true);
     if (what === 'confirm') await remember(context, report.enabled, report.allowLan);
     return publish(report);
@@ -135,8 +141,10 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     set,
     decide,
     // where nothing can block there is nothing to pause
-    pause: async seconds =>
-      link.isInstalled() ? publish(await link.ask({ method: 'Pause', seconds }, true)) : publishAbsent(),
+    async pause(seconds) {
+      refuseInDemo();
+      return link.isInstalled() ? publish(await link.ask({ method: 'Pause', seconds }, true)) : publishAbsent();
+    },
   };
 }
 

@@ -21,7 +21,7 @@ export function whyText(address: WhyAddress, why: Why, tr: Translator): WhyText 
   return {
     verdict: verdictOf(address, tr),
     because: becauseOf(address, why, tr),
-    kernel: kernelOf(address, tr),
+    kernel: kernelOf(address, why, tr),
     advice: address.disagrees
       ? _('Forecast and kernel disagree: another program may have changed the routes. Run culvert doctor.')
       : null,
@@ -120,8 +120,9 @@ function becauseOf({ reason, entry }: WhyAddress, { list, proxy }: Why, { _ }: T
   }
 }
 
-function kernelOf({ kernel, kernelProblem, wording }: WhyAddress, tr: Translator): string {
+function kernelOf({ kernel, kernelProblem, wording }: WhyAddress, { demo }: Why, tr: Translator): string {
   const { _ } = tr;
+  if (demo) return worded(kernelProblem ?? '', wording, tr);
   if (!kernel) return fill(_('The kernel could not be asked: %s'), worded(kernelProblem ?? '', wording, tr));
   // Translators: the two %s are a device such as eth0 and an address
   if (kernel.gateway) return fill(_('The kernel sends it to %s by %s.'), kernel.gateway, kernel.device ?? '?');

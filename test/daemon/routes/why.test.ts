@@ -36,22 +36,20 @@ describe('reading a target', () => {
     ['https://user:pw@www.example.com:8443/x?y#z', 'host', 'www.example.com'],
     ['http://[2001:db8::1]/', 'ip', '2001:db8::1'],
     [' intranet ', 'host', 'intranet'],
+    ['fe80::1%eth0', 'ip', 'fe80::1'],
+    ['::ffff:10.0.0.1', 'ip', '10.0.0.1'],
   ] as const)
     test(`takes ${text}`, () => assert.deepEqual(parseTarget(text), { kind, value }));
-  for (const text of [
-    '',
-    '10.0.0.0/8',
-    '*.example.com',
-    'a b',
-    'https://',
-    '10.0.0.1-10.0.0.9',
-    'x\u202e.example',
-    '::ffff:1.2.3.4',
-  ])
+  for (const text of ['', '10.0.0.0/8', '*.example.com', 'a b', 'https://', '10.0.0.1-10.0.0.9', 'x\u202e.example'])
     test(`refuses ${JSON.stringify(text)}`, () => assert.equal(parseTarget(text), null));
 });
 
 describe('the forecast', () => {
+  test('names the entry of a host that has no address', () => {
+    const found = (name: string) => forecast(parseTarget(name)!, [], connected()).nameEntry;
+    assert.deepEqual([found('a.corp.example'), found('other.example')], ['*.corp.example', null]);
+  });
+
   test('names the narrowest entry that excludes an address', () => {
     const { tunnel, reason, entry } = ask('10.1.2.3', '10.1.2.3', connected());
     assert.deepEqual([tunnel, reason, entry], [false, 'entry', '10.1.0.0/16']);

@@ -7,6 +7,7 @@ import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
+import { writeSettings } from '../../../daemon/settings-file/document.ts';
 import { createSettingsFile } from '../../../daemon/settings-file/settings-file.ts';
 import { paths as pathsOf } from '../../../daemon/system/paths.ts';
 import { memoryTunnel, type Values } from '../../support/daemon/memory-tunnel.ts';
@@ -96,7 +97,9 @@ test('says what a file would change, applies it, and undo takes it back', async 
       'tunnel.protocol: MASQUE -> WireGuard',
       'dns.families: off -> full',
       'dns.fallback: corp -> corp, lan',
-      'split_tunnel.entries: 2 removed -> 1 added',
+      'split_tunnel.entries: 198.18.7.0/24 -> null',
+      'split_tunnel.entries: example.com -> null',
+      'split_tunnel.entries: null -> new.example',
       'culvert.ui.theme: null -> dark',
     ],
   );
@@ -164,4 +167,16 @@ test('refuses a file with mistakes, and changes nothing', async t => {
     await assert.rejects(machine.file.apply({ toml }), { code: 'document-invalid', message });
   await assert.rejects(machine.file.undo(), { code: 'nothing-to-undo' });
   assert.deepEqual([all(machine), machine.memory.performed], [BEFORE, []]);
+});
+
+test('leaves out of an export what the environment or the command line of the daemon sets', async t => {
+  const home = temporary(t, 'environment');
+  const settings = await loadConfig(
+    { system: join(home, 'system.json'), user: join(home, 'user.json') },
+    {},
+    {
+      'server.port': 4999,
+    },
+  );
+  assert.doesNotMatch(writeSettings(memoryTunnel().state.snapshot(), settings.response()), /4999/);
 });

@@ -19,7 +19,7 @@ function session(t: TestContext): Paths {
 test('ignores the record of a process that is gone or whose pid was reused', t => {
   const p = session(t);
   assert.equal(running(p), null);
-  const record = { pid: process.pid, port: 4173, version: '1', started: startTime(process.pid)! };
+  const record = { pid: process.pid, port: 4173, version: '1', demo: false, started: startTime(process.pid)! };
   writeFileSync(p.record, JSON.stringify(record));
   assert.deepEqual(running(p), record);
   writeFileSync(p.record, JSON.stringify({ ...record, started: '1' }));

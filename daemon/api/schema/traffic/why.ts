@@ -42,6 +42,10 @@ export const Why = z.object({
   list: z.nullable(z.enum(['exclude', 'include'])),
   /** The fallback domain that has a host's name resolved outside the tunnel, and its resolvers where they are set. */
   fallback: z.nullable(z.object({ domain: z.string(), resolvers: z.array(z.string()) })),
+  /** The entry of the split tunnel that names a host, or null; absent for addresses and in older versions. */
+  nameEntry: z.optional(z.nullable(z.string())),
+  /** The tunnel is emulated: nothing is routed, so the kernel was not asked. Absent otherwise. */
+  demo: z.optional(z.literal(true)),
   /** The proxy that an app has to use in proxy mode: `127.0.0.1:40000`. */
   proxy: z.nullable(z.string()),
   addresses: z.array(WhyAddress),

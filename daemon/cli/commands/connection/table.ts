@@ -29,6 +29,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
       { flags: '-l, --long', summary: 'endpoint, latency, account and more' },
       { flags: '--fresh', summary: 'ask the tunnel CLI again first' },
     ],
+    marksDemo: false,
     load: async () => (await import('./status.ts')).status,
   },
   {

@@ -35,16 +35,23 @@ export const diffSettings: Run = async (context, [file]) => {
 export const applySettings: Run = async (context, [file], options) => {
   const keeping = keepingOf(context, options);
   const toml = await readDocument(context, file);
+  let allowDemo = options.demoFile === true;
   if (isAttended(context) && options.yes !== true && file !== undefined && file !== '-') {
     const found = await context.client.call('POST /api/settings/diff', { body: { toml } });
     if (found.changes.length && found.invalid.length === 0) {
       context.say(describe(context, found));
+      if (found.fromDemo && !allowDemo) context.say(FROM_DEMO);
       if (!(await confirm(context, 'Set this?'))) throw new Failure('Nothing was changed.');
+      allowDemo = true;
     }
   }
-  const done = await context.client.call('POST /api/settings/apply', { body: { toml, ...limited(keeping) } });
+  const done = await context.client.call('POST /api/settings/apply', {
+    body: { toml, ...limited(keeping), ...(allowDemo ? { allowDemo } : {}) },
+  });
   return conclude(context, done, keeping);
 };
+
+const FROM_DEMO = 'This file was exported from a demo, and does not describe a machine.';
 
 export const undoSettings: Run = async (context, _, options) => {
   const keeping = keepingOf(context, options);
@@ -55,7 +62,9 @@ export const undoSettings: Run = async (context, _, options) => {
 async function conclude(context: Context, done: SettingsDiff, keeping: ReturnType<typeof keepingOf>): Promise<number> {
   if (context.json) show(context, done, () => '');
   for (const { key, reason } of done.skipped) context.say(printable(`Left out: ${key} ${reason}.`));
-  context.say(done.changes.length ? `Set ${done.changes.map(({ key }) => key).join(', ')}.` : 'Nothing differs.');
+  context.say(
+    done.changes.length ? `Set ${[...new Set(done.changes.map(({ key }) => key))].join(', ')}.` : 'Nothing differs.',
+  );
   return askToKeep(context, undefined, keeping);
 }
 

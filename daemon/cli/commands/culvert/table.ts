@@ -19,12 +19,14 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'list',
         summary: 'list every key, its value and its source',
+        marksDemo: false,
         load: async () => (await import('./config.ts')).list,
       },
       {
         name: 'get',
         summary: 'print the value of a key',
         arguments: [key],
+        marksDemo: false,
         load: async () => (await import('./config.ts')).get,
       },
       {
@@ -32,6 +34,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         summary: 'set a key in your file',
         arguments: [key, { name: '<value>', summary: 'the value', wordsAfter: CONFIG_VALUES }],
         options: SESSION,
+        marksDemo: false,
         load: async () => (await import('./config.ts')).set,
       },
       {
@@ -39,6 +42,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         summary: 'remove a key from your file',
         arguments: [key],
         options: SESSION,
+        marksDemo: false,
         load: async () => (await import('./config.ts')).unset,
       },
     ],
@@ -67,7 +71,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         name: 'apply',
         summary: 'set what a file has',
         arguments: [{ name: '[file]', summary: 'the file; stdin without one', files: true }],
-        options: KEEP,
+        options: [{ flags: '--demo-file', summary: 'also a file that was exported from a demo' }, ...KEEP],
         load: async () => (await import('./settings.ts')).applySettings,
       },
       {
@@ -128,18 +132,21 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'check',
         summary: 'look for a newer release',
+        marksDemo: false,
         load: async () => (await import('./update.ts')).checkUpdate,
       },
       {
         name: 'apply',
         summary: 'install the newest release, and restart as it',
         details: 'What is fetched is verified before it is used. The version before is kept: culvert update rollback.',
+        marksDemo: false,
         load: async () => (await import('./update.ts')).applyUpdate,
       },
       {
         name: 'rollback',
         summary: 'go back to the version before the last update',
         details: 'The version that was left is not offered again; culvert update apply installs it all the same.',
+        marksDemo: false,
         load: async () => (await import('./update.ts')).rollBack,
       },
     ],
@@ -161,22 +168,26 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
           { flags: '--pair', summary: 'make a code for a device on another machine, valid for five minutes' },
           { flags: '--manage', summary: 'with --pair: the device may also change things' },
         ],
+        marksDemo: false,
         load: async () => (await import('./web.ts')).web,
       },
       {
         name: 'off',
         summary: 'turn the page off',
+        marksDemo: false,
         load: async () => (await import('./web.ts')).webOff,
       },
       {
         name: 'devices',
         summary: 'list the paired devices',
+        marksDemo: false,
         load: async () => (await import('./web.ts')).listDevices,
       },
       {
         name: 'revoke',
         summary: 'end the access of a paired device',
         arguments: [{ name: '<id>', summary: 'its id, as "culvert web devices" prints it' }],
+        marksDemo: false,
         load: async () => (await import('./web.ts')).revokeDevice,
       },
     ],
@@ -186,12 +197,19 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     summary: 'print the bearer token for other machines',
     details:
       'Makes the token when there is none. Requests from other machines need it, where webui.allowRemote lets them in.',
+    marksDemo: false,
     load: async () => (await import('./token.ts')).token,
   },
-  { name: 'stop', summary: 'stop the daemon', load: async () => (await import('./stop.ts')).stop },
+  {
+    name: 'stop',
+    summary: 'stop the daemon',
+    marksDemo: false,
+    load: async () => (await import('./stop.ts')).stop,
+  },
   {
     name: 'version',
     summary: 'print the versions of command line and daemon',
+    marksDemo: false,
     load: async () => (await import('./version.ts')).version,
   },
 ];

@@ -51,6 +51,7 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'actions',
     summary: 'list every action of the API',
+    marksDemo: false,
     load: async () => (await import('./actions.ts')).listActions,
   },
   {

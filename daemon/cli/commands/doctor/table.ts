@@ -22,6 +22,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'list',
         summary: 'list the checks',
+        marksDemo: false,
         load: async () => (await import('./doctor.ts')).doctorList,
       },
       {
@@ -64,6 +65,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         summary: 'explain an archive of the vendor: causes, codes and a timeline',
         details: 'Needs neither a network nor the daemon, and unpacks nothing.',
         arguments: [{ name: '<file>', summary: 'an archive of warp-diag', files: true }],
+        marksDemo: false,
         load: async () => (await import('./diagnose.ts')).diagnoseRead,
       },
     ],
@@ -73,6 +75,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
     summary: 'what a code or reason of the tunnel client means',
     details: 'Needs neither a network nor the daemon. Without a code it lists all of them.',
     arguments: [{ name: '[words...]', summary: 'a code such as CF_HOST_UNREACHABLE_CHECK, or a line of output' }],
+    marksDemo: false,
     load: async () => (await import('./explain.ts')).explainCode,
   },
 ];

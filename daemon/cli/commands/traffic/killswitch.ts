@@ -21,7 +21,9 @@ export const killSwitchStatus: Run = async context => {
       return { ok: true as const, ...known };
     },
   );
-  show(context, state, () => describe(state, context.style));
+  if (context.isDemo()) context.say('Demo: this is the kill switch of this machine, and the demo never changes it.');
+  const shown = context.isDemo() ? { ...state, command: null } : state;
+  show(context, state, () => describe(shown, context.style));
   return EXIT.ok;
 };
 

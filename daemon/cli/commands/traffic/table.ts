@@ -144,6 +144,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'why',
     summary: 'whether a target would go through the tunnel, and what decides that',
+    details: 'The exit code is 1 for a name without an address.',
     arguments: [{ name: '<target>', summary: 'an address, a host name or a URL' }],
     load: async () => (await import('./why.ts')).why,
   },
@@ -155,6 +156,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'status',
         summary: 'show whether it blocks',
+        marksDemo: false,
         load: async () => (await import('./killswitch.ts')).killSwitchStatus,
       },
       {
@@ -192,6 +194,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'installer',
         summary: 'print the script that installs the part that blocks',
         details: 'For root to run: culvert killswitch installer | sudo sh',
+        marksDemo: false,
         load: async () => (await import('./killswitch.ts')).killSwitchInstaller,
       },
     ],

@@ -4,13 +4,21 @@ import { printable } from '../../../system/printable.ts';
 import { whyText } from '../../../view/routes/why.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
-import { EXIT } from '../../errors.ts';
+import { EXIT, usage } from '../../errors.ts';
 
 export const why: Run = async (context, [target]) => {
-  const answer = await context.client.call('GET /api/why', { query: { target: target! } });
+  if (!target?.trim()) throw usage('The target is empty.', 'Name an address, a host name or a URL.');
+  const answer = await context.client.call('GET /api/why', { query: { target } });
   show(context, answer, found => describe(context, found));
-  return EXIT.ok;
+  return answer.addresses.length > 0 ? EXIT.ok : EXIT.failure;
 };
+
+/** What is certain about a name without an address. */
+function ruleOf({ nameEntry, list, target }: Why): string {
+  if (!nameEntry) return `No entry of the split tunnel names ${target.value}; its addresses would decide.`;
+  const verb = list === 'include' ? 'includes' : 'excludes';
+  return `The split tunnel ${verb} ${nameEntry}, whatever its addresses are.`;
+}
 
 function describe({ style }: Context, answer: Why): string {
   const { target, addresses, fallback, resolveProblem } = answer;
@@ -22,6 +30,7 @@ function describe({ style }: Context, answer: Why): string {
     );
   }
   if (resolveProblem) lines.push(style.yellow(`${target.value} could not be resolved: ${printable(resolveProblem)}.`));
+  if (resolveProblem && answer.nameEntry !== undefined) lines.push(ruleOf(answer));
   for (const address of addresses) {
     const { verdict, because, kernel, advice } = whyText(address, answer, english);
     const paint = address.tunnel === true ? style.green : address.tunnel === false ? style.yellow : style.dim;

@@ -331,11 +331,20 @@ onStage(
   },
 );
 
-onStage('the demo never blocks a machine', async (stage, t) => {
+onStage('the demo neither blocks a machine nor lets anything through', async (stage, t) => {
   await stage.serve();
   const { control } = await createSide(t, stage, { emulated: true });
-  await assert.rejects(control.set({ enabled: true, allowLan: false }), { status: 409, message: /demo/ });
+  const demo = { status: 409, message: /demo/ };
+  await assert.rejects(control.set({ enabled: true, allowLan: false }), demo);
   assert.equal(await stage.table(), null);
+  const real = await createSide(t, stage);
+  await real.control.set({ enabled: true, allowLan: false, confirmWithin: 600 });
+  const table = await stage.table();
+  assert.ok(table);
+  await assert.rejects(control.set({ enabled: false, allowLan: false }), demo);
+  for (const seconds of [60, 0]) await assert.rejects(control.pause(seconds), demo);
+  for (const decision of ['confirm', 'revert'] as const) await assert.rejects(control.decide(decision), demo);
+  assert.equal(await stage.table(), table);
 });
 
 onStage('where the service is not installed it says so, with the command that installs it', async (stage, t) => {
