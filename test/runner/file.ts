@@ -135,7 +135,12 @@ function collect(child: ChildProcess) {
     else if (event.type === 'start') names.push(event.name);
     else {
       unfinished.delete(event.name);
-      if (event.skipped === NOT_SELECTED || event.error?.nested || (event.suite && !event.error)) return;
+      if (
+        event.skipped === NOT_SELECTED ||
+        event.error?.nested ||
+        (event.suite && !event.error && event.skipped === null)
+      )
+        return;
       const state = event.todo ? 'todo' : event.error ? 'failed' : event.skipped === null ? 'passed' : 'skipped';
       tests.push({ path, state, ms: event.ms, text: event.error?.text ?? event.skipped ?? '' });
     }

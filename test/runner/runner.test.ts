@@ -80,6 +80,16 @@ describe('a file that takes long', { concurrency: true }, () => {
   });
 });
 
+test('a suite that is skipped counts as skipped, with its reason', async t => {
+  const body = "describe('a suite', { skip: 'no server can be reached' }, () => { test('inside', () => {}); });";
+  const result = await runFile(write(t, body), PATIENT);
+  assert.equal(result.problem, null);
+  assert.deepEqual(
+    result.tests.map(({ path, state, text }) => [path, state, text]),
+    [[['a suite'], 'skipped', 'no server can be reached']],
+  );
+});
+
 test('a file that does not load, exits by itself or holds no tests fails with what it printed', async t => {
   const broken = await runFile(write(t, 'throw new Error("cannot load");'), PATIENT);
   assert.equal(passed(broken), false);
