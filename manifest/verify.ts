@@ -1,10 +1,10 @@
 // Verifies a release that may be applied: first the signatures over its bytes, then the schema, then age and channel.
 import lt from 'semver/functions/lt.js';
-import valid from 'semver/functions/valid.js';
 import { instant } from './date.ts';
 import { printable, Refusal, reason } from './errors.ts';
 import { MANIFEST_LIMIT, readManifest } from './parse-manifest.ts';
 import { type Manifest, violations } from './schema.ts';
+import { checkStatement } from './signing/check-statement.ts';
 import { pinnedKeys } from './signing/keys.ts';
 import { RELEASE_KEYS, RELEASE_THRESHOLD } from './signing/release-keys.ts';
 import { type Channel, Statement } from './signing/sidecar.ts';
@@ -88,26 +88,6 @@ export function verifySidecar(manifest: Uint8Array, sidecar: Uint8Array | undefi
     revoked,
   };
   return Object.freeze(release) as Verified;
-}
-
-/**
- * What must hold between a statement and its manifest; `sign` checks it as well.
- * @returns the release's version
- * @throws Refusal `tag-not-version`, `sidecar-invalid`
- */
-export function checkStatement(statement: Statement, manifest: Manifest): string {
-  const version = manifest.tag === undefined ? null : valid(manifest.tag);
-  if (version === null) {
-    const tag = manifest.tag === undefined ? 'no tag' : `the tag "${printable(manifest.tag)}"`;
-    throw new Refusal('tag-not-version', `The manifest has ${tag}, so which version it releases is unknown.`);
-  }
-  const life = (instant(statement.expires_at) - instant(manifest.generated_at)) / DAY;
-  if (life <= 0) throw new Refusal('sidecar-invalid', 'The release expires before it was made.');
-  if (lt(version, statement.minimum_version)) {
-    const both = `${statement.minimum_version}, is newer than the release itself, ${version}`;
-    throw new Refusal('sidecar-invalid', `The minimum version, ${both}.`);
-  }
-  return version;
 }
 
 function readStatement(bytes: Uint8Array): Statement {

@@ -4,10 +4,21 @@ import type { ActionRequest } from '../../daemon/api/schema.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
 import type { Command, PageName } from '../../daemon/view/forms/form.ts';
 import type { View } from '../../daemon/view/view.ts';
-import type { Question } from './widgets/compat.ts';
 
 /** The pages of the switcher; every other page is reached from these, the menu, a search or a button. */
 export const PRIMARY = ['connection', 'apps', 'settings'] as const satisfies readonly PageName[];
+
+export interface Question {
+  heading: string;
+  body: string;
+  /** The first is what closing the dialog means. */
+  responses: [id: string, label: string][];
+  suggested?: string;
+  destructive?: string;
+  extra?: Gtk.Widget;
+  /** Is given what allows the suggested response, once `extra` is filled in. */
+  gate?(allow: (allowed: boolean) => void): void;
+}
 
 export interface Shell {
   model: Model;

@@ -5,6 +5,7 @@ import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { _ } from '../../i18n.ts';
+import type { Question } from '../shell.ts';
 import { mendTree, setName, within } from './a11y/accessible.ts';
 
 /** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
@@ -97,18 +98,6 @@ function oldBanner(): Banner {
       if (title === null && !revealer.get_mapped()) revealer.visible = false;
     },
   };
-}
-
-export interface Question {
-  heading: string;
-  body: string;
-  /** The first is what closing the dialog means. */
-  responses: [id: string, label: string][];
-  suggested?: string;
-  destructive?: string;
-  extra?: Gtk.Widget;
-  /** Is given what allows the suggested response, once `extra` is filled in. */
-  gate?(allow: (allowed: boolean) => void): void;
 }
 
 /** Asks, and resolves with the chosen response's id. */

@@ -1,7 +1,7 @@
 // Asks the questions of commands in a dialog.
 import type { Question } from '../../../../daemon/view/forms/form.ts';
 import { _ } from '../../../i18n.ts';
-import type { Question as DialogQuestion } from '../compat.ts';
+import type { Question as DialogQuestion } from '../../shell.ts';
 import { linkBox } from './links.ts';
 import { preformatted } from './preformatted.ts';
 import { secretEntries } from './secret-entries.ts';

@@ -1,0 +1,108 @@
+// Folders and files import each other in one direction; the linter rejects cycles of files only.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+
+/** Imports, exports from other files, and types by `import('…')`. */
+const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+
+/** The parts of a path, from the project's root on. */
+type Place = readonly string[];
+
+function placeOf(file: string): Place {
+  return path.relative('.', file).split(path.sep);
+}
+
+/** Every import of a part's own files: the file, and the one that it imports. */
+function importsOf(part: string): [from: Place, to: Place][] {
+  return readdirSync(part, { recursive: true, encoding: 'utf8' })
+    .filter(name => /(?<!\.d)\.tsx?$/.test(name))
+    .map(name => path.join(part, name))
+    .flatMap(file =>
+      [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, target]): [Place, Place] => [
+        placeOf(file),
+        placeOf(path.resolve(file, '..', target!)),
+      ]),
+    );
+}
+
+/** The folders or files of one directory that import each other: importer -> imported -> an example. */
+type Neighbors = Map<string, Map<string, string>>;
+
+/** The neighbors in a part itself and, unless it is `daemon`, in every directory below. */
+function directoriesOf(part: string): Map<string, Neighbors> {
+  const directories = new Map<string, Neighbors>();
+  for (const [from, to] of importsOf(part)) {
+    if (to[0] !== part) continue;
+    const depth = from.findIndex((name, i) => name !== to[i]);
+    if (depth < 0 || (part === 'daemon' && depth > 1)) continue;
+    const directory = from.slice(0, depth).join('/');
+    const neighbors: Neighbors = directories.get(directory) ?? new Map();
+    directories.set(directory, neighbors);
+    const imported = neighbors.get(from[depth]!) ?? new Map<string, string>();
+    neighbors.set(from[depth]!, imported.set(to[depth]!, from.join('/')));
+  }
+  return directories;
+}
+
+/** A way from a folder or file back to itself, if there is one. */
+function ringIn(neighbors: Neighbors): string | undefined {
+  const done = new Set<string>();
+  const visit = (name: string, way: string[]): string | undefined => {
+    if (way.includes(name)) return [...way.slice(way.indexOf(name)), name].join(' -> ');
+    if (done.has(name)) return undefined;
+    for (const [imported, file] of neighbors.get(name) ?? []) {
+      const ring = visit(imported, [...way, name, `(${file})`]);
+      if (ring) return ring;
+    }
+    done.add(name);
+    return undefined;
+  };
+  for (const name of neighbors.keys()) {
+    const ring = visit(name, []);
+    if (ring) return ring;
+  }
+  return undefined;
+}
+
+for (const part of ['daemon', 'gnome', 'wrapper', 'manifest']) {
+  test(`no folder or file of ${part} imports one that leads back to it`, () => {
+    const directories = directoriesOf(part);
+    assert.ok(directories.has(part), 'no imports were read');
+    for (const [directory, neighbors] of directories) assert.equal(ringIn(neighbors), undefined, directory);
+  });
+}
+
+/**
+ * For each folder of a part, and for files directly in it, the neighbors that it may import. A dot means the files directly
+ * in the part that have no row of their own.
+ */
+const ALLOWED: Record<string, Record<string, readonly string[]>> = {
+  wrapper: {
+    system: [],
+    catalog: ['system'],
+    store: ['system', 'catalog'],
+    'context.ts': ['store'],
+    run: ['system', 'catalog', 'store', 'context.ts'],
+    shims: ['system', 'store', 'run'],
+    manage: ['system', 'catalog', 'store', 'run', 'shims', 'context.ts'],
+    pool: ['system', 'store', 'run', 'context.ts'],
+    commands: ['system', 'catalog', 'store', 'run', 'shims', 'manage', 'pool', 'context.ts'],
+    'loader.ts': ['system', 'store'],
+    'main.ts': ['system', 'store', 'run', 'manage', 'pool', 'commands', 'context.ts'],
+  },
+  gnome: { '.': ['.'], panel: ['.'], tray: ['.'] },
+  manifest: { '.': ['.', 'signing'], signing: ['.'], cli: ['.', 'signing'], 'main.ts': ['.', 'cli'] },
+};
+
+for (const [part, rows] of Object.entries(ALLOWED)) {
+  test(`each folder of ${part} imports only what it may`, () => {
+    const rowOf = (name: string) => (name in rows || !name.endsWith('.ts') ? name : '.');
+    for (const [from, to] of importsOf(part)) {
+      const [importer, imported] = [rowOf(from[1]!), rowOf(to[1] ?? '')];
+      if (to[0] !== part || (importer === imported && importer !== '.')) continue;
+      assert.ok(rows[importer]?.includes(imported), `${from.join('/')} imports ${to.join('/')}`);
+    }
+  });
+}
