@@ -2,7 +2,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { errno } from '../system/errno.ts';
 import { replaceFile } from '../system/files.ts';
-import { createDaySums } from './day-sums.ts';
 import { appendLines, type OnLine, PIECE, readLines, sizeOf, writing } from './line-files.ts';
 import type { Left } from './observe.ts';
 import { type Counters, parseCounters } from './records.ts';
@@ -16,7 +15,6 @@ export type DayFiles = ReturnType<typeof createDayFiles>;
 /** @param directory its parent must exist */
 export function createDayFiles(directory: string) {
   const fileOf = (day: string) => `${directory}/${day}.log`;
-  const { drop: dropSums, readSums, sumUp } = createDaySums(directory, fileOf);
   const cleared = `${directory}.cleared`;
   // a kill may have interrupted `clear`
   rmSync(cleared, { recursive: true, force: true });
@@ -32,10 +30,8 @@ export function createDayFiles(directory: string) {
     const path = fileOf(day);
     writing(path, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      appendLines(path, text, () => dropSums(day));
-      if (sizeOf(path) <= FULL.bytes) return;
-      dropSums(day);
-      replaceFile(path, summarize(readFileSync(path, 'utf8'), MINUTE));
+      appendLines(path, text);
+      if (sizeOf(path) > FULL.bytes) replaceFile(path, summarize(readFileSync(path, 'utf8'), MINUTE));
     });
   }
 
@@ -63,11 +59,12 @@ export function createDayFiles(directory: string) {
 
   /** Sums up and deletes what is older than it is kept for, and keeps the whole within its size. @throws FileError */
   function maintain(today: string): void {
+    // earlier versions kept sums of a day
+    for (const name of namesIn(directory)) if (name.endsWith('.sums')) rmSync(`${directory}/${name}`, { force: true });
     for (const day of days()) {
       const [path, tier] = [fileOf(day), tierOf(day, today)];
       writing(path, () => {
         if (tier === FULL) return;
-        dropSums(day);
         if (!tier) return rmSync(path, { force: true });
         const text = readFileSync(path, 'utf8');
         if (tierIn(text).bucket < tier.bucket || text.length > tier.bytes) replaceFile(path, summarize(text, tier));
@@ -77,7 +74,6 @@ export function createDayFiles(directory: string) {
     let total = sizes.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const { day, bytes } of sizes) {
       if (total <= MAX_BYTES || day === today) break;
-      dropSums(day);
       rmSync(fileOf(day), { force: true });
       total -= bytes;
     }
@@ -87,8 +83,6 @@ export function createDayFiles(directory: string) {
     days,
     append,
     read,
-    readSums,
-    sumUp,
     left,
     touch,
     maintain,

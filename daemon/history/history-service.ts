@@ -6,7 +6,6 @@ import { reason } from '../system/errno.ts';
 import { createDayFiles } from './day-files.ts';
 import { createObserver, type Observer, type Seen } from './observe.ts';
 import { formatChange, formatCounters, formatSample } from './records.ts';
-import { bucketOf, QUARTER } from './summarize.ts';
 
 /** A clock that is wrong after the machine has started is mostly corrected by then: no file is deleted before. */
 const SETTLED_MS = 600_000;
@@ -30,8 +29,6 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   const startedAt = steady();
   let observer: Observer | null = null;
   let maintained = '';
-  /** The quarter of an hour in which was summed up last, in seconds. */
-  let summed: number | null = null;
   let failing = false;
 
   /** What can't be written is lost: the next try is a minute later, and the tunnel matters more. */
@@ -65,13 +62,6 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     return lines;
   }
 
-  /** Once in a quarter of an hour, and again while more is left. @param at of the newest record, in ms since the epoch */
-  function sumUp(at: number): void {
-    const quarter = bucketOf(Math.floor(at / 1000), QUARTER.bucket);
-    if (quarter === summed) return;
-    if (!files.sumUp(dayOf(at))) summed = quarter;
-  }
-
   function maintain(): void {
     const today = dayOf(now());
     if (maintained === today || steady() - startedAt < SETTLED_MS) return;
@@ -85,7 +75,6 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       attempt(() => {
         observer ??= createObserver(files.left(dayOf(now())));
         for (const [day, text] of linesOf(seen, observer)) files.append(day, text);
-        sumUp(seen.at(-1)?.at ?? now());
         maintain();
       });
     },
@@ -120,7 +109,6 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       }
       // the state that goes on is recorded again, as at a start
       observer = null;
-      summed = null;
     },
   };
 }

@@ -1,15 +1,5 @@
 // Reads and writes files of lines: a write that a kill cut off leaves half a line, which the next one replaces.
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  readSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { FileError } from '../system/errno.ts';
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
@@ -23,30 +13,14 @@ let readInto: Buffer | undefined;
 /** Gets a line as the bytes from `start` to `end`, without its line end. The bytes are valid during the call only. */
 export type OnLine = (bytes: Buffer, start: number, end: number) => void;
 
-/**
- * Appends, in the place of half a line that a killed write left behind.
- * @param onFirst called before the first lines of a file
- */
-export function appendLines(path: string, text: string, onFirst: () => void): void {
+/** Appends, in the place of half a line that a killed write left behind. */
+export function appendLines(path: string, text: string): void {
   const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
   try {
     const bytes = Buffer.from(text);
     const end = endOfLines(fd);
-    if (end === 0) onFirst();
     ftruncateSync(fd, end);
     for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, end + done);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Writes at a byte of a file, in the place of all that follows. */
-export function writeAt(path: string, at: number, text: string): void {
-  const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
-  try {
-    const bytes = Buffer.from(text);
-    ftruncateSync(fd, at);
-    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
   } finally {
     closeSync(fd);
   }
@@ -62,39 +36,15 @@ function endOfLines(fd: number): number {
   return last < 0 ? 0 : start + last + 1;
 }
 
-/** Reads whole lines; none where the file can't be read. @param until an end of a line, or infinity */
-export function readLines(path: string, onLine: OnLine, from = 0, until = Number.POSITIVE_INFINITY): void {
+/** Reads whole lines from a byte on; none where the file can't be read. */
+export function readLines(path: string, onLine: OnLine, from = 0): void {
   const fd = openToRead(path);
   if (fd === null) return;
   try {
-    readFrom(fd, onLine, from, until);
+    readFrom(fd, onLine, from);
   } finally {
     closeSync(fd);
   }
-}
-
-/** The whole of a file that has at most so many bytes; nothing where it has more, or can't be read. */
-export function readSmall(path: string, limit: number): Buffer {
-  const size = sizeOf(path);
-  const fd = size === 0 || size > limit ? null : openToRead(path);
-  if (fd === null) return Buffer.alloc(0);
-  try {
-    return readFileSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** So many bytes of a file from there on. */
-export function readPiece(path: string, at: number, length: number): Buffer {
-  const fd = openSync(path, O_RDONLY | O_NOFOLLOW);
-  const piece = Buffer.allocUnsafe(length);
-  try {
-    readSync(fd, piece, 0, length, at);
-  } finally {
-    closeSync(fd);
-  }
-  return piece;
 }
 
 function openToRead(path: string): number | null {
@@ -105,12 +55,12 @@ function openToRead(path: string): number | null {
   }
 }
 
-function readFrom(fd: number, onLine: OnLine, from: number, until: number): void {
+function readFrom(fd: number, onLine: OnLine, from: number): void {
   readInto ??= Buffer.allocUnsafe(PIECE);
   const piece = readInto;
   let [held, at] = [0, from];
   for (;;) {
-    const length = readSync(fd, piece, held, Math.min(PIECE - held, until - at), at);
+    const length = readSync(fd, piece, held, PIECE - held, at);
     if (length === 0) return;
     at += length;
     const end = held + length;

@@ -2,7 +2,7 @@
 // that holds a fraction, and there are thousands.
 import type { HistoryChange, HistoryResolution, HistorySample } from '../api/schema/history.ts';
 import { addTo, type Change, copyAt, type Sample } from './records.ts';
-import { bucketOf, MINUTE, QUARTER } from './summarize.ts';
+import { bucketOf, HOUR, MINUTE } from './summarize.ts';
 
 /** Records of one page. */
 const LIMIT = 2_000;
@@ -10,14 +10,13 @@ const LIMIT = 2_000;
 export const SECONDS: Record<HistoryResolution, number> = {
   full: 1,
   minute: MINUTE.bucket,
-  quarter: QUARTER.bucket,
-  hour: 3_600,
+  hour: HOUR.bucket,
 };
 
-/** The resolution that suits a length of time in ms: some hundred samples. */
+/** The default resolution for a length of time in ms: at most 2,160 samples. */
 export function suitedTo(ms: number): HistoryResolution {
   const hours = ms / 3_600_000;
-  return hours <= 2 ? 'full' : hours <= 12 ? 'minute' : hours <= 24 * 14 ? 'quarter' : 'hour';
+  return hours <= 2 ? 'full' : hours <= 12 ? 'minute' : 'hour';
 }
 
 interface Range {

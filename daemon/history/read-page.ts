@@ -5,13 +5,12 @@ import type { OnLine } from './line-files.ts';
 import { createPage, SECONDS, suitedTo } from './page.ts';
 import { createChangeParser } from './parse-change.ts';
 import { parseSample, type Sample } from './records.ts';
-import { QUARTER } from './summarize.ts';
 import { createTimeline } from './timeline.ts';
 
 const BRACE = 0x7b;
 
 interface Question {
-  files: Pick<DayFiles, 'days' | 'read' | 'readSums'>;
+  files: Pick<DayFiles, 'days' | 'read'>;
   query: HistoryQuery;
   /** ms since the epoch. */
   since: number;
@@ -46,11 +45,8 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   const first = dayOf(from);
   for (const day of daysFrom(files.days(), first, dayOf(until))) {
     // of the day before, only the last state counts
-    const wanted: OnLine =
-      day < first ? (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end) : onLine;
-    if (day < first || bucket % QUARTER.bucket === 0)
-      files.readSums(day, { from: fromSeconds, until: until / 1000 }, wanted);
-    else files.read(day, onLine);
+    const onChange: OnLine = (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end);
+    files.read(day, day < first ? onChange : onLine);
   }
   const { total, days } = timeline.end(now);
   return {

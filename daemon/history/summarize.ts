@@ -10,24 +10,24 @@ export interface Tier {
   name: string | null;
   /** Seconds that become one sample. */
   bucket: number;
-  /** Greatest size of a file, in bytes: 2 × 1.5 MB, 6 × 250 kB and 83 × 60 kB are less than `MAX_BYTES`. */
+  /** Maximum size of a file, in bytes: 2 × 1.5 MB, 6 × 250 kB and 83 × 60 kB are less than `MAX_BYTES`. */
   bytes: number;
 }
 
 export const FULL: Tier = { name: null, bucket: 1, bytes: 1_500_000 };
 export const MINUTE: Tier = { name: 'minute', bucket: 60, bytes: 250_000 };
-export const QUARTER: Tier = { name: 'quarter', bucket: 900, bytes: 60_000 };
+export const HOUR: Tier = { name: 'hour', bucket: 3_600, bytes: 60_000 };
 
 /** How a day is kept on another day, both as `2026-11-21`; null where it is not kept anymore. */
 export function tierOf(day: string, today: string): Tier | null {
   const age = Math.round((Date.parse(today) - Date.parse(day)) / DAY_MS);
-  return age <= 1 ? FULL : age <= 7 ? MINUTE : age <= 90 ? QUARTER : null;
+  return age <= 1 ? FULL : age <= 7 ? MINUTE : age <= 90 ? HOUR : null;
 }
 
-/** The tier in the first line of a file. */
+/** The tier in the first line of a file. Earlier versions kept `quarter`, which is summed up like a full day. */
 export function tierIn(text: string): Tier {
   const name = /^# (\w+)\n/.exec(text)?.[1] ?? null;
-  return [MINUTE, QUARTER].find(tier => tier.name === name) ?? FULL;
+  return [MINUTE, HOUR].find(tier => tier.name === name) ?? FULL;
 }
 
 /** The start of the time that a moment belongs to. */

@@ -4,8 +4,8 @@ import { DURATION } from '../duration.ts';
 import { Blocked, ConnectionState } from './traffic/tunnel.ts';
 import { Count, Time } from './values.ts';
 
-/** How far samples are summed up: as they were kept, or to one per minute, quarter of an hour or hour. */
-export const HistoryResolution = z.enum(['full', 'minute', 'quarter', 'hour']);
+/** Resolution of the samples: as they are kept, or one per minute or hour. */
+export const HistoryResolution = z.enum(['full', 'minute', 'hour']);
 export type HistoryResolution = z.infer<typeof HistoryResolution>;
 
 export const HistoryChange = z.object({

@@ -26,7 +26,7 @@ export function spans({ _ }: Translator): Span[] {
     span('5m', _('5 minutes'), 'full', [5 * MINUTE, 5]),
     span('1h', _('1 hour'), 'full', [HOUR, 30]),
     span('1d', _('1 day'), 'minute', [DAY, 5 * MINUTE]),
-    span('7d', _('1 week'), 'quarter', [7 * DAY, 15 * MINUTE]),
+    span('7d', _('1 week'), 'hour', [7 * DAY, HOUR]),
     span('30d', _('30 days'), 'hour', [30 * DAY, HOUR]),
     span('90d', _('90 days'), 'hour', [90 * DAY, 3 * HOUR]),
   ];

@@ -98,6 +98,25 @@ test('older days are summed up and the oldest deleted, once', t => {
   assert.equal(statSync(join(directory, '2026-11-19.log')).ino, before);
 });
 
+test('what earlier versions kept in quarters of an hour becomes hours, without a byte lost', t => {
+  const { files, directory } = setUp(t);
+  const quarters = (day: string) =>
+    [0, 900, 1_800, 3_600].map(at => `${Date.parse(day) / 1000 + at} 900 2 2000 1000 4000 10 100 7\n`).join('');
+  mkdirSync(directory);
+  const days = ['2026-11-10', '2026-08-24'];
+  for (const day of days) writeFileSync(join(directory, `${day}.log`), `# quarter\n${quarters(day)}`);
+  writeFileSync(join(directory, `${DAY}.log`), sample(1));
+  for (const day of [DAY, ...days]) writeFileSync(join(directory, `${day}.sums`), '@ 1 0 5\n');
+  files.maintain(DAY);
+  for (const day of days) {
+    const start = Date.parse(day) / 1000;
+    const hours = `${start} 2700 6 2000 1000 4000 10 300 21\n${start + 3_600} 900 2 2000 1000 4000 10 100 7\n`;
+    assert.equal(readFileSync(join(directory, `${day}.log`), 'utf8'), `# hour\n${hours}`);
+  }
+  assert.deepEqual(readdirSync(directory).sort(), [...days, DAY].map(day => `${day}.log`).sort());
+  assert.equal(readFileSync(join(directory, `${DAY}.log`), 'utf8'), sample(1));
+});
+
 test('the whole never exceeds its size, however much happens', t => {
   const { files, directory } = setUp(t);
   const flood = `${JSON.stringify({ at: Date.parse(DAY), kind: 'state' })}\n`.repeat(40_000);

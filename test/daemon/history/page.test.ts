@@ -95,10 +95,9 @@ test('the resolution suits the length of time', () => {
     [2, 'full'],
     [3, 'minute'],
     [12, 'minute'],
-    [13, 'quarter'],
-    [336, 'quarter'],
+    [13, 'hour'],
     [2160, 'hour'],
   ] as const;
   for (const [hours, resolution] of cases) assert.equal(suitedTo(hours * hour), resolution, `${hours} h`);
-  assert.deepEqual(SECONDS, { full: 1, minute: 60, quarter: 900, hour: 3600 });
+  assert.deepEqual(SECONDS, { full: 1, minute: 60, hour: 3600 });
 });

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import {
   bucketOf,
   FULL,
+  HOUR,
   MAX_BYTES,
   MINUTE,
-  QUARTER,
   summarize,
   tierIn,
   tierOf,
@@ -16,7 +16,7 @@ const sample = (at: number, received = 1) => `${DAY + at} 5 1 1000 1000 1000 0 $
 const change = (at: number, reason = 'NoNetwork') =>
   `${JSON.stringify({ at: (DAY + at) * 1000, kind: 'state', state: 'disconnected', reason })}\n`;
 
-test('full for a day, minutes for a week, quarters of an hour for 90 days', () => {
+test('full for a day, minutes for a week, hours for 90 days', () => {
   const days = [
     ['2026-11-21', FULL],
     ['2026-11-22', FULL],
@@ -24,13 +24,13 @@ test('full for a day, minutes for a week, quarters of an hour for 90 days', () =
     ['2026-11-20', FULL],
     ['2026-11-19', MINUTE],
     ['2026-11-14', MINUTE],
-    ['2026-11-13', QUARTER],
-    ['2026-08-23', QUARTER],
+    ['2026-11-13', HOUR],
+    ['2026-08-23', HOUR],
     ['2026-08-22', null],
   ] as const;
   for (const [day, tier] of days) assert.equal(tierOf(day, '2026-11-21'), tier, day);
-  assert.deepEqual([FULL.bucket, MINUTE.bucket, QUARTER.bucket], [1, 60, 900]);
-  assert.ok(2 * FULL.bytes + 6 * MINUTE.bytes + 83 * QUARTER.bytes <= MAX_BYTES);
+  assert.deepEqual([FULL.bucket, MINUTE.bucket, HOUR.bucket], [1, 60, 3600]);
+  assert.ok(2 * FULL.bytes + 6 * MINUTE.bytes + 83 * HOUR.bytes <= MAX_BYTES);
 });
 
 test('a day is summed up in order of time; its bytes stay the same', () => {
@@ -47,15 +47,15 @@ test('a day is summed up in order of time; its bytes stay the same', () => {
   );
   assert.equal(tierIn(text), MINUTE);
   assert.equal(tierIn(lines.join('')), FULL);
-  const coarser = summarize(text, QUARTER);
-  assert.equal(coarser, `# quarter\n${DAY} 20 4 1000 1000 1000 0 4 8\n${change(62)}`);
-  assert.equal(summarize(coarser, QUARTER), coarser, 'a second time changes nothing');
+  const coarser = summarize(text, HOUR);
+  assert.equal(coarser, `# hour\n${DAY} 20 4 1000 1000 1000 0 4 8\n${change(62)}`);
+  assert.equal(summarize(coarser, HOUR), coarser, 'a second time changes nothing');
 });
 
 test('a file with too many changes keeps the newest, and all samples', () => {
   const flood = Array.from({ length: 5_000 }, (_, i) => change(i)).join('');
-  const text = summarize(flood + sample(9), QUARTER);
-  assert.ok(text.length <= QUARTER.bytes && text.length > 0.9 * QUARTER.bytes, `${text.length}`);
+  const text = summarize(flood + sample(9), HOUR);
+  assert.ok(text.length <= HOUR.bytes && text.length > 0.9 * HOUR.bytes, `${text.length}`);
   assert.ok(text.includes(change(4_999)) && !text.includes(change(0)));
   assert.match(text, / 5 1 1000 /);
 });

@@ -26,7 +26,7 @@ export const clearHistory: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-const RESOLUTIONS = ['full', 'minute', 'quarter', 'hour'] as const;
+const RESOLUTIONS = ['full', 'minute', 'hour'] as const;
 
 function resolutionOf(given: Options[string]): { resolution?: (typeof RESOLUTIONS)[number] } {
   if (given === undefined) return {};

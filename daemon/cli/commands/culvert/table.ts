@@ -86,7 +86,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     name: 'history',
     summary: 'what happened before: changes of the connection, time connected, drops, bytes',
     details:
-      'Culvert records changes of the state, and figures of the tunnel: fully for a day, in minutes for a week, in quarters of an hour for 90 days. It keeps no address and no host name of your traffic. history.enabled turns it off.',
+      'Culvert records changes of the state, and figures of the tunnel: fully for a day, in minutes for a week, in hours for 90 days. It keeps no address and no host name of your traffic. history.enabled turns it off.',
     fallback: 'show',
     commands: [
       {
@@ -95,7 +95,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
         options: [
           { flags: '--since <time>', summary: 'a duration back from now (2d), or a time; default: 1d' },
           { flags: '--until <time>', summary: 'a duration back from now, or a time; default: now' },
-          { flags: '--resolution <name>', summary: 'of the samples: full, minute, quarter or hour' },
+          { flags: '--resolution <name>', summary: 'sample resolution: full, minute or hour' },
           { flags: '--csv', summary: 'print changes and samples as comma-separated values' },
         ],
         load: async () => (await import('./history.ts')).showHistory,

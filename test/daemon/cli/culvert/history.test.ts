@@ -50,7 +50,7 @@ test('prints the timeline and the totals, and takes times as people type them', 
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   for (const [words, message] of [
     [['--since', 'yesterday'], /--since takes a duration such as 2d, or a time/],
-    [['--resolution', 'day'], /--resolution is one of full, minute, quarter, hour, not "day"/],
+    [['--resolution', 'day'], /--resolution is one of full, minute, hour, not "day"/],
     [['--csv', '--json'], /exclude each other/],
     [['--since', tomorrow], /The time asked for ends before it begins/],
   ] as const) {
