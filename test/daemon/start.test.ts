@@ -1,3 +1,4 @@
+// Modules that the start of the daemon must not load.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

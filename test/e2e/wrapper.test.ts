@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
 import { findOnPath } from '../../wrapper/store/installs.ts';
+import { missing } from '../support/temporary.ts';
 import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 const shipped = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));
@@ -202,7 +203,7 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) 
   }, async t => {
     const real = findOnPath(cli, cli === 'npm' ? (process.env.CULVERT_TEST_UPSTREAMS ?? '') : search);
     if (!real) return t.skip(`${cli} is not installed`);
-    const provider = loadCatalog(shipped, '/nonexistent').providers[cli]!;
+    const provider = loadCatalog(shipped, missing(t)).providers[cli]!;
     const probe = provider.probes.find(({ expect }) => expect === 'auth')!;
     const keys = new Set<string>();
     const server = http.createServer((request, response) => {

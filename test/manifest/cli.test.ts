@@ -356,7 +356,11 @@ describe('verify', () => {
     ['a pipe as manifest', 'input-not-regular', r => [pipe(r)]],
     ['a pipe as sidecar', 'input-not-regular', r => [r.manifest, '--signature', pipe(r)]],
     ['no sidecar where one is named', 'unsigned', r => [r.manifest, '--signature', `${r.directory}/none`]],
-    ['no directory of artifacts', 'input-unreadable', r => [r.manifest, '--key', r.publicKey, '--dir', '/nonexistent']],
+    [
+      'no directory of artifacts',
+      'input-unreadable',
+      r => [r.manifest, '--key', r.publicKey, '--dir', `${r.directory}/none`],
+    ],
     [
       'a file as directory of artifacts',
       'input-unreadable',

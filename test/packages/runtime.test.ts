@@ -21,6 +21,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { missing } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
 const build = resolve(import.meta.dirname, '../../data/appimage/runtime/build.sh');
@@ -206,7 +207,7 @@ describe('the head of the AppImage', {
     assert.equal(stdout.split('\n')[1], other);
     run(['--appimage-extract', 'data/text'], { TARGET_APPIMAGE: other }, directory);
     assert.equal(readFileSync(join(directory, 'squashfs-root/data/text'), 'utf8'), 'other');
-    assert.match(run(['show'], { TARGET_APPIMAGE: '/nonexistent' }).stderr, /can't be read: No such file/);
+    assert.match(run(['show'], { TARGET_APPIMAGE: missing(t) }).stderr, /can't be read: No such file/);
   });
 
   test('a download that ended early is refused, and leaves nothing', async t => {

@@ -1,3 +1,4 @@
+// Capacity of accounts: usage endpoints, reserves, the queue, and orders of use.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';

@@ -1,3 +1,4 @@
+// Many commands at the same time, and commands that are killed: no account and no cooldown is lost.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

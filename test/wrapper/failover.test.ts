@@ -1,3 +1,4 @@
+// Failover of a wrapped command: which account comes next, and what the user sees of it.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

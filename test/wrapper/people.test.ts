@@ -1,3 +1,4 @@
+// Situations of people at a terminal: keys, mistakes in files, the queue and its repairs.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

@@ -1,3 +1,4 @@
+// The queue of postponed commands: interrupted, killed and concurrent runners.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';

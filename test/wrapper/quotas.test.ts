@@ -1,3 +1,4 @@
+// Quotas that accounts share: by network address, by key, and by team.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';

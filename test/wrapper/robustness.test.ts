@@ -1,3 +1,4 @@
+// Wrapped commands under hostile output, settings and signals.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

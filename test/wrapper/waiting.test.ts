@@ -1,3 +1,4 @@
+// Commands that wait for the end of a cooldown.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

@@ -1,3 +1,4 @@
+// The mutations of a source text: which tokens change, and how.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mutationsOf } from './mutations.ts';

@@ -11,7 +11,7 @@ import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 
 const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '1', emulated: false });
 const tunnel = { start() {}, async stop() {}, async refresh() {}, isFresh: () => true } as unknown as Tunnel;
-const settings = await loadConfig({ system: '/nonexistent', user: '/nonexistent' }, {});
+const settings = await loadConfig({ system: '/dev/null/none', user: '/dev/null/none' }, {});
 const log = createLog({ capacity: 10, onEntry() {} });
 // no request here asks for another
 const features = { metrics: { count() {}, ready: () => null } } as unknown as Features;

@@ -1,3 +1,4 @@
+// The API client: answers, problem documents, and answers of other programs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError, createClient, type Transport } from '../../../daemon/api/client.ts';

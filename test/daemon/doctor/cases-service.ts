@@ -24,7 +24,7 @@ import {
   withPrograms,
   world,
 } from '../../support/doctor/world.ts';
-import { type Ends, temporary } from '../../support/temporary.ts';
+import { type Ends, missing, temporary } from '../../support/temporary.ts';
 import type { Case } from './cases.ts';
 
 const MDM = '/var/lib/cloudflare-warp/mdm.xml';
@@ -412,7 +412,7 @@ const PACKAGES: Case[] = [
     shows: /from 2025-06-01, before the change/,
     world: t =>
       world(t, {
-        env: { PATH: '/nonexistent' },
+        env: { PATH: missing(t) },
         root: tree(t, { ...list('bookworm'), [KEYRING]: { text: 'key', at: new Date('2025-06-01T00:00:00Z') } }),
       }),
   },

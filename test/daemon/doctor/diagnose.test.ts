@@ -17,7 +17,7 @@ import { runChecks } from '../../../daemon/doctor/engine.ts';
 import { createHome, culvert, startDaemon, status } from '../../support/daemon/command.ts';
 import { KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
 import { type ZipEntry, zip } from '../../support/doctor/zip.ts';
-import { temporary } from '../../support/temporary.ts';
+import { missing, temporary } from '../../support/temporary.ts';
 
 /** What is known for a name only by its place. */
 const CONTEXT: Record<string, string> = {
@@ -152,7 +152,7 @@ async function bundle(t: TestContext) {
       'deb [signed-by=/home/canaryuser/keys/pkg.gpg] https://pkg.cloudflareclient.com/ bookworm main\n',
   });
   const knowledge = { ...KNOWLEDGE, problems: [`/home/canaryuser/known.toml: ${ALL}`] };
-  const within = world(t, { root, knowledge, tunnel: LEAKY, env: { PATH: '/nonexistent', WAYLAND_DISPLAY: ALL } });
+  const within = world(t, { root, knowledge, tunnel: LEAKY, env: { PATH: missing(t), WAYLAND_DISPLAY: ALL } });
   const results = await runChecks(CHECKS, within);
   const traceUrl = 'https://canaryuser:canarypassword@canary-host.example.net/trace';
   const config = {

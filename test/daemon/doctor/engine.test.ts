@@ -9,6 +9,7 @@ import { resolvConf, search } from '../../../daemon/doctor/checks/dns/dns.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
 import { ownerOf } from '../../../daemon/doctor/world/sockets.ts';
 import { examine, onlyPrograms, snapshot, startBus, tree, world } from '../../support/doctor/world.ts';
+import { missing } from '../../support/temporary.ts';
 
 const check = (probe: Check['probe'], more: Partial<Check> = {}): Check => ({
   id: 'test',
@@ -79,14 +80,14 @@ test('a check for other versions does not run', async t => {
 
 test('without any program, every check still has a result with a reason', async t => {
   for (const tunnel of [null, snapshot(), snapshot({ settings: { Mode: undefined } as never })]) {
-    const results = await runChecks(CHECKS, world(t, { env: { PATH: '/nonexistent' }, tunnel }));
+    const results = await runChecks(CHECKS, world(t, { env: { PATH: missing(t) }, tunnel }));
     assert.equal(results.length, CHECKS.length);
     for (const { id, verdict, evidence } of results) {
       assert.ok(evidence.length > 0 || verdict === 'ok', id);
       for (const line of evidence) assert.doesNotMatch(line, /^The check failed/, id);
     }
-    const missing = results.find(({ id }) => id === 'bridge-mtu');
-    assert.deepEqual([missing?.verdict, missing?.evidence], ['unknown', ['ip is not installed.']]);
+    const bridge = results.find(({ id }) => id === 'bridge-mtu');
+    assert.deepEqual([bridge?.verdict, bridge?.evidence], ['unknown', ['ip is not installed.']]);
   }
 });
 

@@ -5,6 +5,7 @@ import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
 import { affects, type Issue, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
 import { examine, KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
+import { missing } from '../../support/temporary.ts';
 
 const SHIPPED = `${import.meta.dirname}/../../../data/knowledge`;
 const issue = (text: Partial<Issue>): Issue => ({
@@ -89,7 +90,7 @@ test('every condition of a shipped entry can be evaluated for every version', as
   for (const Mode of ['warp', 'doh', 'proxy', 'tunnel_only'])
     for (const version of ['2024.6.497.0', '2025.6.1335.0', '2026.4.1350.0', '2026.8.2100.0']) {
       const tunnel = snapshot({ tunnelCli: { version }, settings: { Mode }, splitTunnel: { mode: 'include' } });
-      const { verdict } = await examine(knownIssues, world(t, { tunnel, env: { PATH: '/nonexistent' } }));
+      const { verdict } = await examine(knownIssues, world(t, { tunnel, env: { PATH: missing(t) } }));
       assert.notEqual(verdict, 'unknown');
     }
 });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
 import { namespace, startBus, tree, withPrograms, world } from '../../support/doctor/world.ts';
+import { missing } from '../../support/temporary.ts';
 
 /**
  * Of the 20 that a run may start: node, readlink and setpriv for the command, and nine questions of the daemon to the
@@ -56,7 +57,7 @@ test('a connected machine with resolved, NetworkManager, Docker and a desktop ta
     gpg: 'echo "pub:-:4096:1:ABC:1700000000:2000000000:::"',
     gjs: `echo '{"missing": [], "host": true}'`,
   });
-  const env = { ...programs, HOME: '/nonexistent', WAYLAND_DISPLAY: 'wayland-0', XDG_CURRENT_DESKTOP: 'GNOME' };
+  const env = { ...programs, HOME: missing(t), WAYLAND_DISPLAY: 'wayland-0', XDG_CURRENT_DESKTOP: 'GNOME' };
   const within = world(t, { env, bus, root, prefix });
   const { run } = within.tools;
   within.tools.run = (program, args, options) => {

@@ -1,3 +1,4 @@
+// The files of the history, one a day: appending, damage, summaries and the size limit.
 import assert from 'node:assert/strict';
 import {
   existsSync,

@@ -1,3 +1,4 @@
+// Records that the history makes of changes of the state and of the byte counters.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Status, Tunnel } from '../../../daemon/api/schema.ts';

@@ -1,3 +1,4 @@
+// Pages of the history: their order, limits, units and resolution.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPage, SECONDS, suitedTo } from '../../../daemon/history/page.ts';

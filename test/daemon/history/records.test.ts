@@ -1,3 +1,4 @@
+// Lines of the history, written and read back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createChangeParser } from '../../../daemon/history/parse-change.ts';

@@ -1,3 +1,4 @@
+// The history as the API answers it, across days and restarts.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

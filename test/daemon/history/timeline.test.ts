@@ -1,3 +1,4 @@
+// Totals of the history: time connected, traffic, and causes of lost connections.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../daemon/history/records.ts';

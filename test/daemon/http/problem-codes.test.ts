@@ -1,5 +1,6 @@
 // Every problem that a route answers is listed for it in the OpenAPI document, whatever the tunnel CLI does.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { endpoints } from '../../../daemon/api/contract.ts';
 import { openapi } from '../../../daemon/api/openapi.ts';
@@ -9,6 +10,7 @@ import { createState } from '../../../daemon/state/store.ts';
 import { createTunnel } from '../../../daemon/warp/tunnel.ts';
 import { emulator } from '../../support/daemon/emulator.ts';
 import { raw, request, startListeners } from '../../support/daemon/listeners.ts';
+import { missing } from '../../support/temporary.ts';
 
 const { paths } = openapi('1') as unknown as {
   paths: Record<string, Record<string, { 'x-problem-codes': string[] }>>;
@@ -46,7 +48,7 @@ for (const faults of [...FAULTS, 'missing'])
     if (faults !== 'missing') await cli.control('reset', `fault=${faults}`);
     const state = createState({ available: false, path: null, version: null, emulated: true });
     const tunnel = createTunnel({
-      cli: faults === 'missing' ? '/nonexistent/warp-cli' : cli.bin,
+      cli: faults === 'missing' ? join(missing(t), 'warp-cli') : cli.bin,
       emulated: true,
       env: cli.env,
       acceptedTerms: `${cli.env.HOME}/accepted-terms`,

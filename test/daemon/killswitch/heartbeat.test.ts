@@ -1,3 +1,4 @@
+// The heartbeat that finds a reader which no longer receives messages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createHeartbeat } from '../../../daemon/killswitch/heartbeat.ts';

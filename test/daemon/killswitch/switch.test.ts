@@ -1,3 +1,4 @@
+// The state machine of the kill switch with a machine in memory, killed at each of its steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALL_ACTIONS } from '../../../daemon/killswitch/permission.ts';

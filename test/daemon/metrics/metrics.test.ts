@@ -83,9 +83,8 @@ test('the metrics are off until they are turned on, and off again', async t => {
   assert.equal(valueIn(await scrape(running), 'culvert_tunnel_connection_attempts_total'), 0);
 });
 
-test('who may not read the API may not read the metrics', async t => {
-  const token = 'm'.repeat(43);
-  const { port, socket } = await setUp(t, { remote: token });
+test('the metrics have the access rules of the API', async t => {
+  const { socket } = await setUp(t);
   const refused = async (headers: Record<string, string>, code: string) => {
     const answer = await raw({ path: socket }, request('GET /api/metrics', 'localhost', headers));
     assert.equal(answer.json().code, code);
@@ -98,10 +97,15 @@ test('who may not read the API may not read the metrics', async t => {
   assert.deepEqual([posted.status, posted.headers.allow], [405, 'GET, HEAD']);
   const queried = await raw({ path: socket }, request('GET /api/metrics?name[]=x', 'localhost'));
   assert.equal(queried.json().code, 'invalid-query');
+});
+
+test('another machine reads the metrics with the token only', async t => {
   const address = Object.values(networkInterfaces())
     .flat()
     .find(each => each && !each.internal && each.family === 'IPv4')?.address;
-  if (!address) return t.diagnostic('this machine has no address but loopback');
+  if (!address) return t.skip('this machine has no address but loopback');
+  const token = 'm'.repeat(43);
+  const { port } = await setUp(t, { remote: token });
   const host = `${address}:${port}`;
   const remote = (headers: Record<string, string>) =>
     raw({ port, host: address }, request('GET /api/metrics', host, headers));

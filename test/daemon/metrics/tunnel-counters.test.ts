@@ -1,3 +1,4 @@
+// Counters of the tunnel across reconnects: bytes, reasons, attempts and time connected.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConnectionState, Tunnel } from '../../../daemon/api/schema.ts';

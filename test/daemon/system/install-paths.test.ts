@@ -1,3 +1,4 @@
+// The format of an installation, and its path that outlives an update.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,6 +12,7 @@ import { type UserLayout, userLayout } from '../../../daemon/update/user/layout.
 import { withInstallLock } from '../../../daemon/update/user/lock.ts';
 import { currentOf, previousOf, prune } from '../../../daemon/update/user/trees.ts';
 import { snapshot } from '../../support/manifest/release.ts';
+import { missing } from '../../support/temporary.ts';
 import { smallTree } from '../../support/update/small-tree.ts';
 import { type Ends, temporary } from '../../support/update/source.ts';
 
@@ -149,7 +150,7 @@ test('files that could not be written are reported, and completed later', async 
   const { layout, to } = setUp(t);
   await to('1.0.0');
   fs.rmSync(path.dirname(unit(layout)), { recursive: true });
-  fs.symlinkSync('/nonexistent/directory', path.dirname(unit(layout)));
+  fs.symlinkSync(path.join(missing(t), 'directory'), path.dirname(unit(layout)));
   const kept = await to('1.1.0');
   assert.equal(kept.length, 1);
   assert.match(kept[0]!, /culvert\.service \(E.*\)$/);

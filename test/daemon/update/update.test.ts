@@ -9,6 +9,7 @@ import type { UpdateCheck } from '../../../daemon/api/schema.ts';
 import type { Problem } from '../../../daemon/problem.ts';
 import type { UpdaterOptions } from '../../../daemon/update/update.ts';
 import { otherKey, snapshot } from '../../support/manifest/release.ts';
+import { missing } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 import {
   createSource,
@@ -313,7 +314,7 @@ test('an AppImage that cannot be replaced says why', async t => {
   const extracted = await createUpdater(t, source, means);
   assert.equal((await extracted.updates.check()).applicable, false);
   assert.match((await problemOf(extracted.updates.apply())).message, /APPIMAGE is not set/);
-  const gone = await createUpdater(t, source, means, { env: { APPIMAGE: '/nonexistent/x.AppImage' } });
+  const gone = await createUpdater(t, source, means, { env: { APPIMAGE: path.join(missing(t), 'x.AppImage') } });
   const check = await gone.updates.check();
   assert.deepEqual([check.problem, check.latest, check.applicable, check.previous], [null, '2.0.0', false, null]);
   assert.match((await problemOf(gone.updates.apply())).message, /can't be replaced: ENOENT/);

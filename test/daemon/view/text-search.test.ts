@@ -1,3 +1,4 @@
+// The text search of the clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { holdsWords, searchable } from '../../../daemon/view/text-search.ts';

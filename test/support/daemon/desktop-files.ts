@@ -41,7 +41,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
 
   const state = createState({ available: true, path: null, version: null, emulated: true });
   const settings = await loadConfig(
-    { system: '/nonexistent', user: join(place, 'config.json') },
+    { system: join(place, 'none.json'), user: join(place, 'config.json') },
     traceUrl ? { CULVERT_WARP_TRACE_URL: traceUrl } : {},
   );
   const proxy = (on: boolean) => {

@@ -11,7 +11,7 @@ import { type RunOptions, runChecks } from '../../../daemon/doctor/engine.ts';
 import { type Knowledge, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
 import { createWorld, type World, type WorldOptions } from '../../../daemon/doctor/world/world.ts';
 import { createState } from '../../../daemon/state/store.ts';
-import { type Ends, temporary } from '../temporary.ts';
+import { type Ends, missing, temporary } from '../temporary.ts';
 
 /** The time in a world, in ms since the epoch. */
 export const NOW = Date.parse('2026-11-21T12:00:00.000Z');
@@ -86,9 +86,9 @@ export function withPrograms(t: Ends, scripts: Record<string, string>): { PATH: 
   return { PATH: `${onlyPrograms(t, scripts).PATH}:${process.env.PATH}` };
 }
 
-export const ENV = { PATH: process.env.PATH ?? '', HOME: '/nonexistent' };
+export const ENV = { PATH: process.env.PATH ?? '', HOME: missing({ after() {} }) };
 /** An address at which no bus is: nothing of the machine's own bus shows. */
-const NO_BUS = 'unix:path=/nonexistent/bus';
+const NO_BUS = `unix:path=${ENV.HOME}/bus`;
 
 export function world(t: Ends, options: Partial<WorldOptions> = {}): World {
   return createWorld({

@@ -15,7 +15,7 @@ const where = paths(env);
 
 async function main() {
   const settings = await loadConfig(
-    { system: '/nonexistent', user: where.userConfig },
+    { system: join(env.HOME!, 'none.json'), user: where.userConfig },
     { CULVERT_UPDATES_SOURCE: source, CULVERT_UPDATES_CHECK_ON_STARTUP: 'false' },
   );
   const state = createState({ available: false, path: null, version: null, emulated: true });

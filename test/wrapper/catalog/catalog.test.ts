@@ -1,7 +1,8 @@
+// The shipped catalog and a user's own: form, classification rules, and entries with mistakes.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
 import { splitWords } from '../../../wrapper/manage/repl.ts';
@@ -11,8 +12,11 @@ import { readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
 import { parseState } from '../../../wrapper/store/state.ts';
 import { formatDuration, parseDuration } from '../../../wrapper/system/duration.ts';
+import { missing } from '../../support/temporary.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 
+/** A user without a catalog. */
+const NO_CATALOG = missing({ after });
 const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
 
 function withUser(t: Parameters<typeof sandbox>[0], text: string) {
@@ -22,7 +26,7 @@ function withUser(t: Parameters<typeof sandbox>[0], text: string) {
 }
 
 test('every shipped entry fits the form, carries terms, and is driven by probes or recordings or has no rules', () => {
-  const catalog = loadCatalog(shipped, '/nonexistent');
+  const catalog = loadCatalog(shipped, NO_CATALOG);
   assert.deepEqual(catalog.problems, {});
   for (const [name, provider] of Object.entries(catalog.providers)) {
     assert.ok(provider.terms_note, name);
@@ -93,7 +97,7 @@ function loadCatalogRules(toml: string) {
   const dir = fs.mkdtempSync('/tmp/culvert-wrap-rules-');
   try {
     fs.writeFileSync(path.join(dir, 'p.toml'), `[providers.x]\nbin = "x"\nrules = ${toml}\n`);
-    return providerOf(loadCatalog(path.join(dir, 'p.toml'), '/nonexistent'), 'x').rules;
+    return providerOf(loadCatalog(path.join(dir, 'p.toml'), NO_CATALOG), 'x').rules;
   } finally {
     fs.rmSync(dir, { recursive: true });
   }
@@ -158,7 +162,7 @@ test('accounts are tried from the chosen one on, resting and spent ones last, th
 });
 
 test("Tavily's answer counts by the key, or by the plan when the key is unlimited", () => {
-  const { usage } = loadCatalog(shipped, '/nonexistent').providers.tvly!;
+  const { usage } = loadCatalog(shipped, NO_CATALOG).providers.tvly!;
   const answer = (limit: number | null) => ({
     key: { usage: 150, limit },
     account: { plan_usage: 500, plan_limit: 15_000 },

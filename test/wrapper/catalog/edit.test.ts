@@ -1,3 +1,4 @@
+// Adding a CLI to the user's catalog and proposing rules from its failures.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

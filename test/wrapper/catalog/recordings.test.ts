@@ -1,11 +1,13 @@
+// Recorded failures of real CLIs, classified by the shipped rules.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { readUsage } from '../../../wrapper/manage/usage.ts';
 import { readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
+import { missing } from '../../support/temporary.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 interface Recording {
@@ -22,7 +24,7 @@ interface Recording {
 }
 
 const at = (file: string) => fileURLToPath(new URL(`../../../${file}`, import.meta.url));
-const catalog = loadCatalog(at('wrapper/catalog/providers.toml'), '/nonexistent/providers.toml');
+const catalog = loadCatalog(at('wrapper/catalog/providers.toml'), missing({ after }));
 
 function recordings(name: string): Recording[] {
   const text = fs.readFileSync(at(`test/fixtures/upstreams/${name}-transcripts.jsonl`), 'utf8');

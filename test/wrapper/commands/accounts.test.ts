@@ -1,3 +1,4 @@
+// The commands that manage accounts, and where their keys may show.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

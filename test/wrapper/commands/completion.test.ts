@@ -1,3 +1,4 @@
+// Shell completion of culvert-wrap and of the account commands of a wrapped CLI.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

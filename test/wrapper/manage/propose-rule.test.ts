@@ -1,3 +1,4 @@
+// Classification rules proposed from the output of a failure, without its secrets.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

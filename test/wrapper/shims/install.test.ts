@@ -1,3 +1,4 @@
+// Installing and removing shims, and a shim without accounts.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

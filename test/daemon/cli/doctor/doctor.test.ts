@@ -16,6 +16,7 @@ import {
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
+import { missing } from '../../../support/temporary.ts';
 
 async function examine(home: Home, words: string[] = [], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await culvert(home, ['doctor', ...words, '--json'], '', env);
@@ -77,8 +78,8 @@ test('without a daemon it asks the tunnel CLI itself, and says what is missing',
   assert.equal(code, 1);
   assert.deepEqual([byId('daemon').verdict, byId('port').verdict], ['problem', 'notice']);
   assert.match(byId('tunnel-cli').evidence[0] ?? '', /bin\/warp-cli, version 2026\.3\.846\.0$/);
-  const missing = await examine(home, ['--only', 'tunnel-cli'], { PATH: '/nowhere' });
-  assert.equal(missing.byId('tunnel-cli').verdict, 'problem');
+  const without = await examine(home, ['--only', 'tunnel-cli'], { PATH: missing(t) });
+  assert.equal(without.byId('tunnel-cli').verdict, 'problem');
   const variable = await examine(home, ['--only', 'configuration'], { CULVERT_SERVER_PORT: 'soon' });
   assert.match(variable.byId('configuration').evidence[0] ?? '', /CULVERT_SERVER_PORT=soon/);
 });
@@ -95,7 +96,7 @@ test('a broken configuration file is named with its line', async t => {
 test('a check that cannot be completed ends with 7, and an unknown one with 2', async t => {
   const home = createHome(t);
   await startDaemon(t, home);
-  const env = { PATH: '/nowhere' };
+  const env = { PATH: missing(t) };
   assert.equal((await examine(home, ['--only', 'bridge-mtu'], env)).code, 7);
   const { code, stderr } = await culvert(home, ['doctor', '--only', 'no-such-check']);
   assert.equal(code, 2);

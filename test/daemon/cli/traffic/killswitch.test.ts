@@ -1,3 +1,4 @@
+// `culvert killswitch`: its state, turning it on and off, and the question that confirms it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KillSwitch } from '../../../../daemon/api/schema.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Problem } from '../../../../daemon/problem.ts';
 import { createHome, culvert, type Perform, startDaemon } from '../../../support/daemon/command.ts';
+import { missing } from '../../../support/temporary.ts';
 
 /** Keeps the split tunnel as the tunnel CLI would. */
 const keeping: Perform = (state, action, value = '') => {
@@ -189,10 +190,11 @@ test('a list that is not there, and a place that cannot be written, are failures
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('splitTunnel', some);
-  const missing = await culvert(home, ['split', 'import', '/nowhere/list']);
-  assert.equal(missing.code, 1);
-  assert.match(missing.stderr, /\/nowhere\/list can't be read: ENOENT/);
-  const unwritable = await culvert(home, ['split', 'export', '/nowhere/list']);
+  const file = join(missing(t), 'list');
+  const unread = await culvert(home, ['split', 'import', file]);
+  assert.equal(unread.code, 1);
+  assert.ok(unread.stderr.includes(`${file} can't be read: ENOENT`), unread.stderr);
+  const unwritable = await culvert(home, ['split', 'export', file]);
   assert.equal(unwritable.code, 1);
-  assert.match(unwritable.stderr, /\/nowhere\/list can't be written: ENOENT/);
+  assert.ok(unwritable.stderr.includes(`${file} can't be written: ENOENT`), unwritable.stderr);
 });

@@ -55,8 +55,8 @@ const REFUSED: [what: string, change: (files: TlsFiles) => unknown, says: RegExp
   ['a certificate alone', files => ({ ...files, key: '' }), /tlsKey is not set.*go together/],
   [
     'a missing file',
-    files => ({ ...files, certificate: '/nowhere.pem' }),
-    /nowhere\.pem can't be read: .*Correct webui/,
+    files => ({ ...files, certificate: `${files.certificate}.none` }),
+    /chain\.pem\.none can't be read: .*Correct webui/,
   ],
   ['a key that everyone can read', files => chmodSync(files.key, 0o644), /not safe\. Run: chmod o= /],
   ['a certificate of something else', files => writeFileSync(files.certificate, 'hello'), /no certificate in PEM form/],
@@ -160,7 +160,10 @@ test('a connection that never finishes its handshake is closed, and takes nobody
 test('a certificate that cannot be used lets nobody in, and the state says so', async t => {
   const directory = temporary(t, 'tls');
   const files = { system: join(directory, 'system.json'), user: join(directory, 'user.json') };
-  writeFileSync(files.user, JSON.stringify({ webui: { tlsCertificate: '/nowhere.pem', tlsKey: '/nowhere.key' } }));
+  writeFileSync(
+    files.user,
+    JSON.stringify({ webui: { tlsCertificate: join(directory, 'none.pem'), tlsKey: join(directory, 'none.key') } }),
+  );
   const settings = await loadConfig(files, {});
   const state = createState({ available: true, path: null, version: null, emulated: false });
   const context = {
@@ -173,5 +176,5 @@ test('a certificate that cannot be used lets nobody in, and the state says so', 
   assert.equal(await openRemoteAccess(context), null);
   const { open, tls, problem } = state.snapshot().remoteAccess!;
   assert.deepEqual([open, tls], [false, null]);
-  assert.match(problem!, /No other machine is let in\. .*nowhere\.pem can't be read/);
+  assert.match(problem!, /No other machine is let in\. .*none\.pem can't be read/);
 });

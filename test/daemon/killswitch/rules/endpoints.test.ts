@@ -1,3 +1,4 @@
+// Endpoints of the tunnel: accepted spellings, refused addresses, and the rules made of them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';

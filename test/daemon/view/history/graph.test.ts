@@ -1,3 +1,4 @@
+// The slots of the graph: their samples, figures and gaps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistorySample } from '../../../../daemon/api/schema.ts';

@@ -1,3 +1,4 @@
+// The history in words: changes, totals, and causes of lost connections.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { History, HistoryChange, HistoryQuery } from '../../../../daemon/api/schema.ts';

@@ -22,6 +22,7 @@ import { menuOf, type Shown, tooltipOf } from '../../../../gnome/tray/menu.ts';
 import { createDaemon } from '../../../support/gnome/daemon.ts';
 import { change } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { missing } from '../../../support/temporary.ts';
 
 const ICONS = new URL('../../../../data/icons/', import.meta.url);
 const states = ConnectionState.options;
@@ -260,8 +261,8 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a sta
   assert.match(tooltipOf(shown(given), tr).text, /Mode doh until/);
 });
 
-test('a configuration problem names file, line, key and reason', () => {
-  const { config } = createDaemon('/nowhere');
+test('a configuration problem names file, line, key and reason', t => {
+  const { config } = createDaemon(missing(t));
   const problem = { file: '/etc/culvert/config.json', line: 3, key: 'server.port', message: 'is not a port' };
   const says = (...problems: (typeof problem)[]) => configProblemText({ ...config, problems }, tr);
   assert.equal(says(), null);

@@ -1,3 +1,4 @@
+// Options that warp-cli prints: filters, trusted networks and virtual networks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { optionsOf, parseSsids, parseVirtualNetworks } from '../../../../daemon/warp/parse/options.ts';

@@ -1,3 +1,4 @@
+// Addresses of the pool's store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeAddress, parseAddress } from '../../../../wrapper/pool/store/address.ts';

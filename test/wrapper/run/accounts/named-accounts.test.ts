@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { trust } from '../../../../wrapper/manage/directory.ts';
 import { pathsFor } from '../../../../wrapper/store/paths.ts';
+import { missing } from '../../../support/temporary.ts';
 import { type RunOptions, type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 
 const NAMINGS = ['none', 'variable', 'variable for the tool', 'directory', 'job'] as const;
@@ -244,7 +245,7 @@ test('the audit log has a line for each run without an account, with the reason'
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_BYPASS: '1' }), ['machine', 'original', 'bypass']);
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_BYPASS: '0' }), ['ka', 'unobserved', undefined]);
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'ghost' }), ['', 'refused', 'unknown-account']);
-  assert.deepEqual(await run(['x'], { XDG_CONFIG_HOME: '/nonexistent' }), ['machine', 'original', 'hidden']);
+  assert.deepEqual(await run(['x'], { XDG_CONFIG_HOME: missing(t) }), ['machine', 'original', 'hidden']);
   await box.run('fake', ['accounts', 'disable', 'a']);
   assert.deepEqual(await run(['x']), ['machine', 'original', 'no-account']);
   edit(config(box), text => `${text}[[[`);

@@ -1,3 +1,4 @@
+// The claim on an account whose cooldown has ended: one run tries it.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { claimProbe } from '../../../../wrapper/run/accounts/probe.ts';

@@ -1,3 +1,4 @@
+// The order of accounts by strategy, cooldown and remaining capacity.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +9,7 @@ import type { Account, Capacity } from '../../../../wrapper/store/config.ts';
 import { forecast } from '../../../../wrapper/store/forecast.ts';
 import { coolDown, parseState, recordRemaining } from '../../../../wrapper/store/state.ts';
 import { STRATEGIES, simulate } from '../../../bench/pool/strategies.ts';
+import { missing } from '../../../support/temporary.ts';
 
 const HOUR = 3_600_000;
 const accounts: Account[] = ['a', 'b', 'c', 'd'].map(name => ({ cli: 'x', name, enabled: true, env: {} }));
@@ -196,10 +198,10 @@ test('a cooldown is never shortened for the same credential', () => {
   assert.equal(state.resting.a!.until, 500);
 });
 
-test('M5: what is left is bounded by every limit that counts', () => {
+test('M5: what is left is bounded by every limit that counts', t => {
   const { usage } = loadCatalog(
     fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url)),
-    '/nonexistent',
+    missing(t),
   ).providers.tvly!;
   const answer = (key: object, account: object) => readUsage({ key, account }, usage!, 0).remaining;
   const plan = (used: number, paygo: object = {}) => ({ plan_usage: used, plan_limit: 15_000, ...paygo });

@@ -1,3 +1,4 @@
+// The part of an output that is kept for its classification.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OutputText } from '../../../../wrapper/run/upstream/output-text.ts';

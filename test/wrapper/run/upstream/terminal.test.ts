@@ -1,3 +1,4 @@
+// A wrapped command at a terminal: sizes, questions, keys and signals.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
