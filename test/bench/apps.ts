@@ -95,7 +95,7 @@ for (let round = 0; round < rounds; round++) {
     { env, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   await once(daemon.stderr, 'data');
-  await new Promise(done => setTimeout(done, 3_000)); // what a start does beside: kill switch, updates
+  await new Promise(done => setTimeout(done, 3_000)); // other work of a start: kill switch, updates
   const first = await list();
   if (first.count !== ENTRIES) throw new Error(`${first.count} apps instead of ${ENTRIES}`);
   measured.first.push(first.ms);

@@ -16,7 +16,7 @@ const home = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 const session = join(home, 'session');
 mkdirSync(session, { mode: 0o700 });
 const env: Record<string, string> = { PATH: process.env.PATH!, HOME: home, XDG_RUNTIME_DIR: session, LANG: 'C.UTF-8' };
-/** What the launcher gives the daemon. */
+/** The environment that the launcher gives the daemon. */
 const LAUNCHED = { MALLOC_ARENA_MAX: '1' };
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 
@@ -211,7 +211,7 @@ async function processesPerAction() {
   for (const action of ACTION_NAMES) {
     const before = await logged();
     await call({ action, ...(values[action] ? { value: values[action] } : {}) });
-    await wait(400); // what it makes stale is read again in the background
+    await wait(400); // stale parts are read again in the background
     const count = (await logged()) - before;
     if (count > worst) [worst, worstName] = [count, action];
   }

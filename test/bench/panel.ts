@@ -119,7 +119,7 @@ async function firstFrame(): Promise<void> {
   await daemon.listen();
 }
 
-/** What the daemon leaves for those who start: another state than the one that it sends. */
+/** The stored last state, which differs from the one that the daemon sends. */
 function writeLastState(): void {
   const { snapshot } = daemon;
   const status = { ...snapshot.status, state: 'disconnected', network: null };
@@ -165,7 +165,7 @@ function act(page: string): void {
 async function hidden({ running }: Program): Promise<void> {
   const id = execFileSync('xdotool', ['search', '--name', '^Culvert$'], { env: desktop.env, encoding: 'utf8' });
   execFileSync('xdotool', ['windowunmap', '--sync', id.trim().split('\n').at(-1)!], { env: desktop.env });
-  // what the pages left behind is collected once, up to ten seconds after the last of them
+  // garbage of the pages is collected once, up to ten seconds after the last of them
   await wait(20_000);
   const reads = daemon.reads;
   const wakes = () =>

@@ -78,7 +78,7 @@ async function wire(browser: Browser, address: string, locale: string) {
   );
 }
 
-/** Of a daemon that has just started, and reports each first reading of the tunnel CLI; the browser has nothing cached. */
+/** The first load from a daemon that has just started, and reports each first reading of warp-cli; the browser has nothing cached. */
 async function firstLoad(browser: Browser) {
   const largest = (names: string[]) =>
     names.sort((a, b) => statSync(join(assets, b)).size - statSync(join(assets, a)).size)[0]!;

@@ -22,7 +22,7 @@ console.table(Object.fromEntries(results.map(({ what, ...rest }) => [what, rest]
 for (const cleanup of cleanups) cleanup();
 process.exitCode = results.every(({ ok }) => ok) ? 0 : 1;
 
-/** What a shim and the wrapper add to the start of a command. */
+/** Time that a shim and the wrapper add to the start of a command. */
 async function start() {
   box.script('plain', '#!/bin/sh\necho ok\n');
   box.script('twin', '#!/bin/sh\necho ok\n');

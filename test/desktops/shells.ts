@@ -10,9 +10,9 @@ export interface Shell {
   name: string;
   /** Programs that must be installed. */
   needs: string[];
-  /** Of the programs that run in it. */
+  /** The environment of the programs that run in it. */
   env: NodeJS.ProcessEnv;
-  /** What stays while the shell restarts, such as a window manager. */
+  /** Programs that stay while the shell restarts, such as a window manager. */
   prepare(desktop: Desktop): void;
   /** Starts what draws the tray. */
   start(desktop: Desktop): Promise<Running>;
@@ -29,7 +29,7 @@ function tool(desktop: Desktop, command: string, ...args: string[]): string {
   return execFileSync(command, args, { env: desktop.env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-/** What is asked for, or nothing where a program failed: with nothing to find, or on a window that went away meanwhile. */
+/** The output of a program, or nothing where it failed: it found nothing, or its window went away. */
 function attempt<T>(ask: () => T, otherwise: T): T {
   try {
     return ask();

@@ -33,7 +33,7 @@ interface Visit {
   ask: Ask;
   tray: Running;
   running: Running | null;
-  /** What the daemon's program was called with. */
+  /** Arguments of the daemon's program. */
   called(): string[];
   picture(name: string): Promise<void>;
 }

@@ -12,11 +12,11 @@ import { bundleScript } from '../support/script.ts';
 import { signal } from '../support/signal.ts';
 import { until } from '../support/until.ts';
 
-/** Where the page is, and where the emulator's proxy calls from: a call from elsewhere bypassed the proxy. */
+/** Addresses of the page and of the emulator's proxy: a call from another address bypassed the proxy. */
 const PAGE = '203.0.113.9';
 const PROXY_SIDE = '127.0.0.77';
 const NAME_SERVER = '203.0.113.53';
-/** Of the emulator's proxy. Nobody is there. */
+/** An address behind the emulator's proxy that nobody has. */
 const OTHER_NAME_SERVER = '203.0.113.54';
 
 const has = (name: string) => (process.env.PATH ?? '').split(':').some(directory => existsSync(join(directory, name)));
@@ -167,7 +167,7 @@ async function createWorld(t: TestContext) {
     arrivals,
     /** Requests for paths that begin with this. */
     at: (path: string) => arrivals.filter(arrival => arrival.path?.startsWith(path)),
-    /** Whatever came to the page or the name server and didn't come from the proxy, but for the paths given. */
+    /** Calls of the page and of the name server that didn't come from the proxy, but for the given paths. */
     leaks: (...allowed: string[]) =>
       arrivals.filter(
         ({ kind, from, path = '' }) =>
@@ -387,7 +387,7 @@ test('a launch that is to be verified is refused where the trace page does not s
   assert.equal(at('/curl')[0]!.from, PROXY_SIDE);
 });
 
-test('what a shortcut runs starts the daemon and the proxy when needed, and notifies the desktop of what it does or why not', async t => {
+test('a shortcut starts the daemon and the proxy when needed, and notifies the desktop of the result', async t => {
   const home = createHome(t);
   home.defer(async () => void (await killAll(`HOME=${home.directory}`)));
   const bin = join(home.directory, 'bin');

@@ -127,7 +127,7 @@ test('mode, protocol and proxy are what was set', async () => {
   assert.equal((await culvert(['mode'])).stdout, 'warp\n');
 });
 
-test('what is exported can be imported after a reset, twice, and the list is the same', async () => {
+test('an exported list can be imported after a reset, twice, and is the same', async () => {
   assert.equal((await culvert(['split', 'add', '192.0.2.7', '203.0.113.5/24', '*.example.com'])).code, 0);
   const file = join(home, 'routes.txt');
   assert.equal((await culvert(['split', 'export', file])).code, 0);

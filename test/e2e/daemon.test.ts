@@ -74,7 +74,7 @@ test('started, it answers on both loopback addresses and the socket, and all cli
   assert.equal((await culvert(home, 'status', '--check')).code, 0);
 });
 
-test('what keeps the daemon small is handed on to no program that it starts', async t => {
+test('settings that keep the daemon small reach no program that it starts', async t => {
   const home = createHome(t);
   const { child } = await startDemo(home);
   const hasIt = (pid: number) => /(^|\0)MALLOC_ARENA_MAX=1\0/.test(environmentOf(pid));
@@ -118,7 +118,7 @@ test('"culvert status" starts no process, works without Node, and distinguishes 
   assert.match(late.stderr, /not running/);
 });
 
-test('of two daemons started at once one wins, and the other says so and ends well', async t => {
+test('one of two daemons started at the same time wins, and the other says so and ends well', async t => {
   const home = createHome(t);
   const port = String(freePort());
   const both = [1, 2].map(() => start(home, '--demo', '--port', port));
@@ -192,7 +192,7 @@ test('an idle daemon starts nothing beyond its listening child', async t => {
   await culvert(home, 'connect', '--wait');
   await getJson(port, '/api/snapshot');
   const log = async () => Number((await getJson(port, '/api/logs?since=0')).next);
-  // what connecting started is over once a second passes without a new entry
+  // connecting is over once a second passes without a new entry
   let before = -1;
   await until(async () => {
     const last = before;
@@ -232,7 +232,7 @@ test('a broken configuration file is named, and the daemon starts on the other l
   assert.equal(readFileSync(join(directory, 'config.json'), 'utf8'), broken);
 });
 
-test('what the environment gets wrong ends the start with variable, value and expected type', async t => {
+test('a wrong environment variable ends the start with its name, value and expected type', async t => {
   const home = createHome(t);
   const daemon = start({ ...home, env: { ...home.env, CULVERT_SERVER_PORT: 'http' } });
   assert.equal(await daemon.ended, 1);

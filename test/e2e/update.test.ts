@@ -75,7 +75,7 @@ function commandLine(pid: string): string {
   }
 }
 
-/** What of the desktop a daemon has running: the scripts that its `gjs` children were given. */
+/** The desktop programs that a daemon runs: the scripts of its `gjs` children. */
 function shownBy(pid: number): string[] {
   const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
   return children
@@ -139,7 +139,7 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
   const nothing = await user.culvert('update', 'apply');
   assert.deepEqual([nothing.code, nothing.stdout], [0, 'Culvert 2.0.0 is the newest.\n']);
 
-  // who closed the panel does not get it back
+  // a panel that was closed stays closed
   const panel = fs
     .readFileSync(`/proc/${pid2}/task/${pid2}/children`, 'utf8')
     .split(' ')

@@ -8,7 +8,7 @@ import { build, type Plugin } from 'esbuild';
 const root = resolve(import.meta.dirname, '../..');
 /** Below the root, so that packages are found; for each PID namespace, since ids of processes are unique in one only. */
 const bundles = join(root, 'build/test/bundles', readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''));
-/** Of this process. */
+/** The bundles of this process. */
 const own = join(bundles, String(process.pid));
 
 /** A change of one source file that exists in the bundle only. */
@@ -68,7 +68,7 @@ export function removeBundles(): void {
   rmSync(own, { recursive: true, force: true });
 }
 
-/** What a source file may ask about its own place, and the variable that answers in the bundle, which is elsewhere. */
+/** Expressions by which a source file learns its own path, and the variables that replace them in the bundle. */
 const LOCATIONS: [expression: string, variable: string, value: (path: string) => string][] = [
   ['import.meta.dirname', '__sourceDirectory', dirname],
   ['import.meta.filename', '__sourceFile', path => path],
@@ -93,7 +93,7 @@ function sources(change: Change | null): Plugin {
   };
 }
 
-/** Of processes that were killed. */
+/** Removes bundles of processes that were killed. */
 function removeLeftovers(): void {
   mkdirSync(bundles, { recursive: true });
   for (const pid of readdirSync(bundles))

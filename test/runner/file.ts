@@ -8,13 +8,13 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const reporter = join(import.meta.dirname, 'reporter.mjs');
-/** How long a file may take to report its cancelled tests and to clean up after SIGTERM. */
+/** Time for a file to report its cancelled tests and to clean up after SIGTERM. */
 const GRACE_MS = 5_000;
-/** How long output that a leftover process holds open is read after the end of the file. */
+/** Time after the end of a file in which output that a leftover process holds open is read. */
 const DRAIN_MS = 500;
-/** How much of a file's own output is kept for the case that it fails. */
+/** Characters of a file's own output that are kept for the case that it fails. */
 const MAX_OUTPUT = 20_000;
-/** What `node:test` says of a test that `--test-name-pattern` left out. */
+/** The reason that `node:test` gives for a test that `--test-name-pattern` left out. */
 const NOT_SELECTED = 'test name does not match pattern';
 
 export interface TestResult {
@@ -30,9 +30,9 @@ export interface FileResult {
   file: string;
   ms: number;
   tests: TestResult[];
-  /** What went wrong with the file as a whole, such as a stall or an exit status that no failed test explains. */
+  /** A problem of the file as a whole, such as a stall or an exit status that no failed test explains. */
   problem: string | null;
-  /** What the tests printed themselves. */
+  /** Output of the tests themselves. */
   output: string;
 }
 
@@ -50,9 +50,9 @@ interface Event {
 export interface FileOptions {
   /** A regular expression that the names of tests have to match. */
   name?: string | undefined;
-  /** How long the file may stay without any event or output, in milliseconds. */
+  /** Maximum time without any event or output, in milliseconds. */
   stallMs: number;
-  /** What Node starts instead of the file: its bundle. */
+  /** The bundle that Node starts instead of the file. */
   bundle?: string | undefined;
 }
 
@@ -77,7 +77,7 @@ export async function runFile(file: string, { name, stallMs, bundle = file }: Fi
   for (const stream of [child.stdout, child.stderr, child.stdio[3] as Readable]) stream!.on('data', watchdog.progress);
   const status = await ending(child, collected.reported);
   running.delete(child);
-  kill(child, 'SIGKILL'); // what the tests left behind
+  kill(child, 'SIGKILL'); // processes that the tests left behind
   const { tests } = collected;
   const explained = tests.some(({ state }) => state === 'failed') || status === 'exit status 0';
   const unexplained = explained ? null : `It ended with ${status} although no test failed.`;
@@ -91,7 +91,7 @@ export async function runFile(file: string, { name, stallMs, bundle = file }: Fi
   };
 }
 
-/** How a file ended. All of its events are there by then; of its other output, what came before it or soon after. */
+/** Resolves with how a file ended, once all of its events and the output until shortly after its end have been read. */
 async function ending(child: ChildProcess, reported: Promise<unknown>): Promise<string> {
   const closed = new Promise(resolve => child.once('close', resolve));
   const status = await new Promise<string>(resolve => {

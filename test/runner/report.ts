@@ -11,7 +11,7 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const title = ({ path }: TestResult) => path.join(' › ');
 const indent = (text: string) => text.replace(/^/gm, '    ').trimEnd();
 
-/** Whether everything in a file went well. */
+/** True when no test and no part of a file failed. */
 export function passed({ problem, tests }: FileResult): boolean {
   return problem === null && tests.every(({ state }) => state !== 'failed');
 }

@@ -7,7 +7,7 @@ import { bundleProgram, type programs } from '../../data/build/bundle.mjs';
 
 let own: string | undefined;
 
-/** Where the runner keeps what was built; a file that is started without the runner has its own directory. */
+/** The runner's directory of builds; a file that is started without the runner has its own. */
 function shared(): string {
   if (process.env.CULVERT_TEST_BUILDS) return process.env.CULVERT_TEST_BUILDS;
   if (!own) {
@@ -31,7 +31,7 @@ export function builtOnce(name: string, make: (directory: string) => void): stri
   try {
     renameSync(part, directory);
   } catch (error) {
-    // of files that make it at the same time, the first one's stays
+    // another file made it at the same time, and its directory stays
     rmSync(part, { recursive: true, force: true });
     if (!existsSync(directory)) throw error;
   }

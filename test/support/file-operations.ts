@@ -51,7 +51,7 @@ export function fileOperations(log: string, directory: string, which: 'changes' 
     });
 }
 
-/** Whether a call changes what a reader sees. @param line what strace wrote of it */
+/** True for a call that changes a file for its readers. @param line strace's line about it */
 export function changes(call: string, line: string): boolean {
   if (call === 'openat') return /O_(CREAT|TRUNC)/.test(line);
   return call !== 'fsync';

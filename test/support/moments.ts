@@ -1,4 +1,4 @@
-// What a program leaves behind when it is killed: its directory as it is after each file operation, from one run of it.
+// Snapshots of a program's directory after each of its file operations, from one run: each is what a kill would leave.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { renameSync } from 'node:fs';

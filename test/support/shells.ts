@@ -1,7 +1,7 @@
 // Interactive shells whose completions are tried.
 import { spawnSync } from 'node:child_process';
 
-/** Whether a test has to be skipped because this shell is missing. */
+/** The reason to skip a test where this shell is missing. */
 export function skipWithout(shell: string): { skip: string | false } {
   const missing = spawnSync(shell, ['--version']).error !== undefined;
   return { skip: missing && `${shell} is not installed` };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errno } from '../../daemon/system/errno.ts';
 
-/** What can run something at the end: a test's context, or `{ after }` of node:test for a whole file. */
+/** The context of a test, or `{ after }` of node:test for a whole file. */
 export interface Ends {
   after(end: () => unknown): unknown;
 }

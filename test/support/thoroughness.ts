@@ -1,7 +1,7 @@
 // Chooses the samples of long tests: a part in every run, all of them in a full one. Tests that kill a program at each of its
 // operations, flood it or flip its bits do so; in a full run Firefox opens the page as well, and `warp-cli` answers it late.
 
-/** Whether every sample is tried: `./culvert-tool test --full`, or CULVERT_FULL=1. */
+/** A full run, which tries every sample: `./culvert-tool test --full`, or CULVERT_FULL=1. */
 export const FULL = process.env.CULVERT_FULL === '1';
 
 /** Distance between the samples of a long sequence that are tried. */

@@ -71,7 +71,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Whether a test file passes; the mutation is applied to its bundle, so that no file of the tree is ever changed. */
+/** Runs a test file, with the mutation in its bundle so that no file of the tree is ever changed. Resolves with true if it passes. */
 async function passes(test: string, mutation: (Mutation & { file: string }) | null): Promise<boolean> {
   const bundleOf = await bundleFiles([test], `mutation-${bundled++}`, mutation);
   const child = spawn(process.execPath, [bundleOf(test)], {

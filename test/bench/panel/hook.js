@@ -19,7 +19,7 @@ let worst = 0;
 let worstRan = 0;
 let before = { worst: 0, worstRan: 0 };
 let waiting = null;
-/** How a text begins that has to be painted. */
+/** The beginning of a text that has to be painted. */
 let awaited = null;
 
 function* inside(widget) {

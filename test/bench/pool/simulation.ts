@@ -18,7 +18,7 @@ const START = Date.UTC(2026, 10, 23);
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 /** Commands of a machine on a working day, within ten hours; a fifth of it on the other two days. */
 const PER_DAY = 20;
-/** Of what the machines want on a working day, the provider gives this much. */
+/** Share of a working day's requests that the provider serves. */
 const GIVEN = 0.9;
 const WAIT_MS = 30_000;
 const QUESTION_MS = 200;
@@ -60,7 +60,7 @@ function provider({ machines }: Load) {
     limit,
     left,
     resets,
-    /** Whether a request is served. */
+    /** Serves a request. @returns false where nothing is left */
     use: (name: string, at: number): boolean => {
       if (left(name, at) <= 0) return false;
       used.set(key(name, at), (used.get(key(name, at)) ?? 0) + 1);
@@ -69,7 +69,7 @@ function provider({ machines }: Load) {
   };
 }
 
-/** What every way of working has to serve, in the order of time. */
+/** Requests that each setup has to serve, in the order of time. */
 function commands({ machines, days, seed }: Load): Command[] {
   const random = generator(seed);
   const all: Command[] = [];

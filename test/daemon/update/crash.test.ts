@@ -13,7 +13,7 @@ import { FILE_CALLS, fileOperations } from '../../support/file-operations.ts';
 import { key, pem } from '../../support/manifest/release.ts';
 import { moments } from '../../support/moments.ts';
 import { bundleScript } from '../../support/script.ts';
-import { FULL, sample } from '../../support/thoroughness.ts';
+import { sample } from '../../support/thoroughness.ts';
 import { pack, smallTree } from '../../support/update/small-tree.ts';
 import { createSource, type Ends, publish, type Source, script, temporary } from '../../support/update/source.ts';
 
@@ -133,7 +133,7 @@ for (const kind of kinds) {
         if (again) await goesOn(home, kind, source, call);
         fs.rmSync(home, { recursive: true });
       });
-      assert.ok(refused >= (FULL ? 5 : 3) && seen.size >= 1, `${refused} and ${seen.size} of ${writing.length}`);
+      assert.ok(refused > 0 && seen.size > 0, `${refused} and ${seen.size} of ${writing.length}`);
     });
   });
 }

@@ -107,7 +107,7 @@ const STATE: Snapshot = {
 };
 const ENTRY: LogEntry = { ...OUTPUT, id: 1, source: 'action', stdout: 'out', stderr: 'err' };
 
-/** What is waited for, so that each page is there when it is looked at. */
+/** Texts by which a test knows that a page is complete. */
 const SHOWN: Partial<Record<ShownPage, string[]>> = {
   connection: ['snapshot.status.reason.text', 'snapshot.account.organization', 'snapshot.changes.0.problem'],
   killswitch: ['snapshot.killSwitch.detail', 'snapshot.killSwitch.command'],

@@ -121,7 +121,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
     for (const [words, title] of SETUP_STATES) {
       await emulate(home, ...words);
       await getJson(port, '/api/snapshot?fresh=1');
-      // WARP says so only to who asks for a change
+      // WARP says so only when a change is requested
       if (words.includes('fault=not-authorized')) await press('Connect');
       await is(title);
       await isAccessible(title);

@@ -34,7 +34,7 @@ const PAGES = [
 const NARROW = 320;
 /** The one app of this computer. */
 const APP = 'Some App';
-/** What no language changes: names, addresses, versions, commands and figures. */
+/** Texts that no language changes: names, addresses, versions, commands and figures. */
 const DATA = [
   new RegExp(`^${APP}:?$`),
   /^(Culvert|MASQUE|WireGuard|DNS|Free|· FRA|×|culvert doctor|\S+ killswitch installer \| sudo sh)$/,
@@ -128,7 +128,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.context().close();
   });
 
-  // of the languages, one from right to left and those with the longest words
+  // one language from right to left, and those with the longest words
   for (const language of ['ar', 'de', 'ru'])
     test(`${language} fits a narrow window, and runs the way it is written`, async () => {
       const viewport = { width: NARROW, height: 640 };

@@ -185,7 +185,7 @@ test('each thing that must be set up first has its page, with what helps', async
   for (const [words, title] of SETUP_STATES) {
     await emulate(home, ...words);
     await getJson(port, '/api/snapshot?fresh=1');
-    // WARP says so only to who asks for a change
+    // WARP says so only when a change is requested
     if (words.includes('fault=not-authorized')) await press(page, 'Connect');
     await page.locator('main .state', { hasText: title }).waitFor();
     await checkAccessibility(page, title);
@@ -324,7 +324,7 @@ test('the checks run in the page, the report is shown before it is saved, and a 
   assert.deepEqual(complaints, []);
 });
 
-test('what is known of a bug is read aloud as English on a German page', async t => {
+test('a known bug is read aloud as English on a German page', async t => {
   const { page, home } = await openDemo(t, { CULVERT_UI_LOCALE: 'de' });
   const knowledge = join(home.directory, '.config/culvert/knowledge');
   mkdirSync(knowledge, { recursive: true });
@@ -341,7 +341,7 @@ test('what is known of a bug is read aloud as English on a German page', async t
   );
 });
 
-test('what is typed while an entry is carried out stays', async t => {
+test('text typed while an entry is added stays', async t => {
   const { page } = await openDemo(t);
   await visit(page, 'dns');
   let release = () => {};
@@ -350,7 +350,7 @@ test('what is typed while an entry is carried out stays', async t => {
   });
   await page.route('**/api/action', async route => {
     const response = await route.fetch();
-    // what the daemon refuses brings no event
+    // a refused action brings no event
     assert.equal(response.status(), 200, await response.text());
     await released;
     await route.fulfill({ response });

@@ -10,7 +10,7 @@ import { paths as pathsOf } from '../../../daemon/system/paths.ts';
 import { memoryTunnel } from '../daemon/memory-tunnel.ts';
 import { noKillSwitch } from '../daemon/no-killswitch.ts';
 
-/** What the tunnel has before a change. */
+/** Settings of the tunnel before a change. */
 export const OLD = ['10.0.0.0/8', '198.18.7.0/24', 'example.com'];
 /** The document that changes everything. */
 export const DOCUMENT = '198.51.100.0/24\nnew.example\n';
@@ -39,7 +39,7 @@ export function boot(home: string) {
   return { paths, memory, changes, routes, said, list };
 }
 
-/** What a program does to a machine before it is killed. */
+/** Changes that a program makes before it is killed. */
 export const ACTS = {
   apply: async ({ routes }: ReturnType<typeof boot>) => void (await routes.apply({ document: DOCUMENT })),
   limited: async ({ routes }: ReturnType<typeof boot>) =>

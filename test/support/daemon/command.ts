@@ -28,7 +28,7 @@ interface Ends {
 export interface Home {
   path: string;
   env: Record<string, string>;
-  /** Where the program looks for the daemon. */
+  /** The socket at which the program expects the daemon. */
   socket: string;
 }
 

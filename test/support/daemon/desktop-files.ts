@@ -104,14 +104,14 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
       return path;
     },
     started,
-    /** What a recording program was started with, as soon as it was. */
+    /** Arguments of a recording program, as soon as it has started. */
     async recorded(name: string): Promise<Started> {
       await until(() => started(name) !== null);
       return started(name)!;
     },
   };
 
-  /** What a recording program was started with; null until it was. */
+  /** Arguments of a recording program; null until it has started. */
   function started(name: string): Started | null {
     try {
       const log = join(place, `${name}.log`);

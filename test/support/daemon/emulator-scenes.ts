@@ -1,7 +1,7 @@
 // Prepares the emulator for each recorded question.
 import { recordings } from './recordings.ts';
 
-/** What a recording and the emulator's answer have in common, from strong to weak (`emulator-fidelity.test.ts`). */
+/** Degrees of agreement between a recording and the emulator's answer, from strong to weak (`emulator-fidelity.test.ts`). */
 export type Relation = 'same' | 'head' | 'lines' | 'words' | 'labels' | 'subset';
 
 export interface Scene {

@@ -73,7 +73,7 @@ function answered(argv: string[], env: Record<string, string>) {
   }
 }
 
-/** Whether a command goes on, asks at a terminal, misbehaves as a process, or starts one. */
+/** True for a command that goes on, asks at a terminal, misbehaves as a process, or starts one. */
 function takesProcess({ words, globals, faults, state }: Command): boolean {
   if (globals.listen) return true;
   if (

@@ -31,7 +31,7 @@ export interface Running {
   port: number;
   socket: string;
   directory: string;
-  /** What the daemon reported on stderr. */
+  /** The daemon's reports on stderr. */
   said: string[];
   /** Actions that reached the tunnel. */
   performed: [ActionName, string | undefined][];

@@ -22,7 +22,7 @@ export function recorded(...commands: string[]): Recording[] {
   return recordings.filter(({ argv }) => commands.includes(argv.filter(arg => !arg.startsWith('-')).join(' ')));
 }
 
-/** What a parser gets of a recording. */
+/** The part of a recording that a parser reads. */
 export function printed({ stdout, stderr, exit_code }: Recording) {
   return { stdout, stderr, exitCode: exit_code ?? (stderr && !stdout ? 1 : 0) };
 }

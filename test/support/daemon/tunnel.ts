@@ -13,7 +13,7 @@ interface Setup {
   version?: string;
   faults?: string;
   connectMs?: number;
-  /** What stands in place of the emulator. */
+  /** A shell script in place of the emulator. */
   fake?: string;
   accepted?: boolean;
   missing?: boolean;
@@ -85,13 +85,13 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
   };
 }
 
-/** Whether the listening child is the only process, and no timer is pending that could start another. */
+/** True when the listening child is the only process, and no pending timer could start another. */
 function isIdle(): boolean {
   const active = process.getActiveResourcesInfo();
   return !active.includes('Timeout') && active.filter(type => type === 'ProcessWrap').length === 1;
 }
 
-/** Whether an error is a problem of this code. */
+/** Matches an error that is a problem of this code. */
 export const problem =
   (code: string, more: (problem: Problem) => boolean = () => true) =>
   (error: unknown) =>

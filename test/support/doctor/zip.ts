@@ -6,7 +6,7 @@ export interface ZipEntry {
   content: string | Buffer;
   /** Unix mode with the type of file; a regular file by default. */
   mode?: number;
-  /** What the directory claims, in place of the real size. */
+  /** A size that the directory claims in place of the real one. */
   claimedSize?: number;
 }
 

@@ -22,7 +22,7 @@ interface Ends {
   after(end: () => Promise<void>): unknown;
 }
 
-/** What must be set up first: the commands for the emulator, one after the other, and the title that the page shows then. */
+/** States that require setup: the emulator's commands that lead there, and the title of the page. */
 export const SETUP_STATES: readonly (readonly [words: readonly string[], title: string])[] = [
   [['fault=service-down'], 'The WARP service is not running'],
   [['clear', 'fault=terms'], 'Set up WARP'],
@@ -71,7 +71,7 @@ export interface WebPage {
   page: Page;
   /** Bodies of every action that the page asked for, and the status of the answer. */
   actions: { action: string; value?: string; status: number }[];
-  /** What the browser complained of: violated policies, scripts that failed. */
+  /** Complaints of the browser: violated policies and failed scripts. */
   complaints: string[];
 }
 

@@ -19,7 +19,7 @@ export interface Home {
   env: Record<string, string>;
   /** `$XDG_RUNTIME_DIR/culvert`. */
   runtime: string;
-  /** What starts the daemon, where it is not the built program. */
+  /** The program that starts the daemon; the built one by default. */
   program?: string;
   /** Runs before the directory is removed, last given first. */
   defer(end: () => unknown): void;

@@ -20,7 +20,7 @@ export interface Firefox {
   openTab(address: string): Promise<() => Promise<void>>;
 }
 
-/** How WebDriver names a reference to an element. */
+/** WebDriver's name for a reference to an element. */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
 
 const PREFERENCES = {

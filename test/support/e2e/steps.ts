@@ -25,7 +25,7 @@ export const PAGES = {
 
 export type Role = 'button' | 'radio' | 'switch';
 
-/** What a person does. Everything is found by role and exact name, and waited for until it can be used. */
+/** Actions of a person. Each control is found by role and exact name, once it can be used. */
 export interface Hands {
   /** @param names one, or several of which one is there */
   click(role: Role, ...names: string[]): Promise<unknown>;
@@ -37,7 +37,7 @@ export interface Hands {
   enter(): Promise<unknown>;
 }
 
-/** Whether the form of the field in focus can be sent; a row is not sensitive while its value is being read. */
+/** True when the form of the field in focus can be sent; a row is not sensitive while its value is being read. */
 export const CAN_SEND = `document.activeElement.form?.querySelector('[type=submit]:not([aria-disabled])') != null`;
 
 export type Step = readonly [page: keyof typeof PAGES, what: (hands: Hands) => Promise<unknown>];
@@ -104,14 +104,14 @@ export const STEPS: readonly Step[] = [
   ['apps', press('Turn On the Local Proxy')],
   ['account', fill('License key', 'abcd1234-abcd1234-abcd1234')],
   ['account', press('New tunnel keys: Renew')],
-  // where the machine is too slow for the local proxy, its change was taken back, and nothing is connected
+  // on a machine that is too slow for the local proxy, its change was reverted, and nothing is connected
   ['connection', press('Disconnect', 'Cancel', 'Connect')],
   ['account', confirmed('Remove this device: Remove…', 'Remove')],
   ['account', fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc')],
   ['account', fill('Team name', 'example-team')],
 ];
 
-/** What only some states of the emulator offer. */
+/** Steps that only some states of the emulator offer. */
 export const FURTHER_STEPS: readonly (readonly [words: readonly string[], step: Step])[] = [
   [
     ['organization=example-team', 'fault=policy-lock'],

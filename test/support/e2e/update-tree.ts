@@ -8,12 +8,12 @@ import { key, pem } from '../manifest/release.ts';
 const root = resolve(import.meta.dirname, '../../..');
 const data = join(root, 'data');
 
-/** What a build trusts: the key that the tests sign with. */
+/** The key that the tests sign with, which their builds trust. */
 const RELEASE_KEYS = JSON.stringify([
   { name: 'test', key: Buffer.from(pem(key).split('\n')[1]!, 'base64').subarray(-32).toString('base64') },
 ]);
 
-/** What the bundles have in the place of a version, so that they are made once for all. */
+/** Placeholder for the version in bundles that are made once for all versions. */
 const ANY_VERSION = '0.0.0-any-version';
 
 /**

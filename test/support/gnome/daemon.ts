@@ -49,11 +49,11 @@ export interface FakeDaemon {
   reads: number;
   /** `Last-Event-ID` of each stream opened so far. */
   resumed: (string | undefined)[];
-  /** What an action does; a thrown problem is the answer. By default nothing: the test sends the event. */
+  /** The effect of an action; a thrown problem is the answer. None by default: the test sends the event. */
   onAction: (request: ActionRequest) => void | Promise<void>;
-  /** What one of `asked` does, and answers; a thrown problem is the answer. By default what succeeds. */
+  /** The effect of one of `asked`, and its answer; a thrown problem is the answer. It succeeds by default. */
   onAsked: (asked: Asked) => unknown;
-  /** What a read does first. */
+  /** Called before a read is answered. */
   onRead: () => void;
   set<P extends Part>(part: P, change: Partial<Snapshot[P]>): void;
   /** Keeps and sends an entry. */
@@ -70,7 +70,7 @@ export interface FakeDaemon {
   setConfig(change: { ui?: Partial<Config['ui']>; problems?: ConfigProblem[] }): void;
   send<N extends EventName>(event: N, data: EventData<N>): void;
   streams(): number;
-  /** Of the last event. */
+  /** Revision of the last event. */
   revision(): number;
   /** Breaks every stream without a goodbye. */
   cut(): void;
@@ -272,7 +272,7 @@ function runChecks(daemon: FakeDaemon): unknown {
   return { ok: true, generatedAt: new Date().toISOString(), results, undo: [], durationMs: 1, processes: 0 };
 }
 
-/** What each mutation comes to where nothing is in its way; kill switch and updates publish it as an event as well. */
+/** The result of each mutation that succeeds; kill switch and updates publish it as an event as well. */
 function succeed(daemon: FakeDaemon, line: string, body: unknown): unknown {
   const given = body as { appId: string; present: boolean; seconds: number };
   const found = daemon.apps.find(({ id }) => id === given?.appId);

@@ -14,7 +14,7 @@ export interface Desktop {
   env: NodeJS.ProcessEnv;
   /** Installation prefix with `share/culvert/{panel,tray}.js`. */
   prefix: string;
-  /** Where the daemon is expected to listen. */
+  /** The socket at which the daemon is expected. */
   socket: string;
   /** Temporary directory, gone at the end. */
   directory: string;
@@ -26,7 +26,7 @@ export interface Desktop {
 export interface Running {
   child: ChildProcess;
   stdout(): string;
-  /** What it wrote so far on both streams. */
+  /** Its output so far on both streams. */
   output(): string;
   exited: Promise<number | null>;
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -218,7 +218,7 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
   };
 }
 
-/** Of its standard output alone: Xvfb complains on the other stream of every display that is taken. */
+/** Reads standard output alone: on the other stream Xvfb complains about every display that is taken. */
 async function firstLine({ child, stdout }: Running): Promise<string> {
   await until(() => stdout().includes('\n'), `a line from ${child.spawnfile}`);
   return stdout().split('\n')[0]!.trim();

@@ -77,7 +77,7 @@ export const KILL_SWITCH: KillSwitch = {
   backend: 'nftables 1.0.6',
 };
 
-/** What a check says on the newest version. */
+/** An update check on the newest version. */
 export function noUpdate(): UpdateCheck {
   return {
     ok: true,
@@ -258,7 +258,7 @@ export const ROUTE_ANSWERS = {
   },
 };
 
-/** What another document would change, with something of each kind but invalid lines. */
+/** A preview of another document, with changes of each kind but no invalid lines. */
 export const ROUTE_PREVIEW: RoutesPreview = {
   ok: true,
   revision: 'a',

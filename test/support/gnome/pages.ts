@@ -7,7 +7,7 @@ import { closeStage, openStage, type Stage } from './stage.ts';
 // set before the tests of `usePages`, for them
 export let stage: Stage;
 export let daemon: FakeDaemon;
-/** What the daemon does with a request unless a test says otherwise. */
+/** The daemon's default answer to a request. */
 export let succeed: FakeDaemon['onAsked'];
 
 /** Opens the panel before the tests of the suite that calls this, and closes it after them. */

@@ -19,7 +19,7 @@ export function pseudo(text: string): string {
   return `${OPEN}${accented}${' ~~~~'.repeat(Math.ceil((text.length * LONGER) / 5))}${CLOSE}`;
 }
 
-/** What of a shown text is not in the pseudo-language: what is outside all brackets. */
+/** The part of a shown text that is not in the pseudo-language: the text outside all brackets. */
 export function foreign(text: string): string {
   let [depth, rest] = [0, ''];
   for (const character of text) {

@@ -16,7 +16,7 @@ export const FALLBACK: RuleOptions = { allowLan: false, endpoints: [] };
 export function createMachine() {
   const machine = {
     files: new Map<FileName, string>(),
-    /** What the table was rendered from, as text; null: there is no table. */
+    /** The text that the table was rendered from; null: there is no table. */
     table: null as string | null,
     uptime: 1000,
     bootId: 'boot-1',
@@ -89,7 +89,7 @@ export function createMachine() {
       };
       return createSwitch(edges);
     },
-    /** What the boot guard loads is what is stored. */
+    /** The boot guard loads the stored rules. */
     reboot(): Switch {
       const stored = parseRules(machine.files.get('rules.nft') ?? '');
       machine.table = stored.kind === 'wanted' ? render(stored.wanted) : null;

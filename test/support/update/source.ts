@@ -25,7 +25,7 @@ export interface Ends {
 
 export const MANIFEST = 'release-manifest.v1.json';
 export const SIDECAR = `${MANIFEST}.sig`;
-/** What the tests' builds trust. */
+/** The keys that the tests' builds trust. */
 export const trusted: VerifyKey[] = [{ id: keyId(key), name: 'test', key: createPublicKey(pem(key)) }];
 
 /** An empty file system of 8 MiB, or null where this user may not mount one. */
@@ -126,7 +126,7 @@ export interface Updater {
   state: string;
   events: Published[];
   said: string[];
-  /** How often the daemon would have been started again. */
+  /** Number of restarts that the daemon asked for. */
   restarts(): number;
 }
 

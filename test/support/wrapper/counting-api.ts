@@ -6,7 +6,7 @@ import type { Ends } from '../temporary.ts';
 
 export interface CountingApi {
   url: string;
-  /** What each key has used. */
+  /** Units that each key has used. */
   used: Map<string, number>;
   /** Requests that were refused because the key had nothing left. */
   refused: Map<string, number>;

@@ -3,9 +3,19 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type Sandbox, sandbox } from './sandbox.ts';
 
-/** The tool's text. */
-export const FAKE =
-  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; net*) exit 1 ;; esac\ncase "$1" in -) cat ;; wrong) echo "usage: fake" >&2; exit 2 ;; esac\necho ok\n';
+/** The tool: writes down its key and arguments, and fails as its key says. */
+export const FAKE = `#!/bin/sh
+echo "$FAKE_KEY $*" >> "$HOME/calls"
+case "$FAKE_KEY" in
+  bad*) echo "Error: quota" >&2; exit 1 ;;
+  net*) exit 1 ;;
+esac
+case "$1" in
+  -) cat ;;
+  wrong) echo "usage: fake" >&2; exit 2 ;;
+esac
+echo ok
+`;
 const RULES = `auth_command = "auth"
 inject = ["FAKE_KEY"]
 stdin_args = ["-"]
@@ -30,7 +40,7 @@ export function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, str
 /** The keys that are stored in a file. */
 export const stored = (box: Sandbox) => fs.readFileSync(path.join(box.config, 'secrets/fake.env'), 'utf8');
 
-/** What the tool was run with, a line for each run: its key, then its arguments. */
+/** The tool's runs, one a line: its key, then its arguments. */
 export const calls = (box: Sandbox) =>
   fs.existsSync(path.join(box.home, 'calls'))
     ? fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n')

@@ -13,15 +13,15 @@ export interface PoolBox extends Sandbox {
 }
 
 interface Options {
-  /** Of `[pool]`, beyond what `join` writes. */
+  /** Further lines of `[pool]`. */
   pool?: string;
-  /** Of `[capacity.tool]`. */
+  /** Lines of `[capacity.tool]`. */
   capacity?: string;
-  /** Of `[[accounts]]`. */
+  /** Further lines of each `[[accounts]]`. */
   keys?: Record<string, string>;
-  /** What the tool does before it asks the provider. */
+  /** Shell commands that the tool runs before it asks the provider. */
   before?: string;
-  /** Whether the provider has an endpoint that says what is left, and how long its answer is good. */
+  /** The provider has a usage endpoint, whose answer is good for `cache`. */
   usage?: boolean;
   cache?: string;
 }

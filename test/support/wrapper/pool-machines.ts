@@ -38,7 +38,7 @@ interface Options {
 
 export interface Fleet {
   children: ChildProcess[];
-  /** What has been written so far. */
+  /** The output so far. */
   seen: Seen[];
   /** Waits until all have ended. */
   ended: Promise<void>;

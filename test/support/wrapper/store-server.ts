@@ -22,7 +22,7 @@ export interface StoreServer {
 }
 
 /**
- * What starts a server, and the name that it has to be called by. Debian's servers are links to a program of redis-tools
+ * The program that starts a server, and the name that it has to be called by. Debian's servers are links to a program of redis-tools
  * or valkey-tools, which, unlike the packages of the servers, start no service.
  */
 const PROGRAMS = [
