@@ -4,10 +4,10 @@
 export const METHOD_CALL = 1;
 export const SIGNAL = 4;
 
-/** What a message says about itself before its body. Header fields that are missing are empty. */
+/** Header of a message. Missing fields are empty. */
 export interface Header {
   type: number;
-  /** Whether the sender waits for a reply. */
+  /** True where the sender waits for a reply. */
   replyExpected: boolean;
   serial: number;
   interface: string;
@@ -51,34 +51,34 @@ export function createFrames(limit: number, handlers: FrameHandlers): (chunk: Ui
     }
     buffer.set(chunk, held);
     const bytes = buffer.subarray(0, held + chunk.length);
-    let at = 0;
-    for (let size = sizeOf(bytes, at); size; size = sizeOf(bytes, at)) {
+    let offset = 0;
+    for (let size = sizeOf(bytes, offset); size; size = sizeOf(bytes, offset)) {
       const { header, total } = size;
       if (total > limit) {
         const readable = header <= FIXED_BYTES + MAX_FIELDS_BYTES;
-        if (readable && bytes.length - at < header) break;
-        handlers.oversized(readable ? readHeader(bytes.subarray(at)) : null);
+        if (readable && bytes.length - offset < header) break;
+        handlers.oversized(readable ? readHeader(bytes.subarray(offset)) : null);
       } else {
-        if (bytes.length - at < total) break;
-        const message = bytes.subarray(at, at + total);
+        if (bytes.length - offset < total) break;
+        const message = bytes.subarray(offset, offset + total);
         handlers.message(message, readHeader(message));
       }
-      at += total;
-      if (at > bytes.length) break;
+      offset += total;
+      if (offset > bytes.length) break;
     }
-    buffer.copyWithin(0, at, bytes.length);
-    held = Math.max(0, bytes.length - at);
-    return Math.max(0, at - bytes.length);
+    buffer.copyWithin(0, offset, bytes.length);
+    held = Math.max(0, bytes.length - offset);
+    return Math.max(0, offset - bytes.length);
   };
 }
 
 /** Lengths of the message that begins at an offset, or null while too little of it is there. */
-function sizeOf(bytes: Uint8Array, at: number): { header: number; total: number } | null {
-  if (bytes.length - at < FIXED_BYTES) return null;
-  const order = bytes[at]; // 'l' for little endian, or 'B'
-  if ((order !== LITTLE && order !== 0x42) || bytes[at + 3] !== 1) throw new Error('the bus does not speak D-Bus');
-  const header = aligned(FIXED_BYTES + uint32(bytes, at + 12, order), 8);
-  return { header, total: header + uint32(bytes, at + 4, order) };
+function sizeOf(bytes: Uint8Array, offset: number): { header: number; total: number } | null {
+  if (bytes.length - offset < FIXED_BYTES) return null;
+  const order = bytes[offset]; // 'l' for little endian, or 'B'
+  if ((order !== LITTLE && order !== 0x42) || bytes[offset + 3] !== 1) throw new Error('the bus does not speak D-Bus');
+  const header = aligned(FIXED_BYTES + uint32(bytes, offset + 12, order), 8);
+  return { header, total: header + uint32(bytes, offset + 4, order) };
 }
 
 /** @param bytes a whole header, at least */
@@ -86,18 +86,18 @@ function readHeader(bytes: Uint8Array): Header {
   const order = bytes[0]!;
   const names = { [INTERFACE]: '', [SENDER]: '' };
   const end = FIXED_BYTES + uint32(bytes, 12, order);
-  for (let at = FIXED_BYTES; at + 8 <= end; ) {
-    at = aligned(at, 8);
-    const code = bytes[at]!;
-    const type = bytes[at + 2]; // behind the length of the signature, which is one letter here
-    const value = at + 4;
-    if (type === UINT32) at = value + 4;
-    else if (type === SIGNATURE) at = value + bytes[value]! + 2;
+  for (let offset = FIXED_BYTES; offset + 8 <= end; ) {
+    offset = aligned(offset, 8);
+    const code = bytes[offset]!;
+    const type = bytes[offset + 2]; // behind the length of the signature, which is one letter here
+    const value = offset + 4;
+    if (type === UINT32) offset = value + 4;
+    else if (type === SIGNATURE) offset = value + bytes[value]! + 2;
     else if (type === STRING || type === OBJECT_PATH) {
       const after = value + 4 + uint32(bytes, value, order);
       if (after > end) break;
       if (code === INTERFACE || code === SENDER) names[code] = String.fromCharCode(...bytes.subarray(value + 4, after));
-      at = after + 1;
+      offset = after + 1;
     } else break;
   }
   return {
@@ -109,11 +109,11 @@ function readHeader(bytes: Uint8Array): Header {
   };
 }
 
-function uint32(bytes: Uint8Array, at: number, order: number): number {
-  const [a, b, c, d] = [bytes[at]!, bytes[at + 1]!, bytes[at + 2]!, bytes[at + 3]!];
+function uint32(bytes: Uint8Array, offset: number, order: number): number {
+  const [a, b, c, d] = [bytes[offset]!, bytes[offset + 1]!, bytes[offset + 2]!, bytes[offset + 3]!];
   return order === LITTLE ? a + b * 0x100 + c * 0x10000 + d * 0x1000000 : d + c * 0x100 + b * 0x10000 + a * 0x1000000;
 }
 
-function aligned(at: number, size: number): number {
-  return Math.ceil(at / size) * size;
+function aligned(offset: number, size: number): number {
+  return Math.ceil(offset / size) * size;
 }

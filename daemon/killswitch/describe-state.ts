@@ -6,10 +6,10 @@ import type { Mode } from './transition.ts';
 import { explained, type Message, message } from './wording.ts';
 
 export interface Measurement {
-  /** Whether the kernel blocks; null when it did not answer. */
+  /** True while the kernel blocks; null when it did not answer. */
   active: boolean | null;
   protection: Protection;
-  /** Whether the boot guard is installed and not masked. */
+  /** True while the boot guard is installed and not masked. */
   bootGuard: boolean;
   backend: string | null;
   /** Why the last attempt to bring kernel and disk in step failed. */

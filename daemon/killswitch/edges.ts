@@ -4,15 +4,15 @@ import type { RuleOptions } from './rules/rules.ts';
 import type { Listing } from './rules/ruleset-diff.ts';
 
 export interface Kernel {
-  /** What enforces the rules: `nftables 1.0.6`. */
+  /** Enforcing program and version: `nftables 1.0.6`. */
   readonly backend: string | null;
   /** Replaces the table in one transaction and lists it. @throws Error with nft's message; nothing has changed then */
   replace(options: RuleOptions): Promise<Listing | null>;
   /** @throws Error with nft's message */
   remove(): Promise<void>;
-  /** The table as it is, null where there is none. @throws Error when the kernel can't be asked */
+  /** The present table, or null. @throws Error when the kernel can't be asked */
   list(): Promise<Listing | null>;
-  /** What protects the table from foreign changes, given what was listed. */
+  /** Protection of a listed table from foreign changes. */
   protection(listing: Listing | null): Protection;
   /** Begins or ends to report foreign changes. */
   watch(on: boolean): void;
@@ -44,9 +44,9 @@ export interface Edges {
   /** Has systemd load the rules file after some seconds, even if this process dies. @throws Error */
   arm(seconds: number): Promise<void>;
   disarm(): Promise<void>;
-  /** Whether the boot guard is installed and not masked. */
+  /** True while the boot guard is installed and not masked. */
   bootGuard(): boolean;
   publish(report: Report): void;
-  /** What to block with where the stored rules can't be read. */
+  /** Rules to block with where the stored ones can't be read. */
   fallback: RuleOptions;
 }

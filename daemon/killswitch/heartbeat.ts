@@ -2,7 +2,7 @@
 
 export interface HeartbeatOptions {
   everyMs: number;
-  /** How long the reader may take to hear a beat. */
+  /** Time that the reader has to hear a beat. */
   withinMs: number;
   /** Makes what the reader must hear, which then calls `heard`. */
   beat(): void;
@@ -24,12 +24,12 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   let pending: { cancel(): void } | null = null;
   let waiting = false;
 
-  const rest = () => {
+  const wait = () => {
     waiting = false;
     pending = timer(everyMs, () => {
       waiting = true;
       pending = timer(withinMs, () => {
-        rest();
+        wait();
         deaf();
       });
       beat();
@@ -37,7 +37,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   };
   return {
     start() {
-      if (!pending) rest();
+      if (!pending) wait();
     },
     stop() {
       pending?.cancel();
@@ -47,7 +47,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     heard() {
       if (!waiting) return;
       pending?.cancel();
-      rest();
+      wait();
     },
   };
 }

@@ -38,7 +38,7 @@ export function requiredAction(now: Wanted | null, next: Wanted): Action {
   return opensLan || adds || narrows ? 'org.culvert.killswitch.disable' : 'org.culvert.killswitch.enable';
 }
 
-/** Whether the others let through all that an endpoint does, each port by any of them. */
+/** True if the others let through all that an endpoint does, each port by any of them. */
 function isCovered(endpoint: Endpoint, others: readonly Endpoint[]): boolean {
   return endpoint.ports.every(port => others.some(other => covers(other, { ...endpoint, ports: [port] })));
 }

@@ -25,7 +25,7 @@ export interface Report {
   /** `detail` to be translated; none without one, and from an older service. */
   wording: Message[];
   pausedUntil: string | null;
-  /** When another program's change of the rules was last mended, since the kill switch was set. */
+  /** Time of the last repair of another program's change, since the kill switch was set. */
   repairedAt: string | null;
   /** The service can take a change back unless it is confirmed; an older one can't. */
   confirmable: boolean;
@@ -40,7 +40,7 @@ export interface Unconfirmed {
   previous: { enabled: boolean; allowLan: boolean };
 }
 
-/** A report with who made it; a report of a process that no longer lives says nothing about now. */
+/** A report and the process that made it; one of a dead process says nothing about now. */
 export interface Published extends Report {
   version: 1;
   /** null once the service has ended in order, with nothing to guard. */
@@ -56,8 +56,8 @@ export function parsePublished(text: string): Published | null {
     const report = parseReport(value);
     const { version, pid, startTime } = value as Partial<Published>;
     if (!report || version !== 1) return null;
-    const known = (pid === null || Number.isInteger(pid)) && isTextOrNull(startTime);
-    return known ? { ...report, version, pid: pid!, startTime } : null;
+    const isProcess = (pid === null || Number.isInteger(pid)) && isTextOrNull(startTime);
+    return isProcess ? { ...report, version, pid: pid!, startTime } : null;
   } catch {
     return null;
   }
@@ -73,14 +73,14 @@ export function parseReport(value: unknown): Report | null {
   if ((active !== null && typeof active !== 'boolean') || !isProtection(protection)) return null;
   if (!isTextOrNull(backend) || !isTextOrNull(detail) || !isTextOrNull(pausedUntil)) return null;
   if (pausedUntil !== null && Number.isNaN(Date.parse(pausedUntil))) return null;
-  // an older service has none of these
+  // an older service lacks these
   const wording = parseWording((value as { wording?: unknown }).wording);
   const repairedAt = (value as { repairedAt?: unknown }).repairedAt;
   const confirmable = (value as { confirmable?: unknown }).confirmable === true;
   const unconfirmed = parseUnconfirmed((value as { unconfirmed?: unknown }).unconfirmed ?? null);
   if (unconfirmed === undefined) return null;
-  const known = { enabled, allowLan, active, protection, bootGuard, backend, detail, wording };
-  return { ...known, pausedUntil, repairedAt: isTime(repairedAt) ? repairedAt : null, confirmable, unconfirmed };
+  const fields = { enabled, allowLan, active, protection, bootGuard, backend, detail, wording };
+  return { ...fields, pausedUntil, repairedAt: isTime(repairedAt) ? repairedAt : null, confirmable, unconfirmed };
 }
 
 /** @returns none where the value is anything else: the English sentence is there as well */

@@ -5,7 +5,7 @@ import { type Endpoint, isEndpointPort } from './rules/rules.ts';
 /** As D-Bus carries it, `(ssaq)`: range, protocol, ports. */
 export type EndpointTuple = readonly [cidr: string, protocol: string, ports: readonly number[]];
 
-/** What is wanted, checked. */
+/** A checked value of the kill switch. */
 export interface Wanted {
   allowLan: boolean;
   endpoints: readonly Endpoint[];
@@ -14,7 +14,7 @@ export interface Wanted {
 export const MAX_ENDPOINTS = 128;
 const MAX_PORTS = 16;
 export const MAX_PAUSE_SECONDS = 3600;
-/** Whoever can confirm a change does so at once. */
+/** A person who still has a connection confirms a change within seconds. */
 export const MAX_CONFIRM_SECONDS = 600;
 
 /** Endpoints as a caller gave them. @returns a sentence that says what is wrong */

@@ -29,7 +29,7 @@ export class SwitchError extends Error {
   }
 }
 
-/** Who changes something, and what that user may do. */
+/** The user who makes a change, and the permissions of that user. */
 export interface Caller {
   uid: number;
   granted: readonly Action[];
@@ -61,13 +61,13 @@ export interface Switch {
   pause(seconds: number): Promise<Report>;
   /** Measures, repairs what another program changed, and publishes. */
   check(): Promise<Report>;
-  /** What enabling needs at the moment. */
+  /** Permission that enabling needs at the moment. */
   permissionFor(wanted: Wanted): Action;
   /** Permission needed to start a trial. @param wanted null: off */
   permissionToTry(wanted: Wanted | null, uid: number): Action;
-  /** What confirming or reverting needs; null for who made the change, and while there is none. */
+  /** Permission that confirming or reverting needs; null for the user who made the change, and without a change. */
   permissionToDecide(uid: number): Action | null;
-  /** What replacing the endpoints needs. */
+  /** Permission that replacing the endpoints needs. */
   permissionForEndpoints(endpoints: readonly Endpoint[]): Action;
   /** Nothing to guard, so that the process may end. */
   idle(): boolean;
@@ -82,7 +82,7 @@ function createKeeper(edges: Edges, ring: () => void) {
   let mode: Mode = { kind: 'off' };
   let trouble: Message[] | null = null;
   let repairedAt: number | null = null;
-  let shown: { until: number; ends: number } | null = null;
+  let announced: { until: number; ends: number } | null = null;
   const effects = createEffects(edges);
 
   /** Runs what an event calls for; the mode follows once all of it is done, or first. @throws Error */
@@ -110,8 +110,8 @@ function createKeeper(edges: Edges, ring: () => void) {
 
   /** By the clock of the wall as it was when the trial began: a report must not change with each measurement. */
   function trialEnds({ until }: Trial): number {
-    if (shown?.until !== until) shown = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
-    return shown.ends;
+    if (announced?.until !== until) announced = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
+    return announced.ends;
   }
 
   async function measure(): Promise<Report> {
@@ -327,7 +327,7 @@ function permissionToEnable(mode: Mode, fallback: Wanted, next: Wanted): Action 
   return needed.find(action => action !== 'org.culvert.killswitch.enable') ?? 'org.culvert.killswitch.enable';
 }
 
-/** Who made a change had the permission to make it for good. For the change of another user an administrator decides. */
+/** The user who made a change had the permission to make it for good. For the change of another user an administrator decides. */
 function permissionToDecide({ by }: Trial, uid: number): Action | null {
   return by === uid ? null : 'org.culvert.killswitch.disable';
 }

@@ -94,12 +94,12 @@ export function transition(mode: Mode, event: Event): Transition {
   }
 }
 
-function start({ stored, trial: found, inForce: hasTable }: Extract<Event, { kind: 'started' }>): Transition {
-  const forget: Effect[] = found ? [{ do: 'forget-trial', tolerant: true }] : [];
+function start({ stored, trial: storedTrial, inForce: hasTable }: Extract<Event, { kind: 'started' }>): Transition {
+  const forget: Effect[] = storedTrial ? [{ do: 'forget-trial', tolerant: true }] : [];
   if (stored.kind === 'broken') return failClosed(stored.why, forget);
   const previous = stored.kind === 'wanted' ? stored.wanted : null;
-  // where both are the same, the change had been confirmed
-  const pending = found && !isSame(found.trial.wanted, previous) ? found : null;
+  // equal values: the change had been confirmed
+  const pending = storedTrial && !isSame(storedTrial.trial.wanted, previous) ? storedTrial : null;
   if (pending && !pending.due) return trying(pending.trial, previous);
   if (!previous && !pending)
     return hasTable
@@ -186,9 +186,9 @@ function blocking(wanted: Wanted): Effect[] {
 }
 
 /**
- * What a look at the kernel calls for, or null.
- * @param fingerprint of the table in force; null where there is none
- * @param blocks whether that table stops what leaves
+ * The event that the state of the kernel calls for, or null.
+ * @param fingerprint of the table in force; null without a table
+ * @param blocks true if that table stops packets that leave
  * @param uptime seconds since boot
  */
 export function reconcile(
@@ -203,7 +203,7 @@ export function reconcile(
       return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
     case 'trying':
       if (mode.trial.until <= uptime) return { kind: 'revert' };
-      // a table meanwhile: the timer that outlives this process was first
+      // a table before the deadline: the timer that outlives this process was first
       if (mode.trial.wanted === null) return fingerprint !== null ? { kind: 'revert' } : null;
       return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
     case 'fail-closed':
@@ -211,13 +211,13 @@ export function reconcile(
   }
 }
 
-/** The files before a change; null where there was none, or it could not be read. */
+/** The files before a change; null for a missing or unreadable one. */
 export interface FilesBefore {
   rules: string | null;
   trial: string | null;
 }
 
-/** What brings back the state before a change that failed. */
+/** Effects that restore the state before a failed change. */
 export function undo(before: Mode, event: Event, { rules, trial }: FilesBefore): Transition {
   const effects: Effect[] = [];
   if (rules !== null) effects.push({ do: 'restore-rules', text: rules });

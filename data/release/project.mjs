@@ -8,7 +8,7 @@ const top = resolve(import.meta.dirname, '../..');
 const file = join(top, 'data/project.json');
 
 /**
- * Where the files of the newest release are, and the hosts that serve them after a redirect. GitLab and Forgejo may
+ * Address of the files of the newest release, and the hosts that serve them after a redirect. GitLab and Forgejo may
  * store files elsewhere: `curl -sIL ADDRESS` shows the hosts, which belong into redirectHosts.
  * @param {URL} url
  */
@@ -39,7 +39,7 @@ export function ownerAt(url) {
   return owner && isForge(url) ? `@${owner}` : null;
 }
 
-/** Whether releases are on pages that name each file, and not in directories. */
+/** True where releases are on pages that name each file, and not in directories. */
 const isForge = url => releasesAt(url).source.includes('{name}');
 
 /** Turns on the lines of CODEOWNERS that have no owner yet. Lines that somebody wrote stay as they are. */

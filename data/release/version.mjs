@@ -25,7 +25,7 @@ export function dateChangelog(text, version, date) {
 }
 
 /**
- * What keeps a changelog from describing a release.
+ * The reason why a changelog does not describe a release.
  * @param {string} text CHANGELOG.md
  * @param {string} version
  * @returns {string | null} a sentence, or null when it is fit

@@ -86,7 +86,7 @@ export const BOOT_SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** What says that nothing is blocked, as an administrator would look for it. */
+/** Commands that tell an administrator that nothing is blocked. */
 const LOUD = `#!/bin/bash
 systemctl is-failed culvert-killswitch-guard.service
 journalctl -b -p emerg -o cat
@@ -111,7 +111,7 @@ type Booted = Outcome & {
   leaked: number;
   leaks: Record<string, number>;
   status: string;
-  /** What the machine's script said after the boot. */
+  /** Output of the machine's script after the boot. */
   after: string;
 };
 
@@ -182,7 +182,7 @@ function start(machine: Machine, root: string) {
   return machine.attempt(['timeout', '-s', 'KILL', String(LONGEST_BOOT_SECONDS), ...nspawn, ...apart]);
 }
 
-/** What this boot has of its own, above the installed product. */
+/** Files of this boot, above the installed product. */
 function furnish(upper: string, rules: string | null, files: Record<string, string>): void {
   const write = (path: string, text: string, mode = 0o644) => {
     mkdirSync(dirname(join(upper, path)), { recursive: true });

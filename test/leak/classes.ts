@@ -58,9 +58,9 @@ export const HOSTS = {
   doh4: '162.159.36.1',
 } as const;
 export const WIREGUARD_PORT = 2408;
-/** What warp-svc marks its own packets with, so that they bypass the tunnel's routes. */
+/** Mark of warp-svc's own packets, with which they bypass the tunnel's routes. */
 export const WARP_MARK = 0x100cf;
-/** Of the client's uplink. */
+/** Device of the client's uplink. */
 export const UPLINK = 'eth0';
 
 const { site4, site6, resolver4, resolver6, neighbor4, neighbor6, wireguard4, wireguard6, api4, api6 } = HOSTS;
@@ -175,7 +175,7 @@ export const SENDERS: readonly Sender[] = [
   container('forwarded, lan, udp4', 'udp', [neighbor4, 9024], LAN),
   container('forwarded, lan, icmp4', 'ping', [neighbor4], LAN),
 
-  // what the client would answer
+  // answers of the client
   neighbor('answer to tcp4', 'tcp', [HOSTS.client4, 8080], LAN),
   neighbor('answer to tcp6', 'tcp', [HOSTS.client6, 8080], LAN),
   neighbor('answer to icmp4', 'ping', [HOSTS.client4], LAN),
@@ -289,7 +289,7 @@ export interface Seen {
   sourcePort: number;
   destination: string;
   port: number;
-  /** Of ICMP, ICMPv6 or IGMP. */
+  /** Type of an ICMP, ICMPv6 or IGMP message. */
   type: number | null;
   wireguard: boolean;
   canary: string | null;
@@ -305,7 +305,7 @@ const ON_LINK = /^(ff02|fe80|fd50|fd17|fd60):/;
 const MLD = [131, 132, 143];
 
 /**
- * What a frame on the uplink means. Whatever is not known to be innocent leaked.
+ * Meaning of a frame on the uplink. A frame that is not certainly innocent has leaked.
  * @param senders whose packets may be there
  * @param allowLan whether the local network was ever allowed while these frames were counted
  */

@@ -30,7 +30,7 @@ export function pointsOf(trace: string): Point[] {
   return points;
 }
 
-/** What to do to a program: death at each call, and each error at those that talk to the kernel. */
+/** Faults of a program: death at each call, and each error at those that talk to the kernel. */
 export function planFor(points: readonly Point[]): (Point & { fault: string })[] {
   return [
     ...points.map(point => ({ ...point, fault: 'signal=SIGKILL' })),

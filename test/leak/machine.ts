@@ -29,7 +29,7 @@ export interface Program {
 }
 
 export interface Machine {
-  /** Of the process that holds its namespaces: `ip link … netns PID`. */
+  /** Process that holds its namespaces: `ip link … netns PID`. */
   pid: number;
   /** @throws Error with the program's stderr unless it exits with 0. */
   run(command: readonly string[], input?: string): Promise<string>;

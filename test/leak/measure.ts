@@ -34,7 +34,7 @@ export interface Options {
 export interface Watch {
   /** Waits until every class has tried at least once since the call. */
   round(): Promise<void>;
-  /** What leaked so far, by class. */
+  /** Leaked packets so far, by class. */
   leaks(): Promise<Map<string, number>>;
   /** Counts from here on. */
   mark(): Promise<void>;

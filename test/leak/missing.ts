@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PATH } from './machine.ts';
 
-/** Whether a program is where Debian's packages put theirs. */
+/** True for a program in a directory of Debian's packages. */
 export const has = (program: string) => PATH.split(':').some(directory => existsSync(join(directory, program)));
 
 /** Why the leak test can't run here, or false: the form of `skip` of `node:test`. */

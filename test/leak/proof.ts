@@ -19,7 +19,7 @@ const SCENARIOS: readonly Scenario[] = [
   ...BOOT_SCENARIOS,
 ];
 
-/** Of the full run, all proofs together; the issue's own figures. */
+/** Least numbers of a full run, all proofs together. */
 const LEAST = { transitions: 1_000, attempts: 100_000, injections: 300 };
 
 const { values, positionals } = parseArgs({

@@ -278,7 +278,7 @@ async function keyPair(machine: Machine, file: string): Promise<KeyPair> {
 /** The user-space implementation: not every kernel has the other, and this one is a process that can be killed. */
 async function startWireguard(machine: Machine, device: string): Promise<Program> {
   const socket = `/run/wireguard/${device}.sock`;
-  await machine.run(['rm', '-f', socket]); // of one that was killed
+  await machine.run(['rm', '-f', socket]); // left by a killed one
   const started = machine.start(['wireguard-go', '-f', device], {
     env: { LOG_LEVEL: 'error', WG_I_PREFER_BUGGY_USERSPACE_TO_POLISHED_KMOD: '1' },
   });

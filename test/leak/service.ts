@@ -129,7 +129,7 @@ function tuples(endpoints: readonly Endpoint[]): string[] {
   return [String(endpoints.length), ...words];
 }
 
-/** Who may call what is not the matter here. */
+/** Permissions are not tested here. */
 function busConfig(address: string): string {
   return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

@@ -15,7 +15,7 @@ export interface Stage {
 }
 
 export interface Outcome extends Partial<Measured> {
-  /** What happened to the client, how often. */
+  /** Number of transitions of the client. */
   transitions: number;
   /** Failures forced on a program. */
   injections?: number;
@@ -35,7 +35,7 @@ export interface Scenario {
   control?: boolean;
   /** Runs in the short form too. */
   quick?: boolean;
-  /** What it needs beyond the others and this machine lacks. */
+  /** Reason why this machine can't run it. */
   missing?(): string | false;
   run(stage: Stage): Promise<Outcome>;
 }

@@ -13,7 +13,7 @@ export interface Traffic {
   stop(): Promise<void>;
 }
 
-/** Of no account on any machine. */
+/** User ID without an account on any machine. */
 const NOBODY = 54321;
 /** Between rounds; two cores have a tunnel to run as well. */
 const PAUSE_SECONDS = 0.008;

@@ -53,7 +53,7 @@ export async function openWire(
   return {
     report,
     async record() {
-      // what either end counted before the other began: constant as long as nothing gets lost
+      // packets that either end counted before the other began: constant as long as nothing gets lost
       const offset = await until(async () => {
         const before = { sent: await sent(), frames: (await report()).frames };
         const after = { sent: await sent(), frames: (await report()).frames };

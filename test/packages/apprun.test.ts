@@ -106,7 +106,7 @@ test("the bundled gjs keeps what the user had, and sets the image's beside it", 
   assert.ok(!('LD_LIBRARY_PATH' in seen));
 });
 
-test("what panel and tray start gets the user's environment back", t => {
+test("programs that panel and tray start get the user's environment back", t => {
   if (spawnSync('gjs', ['--version']).error) return t.skip('gjs is not installed');
   const at = tree(t);
   const program = join(at, 'program.js');

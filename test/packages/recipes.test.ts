@@ -12,7 +12,7 @@ const scriptlet = (name: string) =>
   new RegExp(`^%${name}\\n([^#%]+(?:%%[^#%]+)*)`, 'm').exec(read('rpm/culvert.spec'))![1]!;
 const hook = (name: string) => `${read('arch/culvert.install')}\n${name}\n`;
 
-/** What runs before and after the files of a package go, with the arguments of a removal and of an upgrade. */
+/** Scriptlets that run before and after the files of a package go, with the arguments of a removal and of an upgrade. */
 const REMOVALS: Record<string, { before: string; after: string; removal: string; upgrade: string | null }> = {
   deb: { before: read('deb/prerm'), after: read('deb/postrm'), removal: 'remove', upgrade: 'upgrade' },
   rpm: { before: scriptlet('preun'), after: scriptlet('postun'), removal: '0', upgrade: '1' },

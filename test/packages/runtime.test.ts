@@ -147,7 +147,7 @@ describe('the head of the AppImage', {
     await empty();
   });
 
-  test('where FUSE is missing it unpacks, and says so', async t => {
+  test('without FUSE it unpacks, and says so', async t => {
     if (process.getuid!() !== 0) return t.skip('hiding /dev/fuse takes root');
     const { env, empty } = place(t);
     const script = '{ [ ! -e /dev/fuse ] || mount --bind /dev/null /dev/fuse; } && exec "$@"';

@@ -98,12 +98,12 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
 
   async function set({ enabled, allowLan, confirmWithin: seconds }: KillSwitchRequest): Promise<KillSwitch> {
     refuseInDemo();
-    // what is off, or not installed, needs no administrator to stay off
+    // a switch that is off, or not installed, stays off without an administrator
     const isOff = !enabled && (!link.isInstalled() || (await isSurelyOff()));
     const off = (): Call => (seconds === undefined ? { method: 'Disable' } : { method: 'TryDisable', seconds });
     const report = isOff ? null : await (enabled ? enable(allowLan, true, seconds) : link.ask(off(), true));
     setUnmet([]);
-    // what is not confirmed must not come back with the next start
+    // an unconfirmed value must not return with the next start
     if (!report?.unconfirmed) await remember(context, enabled, allowLan);
     return report ? publish(report) : read();
   }
@@ -140,7 +140,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     read,
     set,
     decide,
-    // where nothing can block there is nothing to pause
+    // without a root service there is nothing to pause
     async pause(seconds) {
       refuseInDemo();
       return link.isInstalled() ? publish(await link.ask({ method: 'Pause', seconds }, true)) : publishAbsent();
@@ -148,7 +148,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
   };
 }
 
-/** What was promised, or null where that takes longer. */
+/** The promised value; null where it takes longer. */
 function within<T>(ms: number, promised: Promise<T>): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, null);

@@ -7,7 +7,7 @@ const LIBDIR = '/usr/local/lib/culvert-killswitch';
 const UNITS = '/usr/local/lib/systemd/system';
 const POLKIT_ACTIONS = '/usr/share/polkit-1/actions';
 
-/** Where each file goes, by its name in the installation's killswitch directory. */
+/** Destination of each file of the installation's killswitch directory, by its name. */
 const FILES: readonly { from: string; to: string; mode?: '755' }[] = [
   { from: 'guard.in', to: `${LIBDIR}/guard`, mode: '755' },
   { from: 'culvert-killswitch-remove.in', to: '/usr/local/sbin/culvert-killswitch-remove', mode: '755' },

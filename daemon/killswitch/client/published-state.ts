@@ -13,14 +13,14 @@ export interface Unreadable {
 }
 
 export interface Places {
-  /** Where the service publishes its state. */
+  /** Path of the state that the service publishes. */
   run: string;
   /** Files that let the bus start the service: one is there where it is installed. */
   activation: readonly string[];
   busctl: string;
   /** Address of the bus, where it is not the system's. */
   bus: string | null;
-  /** What installs the service, ready to be copied. */
+  /** Command that installs the service, ready to be copied. */
   install: string;
 }
 
@@ -75,7 +75,7 @@ export function readPublished({ run }: Places): Published | Unreadable {
   return published;
 }
 
-/** A process that may not be looked at (hidepid) still refuses signals. */
+/** A hidden process (hidepid) still refuses signals. */
 function lives(pid: number, startTime: string | null): boolean {
   if (existsSync(`/proc/${pid}/stat`)) return startTime !== null && isRunning(pid, startTime);
   try {

@@ -34,7 +34,7 @@ export function createPublisher({ state, settings }: FeatureContext, link: Servi
     return value;
   }
 
-  /** What the service last published. */
+  /** The state that the service last published. */
   function publishFile(): KillSwitch {
     if (!link.isInstalled()) return publishAbsent();
     const read = link.published();

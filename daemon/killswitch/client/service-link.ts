@@ -8,7 +8,7 @@ import { isInstalled, type Places, readPublished, type Unreadable } from './publ
 
 export interface ServiceLink {
   isInstalled(): boolean;
-  /** What the service published, or the sentence that says why nothing is known. */
+  /** The published state, or a sentence on why there is none. */
   published(): Report | Unreadable;
   /**
    * @param interactive whether the user may be asked for permission

@@ -6,7 +6,7 @@ import { explained } from '../wording.ts';
 import { type Call, callService } from './busctl.ts';
 import { isInstalled, type Places, readPublished, places as usual } from './published-state.ts';
 
-/** What a person does who is blocked and has no working Culvert. */
+/** Way out for a blocked person without a working Culvert. */
 export const WAY_OUT =
   'To turn it off: culvert killswitch off. If that fails: sudo busctl call org.culvert.KillSwitch1 ' +
   '/org/culvert/KillSwitch1 org.culvert.KillSwitch1 Disable, or sudo culvert-killswitch-remove.';

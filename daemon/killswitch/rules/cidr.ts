@@ -55,7 +55,7 @@ export function parseCidr(word: string): Cidr | string {
   return cidr;
 }
 
-/** Whether one range lies within another. */
+/** True if one range lies within another. */
 export function contains(outer: Cidr, inner: Cidr): boolean {
   return (
     outer.family === inner.family && outer.prefix <= inner.prefix && inner.network.match(outer.network, outer.prefix)

@@ -18,7 +18,7 @@ export function wantedEndpoints(
   endpoints: Endpoint[];
   /** A sentence for each that may be no exception. */
   refused: string[];
-  /** Whether any is there that the shipped data does not cover. */
+  /** True if the shipped data does not cover all of them. */
   beyondShipped: boolean;
 } {
   const shipped = shippedEndpoints();
@@ -62,7 +62,7 @@ function inShipped(shipped: readonly Endpoint[], cidr: string): boolean {
   return shipped.some(endpoint => within(cidr, endpoint.cidr));
 }
 
-/** Whether one endpoint lets through everything that another one does. */
+/** True if one endpoint lets through everything that another one does. */
 export function covers(outer: Endpoint, inner: Endpoint): boolean {
   return (
     outer.protocol === inner.protocol &&
@@ -71,7 +71,7 @@ export function covers(outer: Endpoint, inner: Endpoint): boolean {
   );
 }
 
-/** Whether an endpoint has the form of those that the tunnel CLI reports: one address, by the tunnel's own ports. */
+/** True for one address by the tunnel's own ports, the form of endpoints that the tunnel CLI reports. */
 export function isReported({ cidr, protocol, ports }: Endpoint): boolean {
   return !cidr.includes('/') && ports.every(port => (TUNNEL_PORTS[protocol] as readonly number[]).includes(port));
 }

@@ -42,7 +42,7 @@ export function unreadable(why: string): Message {
   return message("The stored settings can't be read: %s.", why);
 }
 
-/** Whether two values ask for the same; null is off. */
+/** True if two values ask for the same; null is off. */
 export function isSame(a: Wanted | null, b: Wanted | null): boolean {
   return JSON.stringify(a && toOptions(a)) === JSON.stringify(b && toOptions(b));
 }
@@ -69,11 +69,11 @@ export interface Trial {
   by: number | null;
   /** When it was made, in ms since the epoch; for people only. */
   setAt: number;
-  /** The value in force meanwhile; null: off. */
+  /** The value in force until then; null: off. */
   wanted: Wanted | null;
 }
 
-/** Whether the value is "off" for a time, which cannot be kept. */
+/** True for a pause: "off" until a deadline, which nobody can make permanent. */
 export function isPause({ by }: Trial): boolean {
   return by === null;
 }
@@ -83,7 +83,7 @@ export function formatTrial(trial: Trial): string {
 }
 
 /**
- * The pause or unconfirmed change that was under way when the process ended; null where there is none that can be read.
+ * The pause or unconfirmed change that was under way when the process ended; null for an unreadable file.
  * @returns `due`: its time is over or was never set so, or it is from an earlier boot
  */
 export function parseTrial(

@@ -12,7 +12,7 @@ export interface Endpoint {
 export interface RuleOptions {
   /** Leave private, link-local and multicast addresses reachable, DNS excepted. */
   allowLan: boolean;
-  /** Where root, and root alone, may send outside the tunnel. */
+  /** Destinations of root, and root alone, outside the tunnel. */
   endpoints: readonly Endpoint[];
   /** Names, not indexes, so that the rules hold while an interface comes and goes. */
   tunnelInterfaces?: readonly string[];
@@ -39,7 +39,7 @@ export const ASKERS = 'askers';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
 const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
 const DNS = 'th dport { 53, 853 }';
-/** What `allowLan` leaves reachable. */
+/** Addresses that `allowLan` leaves reachable. */
 export const LAN = {
   ip: [
     '10.0.0.0/8',
@@ -54,8 +54,8 @@ export const LAN = {
 } as const;
 
 /**
- * What this machine tells a container or local client whose packets are larger than the tunnel takes. Nobody else would,
- * and large uploads would hang. Conntrack does not know these: they go out before the flow's address is translated.
+ * Messages to a container or local client whose packets are larger than the tunnel takes. Without them large uploads hang.
+ * Conntrack does not know them, since they go out before the flow's address is translated.
  */
 const TOO_LARGE = [
   `icmp type destination-unreachable icmp code frag-needed ip length <= 576 ip daddr ${set(LAN.ip)} accept`,

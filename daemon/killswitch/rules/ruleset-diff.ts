@@ -5,7 +5,7 @@ import { ASKERS, CHAINS, TABLE } from './rules.ts';
 type Item = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 
 export interface Listing {
-  /** Of the table: `owner`, `persist`. */
+  /** Flags of the table: `owner`, `persist`. */
   flags: readonly string[];
   /** The table is switched off by a flag. */
   dormant: boolean;
@@ -27,10 +27,10 @@ export function parseListing(json: string): Listing | null {
   const table = items.find(item => item.table?.name === TABLE && item.table.family === 'inet')?.table;
   if (!table) return null;
   const flags = [table.flags ?? []].flat() as string[]; // nft prints one flag as a string, several as a list
-  const kept = items.filter(item => !item.table);
+  const objects = items.filter(item => !item.table);
   // by exclusion: nft 1.0.6 calls the flag whatever its memory holds at that place
   const dormant = flags.some(flag => flag !== 'owner' && flag !== 'persist');
-  return { flags, dormant, items: kept, fingerprint: JSON.stringify([dormant, kept], without) };
+  return { flags, dormant, items: objects, fingerprint: JSON.stringify([dormant, objects], without) };
 }
 
 function isItem(value: unknown): value is Item {
@@ -38,14 +38,14 @@ function isItem(value: unknown): value is Item {
   return isObject(value) && Object.values(value as object).every(isObject);
 }
 
-/** Whether a table stops what leaves this machine, whatever else is in it. A table of 0.2.7 or older has no postrouting chain. */
+/** True if a table stops packets that leave this machine, whatever else is in it. A table of 0.2.7 or older has no postrouting chain. */
 export function isBlocking(listing: Listing | null): boolean {
   const drops = (hook: string) => listing?.items.find(({ chain }) => chain?.hook === hook)?.chain?.policy === 'drop';
   return drops('output') && drops('postrouting') && !listing?.dormant;
 }
 
 /**
- * What a listing lacks of the rules in `text`, as a sentence, or null. Looks at what makes the difference between a
+ * A sentence on the rules of `text` that a listing lacks, or null. Looks at what makes the difference between a
  * block and none: each base chain at its hook with its policy, and no rule more or less in any of them.
  */
 export function missingRules(listing: Listing | null, text: string): string | null {

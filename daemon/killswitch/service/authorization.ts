@@ -50,13 +50,13 @@ interface Call {
 
 /** One call on the bus. @throws GLib.Error */
 export function call(bus: Gio.DBusConnection, { name, path, method, body, reply, ms }: Call): Promise<unknown> {
-  const at = method.lastIndexOf('.');
+  const dot = method.lastIndexOf('.');
   return new Promise((resolve, reject) => {
     bus.call(
       name,
       path,
-      method.slice(0, at),
-      method.slice(at + 1),
+      method.slice(0, dot),
+      method.slice(dot + 1),
       body,
       reply ? new GLib.VariantType(reply) : null,
       Gio.DBusCallFlags.NONE,

@@ -6,7 +6,7 @@
 const BACK_OFF_MS = { first: 20, last: 10_000, lived: 30_000 };
 
 /**
- * Restarts at once after the first death, since the table may have lost its owner, and later after each further one.
+ * Restarts immediately after the first death, since the table may have lost its owner, and later after each further one.
  */
 export function createBackOff(): (act: () => void) => void {
   let ms = 0;

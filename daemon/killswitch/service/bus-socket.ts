@@ -40,7 +40,7 @@ export function socketPair(): [Gio.IOStream, Gio.IOStream] {
   return [server.connection_factory_create_connection(), client.connection_factory_create_connection()];
 }
 
-/** Says hello on the bus. In a thread of GLib's, so that the relay can work meanwhile. */
+/** Says hello on the bus. In a thread of GLib's, so that the relay can go on. */
 export function greet(stream: Gio.IOStream): Promise<Gio.DBusConnection> {
   return new Promise((resolve, reject) =>
     Gio.DBusConnection.new(stream, null, Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION, null, null, (_, result) => {

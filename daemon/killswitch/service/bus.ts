@@ -47,7 +47,7 @@ const XML = `<node><interface name="${BUS_NAME}">
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
 
-/** Of one user, questions to polkit that may be open. */
+/** Open questions to polkit allowed per user. */
 const MOST_ASKING = 4;
 
 /**
@@ -57,7 +57,7 @@ const MOST_ASKING = 4;
 const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 
 interface Call {
-  /** What must be allowed; null: anybody may. */
+  /** Required permission; null: none. */
   action: Action | null;
   run(caller: Caller): Promise<Report>;
 }
@@ -111,7 +111,7 @@ export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay
     }
   }
 
-  /** What a method does. Arguments are unpacked here, once it is known that they are not too many. */
+  /** The action behind a method. Arguments are unpacked here, after their number was checked. */
   function prepare(uid: number, method: string, parameters: GLib.Variant): Call {
     const unpacked = () => parameters.recursiveUnpack();
     switch (method) {

@@ -26,9 +26,12 @@ export interface Callers {
 
 /**
  * @param bus the connection to ask on; it is only needed once messages come
- * @param known called with each held message when its user is known
+ * @param deliver called with each held message when its user is known
  */
-export function createCallers(bus: () => Gio.DBusConnection, known: (uid: number, message: Message) => void): Callers {
+export function createCallers(
+  bus: () => Gio.DBusConnection,
+  deliver: (uid: number, message: Message) => void,
+): Callers {
   const callers = new Map<string, number>();
   const unknown = new Map<string, Message[]>();
 
@@ -38,7 +41,7 @@ export function createCallers(bus: () => Gio.DBusConnection, known: (uid: number
     if (uid === null) return; // it has gone
     if (callers.size >= MAX_CALLERS) callers.delete(callers.keys().next().value!);
     callers.set(sender, uid);
-    for (const message of messages) known(uid, message);
+    for (const message of messages) deliver(uid, message);
   }
 
   return {

@@ -24,7 +24,7 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
   // whole pieces, not lines: a flush makes the monitors print a hundred of them, and each read is a turn of the loop
   const output = Gio.BufferedInputStream.new_sized(process.get_stdout_pipe()!, PIECE_BYTES);
   const decoder = new TextDecoder();
-  let rest = '';
+  let partialLine = '';
   const next = () =>
     output.fill_async(PIECE_BYTES, GLib.PRIORITY_HIGH, null, (_, result) => {
       let size = 0;
@@ -37,8 +37,8 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
       const bytes = output.peek_buffer();
       output.skip(bytes.length, null);
       // nft prints ASCII, but for comments of other programs' rules, which are not parsed
-      const lines = (rest + decoder.decode(bytes)).split('\n');
-      rest = lines.pop()!;
+      const lines = (partialLine + decoder.decode(bytes)).split('\n');
+      partialLine = lines.pop()!;
       for (const line of lines) heard(line);
       countGarbage(bytes.length);
       next();

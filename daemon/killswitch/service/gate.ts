@@ -11,11 +11,11 @@ import { createWriter, relay } from './streams.ts';
 
 /** An Enable with 128 endpoints of 16 ports each has less than 13 KiB. */
 const MAX_MESSAGE_BYTES = 16 << 10;
-/** Of GDBus itself. */
+/** Limit for messages of GDBus itself. */
 const MAX_OWN_BYTES = 1 << 20;
 /** Replies that wait for the bus to take them. Beyond that, refusals are dropped. */
 const MAX_WAITING_BYTES = 256 << 10;
-/** Calls at once and per second, of one user other than root. */
+/** Calls in a row and per second, of one user other than root. */
 const LIMIT = { burst: 40, perSecond: 5 };
 /** Refusals that one user gets a reply for. */
 const REFUSALS = { burst: 200, perSecond: 20 };

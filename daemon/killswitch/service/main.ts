@@ -76,7 +76,7 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     },
     fallback: FALLBACK,
   });
-  const rest = (underWay: number) => {
+  const exitWhenIdle = (underWay: number) => {
     if (idle) clearTimeout(idle);
     idle = underWay > 0 ? null : setTimeout(leave, IDLE_MS);
   };
@@ -89,7 +89,7 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     else GLib.unlink(stateFile);
     loop.quit();
   };
-  const server = serve(gate, control, rest);
+  const server = serve(gate, control, exitWhenIdle);
   // timers stand still in a suspended machine, a pause does not
   bus.signal_subscribe(
     'org.freedesktop.login1',
@@ -110,10 +110,10 @@ async function run(loop: GLib.MainLoop): Promise<void> {
     printerr(`culvert-killswitch: ${BUS_NAME} belongs to another process`);
     system.exit(1);
   });
-  rest(0);
+  exitWhenIdle(0);
 }
 
-/** Whether a unit that applies the rules at boot is wanted by the boot and not masked. */
+/** True while the boot guard's unit is enabled and not masked. */
 function guarded(directories: readonly string[]): boolean {
   const exists = (path: string) => GLib.file_test(path, GLib.FileTest.EXISTS);
   const masked = directories.some(directory => {

@@ -20,7 +20,7 @@ export const BEAT = [
 const HEARTBEAT = { everyMs: 3_000, withinMs: 2_000 };
 /** nft's message when its netlink buffer overflowed. */
 const LOST = 'We lost some netlink events';
-/** How long an nft that was just started may take to listen. */
+/** Time that a new nft has to begin to listen. */
 const START_MS = 500;
 
 interface MonitorOptions {

@@ -10,7 +10,7 @@ import { BEAT, createMonitor } from './nft-monitor.ts';
 import { createSession } from './nft-session.ts';
 
 const LIST = `list table inet ${TABLE}`;
-/** How long a table may still belong to the nft of a service that was just killed. */
+/** Attempts while the table still belongs to the nft of a service that was just killed. */
 const OWNED = { attempts: 40, ms: 25 };
 const ABSENT = 'No such file or directory';
 
@@ -20,7 +20,7 @@ const ABSENT = 'No such file or directory';
  */
 export function createKernel(nft: string, changed: () => void): Kernel {
   let guarding = false;
-  /** Whether nft and kernel know tables that survive a foreign flush and their owner's death; found out by trying. */
+  /** True once nft and kernel took a table that survives a foreign flush and its owner's death; null: not tried yet. */
   let owning: boolean | null = null;
   const restart = createBackOff();
   const session = createSession(nft, () => {

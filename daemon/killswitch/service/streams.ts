@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { countGarbage } from './garbage.ts';
 
 const CHUNK_BYTES = 64 << 10;
-/** Read at once of what is thrown away. */
+/** Bytes that are read and thrown away at a time. */
 const SKIP_BYTES = 256 << 10;
 
 /** Reads a stream for as long as it lasts, after everything else that the loop has to do. */

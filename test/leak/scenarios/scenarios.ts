@@ -25,7 +25,7 @@ const seesAll = (watch: Watch, names: readonly string[]) =>
   until(async () => {
     const leaks = await watch.leaks();
     return names.every(name => leaks.has(name));
-  }, 'every class on the wire').catch(() => {}); // which are missing is the verdict's to say
+  }, 'every class on the wire').catch(() => {}); // the verdict names the missing ones
 
 export const NETWORK_SCENARIOS: readonly Scenario[] = [
   {

@@ -49,7 +49,7 @@ const ANSWERED_MS = 1_000;
 const FLUSHES_PER_ATTACK = 7;
 
 const GUARD = resolve(import.meta.dirname, '../../../data/killswitch/guard.in');
-/** Of the same system call of one process. */
+/** Most injections at the same system call of one process. */
 const MOST_OF_ONE_CALL = 40;
 const ENDPOINTS = shippedEndpoints();
 const SHORTER = ENDPOINTS.slice(1);

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { basename, join } from 'node:path';
 
-/** Where GitHub's release pages have kept the files since 2025. */
+/** Host of the files of GitHub's release pages since 2025. */
 const STORAGE = 'release-assets.githubusercontent.com';
 
 /** Answers as a web server: the file that the last part of the path names. */
