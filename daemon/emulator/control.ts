@@ -34,7 +34,7 @@ Environment:
 
 /** Carries out the words. */
 export function control(words: string[], file: string): Output {
-  if (words.length === 0) return { stdout: '', stderr: HELP, exitCode: 64 };
+  if (words.length === 0) return { stdout: '', stderr: HELP, exitCode: 2 };
   if (words.includes('help')) return { stdout: HELP, stderr: '', exitCode: 0 };
   const changes = words.filter(word => word !== 'show');
   if (changes.length > 0) {

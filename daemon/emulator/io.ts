@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { errno } from '../system/errno.ts';
 
-/** Writes all of a text; waits where a full pipe does not block. Ends the process when the reader is gone. */
+/** Writes all of a text; waits where a full pipe does not block. Ends the process where it can't be written. */
 export function write(fd: 1 | 2, text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) {
@@ -11,9 +11,10 @@ export function write(fd: 1 | 2, text: string): void {
     } catch (error) {
       const code = errno(error);
       if (code === 'EAGAIN') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-      // A Rust program panics on a closed pipe, and a panic exits with 101.
-      else if (code === 'EPIPE') process.exit(101);
-      else throw error;
+      else {
+        if (code !== 'EPIPE' && fd === 1) write(2, `culvert-emulator: The output can't be written (${code}).\n`);
+        process.exit(1);
+      }
     }
   }
 }

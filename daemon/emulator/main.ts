@@ -1,4 +1,6 @@
 // The emulator: an executable that stands in for `warp-cli`, so that everything runs on a machine without it.
+
+import { printable } from '../system/printable.ts';
 import { effectiveMode } from './client/connection.ts';
 import { load, StoreError } from './client/store.ts';
 import { answer, type Setting, settingOf, understand } from './command.ts';
@@ -10,14 +12,15 @@ import { type Output, respond } from './respond.ts';
 import { injectFault } from './service.ts';
 import { termsAccepted } from './terms.ts';
 
-/** sysexits(3): a wrong name in the environment; a state that can't be used. */
-const USAGE = 64;
-const SOFTWARE = 70;
+const FAILURE = 1;
+/** A word or a variable that is not understood. */
+const USAGE = 2;
 
 /** @returns the exit code, or null while a listener goes on */
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   if (argv[0] === '--host-proxy') {
-    (await import('./proxy/host.ts')).hostProxy(settingOf(env), argv[1]!);
+    if (!argv[1]) throw new FaultError('--host-proxy takes the process that the proxy ends with.');
+    (await import('./proxy/host.ts')).hostProxy(settingOf(env), argv[1]);
     return null;
   }
   if (argv[0] === '--emulate') {
@@ -56,19 +59,21 @@ function print({ stdout, stderr, exitCode }: Output): number {
   return exitCode;
 }
 
-function unusable({ message }: Error): string {
-  return `The state can't be used: ${message}. Set CULVERT_EMULATOR_STATE to a file that can be written.`;
+/** Ends the process with one sentence on the error. */
+function fail(error: unknown): never {
+  write(2, `culvert-emulator: ${printable(explain(error))}\n`);
+  process.exit(error instanceof FaultError ? USAGE : FAILURE);
 }
 
-main(process.argv.slice(2), process.env).then(
-  code => {
-    if (code !== null) process.exit(code);
-  },
-  (error: unknown) => {
-    const known = error instanceof FaultError || error instanceof StoreError;
-    const fromSystem = error instanceof Error && 'syscall' in error;
-    const text = known ? error.message : fromSystem ? unusable(error) : error instanceof Error ? error.stack : error;
-    write(2, `culvert-emulator: ${text}\n`);
-    process.exit(error instanceof FaultError ? USAGE : SOFTWARE);
-  },
-);
+function explain(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  if (error instanceof FaultError || error instanceof StoreError) return text;
+  if (error instanceof Error && 'syscall' in error)
+    return `The state can't be used: ${text}. Set CULVERT_EMULATOR_STATE to a file that can be written.`;
+  return `The state or a fault has a value that can't be used (${text}). Start over with: culvert-emulator --emulate reset`;
+}
+
+process.on('uncaughtException', fail);
+main(process.argv.slice(2), process.env).then(code => {
+  if (code !== null) process.exit(code);
+}, fail);

@@ -3,9 +3,6 @@ import type { Answer } from './answer.ts';
 import type { Globals } from './command-line/parse.ts';
 import type { Faults } from './faults.ts';
 
-/** sysexits(3) EX_UNAVAILABLE */
-const UNAVAILABLE = 69;
-
 /** What a command prints, and how it ends. */
 export interface Output {
   stdout: string;
@@ -28,7 +25,7 @@ export function respond(answer: Answer, command: string, { json }: Globals, faul
       return say(json && answer.json !== null ? pretty(answer.json) : answer.text, 0);
     case 'not-emulated': {
       const what = answer.option ? `${command} --${answer.option}` : command;
-      return refuse(`culvert-emulator: "${what}" is not emulated.\n`, UNAVAILABLE);
+      return refuse(`culvert-emulator: "${what}" is not emulated.\n`, 1);
     }
     case 'refused': {
       const { code, message, prefix = 'Error', daemon } = answer;

@@ -20,7 +20,6 @@ const CASES: [argv: string[], faults?: string][] = [
   [['tunnel', 'ip', 'add', '192.0.2.1']],
   [['tunnel', 'ip', 'add', 'nowhere']],
   [['tunnel', 'host', 'add', 'bücher.example']],
-  [['add-excluded-route', '192.0.2.0/24']],
   [['tunnel', 'ip', 'add-range', '192.0.2.0/24', '--unknown']],
   [['status', '']],
   [['status'], 'no-such-fault'],

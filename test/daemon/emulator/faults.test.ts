@@ -162,7 +162,7 @@ describe('faults of the emulator', () => {
 
   it('refuses a fault that it does not know, in both places', async () => {
     const { stderr, exitCode } = await withFault('servce-down', 'status');
-    assert.equal(exitCode, 64);
+    assert.equal(exitCode, 2);
     assert.match(stderr, /There is no fault "servce-down"\. The faults are: service-down,/);
     const slow = await it_.runWith({ CULVERT_EMULATOR_CONNECT_MS: 'soon' }, 'connect');
     assert.match(slow.stderr, /CULVERT_EMULATOR_CONNECT_MS is "soon", not a number of ms/);
