@@ -1,5 +1,5 @@
 // Declares what a command runs with: its environment and clock, and the modules that are loaded only when needed.
-import type { AuditEntry } from './store/audit.ts';
+import type { AuditNote } from './store/audit.ts';
 import type { Account } from './store/config.ts';
 import type { NamedCooldown } from './store/cooldown.ts';
 import type { Paths } from './store/paths.ts';
@@ -73,7 +73,7 @@ interface LazyModules {
   postpone(
     decision: 'queue' | 'shed',
     run: { plan: Plan; invocation: Invocation; context: Context; stdin: Uint8Array | undefined },
-    audit: (entry: Pick<AuditEntry, 'account' | 'outcome'>) => void,
+    audit: (entry: AuditNote) => void,
   ): End;
   refreshUsage(
     plan: Plan,

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import * as z from 'zod/mini';
 import type { Context, End, Invocation } from '../context.ts';
 import { pinnedAccount } from '../run/accounts/select-account.ts';
-import type { AuditEntry } from '../store/audit.ts';
+import type { AuditNote } from '../store/audit.ts';
 import type { Paths } from '../store/paths.ts';
 import type { Plan } from '../store/plan.ts';
 import { EXIT, errno, say, WrapError } from '../system/errors.ts';
@@ -56,11 +56,11 @@ const MAX_STDIN = 1024 * 1024;
 export function postpone(
   decision: 'queue' | 'shed',
   run: { plan: Plan; invocation: Invocation; context: Context; stdin: Uint8Array | undefined },
-  audit: (entry: Pick<AuditEntry, 'account' | 'outcome'>) => void,
+  audit: (entry: AuditNote) => void,
 ): End {
   const { plan, invocation, context, stdin } = run;
   if (decision === 'shed' || context.env.CULVERT_WRAP_QUEUE === 'run') {
-    audit({ account: null, outcome: 'refused' });
+    audit({ account: null, outcome: 'refused', why: 'nothing-left' });
     throw new WrapError(
       'nothing-left',
       EXIT.unavailable,

@@ -127,7 +127,7 @@ async function runPooled(run: Run, choice: Choice): Promise<End> {
     return postponed(policy === 'queue' ? 'queue' : 'shed', run);
   }
   if (!outcome.attempt && leases.refusal !== '') {
-    journal.add({ account: null, outcome: 'refused' });
+    journal.add({ account: null, outcome: 'refused', why: 'nothing-left' });
     outcome.skipped.push(leases.refusal);
   }
   return finish(outcome, run);

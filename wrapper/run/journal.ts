@@ -1,6 +1,6 @@
 // Collects what a run learns and stores it in one go, after the upstream's output has been passed on.
 import type { Context, Invocation, Leases } from '../context.ts';
-import { type AuditEntry, writeAudit } from '../store/audit.ts';
+import { type AuditEntry, type AuditNote, writeAudit } from '../store/audit.ts';
 import type { Cooldown } from '../store/cooldown.ts';
 import type { Plan } from '../store/plan.ts';
 import {
@@ -38,7 +38,7 @@ export function startJournal({ plan, invocation, known, context, cost, choice, l
   const command = invocation.command.split(' ')[0] ?? '';
   const first = effectiveDefault(plan.accounts, known);
   const { strategy } = plan.capacity;
-  const add = (entry: Omit<AuditEntry, 'at' | 'cli' | 'command'>) => {
+  const add = (entry: AuditNote) => {
     entries.push({ at: context.now(), cli: plan.cli, command, ...entry, ...(leases.degraded && { degraded: true }) });
   };
   return {

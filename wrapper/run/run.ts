@@ -1,7 +1,7 @@
 // Runs a shimmed command with accounts, or the original unchanged. A named account is used, or nothing runs.
 import { existsSync } from 'node:fs';
 import type { Context, End } from '../context.ts';
-import { type AuditEntry, type Why, writeAudit } from '../store/audit.ts';
+import { type Why, writeAudit } from '../store/audit.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
@@ -100,7 +100,11 @@ function runOriginal(command: Command, why: Why, plan: Plan | undefined): Promis
   return passThrough(command.original, command.args, command.context, plan);
 }
 
-function audit({ cli, args, context }: Command, entry: Pick<AuditEntry, 'outcome' | 'why'>, plan: Plan | undefined) {
+function audit(
+  { cli, args, context }: Command,
+  entry: { outcome: 'refused' | 'original'; why: string },
+  plan: Plan | undefined,
+) {
   if (plan?.audit === false) return;
   const paths = (!existsSync(context.paths.config) && hiddenPaths(context.env)) || context.paths;
   const command = plan ? (readInvocation(args, plan.provider).command.split(' ')[0] ?? '') : '';

@@ -31,6 +31,13 @@ export interface AuditEntry {
   degraded?: boolean;
 }
 
+/** The part of an entry that differs between entries of one command. A run without an account has a reason. */
+export type AuditNote = Omit<AuditEntry, 'at' | 'cli' | 'command' | 'outcome'> &
+  (
+    | { outcome: Exclude<AuditEntry['outcome'], 'refused' | 'original'> }
+    | { outcome: 'refused' | 'original'; why: string }
+  );
+
 /**
  * Why a run used no account: the catalog says that the command needs none, a credential was given on the command line, no
  * account is enabled, the configuration can't be read, it is in another home, or `CULVERT_WRAP_BYPASS` is set.
