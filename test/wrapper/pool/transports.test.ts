@@ -110,7 +110,7 @@ test('a store behind TLS is used with its authority only', async t => {
 });
 
 function documentedRules(user = 'culvert'): string {
-  const readme = readFileSync(new URL('../../../wrapper/README.md', import.meta.url), 'utf8');
+  const readme = readFileSync(new URL('../../../wrapper/pool/README.md', import.meta.url), 'utf8');
   const rules = new RegExp(`ACL SETUSER ${user} on '>PASSWORD' (.*)`).exec(readme)?.[1];
   assert.ok(rules, 'the README has the rules');
   return rules;
