@@ -1,14 +1,14 @@
 // Reads the status file, which the daemon keeps next to its socket.
 import Gio from 'gi://Gio?version=2.0';
-import { lastLook } from '../daemon/view/client/last-state.ts';
+import { lookInStatusFile } from '../daemon/view/client/status-file.ts';
 import type { Look } from '../daemon/view/states/labels.ts';
 import { socketPath } from './install-paths.ts';
 
-/** What a daemon last said, or null where none has run in this session. */
+/** Look of the state that a daemon last wrote, or null where none has run in this session. */
 export function readLastLook(): Exclude<Look, 'unavailable'> | null {
   try {
     const status = Gio.File.new_for_path(socketPath()).get_parent()!.get_child('status');
-    return lastLook(new TextDecoder().decode(status.load_contents(null)[1]));
+    return lookInStatusFile(new TextDecoder().decode(status.load_contents(null)[1]));
   } catch {
     return null;
   }

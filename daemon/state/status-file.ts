@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import { replaceFile } from '../system/files.ts';
 import { startTime } from '../system/process.ts';
 import { createStyle } from '../system/terminal.ts';
+import { formatStatusFile } from '../view/client/status-file.ts';
 import { statusJson, statusLine, statusWarning } from './status-line.ts';
 import type { State } from './store.ts';
 
 /**
- * Keeps the file true. Its lines: pid and start time of the daemon, port (or -), state (`reading` for a tunnel that is
- * connected while changed settings are being read), the line for people, the same in color, the JSON of `culvert status --json`, and a warning if there is one.
+ * Keeps the file current.
  * @param isModeKnown whether the settings are those of now; until they are read again, mode and protocol are left out
  * @returns writes the file again, if it would read differently or is gone
  */
@@ -24,17 +24,15 @@ export function keepStatusFile(
     const current = state.snapshot();
     const isKnown = isModeKnown();
     const snapshot = isKnown ? current : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
-    const warning = statusWarning(snapshot);
-    const lines = [
+    const text = formatStatusFile({
       owner,
-      port() ?? '-',
-      isKnown || snapshot.status.state !== 'connected' ? snapshot.status.state : 'reading',
-      statusLine(snapshot),
-      statusLine(snapshot, createStyle(true)),
-      JSON.stringify(statusJson(snapshot, port())),
-      ...(warning === null ? [] : [warning]),
-    ];
-    const text = `${lines.join('\n')}\n`;
+      port: port(),
+      state: isKnown || snapshot.status.state !== 'connected' ? snapshot.status.state : 'reading',
+      line: statusLine(snapshot),
+      coloredLine: statusLine(snapshot, createStyle(true)),
+      json: statusJson(snapshot, port()),
+      warning: statusWarning(snapshot),
+    });
     if (text === before && existsSync(path)) return;
     try {
       replaceFile(path, text, { durable: false });

@@ -1,0 +1,48 @@
+// Defines the format of the daemon's status file, one value a line. The daemon writes it (daemon/state/status-file.ts),
+// `culvert status` prints lines of it (data/bin/culvert.in), and the window takes its first frame from it.
+import type { ConnectionState } from '../../api/schema.ts';
+import { type Look, lookOf, STATES } from '../states/labels.ts';
+
+/** Values of the file, in the order of its lines. */
+interface StatusFile {
+  /** Process ID and start time of the daemon. */
+  owner: string;
+  port: number | null;
+  /** `reading` for a tunnel that is connected while changed settings are being read. */
+  state: ConnectionState | 'reading';
+  /** The line for people. */
+  line: string;
+  coloredLine: string;
+  /** Object that `culvert status --json` prints. */
+  json: unknown;
+  warning: string | null;
+}
+
+const JSON_LINE = 5;
+
+/** @returns the text of the file */
+export function formatStatusFile({ owner, port, state, line, coloredLine, json, warning }: StatusFile): string {
+  const lines = [owner, port ?? '-', state, line, coloredLine];
+  lines[JSON_LINE] = JSON.stringify(json);
+  if (warning !== null) lines.push(warning);
+  return `${lines.join('\n')}\n`;
+}
+
+/** @returns the look of the state in a status file; null for a file that is not understood. */
+export function lookInStatusFile(text: string): Exclude<Look, 'unavailable'> | null {
+  try {
+    const json: unknown = JSON.parse(text.split('\n')[JSON_LINE] ?? '');
+    if (!isRecord(json) || !isRecord(json.status)) return null;
+    const { state: stateName, blocked } = json.status;
+    const state = STATES.find(name => name === stateName);
+    if (!state) return null;
+    // which step of the setup is missing makes no difference to the look
+    return lookOf({ status: { state, blocked: blocked === null ? null : 'not-registered' } });
+  } catch {
+    return null;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
