@@ -35,7 +35,7 @@ export function settingsLines({ changes, skipped, invalid }: SettingsDiff, tr: T
 }
 
 /** What a client lends to the steps below. */
-export interface SettingsHands {
+export interface SettingsFileHost {
   model: Pick<Model, 'call'>;
   /** The text of a file that the user chooses, or null. */
   open(): Promise<string | null>;
@@ -47,7 +47,7 @@ export interface SettingsHands {
 }
 
 /** @returns whether it was saved. @throws ApiError, Unreachable, as do the following */
-export async function exportSettings({ model, save, toast }: SettingsHands, { _ }: Translator): Promise<boolean> {
+async function exportSettings({ model, save, toast }: SettingsFileHost, { _ }: Translator): Promise<boolean> {
   const { toml } = await model.call('GET /api/settings/export');
   const saved = await save('culvert-settings.toml', toml);
   if (saved) toast(_('Saved'));
@@ -55,9 +55,9 @@ export async function exportSettings({ model, save, toast }: SettingsHands, { _ 
 }
 
 /** Shows what a file would change, and applies it; what is applied reverts unless it is confirmed. */
-export async function applySettings(hands: SettingsHands, tr: Translator): Promise<boolean> {
+async function applySettings(host: SettingsFileHost, tr: Translator): Promise<boolean> {
   const { _ } = tr;
-  const { model, open, ask, toast } = hands;
+  const { model, open, ask, toast } = host;
   const toml = await open();
   if (toml === null) return false;
   const found = await model.call('POST /api/settings/diff', { body: { toml } });
@@ -84,8 +84,16 @@ export async function applySettings(hands: SettingsHands, tr: Translator): Promi
 }
 
 /** Sets what was set before the last file. */
-export async function undoSettings({ model, toast }: SettingsHands, { _ }: Translator): Promise<boolean> {
+async function undoSettings({ model, toast }: SettingsFileHost, { _ }: Translator): Promise<boolean> {
   await model.call('POST /api/settings/undo', { body: { confirmWithin: CONFIRM_SECONDS } });
   toast(_('The previous settings are set again'));
   return true;
 }
+
+/** Each resolves with whether it was done, and throws ApiError or Unreachable. */
+export const SETTINGS_TASKS = {
+  'export-settings': exportSettings,
+  'apply-settings': applySettings,
+  'undo-settings': undoSettings,
+};
+export type SettingsTask = keyof typeof SETTINGS_TASKS;

@@ -36,7 +36,7 @@ export interface Shell {
   /** Asks what must be asked, does it, and reports what it came to. Resolves with whether it was done; never rejects. */
   run(command: Command): Promise<boolean>;
   /** Performs an action; as `run`. */
-  perform(request: ActionRequest): Promise<boolean>;
+  runAction(request: ActionRequest): Promise<boolean>;
   /** The window, for dialogs. */
   window(): Gtk.Window;
 }

@@ -68,10 +68,10 @@ export class ConnectionPage extends Adw.Bin implements Page {
     this.child = this.#stack;
     this.#hero.toggle.connect('clicked', () => {
       const action = this.#view?.tunnel.toggle.action;
-      if (action) void shell.perform({ action });
+      if (action) void shell.runAction({ action });
     });
     for (const action of ['connect', 'disconnect'] as const)
-      this.#hero[action].connect('clicked', () => void shell.perform({ action }));
+      this.#hero[action].connect('clicked', () => void shell.runAction({ action }));
     this.#hero.remedy.connect('clicked', () => {
       const remedy = this.#view?.tunnel.remedy;
       if (remedy) void shell.run(remedy.command as Command);

@@ -1,35 +1,27 @@
 // Builds the window: header, banners, the page that is turned to, and what its pages may ask of it.
 import Adw from 'gi://Adw?version=1';
-import Gio from 'gi://Gio?version=2.0';
-import GLib from 'gi://GLib?version=2.0';
+import type Gio from 'gi://Gio?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Model } from '../../../daemon/view/client/model.ts';
-import { createCommandRunner } from '../../../daemon/view/client/run-command.ts';
-import { type ClientTask, PAGE_NAMES, type PageName } from '../../../daemon/view/forms/form.ts';
-import { applySettings, exportSettings, type SettingsHands, undoSettings } from '../../../daemon/view/settings-file.ts';
+import type { PageName } from '../../../daemon/view/forms/form.ts';
 import { BANNERS } from '../../../daemon/view/states/banners.ts';
 import type { Look } from '../../../daemon/view/states/labels.ts';
 import { describe, type View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { DEVELOPMENT } from '../../install-paths.ts';
-import { startDaemon } from '../../start-daemon.ts';
-import { installKillSwitch, manageWarp, openNetworkSettings } from '../desktop.ts';
 import { gatherHistory, type History } from '../history.ts';
 import { createPages, loadFurtherPages, type Pages } from '../page-list.ts';
 import type { Page, Shell } from '../shell.ts';
 import { mendTree } from '../widgets/a11y/accessible.ts';
 import { keepFocus } from '../widgets/a11y/keep-focus.ts';
-import { ask, createBanner, isSeen, onSeenChanged, openUri, toolbarView } from '../widgets/compat.ts';
-import { copyText } from '../widgets/copy.ts';
+import { createBanner, isSeen, onSeenChanged, toolbarView } from '../widgets/compat.ts';
 import { createConfirmBar } from '../widgets/dialogs/confirm-bar.ts';
-import { openText, saveText } from '../widgets/dialogs/files.ts';
-import { answered } from '../widgets/dialogs/questions.ts';
 import { createToasts } from '../widgets/dialogs/toasts.ts';
-import { showUpdateCommand } from '../widgets/rows/command-box.ts';
 import { turnTo } from '../widgets/stack.ts';
+import { createShell } from './create-shell.ts';
 import { createHeader, type Header } from './header.ts';
-import { showReport } from './report.ts';
+import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
 
@@ -55,7 +47,7 @@ export class Window extends Adw.ApplicationWindow {
   readonly #header: Header;
   readonly #confirmBar = createConfirmBar(command => this.#shell.run(command));
   readonly #banners = BANNERS.map(name => ({ name, ...createBanner() }));
-  readonly #toggleAction = new Gio.SimpleAction({ name: 'toggle' });
+  readonly #toggleAction: Gio.SimpleAction;
   #view: View;
   #page: PageName = 'connection';
   #current: Page;
@@ -87,14 +79,25 @@ export class Window extends Adw.ApplicationWindow {
     this.#view = describe(model.state(), __VERSION__, tr);
     this.#history = gatherHistory(model);
     const toasts = createToasts(this);
-    this.#shell = this.#createShell(toasts);
+    this.#shell = createShell(this, {
+      model,
+      toasts,
+      view: () => this.#view,
+      goTo: name => this.goTo(name),
+      further: () => this.#pages.further(),
+    });
     this.#pages = createPages(this.#shell, this.#history);
     toasts.overlay.set_child(this.#stack);
     this.#header = createHeader({ goTo: name => this.goTo(name), back: () => this.#back() });
     const bars = [this.#header.above, this.#confirmBar.widget, ...this.#banners.map(({ widget }) => widget)];
     this.set_content(toolbarView(bars, toasts.overlay, [this.#header.below]));
     mendTree(this, 'Culvert');
-    this.#addActions();
+    this.#toggleAction = addWindowActions(this, this.#shell, {
+      page: () => this.#current,
+      goTo: (name, then) => this.goTo(name, then),
+      canGoBack: () => this.#before.length > 0,
+      back: () => this.#back(),
+    });
     this.#resized(size[0]);
     // not from within the layout, which must not be changed by what it finds
     this.connect('realize', () => {
@@ -190,79 +193,6 @@ export class Window extends Adw.ApplicationWindow {
     return page;
   }
 
-  #createShell(toasts: ReturnType<typeof createToasts>): Shell {
-    const hands = {
-      model: this.#model,
-      toast: toasts.toast,
-      showError: toasts.showError,
-      ask: (question: Parameters<Shell['ask']>[0]) => ask(this, question),
-      open: (uri: string) => openUri(this, uri, toasts.showError),
-      goTo: (name: PageName) => this.goTo(name),
-      copy: (text: string) => copyText(this, text),
-      task: (task: ClientTask) => this.#task(task),
-    };
-    const run = createCommandRunner({
-      ...hands,
-      translator: () => tr,
-      answer: question => answered(hands, question),
-      copy: async text => {
-        hands.copy(text);
-        return true;
-      },
-    });
-    return {
-      ...hands,
-      run,
-      view: () => this.#view,
-      perform: request => run({ ask: { kind: 'action', request } }),
-      window: () => this,
-    };
-  }
-
-  #addActions(): void {
-    const action = (name: string, activate: () => void) => {
-      const added = new Gio.SimpleAction({ name });
-      added.connect('activate', activate);
-      this.add_action(added);
-    };
-    this.#toggleAction.connect('activate', () => {
-      const { action: wanted } = this.#view.tunnel.toggle;
-      if (wanted) void this.#shell.perform({ action: wanted });
-    });
-    this.add_action(this.#toggleAction);
-    action('refresh', () => {
-      this.#model.retry();
-      void this.#model.refresh('all');
-      this.#current.reload?.();
-    });
-    action('search', () => {
-      if (this.#current.focusSearch) this.#current.focusSearch();
-      else this.goTo('settings', page => page.focusSearch?.());
-    });
-    action('back', () => {
-      if (this.#before.length) this.#back();
-    });
-    action('escape', () => {
-      const search = this.get_focus()?.get_ancestor(Gtk.SearchEntry.$gtype) as Gtk.SearchEntry | null | undefined;
-      if (search?.text) search.text = '';
-      else if (this.#before.length) this.#back();
-    });
-    action('copy-proxy', () => {
-      const { address } = this.#view.proxy;
-      if (!address) return;
-      copyText(this, address);
-      this.#shell.toast(_('Copied'));
-    });
-    action('report', () => void showReport(this.#shell).catch(this.#shell.showError));
-    const turn = new Gio.SimpleAction({ name: 'page', parameter_type: GLib.VariantType.new('s') });
-    turn.connect('activate', (_action, name) => {
-      const wanted = name!.unpack() as string;
-      const page = PAGE_NAMES.find(known => known === wanted);
-      if (page) this.goTo(page);
-    });
-    this.add_action(turn);
-  }
-
   #show(): void {
     this.#view = describe(this.#model.state(), __VERSION__, tr);
     const { tunnel, client } = this.#view;
@@ -305,63 +235,6 @@ export class Window extends Adw.ApplicationWindow {
   #beat(): void {
     this.#confirmBar.tick();
     this.#current.tick?.();
-  }
-
-  #settingsHands(): SettingsHands {
-    return {
-      model: this.#model,
-      toast: this.#shell.toast,
-      open: () => openText(this),
-      save: (name, text) => saveText(this, name, text),
-      ask: async question => (await answered(this.#shell, question)) !== null,
-    };
-  }
-
-  async #task(task: ClientTask): Promise<boolean> {
-    switch (task) {
-      case 'start-daemon':
-        startDaemon(error => this.#shell.showError(error));
-        this.#model.retry();
-        return true;
-      case 'start-service':
-      case 'restart-service':
-        await manageWarp(task === 'start-service' ? 'StartUnit' : 'RestartUnit');
-        void this.#model.refresh('all');
-        return true;
-      case 'install-killswitch':
-        await installKillSwitch();
-        void this.#model.refresh('all');
-        return true;
-      case 'network-settings':
-        openNetworkSettings();
-        return true;
-      case 'check-update':
-        await (await this.#pages.further()).updates().check();
-        return true;
-      case 'apply-update':
-        // its progress is shown where it can be followed
-        this.goTo('updates');
-        await (await this.#pages.further()).updates().apply();
-        return true;
-      case 'roll-back':
-        await (await this.#pages.further()).updates().rollBack();
-        return true;
-      case 'update-command':
-        await showUpdateCommand(this.#shell);
-        return true;
-      case 'run-checks':
-        await (await this.#pages.further()).checks().run();
-        return true;
-      case 'report':
-        await showReport(this.#shell);
-        return true;
-      case 'export-settings':
-        return exportSettings(this.#settingsHands(), tr);
-      case 'apply-settings':
-        return applySettings(this.#settingsHands(), tr);
-      case 'undo-settings':
-        return undoSettings(this.#settingsHands(), tr);
-    }
   }
 }
 

@@ -12,7 +12,7 @@ interface Dialogs {
 }
 
 /** Resolves with the secrets that were typed, or null when the user declined. */
-export async function answered(
+export async function answerOf(
   { ask, open }: Dialogs,
   { heading, body, accept, destructive, links, text, secrets }: Question,
 ): Promise<string[] | null> {

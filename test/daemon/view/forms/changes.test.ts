@@ -16,7 +16,7 @@ import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { editorForm } from '../../../../daemon/view/forms/tunnel/routes-editor.ts';
 import { differenceLines, differenceText, differenceTotal } from '../../../../daemon/view/routes/document.ts';
 import { whyForm } from '../../../../daemon/view/routes/why.ts';
-import { applySettings, exportSettings, undoSettings } from '../../../../daemon/view/settings-file.ts';
+import { SETTINGS_TASKS } from '../../../../daemon/view/settings-file.ts';
 import { countdownText, describeUnconfirmed } from '../../../../daemon/view/states/changes.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { change } from '../../../support/gnome/initial.ts';
@@ -442,7 +442,7 @@ function transfer(diff: object, { file = 'x' as string | null, agrees = true } =
 
 test('a file of settings is applied only after its difference was agreed to, and reverts unless kept', async () => {
   const { hands, shown, asked } = transfer({ skipped: [{ key: 'tunnel.x', reason: 'is not known' }] });
-  assert.equal(await applySettings(hands, tr), true);
+  assert.equal(await SETTINGS_TASKS['apply-settings'](hands, tr), true);
   assert.equal(shown[0], '* tunnel.mode: warp -> doh\n  left out: tunnel.x is not known');
   assert.deepEqual(asked.at(-1), ['POST /api/settings/apply', { body: { toml: 'x', confirmWithin: 30 } }]);
 });
@@ -453,20 +453,20 @@ for (const [what, given] of Object.entries({
   'changes nothing': transfer({ changes: [] }),
 }))
   test(`a file of settings that ${what} is not applied`, async () => {
-    await applySettings(given.hands, tr);
+    await SETTINGS_TASKS['apply-settings'](given.hands, tr);
     assert.ok(!given.lines().includes('POST /api/settings/apply'));
   });
 
 test('a file of settings with mistakes is not applied, and says which', async () => {
   const { hands, lines } = transfer({ invalid: [{ key: 'tunnel.mode', reason: 'is not a mode' }] });
-  await assert.rejects(applySettings(hands, tr), /! tunnel\.mode: is not a mode/);
+  await assert.rejects(SETTINGS_TASKS['apply-settings'](hands, tr), /! tunnel\.mode: is not a mode/);
   assert.deepEqual(lines(), ['POST /api/settings/diff']);
 });
 
 test('settings are saved under a name that says what they are, and the last file is undone', async () => {
   const { hands, shown, asked } = transfer({});
-  assert.equal(await exportSettings(hands, tr), true);
+  assert.equal(await SETTINGS_TASKS['export-settings'](hands, tr), true);
   assert.deepEqual(shown, ['culvert-settings.toml', 'mode = "warp"\n', 'Saved']);
-  await undoSettings(hands, tr);
+  await SETTINGS_TASKS['undo-settings'](hands, tr);
   assert.deepEqual(asked.at(-1), ['POST /api/settings/undo', { body: { confirmWithin: 30 } }]);
 });

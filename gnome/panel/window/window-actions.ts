@@ -1,0 +1,70 @@
+// Adds the actions of the window, behind its shortcuts and menu entries.
+import type Adw from 'gi://Adw?version=1';
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/forms/form.ts';
+import { _ } from '../../i18n.ts';
+import type { Page, Shell } from '../shell.ts';
+import { copyText } from '../widgets/copy.ts';
+import { showReport } from './report.ts';
+
+/** Navigation of the window. */
+interface Navigation {
+  /** The page on the screen. */
+  page(): Page;
+  /** @param then is given the page once it is on the screen */
+  goTo(page: PageName, then?: (page: Page) => void): void;
+  canGoBack(): boolean;
+  back(): void;
+}
+
+/** @returns the action that connects or disconnects, to enable and disable */
+export function addWindowActions(
+  window: Adw.ApplicationWindow,
+  shell: Shell,
+  { page, goTo, canGoBack, back }: Navigation,
+): Gio.SimpleAction {
+  const add = (name: string, activate: () => void) => {
+    const action = new Gio.SimpleAction({ name });
+    action.connect('activate', activate);
+    window.add_action(action);
+    return action;
+  };
+  add('refresh', () => {
+    shell.model.retry();
+    void shell.model.refresh('all');
+    page().reload?.();
+  });
+  add('search', () => {
+    const current = page();
+    if (current.focusSearch) current.focusSearch();
+    else goTo('settings', settings => settings.focusSearch?.());
+  });
+  add('back', () => {
+    if (canGoBack()) back();
+  });
+  add('escape', () => {
+    const search = window.get_focus()?.get_ancestor(Gtk.SearchEntry.$gtype) as Gtk.SearchEntry | null | undefined;
+    if (search?.text) search.text = '';
+    else if (canGoBack()) back();
+  });
+  add('copy-proxy', () => {
+    const { address } = shell.view().proxy;
+    if (!address) return;
+    copyText(window, address);
+    shell.toast(_('Copied'));
+  });
+  add('report', () => void showReport(shell).catch(shell.showError));
+  const turn = new Gio.SimpleAction({ name: 'page', parameter_type: GLib.VariantType.new('s') });
+  turn.connect('activate', (_action, parameter) => {
+    const requested = parameter!.unpack() as string;
+    const name = PAGE_NAMES.find(name => name === requested);
+    if (name) goTo(name);
+  });
+  window.add_action(turn);
+  return add('toggle', () => {
+    const { action } = shell.view().tunnel.toggle;
+    if (action) void shell.runAction({ action });
+  });
+}
