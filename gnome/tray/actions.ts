@@ -29,22 +29,22 @@ export interface Actions {
   /** Does what an entry of the menu offers. */
   act(command: Command): void;
   /** Does what a remedy or a notification offers. */
-  perform(command: ViewCommand): void;
+  runCommand(command: ViewCommand): void;
   /** The last action requested here, whose effect needs no notification. */
-  wanted(): string | null;
-  forgetWanted(): void;
+  requested(): string | null;
+  forgetRequested(): void;
 }
 
 export function createActions({ bus, model, showError, askToKeep, quit }: ActionOptions): Actions {
-  let wanted: string | null = null;
+  let requested: string | null = null;
 
   const open = (page?: Parameters<typeof openPanel>[2]) => void openPanel(bus, null, page).catch(showError);
 
   /** @throws GLib.Error where no browser is found */
-  function carryOut({ ask, confirm }: ViewCommand): void {
+  function executeAsk({ ask, confirm }: ViewCommand): void {
     // a question needs the window, whose first page offers the same
     if (confirm) open('connection');
-    else if (ask.kind === 'action') model.perform(ask.request).catch(showError);
+    else if (ask.kind === 'action') model.requestAction(ask.request).catch(showError);
     else if (ask.kind === 'kill-switch') model.changeKillSwitch(ask.change).catch(showError);
     else if (ask.kind === 'extend' || ask.kind === 'change') askAboutChange(model, ask).catch(showError);
     else if (ask.kind === 'open') Gio.AppInfo.launch_default_for_uri(ask.uri, null);
@@ -53,9 +53,9 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     else open();
   }
 
-  function perform(command: ViewCommand): void {
+  function runCommand(command: ViewCommand): void {
     try {
-      carryOut(command);
+      executeAsk(command);
     } catch (error) {
       showError(error);
     }
@@ -63,7 +63,7 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
 
   async function launch(appId: string): Promise<void> {
     const name = recentApps().find(({ id }) => id === appId)?.name ?? appId;
-    if (model.state().snapshot?.settings.Mode !== 'proxy') await model.perform({ action: 'enableLocalProxy' });
+    if (model.state().snapshot?.settings.Mode !== 'proxy') await model.requestAction({ action: 'enableLocalProxy' });
     await model.call('POST /api/apps/proxy-launcher', { body: { appId } });
     rememberApp({ id: appId, name });
   }
@@ -91,10 +91,10 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
   function choose(command: Exclude<Command, string>): void {
     const { allowLan = false } = model.state().snapshot?.killSwitch ?? {};
     if ('panel' in command) open(command.panel);
-    else if ('ask' in command) perform(command.ask);
+    else if ('ask' in command) runCommand(command.ask);
     else if ('mode' in command) {
       const limit = toBeConfirmed(model.state().snapshot);
-      void change(model.perform({ action: 'setMode', value: command.mode, ...limit }));
+      void change(model.requestAction({ action: 'setMode', value: command.mode, ...limit }));
     } else if ('launch' in command) launch(command.launch).catch(showError);
     else if ('pause' in command) model.changeKillSwitch({ seconds: command.pause }).catch(showError);
     else {
@@ -113,17 +113,17 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
       model.close();
       void quitPanel(bus).then(stopDaemon).catch(showError).finally(quit);
     } else {
-      wanted = command;
-      model.perform({ action: command }).catch(showError);
+      requested = command;
+      model.requestAction({ action: command }).catch(showError);
     }
   }
 
   return {
     act,
-    perform,
-    wanted: () => wanted,
-    forgetWanted() {
-      wanted = null;
+    runCommand,
+    requested: () => requested,
+    forgetRequested() {
+      requested = null;
     },
   };
 }

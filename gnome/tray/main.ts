@@ -85,7 +85,7 @@ function run(bus: Gio.DBusConnection): void {
     void notifier.show(kind, {
       ...news,
       actions: [action, other].flatMap(button =>
-        button ? [{ label: button.label, activate: () => actions.perform(button.command) }] : [],
+        button ? [{ label: button.label, activate: () => actions.runCommand(button.command) }] : [],
       ),
     });
   const askToKeep = (change: Unconfirmed) => notify('keep', keepNotification(change, tr));
@@ -128,11 +128,11 @@ function run(bus: Gio.DBusConnection): void {
   model.subscribe(() => {
     const after = model.state();
     followLocale(after.config);
-    const news = notificationOf(before, after, actions.wanted(), tr);
+    const news = notificationOf(before, after, actions.requested(), tr);
     if (news) notify(news.kind, news);
     if (!describeUnconfirmed(after, tr)) void notifier.withdraw('keep');
     if (after.snapshot?.status.state === 'connected') {
-      actions.forgetWanted();
+      actions.forgetRequested();
       void notifier.withdraw('connection');
       void notifier.withdraw('signIn');
     }

@@ -23,22 +23,22 @@ function fileInstead(error: unknown, { _ }: Translator): Question | null {
 export async function changeToolAccounts(
   request: ToolAccountsChange,
   secrets: string[],
-  hands: { post(body: ToolAccountsChange): Promise<unknown>; agreed(question: Question): Promise<boolean> },
+  { post, agreed }: { post(body: ToolAccountsChange): Promise<unknown>; agreed(question: Question): Promise<boolean> },
   tr: Translator,
 ): Promise<boolean> {
   if (request.change !== 'add') {
-    await hands.post(request);
+    await post(request);
     return true;
   }
   const body = { ...request, credentials: secrets };
   try {
-    await hands.post(body);
+    await post(body);
     return true;
   } catch (error) {
     const question = fileInstead(error, tr);
     if (!question) throw error;
-    if (!(await hands.agreed(question))) return false;
-    await hands.post({ ...body, store: 'file' });
+    if (!(await agreed(question))) return false;
+    await post({ ...body, store: 'file' });
     return true;
   }
 }

@@ -21,10 +21,10 @@ export interface Model {
    * Performs an action, and resolves when the state that it changes has arrived as an event.
    * @throws ApiError, Unreachable, or Error while another action is pending.
    */
-  perform(request: ActionRequest & ChangeOptions): Promise<void>;
+  requestAction(request: ActionRequest & ChangeOptions): Promise<void>;
   /**
    * Sets or, with `seconds`, pauses the kill switch; resolves when the state that came of it has arrived.
-   * @param change `seconds`: 0 ends a pause. @throws as `perform`.
+   * @param change `seconds`: 0 ends a pause. @throws as `requestAction`.
    */
   changeKillSwitch(change: KillSwitchChange): Promise<void>;
   /** Looks for a newer release. @throws ApiError, Unreachable */
@@ -111,7 +111,7 @@ export function createModel(
     }
   }
 
-  async function perform(request: ActionRequest & ChangeOptions): Promise<void> {
+  async function requestAction(request: ActionRequest & ChangeOptions): Promise<void> {
     if (state.pending) throw new Busy(`${state.pending} is not finished yet`);
     const { action } = request;
     const { shows } = ACTIONS[action];
@@ -172,7 +172,7 @@ export function createModel(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    perform,
+    requestAction,
     changeKillSwitch,
     refresh,
     async checkUpdate() {

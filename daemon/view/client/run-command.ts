@@ -9,7 +9,7 @@ import { changeToolAccounts } from './change-tool-accounts.ts';
 import type { Model } from './model.ts';
 
 /** Abilities of one client. */
-export interface Hands {
+export interface CommandHost {
   model: Model;
   /** The translator of the present language. */
   translator(): Translator;
@@ -26,26 +26,26 @@ export interface Hands {
 }
 
 /** @returns a function that runs a command: true once it is done, false when the user declined or it failed. */
-export function createCommandRunner(hands: Hands): (command: Command) => Promise<boolean> {
+export function createCommandRunner(host: CommandHost): (command: Command) => Promise<boolean> {
   return async ({ ask, confirm, undo, done }) => {
     try {
-      const secrets = confirm ? await hands.answer(confirm) : [];
-      if (!secrets || !(await carryOut(hands, ask, secrets))) return false;
-      const text = done ?? (ask.kind === 'action' ? doneText(ask.request.action, hands.translator()) : null);
-      if (text) hands.toast(text, undo && (() => void carryOut(hands, undo).catch(hands.showError)));
+      const secrets = confirm ? await host.answer(confirm) : [];
+      if (!secrets || !(await executeAsk(host, ask, secrets))) return false;
+      const text = done ?? (ask.kind === 'action' ? doneText(ask.request.action, host.translator()) : null);
+      if (text) host.toast(text, undo && (() => void executeAsk(host, undo).catch(host.showError)));
       return true;
     } catch (error) {
-      hands.showError(error);
+      host.showError(error);
       return false;
     }
   };
 }
 
-async function carryOut(hands: Hands, ask: Ask, secrets: string[] = []): Promise<boolean> {
-  const { model } = hands;
+async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): Promise<boolean> {
+  const { model } = host;
   switch (ask.kind) {
     case 'action':
-      await perform(model, ask.request);
+      await requestActions(model, ask.request);
       return true;
     case 'kill-switch':
       await model.changeKillSwitch(ask.change);
@@ -54,17 +54,17 @@ async function carryOut(hands: Hands, ask: Ask, secrets: string[] = []): Promise
       await model.call('POST /api/config/user', { body: ask.patch });
       return true;
     case 'open':
-      hands.open(ask.uri);
+      host.open(ask.uri);
       return true;
     case 'page':
-      hands.goTo(ask.page);
+      host.goTo(ask.page);
       return true;
     case 'change':
     case 'extend':
       await askAboutChange(model, ask);
       return true;
     case 'copy':
-      return hands.copy(ask.text);
+      return host.copy(ask.text);
     case 'fix':
       await model.call('POST /api/doctor/fix', { body: ask.request });
       return true;
@@ -73,11 +73,11 @@ async function carryOut(hands: Hands, ask: Ask, secrets: string[] = []): Promise
       return true;
     case 'tool-accounts': {
       const post = (body: typeof ask.change) => model.call('POST /api/accounts', { body });
-      const agreed = async (question: Question) => (await hands.answer(question)) !== null;
-      return changeToolAccounts(ask.change, secrets, { post, agreed }, hands.translator());
+      const agreed = async (question: Question) => (await host.answer(question)) !== null;
+      return changeToolAccounts(ask.change, secrets, { post, agreed }, host.translator());
     }
     case 'client':
-      return hands.task(ask.task);
+      return host.task(ask.task);
     case 'work':
       await ask.work();
       return true;
@@ -85,8 +85,8 @@ async function carryOut(hands: Hands, ask: Ask, secrets: string[] = []): Promise
 }
 
 /** Agreeing to the terms is half of the set-up: the registration follows where one is missing. */
-async function perform(model: Model, request: ActionRequest & ChangeOptions): Promise<void> {
-  await model.perform(request);
+async function requestActions(model: Model, request: ActionRequest & ChangeOptions): Promise<void> {
+  await model.requestAction(request);
   if (request.action === 'acceptTerms' && model.state().snapshot?.status.blocked === 'not-registered')
-    await model.perform({ action: 'register' });
+    await model.requestAction({ action: 'register' });
 }

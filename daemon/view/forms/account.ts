@@ -2,7 +2,7 @@
 import type { Account } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type Form, type Group, perform, type Row } from './form.ts';
+import { actionCommand, type Form, type Group, type Row } from './form.ts';
 import { termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
 
@@ -47,7 +47,7 @@ function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
         sensitive: free,
         busy: client.pending === 'register' || client.pending === 'acceptTerms',
         command: terms
-          ? perform(
+          ? actionCommand(
               { action: 'acceptTerms' },
               {
                 confirm: {
@@ -58,7 +58,7 @@ function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
                 },
               },
             )
-          : perform({ action: 'register' }),
+          : actionCommand({ action: 'register' }),
       },
     ],
   };
@@ -79,7 +79,7 @@ function organizationGroup(free: boolean, tr: Translator): Group {
         label: _('Join'),
         sensitive: free,
         check: check.team,
-        command: value => perform({ action: 'registerOrganization', value }),
+        command: value => actionCommand({ action: 'registerOrganization', value }),
       },
       {
         kind: 'entry',
@@ -90,7 +90,7 @@ function organizationGroup(free: boolean, tr: Translator): Group {
         placeholder: 'com.cloudflare.warp://…',
         secret: true,
         check: check.token,
-        command: value => perform({ action: 'setRegistrationToken', value }),
+        command: value => actionCommand({ action: 'setRegistrationToken', value }),
       },
     ],
   };
@@ -135,7 +135,7 @@ function licenseGroup(free: boolean, tr: Translator): Group {
         sensitive: free,
         secret: true,
         check: checks(tr).license,
-        command: value => perform({ action: 'setLicense', value }),
+        command: value => actionCommand({ action: 'setLicense', value }),
       },
     ],
   };
@@ -153,7 +153,7 @@ function dangerGroup(client: ClientState, free: boolean, tr: Translator): Group 
       secret: true,
       sensitive: free,
       check: checks(tr).code,
-      command: value => perform({ action: 'setOverrideCode', value }, { done: _('Unlocked for a while') }),
+      command: value => actionCommand({ action: 'setOverrideCode', value }, { done: _('Unlocked for a while') }),
     },
   ];
   return {
@@ -167,7 +167,7 @@ function dangerGroup(client: ClientState, free: boolean, tr: Translator): Group 
         title: _('New tunnel keys'),
         label: _('Renew'),
         sensitive: free,
-        command: perform({ action: 'rotateKeys' }),
+        command: actionCommand({ action: 'rotateKeys' }),
       },
       {
         kind: 'button',
@@ -177,7 +177,7 @@ function dangerGroup(client: ClientState, free: boolean, tr: Translator): Group 
         style: 'destructive',
         subtitle: _('Deletes its registration with Cloudflare'),
         sensitive: free,
-        command: perform(
+        command: actionCommand(
           { action: 'deleteRegistration' },
           {
             confirm: {

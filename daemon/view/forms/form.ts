@@ -154,7 +154,7 @@ export interface Form {
 }
 
 /** The action without its wrapping, for the many rows that perform one. */
-export function perform(request: ActionRequest & ChangeOptions, more: Omit<Command, 'ask'> = {}): Command {
+export function actionCommand(request: ActionRequest & ChangeOptions, more: Omit<Command, 'ask'> = {}): Command {
   return { ask: { kind: 'action', request }, ...more };
 }
 

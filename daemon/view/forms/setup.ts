@@ -3,7 +3,7 @@ import type { Blocked as Setup } from '../../api/schema.ts';
 import type { LostRegistration } from '../states/causes.ts';
 import { setupText } from '../states/labels.ts';
 import type { Translator } from '../translator.ts';
-import { type Command, goTo, perform } from './form.ts';
+import { actionCommand, type Command, goTo } from './form.ts';
 
 export interface SetupView {
   icon: string;
@@ -78,14 +78,14 @@ export function setupView(
         title: _('Set up WARP'),
         description: _('To use WARP you must agree to Cloudflare’s terms. It is free, and no account is needed.'),
         links: termsLinks(tr),
-        buttons: [{ label: _('Agree and Set Up'), command: perform({ action: 'acceptTerms' }) }, join],
+        buttons: [{ label: _('Agree and Set Up'), command: actionCommand({ action: 'acceptTerms' }) }, join],
       };
     case 'not-registered':
       return {
         ...none,
         title: lost?.title ?? _('Set up WARP'),
         description: lost?.sentence ?? _('Free, no account needed: this device gets its own keys.'),
-        buttons: [{ label: _('Set Up'), command: perform({ action: 'register' }) }, join],
+        buttons: [{ label: _('Set Up'), command: actionCommand({ action: 'register' }) }, join],
       };
     case 'not-authorized':
       return {

@@ -6,7 +6,7 @@ import { changeText } from '../states/changes.ts';
 import type { TunnelView } from '../states/tunnel.ts';
 import { secondsUntil } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { type Command, perform, type Row } from './form.ts';
+import { actionCommand, type Command, type Row } from './form.ts';
 
 /** What "Extend" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
@@ -91,7 +91,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
       placeholder: '18:00',
       check: text =>
         text === '' || secondsUntil(text, new Date()) !== null ? null : _('Enter a time of day such as 18:00'),
-      command: text => perform({ action: 'disconnect', forSeconds: secondsUntil(text, new Date()) ?? 1 }),
+      command: text => actionCommand({ action: 'disconnect', forSeconds: secondsUntil(text, new Date()) ?? 1 }),
     },
   ];
 }
@@ -101,7 +101,7 @@ export function offCommands(tr: Translator): { minutes: number; title: string; c
   return OFF_MINUTES.map(minutes => ({
     minutes,
     title: offTitle(minutes, tr),
-    command: perform({ action: 'disconnect', forSeconds: minutes * 60 }),
+    command: actionCommand({ action: 'disconnect', forSeconds: minutes * 60 }),
   }));
 }
 

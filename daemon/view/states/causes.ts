@@ -1,7 +1,7 @@
 // Explains why there is no tunnel: maps the tunnel CLI's reason codes to a title, a sentence and the remedy.
 // Codes and first remedies follow Cloudflare's client error pages (cloudflare-one-client/troubleshooting).
 import type { Snapshot } from '../../api/schema.ts';
-import { type Command, goTo, perform } from '../forms/form.ts';
+import { actionCommand, type Command, goTo } from '../forms/form.ts';
 import type { Translator } from '../translator.ts';
 
 export interface Cause {
@@ -317,9 +317,9 @@ function find({ code, text }: { code: string | null; text: string }, tr: Transla
 function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Translator): Cause['remedy'] {
   switch (remedy) {
     case 'retry':
-      return { label: _('Try Again'), command: perform({ action: 'connect' }) };
+      return { label: _('Try Again'), command: actionCommand({ action: 'connect' }) };
     case 'connect':
-      return { label: _('Connect'), command: perform({ action: 'connect' }) };
+      return { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
     case 'portal':
       return { label: _('Open Sign-in Page'), command: { ask: { kind: 'open', uri: PORTAL } } };
     case 'network':
@@ -328,7 +328,7 @@ function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Transla
       const masque = /masque/i.test(String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? ''));
       return {
         label: masque ? _('Try WireGuard') : _('Try MASQUE'),
-        command: perform({ action: 'setProtocol', value: masque ? 'WireGuard' : 'MASQUE' }),
+        command: actionCommand({ action: 'setProtocol', value: masque ? 'WireGuard' : 'MASQUE' }),
       };
     }
     case 'restart':
@@ -342,7 +342,7 @@ function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Transla
     case 'networks':
       return { label: _('Trusted Networks'), command: goTo('networks') };
     case 'tunnel-only':
-      return { label: _('Leave DNS Alone'), command: perform({ action: 'setMode', value: 'tunnel_only' }) };
+      return { label: _('Leave DNS Alone'), command: actionCommand({ action: 'setMode', value: 'tunnel_only' }) };
     case 'proxy-port':
       return { label: _('Change Port'), command: goTo('advanced') };
     case 'checks':

@@ -3,7 +3,7 @@
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { formatCount, formatDuration } from '../format.ts';
-import { CONFIRM_SECONDS, type Command, perform, type Row, type Tone } from '../forms/form.ts';
+import { actionCommand, CONFIRM_SECONDS, type Command, type Row, type Tone } from '../forms/form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { Look } from './labels.ts';
@@ -168,7 +168,7 @@ export function killSwitchBanner(client: ClientState, look: Look, { _ }: Transla
       ? { title: _('The kill switch blocks all other traffic: this mode does not tunnel it'), button: off }
       : null;
   const title = _('Traffic is blocked by the kill switch');
-  const connect = { label: _('Connect'), command: perform({ action: 'connect' }) };
+  const connect = { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
   if (look === 'disconnected') return { title, button: pending ? null : connect };
   // a sign-in page is reached only while the block is paused
   if (snapshot.status.reason?.code?.startsWith('CaptivePortal'))

@@ -1,7 +1,7 @@
 // Decides which change of the state is worth a notification, and what it offers.
 import type { Config } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { type Command, perform } from '../forms/form.ts';
+import { actionCommand, type Command } from '../forms/form.ts';
 import { extension } from '../forms/timed.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -58,7 +58,7 @@ export function notificationOf(
       kind: 'reminders',
       summary: _('WARP is still off'),
       body: _('You are not protected. Your traffic goes out directly.'),
-      action: { label: _('Reconnect'), command: perform({ action: 'connect' }) },
+      action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
     };
   const offForAWhile = now.changes.some(({ subject, value }) => subject === 'connection' && value === 'off');
   const lost = then.status.state === 'connected' && ['unable', 'disconnected'].includes(now.status.state);
@@ -74,7 +74,7 @@ export function notificationOf(
       kind: 'connection',
       summary: cause?.title ?? _('Disconnected'),
       body: cause?.sentence ?? _('You are not protected. Your traffic goes out directly.'),
-      action: cause?.remedy ?? { label: _('Reconnect'), command: perform({ action: 'connect' }) },
+      action: cause?.remedy ?? { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
     };
   }
   const { update } = after;

@@ -6,7 +6,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { Why } from '../../../daemon/api/schema.ts';
-import { perform } from '../../../daemon/view/forms/form.ts';
+import { actionCommand } from '../../../daemon/view/forms/form.ts';
 import {
   addRoute,
   describeRoutes,
@@ -242,7 +242,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     if (!this.#addButton.sensitive) return;
     // Translators: %s is an address or a host name
     const done = fill(_('%s added'), text);
-    if (!(await this.#shell.run(perform(addRoute(text), { done })))) return;
+    if (!(await this.#shell.run(actionCommand(addRoute(text), { done })))) return;
     // what was typed meanwhile stays
     if (this.#add.text.trim() === text) this.#add.text = '';
   }

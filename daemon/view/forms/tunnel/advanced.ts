@@ -3,7 +3,7 @@ import type { ChangeOptions } from '../../../api/schema/changes.ts';
 import type { Snapshot, VirtualNetworks } from '../../../api/schema.ts';
 import { type ClientState, current } from '../../client/client-state.ts';
 import type { Translator } from '../../translator.ts';
-import { type Command, type Form, perform, type Row } from '../form.ts';
+import { actionCommand, type Command, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 import { toBeConfirmed } from './modes.ts';
 
@@ -37,7 +37,10 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             placeholder: String(known?.tunnel.proxyPort ?? 40_000),
             check: check.port,
             command: value =>
-              perform({ action: 'setProxyPort', value, ...limit(known, 'proxyPort') }, { done: _('Port changed') }),
+              actionCommand(
+                { action: 'setProxyPort', value, ...limit(known, 'proxyPort') },
+                { done: _('Port changed') },
+              ),
           },
         ],
       },
@@ -56,13 +59,13 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             placeholder: '162.159.198.2:443',
             check: check.endpoint,
             command: value =>
-              perform({ action: 'setEndpoint', value, ...toBeConfirmed(known) }, { done: _('Server set') }),
+              actionCommand({ action: 'setEndpoint', value, ...toBeConfirmed(known) }, { done: _('Server set') }),
           },
           button(
             'endpoint-reset',
             _('Choose automatically'),
             _('Reset'),
-            perform({ action: 'resetEndpoint', ...toBeConfirmed(known) }),
+            actionCommand({ action: 'resetEndpoint', ...toBeConfirmed(known) }),
           ),
         ],
       },
@@ -76,7 +79,7 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
               `masque-${value}`,
               title,
               _('Use'),
-              perform({ action: 'setMasqueOptions', value, ...limit(known, 'masque') }),
+              actionCommand({ action: 'setMasqueOptions', value, ...limit(known, 'masque') }),
             ),
             subtitle,
           })),
@@ -84,7 +87,7 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             'masque-reset',
             _('Default'),
             _('Reset'),
-            perform({ action: 'resetMasqueOptions', ...limit(known, 'masque') }),
+            actionCommand({ action: 'resetMasqueOptions', ...limit(known, 'masque') }),
           ),
         ],
       },
@@ -98,9 +101,14 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             'environment-fed',
             _('FedRAMP High environment'),
             _('Use'),
-            perform({ action: 'setEnvironment', value: 'FedRAMP-High' }),
+            actionCommand({ action: 'setEnvironment', value: 'FedRAMP-High' }),
           ),
-          button('environment-normal', _('Normal environment'), _('Use'), perform({ action: 'resetEnvironment' })),
+          button(
+            'environment-normal',
+            _('Normal environment'),
+            _('Use'),
+            actionCommand({ action: 'resetEnvironment' }),
+          ),
         ],
       },
       {
@@ -146,7 +154,7 @@ function masque({ _ }: Translator) {
 /** The virtual networks to choose from; a field for the ID of one where WARP does not list them. */
 function virtualNetworkRows(known: VirtualNetworks | null, settable: boolean, tr: Translator): Row[] {
   const { _ } = tr;
-  const use = (value: string) => perform({ action: 'setVirtualNetwork', value });
+  const use = (value: string) => actionCommand({ action: 'setVirtualNetwork', value });
   if (!known)
     return [
       {

@@ -1,7 +1,7 @@
 // Describes the page of DNS: filter for families, Gateway location, fallback domains, log.
 import { type ClientState, current } from '../../client/client-state.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { type Form, perform, type Row } from '../form.ts';
+import { actionCommand, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 import { toBeConfirmed } from './modes.ts';
 
@@ -17,7 +17,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
     subtitle,
     sensitive: settable,
     checked: options?.families === value,
-    command: perform({ action: 'setFamilies', value }),
+    command: actionCommand({ action: 'setFamilies', value }),
   });
   const domains = (options?.fallbackDomains ?? []).map(
     ({ domain, note }): Row => ({
@@ -28,7 +28,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
       sensitive: settable,
       // Translators: %s is a domain
       removeLabel: fill(_('Remove %s'), domain),
-      remove: perform(
+      remove: actionCommand(
         { action: 'removeFallbackDomain', value: domain },
         {
           undo: { kind: 'action', request: { action: 'addFallbackDomain', value: domain } },
@@ -62,7 +62,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
             sensitive: settable,
             placeholder: 'corp.example.com',
             check: check.domain,
-            command: value => perform({ action: 'addFallbackDomain', value }),
+            command: value => actionCommand({ action: 'addFallbackDomain', value }),
           },
           ...domains,
           {
@@ -71,7 +71,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
             title: _('Default list'),
             label: _('Reset'),
             sensitive: settable,
-            command: perform(
+            command: actionCommand(
               { action: 'resetFallbackDomains' },
               {
                 confirm: {
@@ -100,7 +100,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
             label: _('Use'),
             sensitive: settable,
             check: check.gateway,
-            command: value => perform({ action: 'setGatewayId', value, ...toBeConfirmed(known) }),
+            command: value => actionCommand({ action: 'setGatewayId', value, ...toBeConfirmed(known) }),
           },
           {
             kind: 'button',
@@ -108,7 +108,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
             title: _('No location'),
             label: _('Reset'),
             sensitive: settable,
-            command: perform({ action: 'resetGatewayId', ...toBeConfirmed(known) }),
+            command: actionCommand({ action: 'resetGatewayId', ...toBeConfirmed(known) }),
           },
         ],
       },
@@ -128,7 +128,10 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
       title,
       label,
       sensitive: settable,
-      command: perform({ action: 'setDnsLog', value }, { done: value === 'enable' ? _('Logging') : _('Not logging') }),
+      command: actionCommand(
+        { action: 'setDnsLog', value },
+        { done: value === 'enable' ? _('Logging') : _('Not logging') },
+      ),
     };
   }
 }

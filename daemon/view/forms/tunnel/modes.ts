@@ -4,7 +4,7 @@ import type { Mode, Snapshot } from '../../../api/schema.ts';
 import { type ClientState, current } from '../../client/client-state.ts';
 import { modeName } from '../../states/labels.ts';
 import type { Translator } from '../../translator.ts';
-import { CONFIRM_SECONDS, type Form, perform, type Question, type Row } from '../form.ts';
+import { actionCommand, CONFIRM_SECONDS, type Form, type Question, type Row } from '../form.ts';
 
 /** The choices of most people, in this order; the others are variants. */
 export const MAIN_MODES: readonly Mode[] = ['warp', 'doh', 'proxy', 'tunnel_only'];
@@ -23,7 +23,7 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
     ...modeName(mode, tr),
     checked: known?.settings.Mode === mode,
     sensitive: settable && !locked,
-    command: perform({ action: 'setMode', value: mode, ...toBeConfirmed(known) }, question(known, mode, tr)),
+    command: actionCommand({ action: 'setMode', value: mode, ...toBeConfirmed(known) }, question(known, mode, tr)),
   });
   const other = known?.settings.Mode;
   const unknown = other && ![...MAIN_MODES, ...VARIANTS].includes(other as Mode);
@@ -77,7 +77,7 @@ function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Transla
     subtitle,
     checked: now.toLowerCase().startsWith(value.toLowerCase()),
     sensitive: settable,
-    command: perform({ action: 'setProtocol', value, ...toBeConfirmed(known) }),
+    command: actionCommand({ action: 'setProtocol', value, ...toBeConfirmed(known) }),
   });
   return {
     id: 'protocols',
@@ -92,7 +92,7 @@ function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Transla
         label: _('Reset'),
         subtitle: _('What WARP chooses by itself'),
         sensitive: settable,
-        command: perform({ action: 'resetProtocol', ...toBeConfirmed(known) }),
+        command: actionCommand({ action: 'resetProtocol', ...toBeConfirmed(known) }),
       },
     ],
   };

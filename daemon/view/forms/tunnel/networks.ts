@@ -1,7 +1,7 @@
 // Describes the page of networks: where the tunnel stays off, and access to the local network.
 import { type ClientState, current } from '../../client/client-state.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { type Form, perform, type Row } from '../form.ts';
+import { actionCommand, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 
 /** The network that this computer uses now, as the desktop reports it. */
@@ -28,7 +28,7 @@ export function networksForm(
     subtitle: _('WARP disconnects there'),
     on,
     sensitive: settable,
-    command: perform({ action, value: on ? 'disable' : 'enable' }),
+    command: actionCommand({ action, value: on ? 'disable' : 'enable' }),
   });
   return {
     groups: [
@@ -56,7 +56,7 @@ export function networksForm(
             title: _('Allow access for a while'),
             label: _('Allow'),
             sensitive: settable,
-            command: perform({ action: 'allowLocalNetwork' }, { done: _('The local network can be reached') }),
+            command: actionCommand({ action: 'allowLocalNetwork' }, { done: _('The local network can be reached') }),
           },
           {
             kind: 'button',
@@ -64,7 +64,10 @@ export function networksForm(
             title: _('End access'),
             label: _('End'),
             sensitive: settable,
-            command: perform({ action: 'stopLocalNetwork' }, { done: _('Access to the local network has ended') }),
+            command: actionCommand(
+              { action: 'stopLocalNetwork' },
+              { done: _('Access to the local network has ended') },
+            ),
           },
         ],
       },
@@ -87,7 +90,7 @@ function currentRows({ kind, ssid }: CurrentNetwork, ssids: string[] | null, set
         label: _('Trust'),
         sensitive: settable,
         subtitle: _('Trusted networks do without WARP'),
-        command: perform(
+        command: actionCommand(
           { action: 'addTrustedSsid', value: ssid },
           { undo: { kind: 'action', request: { action: 'removeTrustedSsid', value: ssid } }, done: _('Trusted') },
         ),
@@ -102,7 +105,7 @@ function currentRows({ kind, ssid }: CurrentNetwork, ssids: string[] | null, set
       on,
       sensitive: settable,
       subtitle: on ? _('Trusted: WARP is off here') : _('Not trusted: WARP stays on here'),
-      command: perform({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid }),
+      command: actionCommand({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid }),
     },
   ];
 }
@@ -111,7 +114,7 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
   const { _ } = tr;
   const check = checks(tr).ssid;
   const remove = (value: string) =>
-    perform(
+    actionCommand(
       { action: 'removeTrustedSsid', value },
       {
         undo: { kind: 'action', request: { action: 'addTrustedSsid', value } },
@@ -132,7 +135,7 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
       label: _('Add'),
       sensitive: settable,
       check,
-      command: value => perform({ action: 'addTrustedSsid', value }, { done: fill(_('%s is trusted'), value) }),
+      command: value => actionCommand({ action: 'addTrustedSsid', value }, { done: fill(_('%s is trusted'), value) }),
     },
   ];
   for (const ssid of ssids ?? [])
@@ -161,7 +164,7 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
     title: _('Trust no Wi-Fi by name'),
     label: _('Reset'),
     sensitive: settable,
-    command: perform({ action: 'resetTrustedSsids' }, { confirm: reset }),
+    command: actionCommand({ action: 'resetTrustedSsids' }, { confirm: reset }),
   });
   return rows;
 }

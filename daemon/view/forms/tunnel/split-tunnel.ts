@@ -5,7 +5,7 @@ import { DEFAULT_ROUTES } from '../../routes/default-routes.ts';
 import { holdsWords, searchable } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
 import type { Command } from '../form.ts';
-import { perform } from '../form.ts';
+import { actionCommand } from '../form.ts';
 import { type RouteKind, routeKind } from '../validate.ts';
 
 export interface RouteEntry {
@@ -95,7 +95,7 @@ function removeRoute({ value, kind }: RouteEntry): ActionRequest {
 
 /** Taking an entry off, with the way back. */
 export function removal(entry: RouteEntry, { _ }: Translator): Command {
-  return perform(removeRoute(entry), {
+  return actionCommand(removeRoute(entry), {
     undo: { kind: 'action', request: addRoute(entry.value) },
     // Translators: %s is an address or a host name
     done: fill(_('%s removed'), entry.value),
@@ -105,7 +105,7 @@ export function removal(entry: RouteEntry, { _ }: Translator): Command {
 /** Back to the default list, after a question. */
 export function resetRoutes(what: 'addresses' | 'hosts', { _ }: Translator): Command {
   const action = what === 'hosts' ? 'resetSplitHosts' : 'resetSplitIps';
-  return perform(
+  return actionCommand(
     { action },
     {
       confirm: {

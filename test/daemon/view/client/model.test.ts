@@ -96,7 +96,7 @@ test('a hung daemon shows by its silence', async t => {
 test('an action is pending until its event, not until its reply', async t => {
   const { daemon, model } = await open(t);
   let done = false;
-  const performed = model.perform({ action: 'connect' }).then(() => {
+  const performed = model.requestAction({ action: 'connect' }).then(() => {
     done = true;
   });
   assert.equal(model.state().pending, 'connect');
@@ -113,13 +113,13 @@ test('an action is pending until its event, not until its reply', async t => {
 test('an event that comes before the reply counts', async t => {
   const { daemon, model } = await open(t);
   daemon.onAction = () => daemon.set('status', { state: 'connected' });
-  await model.perform({ action: 'connect' });
+  await model.requestAction({ action: 'connect' });
   assert.equal(model.state().snapshot!.status.state, 'connected');
 });
 
 test('without an event everything is read again after a while, and the action is over', async t => {
   const { daemon, model } = await open(t, { settleMs: 30 });
-  await model.perform({ action: 'connect' });
+  await model.requestAction({ action: 'connect' });
   assert.equal(daemon.reads, 1);
   assert.equal(model.state().pending, null);
 });
@@ -130,7 +130,7 @@ test('a refusal is thrown with its problem and nothing stays pending', async t =
     throw problem('not-registered', 409, 'This device is not registered.', { hint: 'Register it.' });
   };
   await assert.rejects(
-    model.perform({ action: 'connect' }),
+    model.requestAction({ action: 'connect' }),
     (error: unknown) => error instanceof ApiError && error.problem.code === 'not-registered',
   );
   assert.equal(model.state().pending, null);
@@ -138,8 +138,8 @@ test('a refusal is thrown with its problem and nothing stays pending', async t =
 
 test('a second action waits for the first', async t => {
   const { daemon, model } = await open(t);
-  const first = model.perform({ action: 'connect' });
-  await assert.rejects(model.perform({ action: 'disconnect' }), /connect is not finished/);
+  const first = model.requestAction({ action: 'connect' });
+  await assert.rejects(model.requestAction({ action: 'disconnect' }), /connect is not finished/);
   daemon.set('status', { state: 'connected' });
   await first;
   assert.equal(daemon.actions.length, 1);
@@ -186,7 +186,7 @@ function overNode(socketPath: string): Transport {
 
 test('an event of another part does not end an action on a list', async t => {
   const { daemon, model } = await open(t, { settleMs: 600_000 });
-  const performed = model.perform({ action: 'addSplitHost', value: 'example.com' });
+  const performed = model.requestAction({ action: 'addSplitHost', value: 'example.com' });
   await until(() => daemon.actions.length === 1, 'the request');
   daemon.set('status', { network: 'unstable' });
   await until(() => model.state().snapshot!.status.network === 'unstable', 'the event');
