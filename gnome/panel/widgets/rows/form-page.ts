@@ -7,13 +7,15 @@ import type { Form, Group, Row } from '../../../../daemon/view/forms/form.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import type { Page, Shell } from '../../shell.ts';
 import { setName, within } from '../a11y/accessible.ts';
-import { createRow, type Radios, type RowHost, type ShownRow } from './rows.ts';
+import type { Radios } from './radio-row.ts';
+import type { AnyRowWidget, RowHost } from './row-widget.ts';
+import { createRow } from './rows.ts';
 
 interface ShownGroup {
   widget: Adw.PreferencesGroup;
   /** The rows' list. */
   list: Gtk.ListBox;
-  rows: Map<string, ShownRow>;
+  rows: Map<string, AnyRowWidget>;
   radios: Radios;
 }
 

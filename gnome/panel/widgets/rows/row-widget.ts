@@ -1,0 +1,41 @@
+// Defines the widget of a row, and what the widgets of all kinds share: the action row and its words.
+import Adw from 'gi://Adw?version=1';
+import type Gtk from 'gi://Gtk?version=4.0';
+import type { Command, PageName, Row, RowKind, Tone } from '../../../../daemon/view/forms/form.ts';
+import { noteName, setDescription } from '../a11y/accessible.ts';
+
+export interface RowHost {
+  run(command: Command): Promise<boolean>;
+  goTo(page: PageName): void;
+  toast(text: string): void;
+}
+export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
+export interface RowWidget<K extends RowKind> {
+  widget: Gtk.Widget;
+  show(row: RowOf<K>): void;
+}
+export type AnyRowWidget = { widget: Gtk.Widget; show(row: Row): void };
+
+const TONES: Tone[] = ['success', 'accent', 'warning', 'error'];
+
+export function actionRow(): Adw.ActionRow {
+  const row = new Adw.ActionRow({ title_lines: 0, subtitle_lines: 0, focusable: false });
+  row.use_markup = false;
+  return row;
+}
+
+export function showWords(widget: Adw.ActionRow, { title, subtitle, tone }: Row): void {
+  widget.title = title;
+  widget.subtitle = subtitle ?? '';
+  for (const each of TONES) {
+    if (each === tone) widget.add_css_class(`culvert-${each}`);
+    else widget.remove_css_class(`culvert-${each}`);
+  }
+}
+
+/** The same for a row with a control, which assistive technology reads by itself. */
+export function showWordsOf(widget: Adw.ActionRow, control: Gtk.Widget, row: Row): void {
+  showWords(widget, row);
+  noteName(control, row.title);
+  setDescription(control, row.subtitle ?? '');
+}

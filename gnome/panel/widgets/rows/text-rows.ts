@@ -1,0 +1,151 @@
+// Provides rows to read: a value, an item of a list, a link to a page, a command, lines of text, a note.
+import Adw from 'gi://Adw?version=1';
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
+import { _ } from '../../../i18n.ts';
+import { setDescription, setName } from '../a11y/accessible.ts';
+import { copyButton } from '../copy.ts';
+import { preformatted } from '../dialogs/preformatted.ts';
+import { commandBox } from './command-box.ts';
+import { actionRow, type RowHost, type RowOf, type RowWidget, showWords } from './row-widget.ts';
+
+/** Right-aligned text that wraps rather than being cut. */
+function valueLabel(): Gtk.Label {
+  return new Gtk.Label({
+    wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
+    natural_wrap_mode: Gtk.NaturalWrapMode.NONE,
+    xalign: 1,
+    justify: Gtk.Justification.RIGHT,
+    css_classes: ['dim-label', 'numeric'],
+  });
+}
+
+export function factRow(first: RowOf<'fact'>, host: RowHost): RowWidget<'fact'> {
+  const widget = actionRow();
+  const value = valueLabel();
+  widget.add_suffix(value);
+  let text = first.value;
+  if (first.copy)
+    widget.add_suffix(
+      copyButton(
+        `${_('Copy')} ${first.title}`,
+        () => text,
+        () => host.toast(_('Copied')),
+      ),
+    );
+  return {
+    widget,
+    show(row) {
+      showWords(widget, row);
+      text = row.value;
+      value.label = row.value;
+      setDescription(widget, [row.value, row.subtitle].filter(Boolean).join('. '));
+    },
+  };
+}
+
+/** Minimum width of a row's value next to a long subtitle, in pixels. */
+const VALUE_WIDTH = 150;
+
+export function linkRow(first: RowOf<'link'>, host: RowHost): RowWidget<'link'> {
+  const widget = actionRow();
+  widget.focusable = true;
+  widget.activatable = true;
+  // the subtitle would take all width from a value that can be cut, so it keeps room for most of it
+  const value = new Gtk.Label({ ellipsize: Pango.EllipsizeMode.END, css_classes: ['dim-label'] });
+  const arrow = new Gtk.Image({
+    icon_name: 'go-next-symbolic',
+    accessible_role: Gtk.AccessibleRole.PRESENTATION,
+  });
+  widget.add_suffix(value);
+  widget.add_suffix(arrow);
+  widget.connect('activated', () => host.goTo(first.page));
+  return {
+    widget,
+    show(row) {
+      showWords(widget, row);
+      value.label = row.value ?? '';
+      // in pixels: characters of some scripts are twice as wide as others
+      const [natural] = value.create_pango_layout(value.label).get_pixel_size() as [number, number];
+      value.width_request = Math.min(natural, VALUE_WIDTH);
+      value.visible = Boolean(row.value);
+      setName(widget, row.title);
+      setDescription(widget, [row.value, row.subtitle].filter(Boolean).join('. '));
+    },
+  };
+}
+
+export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> {
+  const widget = actionRow();
+  const badge = new Gtk.Label({ css_classes: ['caption', 'dim-label'], valign: Gtk.Align.CENTER });
+  const button = new Gtk.Button({
+    icon_name: 'list-remove-symbolic',
+    valign: Gtk.Align.CENTER,
+    css_classes: ['flat'],
+  });
+  let now = first;
+  button.connect('clicked', () => now.remove && void host.run(now.remove));
+  widget.add_suffix(badge);
+  widget.add_suffix(button);
+  return {
+    widget,
+    show(row) {
+      now = row;
+      showWords(widget, row);
+      setDescription(widget, [row.badge, row.subtitle].filter(Boolean).join('. '));
+      badge.label = row.badge ?? '';
+      badge.visible = Boolean(row.badge);
+      button.tooltip_text = row.removeLabel;
+      setName(button, row.removeLabel);
+      button.sensitive = (row.sensitive ?? true) && row.remove !== null;
+    },
+  };
+}
+
+export function shellRow(host: RowHost): RowWidget<'shell'> {
+  const widget = new Adw.PreferencesRow({ activatable: false, focusable: false });
+  let shown = '';
+  return {
+    widget,
+    show({ title, shell }) {
+      if (shown === shell) return;
+      shown = shell;
+      widget.title = title;
+      setName(widget, title);
+      const box = commandBox(title, shell, () => host.toast(_('Copied')));
+      box.add_css_class('culvert-entry');
+      widget.child = box;
+    },
+  };
+}
+
+export function textRow(): RowWidget<'text'> {
+  const title = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
+  const text = preformatted();
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
+  box.append(title);
+  box.append(text);
+  const widget = new Adw.PreferencesRow({ child: box, activatable: false, focusable: false });
+  widget.use_markup = false;
+  return {
+    widget,
+    show(row) {
+      widget.title = row.title;
+      setName(widget, row.title);
+      title.label = row.title;
+      text.label = row.text;
+    },
+  };
+}
+
+export function noteRow(): RowWidget<'note'> {
+  const widget = actionRow();
+  return {
+    widget,
+    show(row) {
+      showWords(widget, row);
+      setDescription(widget, row.subtitle ?? '');
+    },
+  };
+}
