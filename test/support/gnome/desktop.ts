@@ -140,7 +140,7 @@ function buildPrefix(prefix: string): void {
   const define = { __VERSION__: '"0.0.0-test"' };
   bundleGjs(['tray'], share, define);
   bundlePanel(share, define);
-  bundlePanel(share, define, false, { inside: 'test/support/gnome/inside-entry.gjs.ts' });
+  bundlePanel(share, define, false, { inside: 'test/support/gnome/inside/entry.gjs.ts' });
   const data = join(ROOT, 'data');
   for (const language of readFileSync(join(ROOT, 'po', 'LINGUAS'), 'utf8')
     .trim()

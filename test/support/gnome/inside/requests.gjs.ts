@@ -1,0 +1,175 @@
+// Answers the requests of tests about the window: one function each, which returns undefined while the answer must wait.
+import Adw from 'gi://Adw?version=1';
+import Gdk from 'gi://Gdk?version=4.0';
+import GLib from 'gi://GLib?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import { gc } from 'system';
+import { descriptionOf } from '../../../../gnome/panel/widgets/a11y/accessible.ts';
+import { directionOf, tabStops } from './tab-stops.gjs.ts';
+import {
+  above,
+  allNames,
+  closeTop,
+  control,
+  describe,
+  focusable,
+  inside,
+  isPressable,
+  main,
+  namesOf,
+  press,
+  releaseRows,
+  toggleIn,
+  widgets,
+} from './widgets.gjs.ts';
+
+/** A line of a test: the name of a request, and what it needs. */
+export interface Request {
+  do: string;
+  /** Accessible name, title, label or text of a widget. */
+  name?: string;
+  text?: string;
+  revision?: number;
+  width?: number;
+  height?: number;
+}
+
+/** `settle` is not here: it needs the frames that driver.gjs.ts counts. */
+export const REQUESTS: Record<string, (request: Required<Request>) => unknown> = {
+  /** Waits until the name is on the screen, and describes its control. */
+  find({ name }) {
+    const widget = named(name).next().value;
+    return widget && describe(control(name) ?? widget);
+  },
+  /** Waits until the name is gone. */
+  gone: ({ name }) => (allNames().includes(name) ? undefined : true),
+  /** Waits for the control of that name, and describes the switch or the check button in it. */
+  switch({ name }) {
+    const widget = control(name);
+    return widget && describe(toggleIn(widget) ?? widget);
+  },
+  /** Waits until the control can be pressed, and presses it. */
+  press({ name }) {
+    const widget = control(name);
+    if (!widget || !isPressable(widget)) return undefined;
+    // first, since pressing may remove rows
+    releaseRows();
+    press(widget);
+    return true;
+  },
+  /** Waits for the field of that name, and replaces its text. */
+  enter({ name, text }) {
+    for (const widget of named(name)) {
+      if (widget instanceof Gtk.TextView) {
+        widget.buffer.text = text;
+        return true;
+      }
+      const entry = [...inside(widget)].find(child => child instanceof Gtk.Text) as Gtk.Text | undefined;
+      if (!entry) continue;
+      entry.text = text;
+      return true;
+    }
+    return undefined;
+  },
+  /** Waits until a control can have the keyboard, and gives it the focus. */
+  focus({ name }) {
+    const widget = focusable(name);
+    return widget?.is_sensitive() && widget.grab_focus() ? true : undefined;
+  },
+  /** Waits for a control, and describes the widget in it that takes the focus. */
+  focusable({ name }) {
+    const widget = focusable(name);
+    return widget && describe(widget);
+  },
+  /** Name of the control that has the focus; empty where there is none. */
+  focused() {
+    for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) {
+      const focus = window.is_active && window.get_mapped() ? window.get_focus() : null;
+      if (focus) return namesOf(focus)[0] ?? namesOf(focus.get_parent()!)[0] ?? '';
+    }
+    return '';
+  },
+  /** Left, top, width and height in the surface of the window, in pixels; null where the name is not on the screen. */
+  place({ name }) {
+    const widget = named(name).next().value;
+    return widget ? placeOf(widget) : null;
+  },
+  names: allNames,
+  texts: allTexts,
+  /** Title and subtitle of each row. */
+  rows: () =>
+    [...widgets()].flatMap(widget =>
+      widget instanceof Adw.ActionRow ? [{ title: widget.title, subtitle: widget.subtitle ?? '' }] : [],
+    ),
+  stops: tabStops,
+  /** Minor version of GTK. */
+  gtk: () => Gtk.get_minor_version(),
+  /** Turns to a page. */
+  turn({ name }) {
+    main()?.activate_action('page', GLib.Variant.new_string(name));
+    return true;
+  },
+  resize({ width, height }) {
+    main()?.set_default_size(width, height);
+    return true;
+  },
+  /** Scales all letters. */
+  scale({ text }) {
+    Gtk.Settings.get_default()!.gtk_xft_dpi = Math.round(96 * 1024 * Number(text));
+    return true;
+  },
+  /** Closes the foremost menu, dialog, or window. */
+  close() {
+    closeTop();
+    return true;
+  },
+  /** Closes everything above the page. */
+  clear() {
+    if (above().length === 0) return true;
+    closeTop();
+    return undefined;
+  },
+  /** Collects garbage. */
+  collect() {
+    gc();
+    return true;
+  },
+};
+
+function* named(name: string): Generator<Gtk.Widget, undefined> {
+  for (const widget of widgets()) if (namesOf(widget).includes(name)) yield widget;
+}
+
+/** All that is read or spoken, with what a label can't show of it. */
+function allTexts() {
+  return [...widgets()].flatMap(widget => {
+    const root = widget.get_root() as Gtk.Widget;
+    const [, left] = widget.translate_coordinates(root, 0, 0) as [boolean, number, number];
+    const label = widget instanceof Gtk.Label ? widget : null;
+    const texts = [...namesOf(widget), descriptionOf(widget)].filter((text): text is string => Boolean(text));
+    return [...new Set(texts)].map(text => ({
+      text,
+      type: (widget.constructor as unknown as { $gtype: { name: string } }).$gtype.name,
+      cut: label?.get_layout().is_ellipsized() ?? false,
+      outside: label !== null && (left < 0 || left + label.get_width() > root.get_width()),
+      rightToLeft: directionOf.call(widget) === Gtk.TextDirection.RTL,
+    }));
+  });
+}
+
+function placeOf(widget: Gtk.Widget): number[] {
+  // in a row with an entry, the text field; a closed list of choices has one to search in since libadwaita 1.4
+  const parts = widget instanceof Gtk.ListBoxRow ? [...inside(widget)] : [];
+  const target = parts.find(child => child instanceof Gtk.Text && child.get_mapped()) ?? widget;
+  const native = target.get_native()!;
+  const [, x, y] = target.translate_coordinates(native as unknown as Gtk.Widget, 0, 0) as [boolean, number, number];
+  const [left, top] = surfaceOf(native);
+  return [left + x, top + y, target.get_width(), target.get_height()].map(Math.round);
+}
+
+/** Where a window, or a menu that floats above it, is drawn in the window's surface. */
+function surfaceOf(native: Gtk.Native): [left: number, top: number] {
+  const surface = native.get_surface();
+  const [x, y] = native.get_surface_transform();
+  return surface instanceof Gdk.Popup ? [x + surface.get_position_x(), y + surface.get_position_y()] : [x, y];
+}
