@@ -1,4 +1,4 @@
-// Lines of the history, written and read back.
+// Lines of the history's files are read as they were written, and no other line is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createChangeParser } from '../../../daemon/history/parse-change.ts';
@@ -39,7 +39,7 @@ const CHANGE: Change = {
 };
 const parse = (line: string) => parseSample(Buffer.from(line), 0, Buffer.byteLength(line));
 
-/** What reads changes from lines; each is among other bytes, as in a file. */
+/** Parses changes from lines, each of them between other bytes as in a file. */
 function changeParser() {
   const parseBytes = createChangeParser();
   return (line: string) => {
@@ -73,27 +73,27 @@ test('a sample, a change and counters read as they were written', () => {
   });
 });
 
-test('no other line passes for a sample', () => {
+test('no other line is read as a sample', () => {
   const line = formatSample(SAMPLE).trimEnd();
   for (let cut = 0; cut < line.lastIndexOf(' ') + 1; cut++) assert.equal(parse(line.slice(0, cut)), null);
-  for (const wrong of [
+  const otherLines = [
     `${line} 1`,
     `${line}x`,
     ` ${line}`,
     line.replace(' ', '  '),
     `-${line}`,
     line.replace('5', '5-'),
-  ])
-    assert.equal(parse(wrong), null, wrong);
+  ];
+  for (const other of otherLines) assert.equal(parse(other), null, other);
   assert.equal(parse(line.replace('1234', '1234567890123456')), null, 'a figure that is not exact');
   assert.equal(parse(line.replace('567', '-')), null, 'bytes are never unknown');
   assert.equal(parse('# minute'), null);
 });
 
-test('no other line passes for a change or for counters', () => {
+test('no other line is read as a change or as counters', () => {
   const line = formatChange(CHANGE).trimEnd();
   for (let cut = 0; cut < line.length; cut++) assert.equal(parseChange(line.slice(0, cut)), null);
-  for (const wrong of [
+  const invalidMembers = [
     { kind: 'x' },
     { state: 'up' },
     { at: -1 },
@@ -101,29 +101,28 @@ test('no other line passes for a change or for counters', () => {
     { at: 9e15 },
     { blocked: 'x' },
     { mode: 1 },
-  ])
-    assert.equal(parseChange(JSON.stringify({ ...CHANGE, ...wrong })), null, JSON.stringify(wrong));
-  for (const wrong of ['= 1 2', '= 1 2 3 4', '= 1 2 -', '1 2 3', '= 1 2 3x']) assert.equal(parseCounters(wrong), null);
+  ];
+  for (const member of invalidMembers)
+    assert.equal(parseChange(JSON.stringify({ ...CHANGE, ...member })), null, JSON.stringify(member));
+  for (const other of ['= 1 2', '= 1 2 3 4', '= 1 2 -', '1 2 3', '= 1 2 3x']) assert.equal(parseCounters(other), null);
 });
 
-test('names are kept, sentences and addresses are not', () => {
-  const cases: [typeof nameOr, string, boolean][] = [
-    ...['HappyEyeballsFailed', 'CF_NO_NETWORK'].map(text => [nameOr, text, true] as [typeof nameOr, string, boolean]),
-    ...['Connection to 10.0.0.1', 'host.example', '10.0.0.1', '', 'a'.repeat(65), '_x', 'x-y', 'fe80::1'].map(
-      text => [nameOr, text, false] as [typeof nameOr, string, boolean],
-    ),
-    ...[[modeOr, 'warp+doh', true] as const, [modeOr, 'tunnel_only', true] as const].map(
-      each => [...each] as [typeof nameOr, string, boolean],
-    ),
-    [modeOr, 'example.com', false],
-    [modeOr, 'a'.repeat(33), false],
-    [coloOr, 'AMS', true],
-    [coloOr, 'AMS01', true],
-    [coloOr, 'ams', false],
-    [coloOr, 'AMSTERDAM', false],
-    [coloOr, '10.0.0.1', false],
-  ];
-  for (const [or, text, kept] of cases) assert.equal(or(text), kept ? text : null, text);
+/** Filters of text that WARP sends, with texts that each stores and texts that it drops. */
+const FILTERS = [
+  {
+    filter: nameOr,
+    stored: ['HappyEyeballsFailed', 'CF_NO_NETWORK'],
+    dropped: ['Connection to 10.0.0.1', 'host.example', '10.0.0.1', '', 'a'.repeat(65), '_x', 'x-y', 'fe80::1'],
+  },
+  { filter: modeOr, stored: ['warp+doh', 'tunnel_only'], dropped: ['example.com', 'a'.repeat(33)] },
+  { filter: coloOr, stored: ['AMS', 'AMS01'], dropped: ['ams', 'AMSTERDAM', '10.0.0.1'] },
+];
+
+test('names are stored, sentences and addresses are not', () => {
+  for (const { filter, stored, dropped } of FILTERS) {
+    for (const text of stored) assert.equal(filter(text), text, text);
+    for (const text of dropped) assert.equal(filter(text), null, text);
+  }
   assert.equal(nameOr(null), null);
 });
 
