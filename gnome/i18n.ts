@@ -53,7 +53,7 @@ function setLocale(language: string | null): void {
   else delete tr.locale;
 }
 
-/** Whether this is formed as BCP 47 requires: formatting throws otherwise. */
+/** True for a tag in the form that BCP 47 requires: formatting throws otherwise. */
 function isTag(tag: string): boolean {
   try {
     return Intl.getCanonicalLocales(tag).length === 1;

@@ -7,11 +7,11 @@ declare const __FORMAT__: string | undefined;
 
 /** The name of this build's directories; a development build has its own (data/build/profiles.mjs). */
 const NAME = typeof __NAME__ === 'string' ? __NAME__ : 'culvert';
-/** What icons and resources are called, whatever the application's id is. */
+/** Name of icons and resources, which is the same for every application ID. */
 export const BRAND = 'org.culvert.Culvert';
 export const RESOURCES = '/org/culvert/Culvert';
 export const APP_ID = typeof __APP_ID__ === 'string' ? __APP_ID__ : BRAND;
-/** Whether this build is for development: its window says so. */
+/** True in a build for development: its window says so. */
 export const DEVELOPMENT = APP_ID !== BRAND;
 /** The object path that GApplication derives from its id. */
 export const APP_PATH = `/${APP_ID.replaceAll('.', '/')}`;
@@ -31,7 +31,7 @@ export function socketPath(): string {
   return statePath(GLib.build_filenamev(['run', 'api.sock']));
 }
 
-/** Of an AppImage its file, which stays when the mount goes; else `culvert` of this prefix, or in PATH, or null. */
+/** For an AppImage, the file itself, which outlives its mount; else `culvert` of this prefix, or in PATH, or null. */
 export function culvertProgram(): string | null {
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? absolute('APPIMAGE') : null;
   if (image) return image;

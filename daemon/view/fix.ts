@@ -1,7 +1,7 @@
 // Describes what a fix of the doctor would do, as lines to read before it is applied.
 import type { Fix } from '../api/schema/doctor.ts';
 
-/** What the fix changes: the difference of a file, or commands as a shell reads them. */
+/** Lines of the change: the difference of a file, or commands as a shell reads them. */
 export function fixText(fix: Fix): string {
   switch (fix.kind) {
     case 'file':

@@ -50,7 +50,7 @@ export function formatDuration(seconds: number, tr: Translator): string {
   return fill(tr.ngettext('%d day, %s', '%d days, %s', days), formatCount(days, tr), clock);
 }
 
-/** How far away a time is, roughly: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
+/** A rough distance to a time: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
 export function formatIn(seconds: number, { locale }: Translator): string {
   const format = relativeTimes(locale, { numeric: 'always' });
   if (seconds < 90) return format.format(Math.max(1, Math.round(seconds)), 'second');
@@ -122,7 +122,7 @@ function kept<O extends object, F>(make: (locale: string | undefined, options: O
 /** Right-to-left languages, where the bidirectional algorithm would reorder a number and its unit (Unicode UAX 9). */
 const RIGHT_TO_LEFT = /^(ar|he|fa|ur)\b/;
 
-/** Whether a language is written from right to left. */
+/** True for a language that is written from right to left. */
 export function isRightToLeft({ locale }: Pick<Translator, 'locale'>): boolean {
   return locale !== undefined && RIGHT_TO_LEFT.test(locale);
 }

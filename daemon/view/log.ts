@@ -53,7 +53,7 @@ export function showsName(shows: Shows, { _ }: Translator): string {
   return names[shows];
 }
 
-/** Whether an entry is shown; `query` is looked for in the command and in what it printed. */
+/** True for an entry that passes the filter; `query` is searched in the command and its output. */
 export function passes(entry: LogEntry, shows: Shows, query: string): boolean {
   if (shows === 'failures' && entry.ok) return false;
   if (shows === 'notable' && entry.ok && entry.source === 'read') return false;
@@ -73,7 +73,7 @@ export function commandLine({ argv }: Pick<LogEntry, 'argv'>): string {
   return argv.map(arg => (/^[\w@%+=:,./*[\]-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)).join(' ');
 }
 
-/** How it went, in a word. */
+/** Its outcome in a word. */
 export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Translator): string {
   if (ok) return _('OK');
   // a watcher has no end of its own
@@ -82,7 +82,7 @@ export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Translator): 
   return fill(_('exit %d'), exitCode);
 }
 
-/** What it printed, unchanged; null when it printed nothing. */
+/** Its output, unchanged; null when it printed nothing. */
 export function outputOf({ stdout, stderr }: LogEntry): string | null {
   const text = [stdout, stderr]
     .map(part => part.trimEnd())

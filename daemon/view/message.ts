@@ -14,7 +14,7 @@ export function message(text: string, ...values: Message['values']): Message {
   return { text, values };
 }
 
-/** What a file, a program or an address says, which no translation changes. */
+/** Text of a file, a program or an address, which is never translated. */
 export function quoted(text: string): Message {
   return message(QUOTED, text);
 }
@@ -45,7 +45,7 @@ export class WordedError extends Error {
   }
 }
 
-/** What went wrong, to be translated; the text of an error that has no wording stays as it is. */
+/** A failure in the user's language; the text of an error without wording stays as it is. */
 export function wordingOf(error: unknown): Message[] {
   if (error instanceof Error && 'wording' in error && Array.isArray(error.wording)) return error.wording;
   return [quoted(error instanceof Error ? error.message : String(error))];

@@ -4,11 +4,11 @@ import { formatBytes, formatCount } from './format.ts';
 import { fill, type Translator } from './translator.ts';
 
 export interface ReportView {
-  /** What was replaced by placeholders, in a sentence. */
+  /** A sentence about the data that placeholders replaced. */
   redacted: string;
   files: {
     name: string;
-    /** What the file holds, and how much it is. */
+    /** Contents and size of the file. */
     about: string;
     text: string;
   }[];

@@ -13,7 +13,7 @@ export interface SettingsLine {
   text: string;
 }
 
-/** What a file has wrong, would change, and has that this machine lacks; line by line. */
+/** Lines for a file's mistakes, its changes, and its settings that this machine lacks. */
 export function settingsLines({ changes, skipped, invalid }: SettingsDiff, tr: Translator): SettingsLine[] {
   const { _ } = tr;
   const why = ({ reason, wording }: SettingsDiff['invalid'][number]) => worded(reason, wording && [wording], tr);
@@ -34,7 +34,7 @@ export function settingsLines({ changes, skipped, invalid }: SettingsDiff, tr: T
   ];
 }
 
-/** What a client lends to the steps below. */
+/** Abilities of a client that the tasks below use. */
 export interface SettingsFileHost {
   model: Pick<Model, 'call'>;
   /** The text of a file that the user chooses, or null. */

@@ -15,7 +15,7 @@ export function searchable<T extends object>(textOf: (thing: T) => string): (thi
   };
 }
 
-/** Whether `text`, which is in lower case, holds every word of `query`. */
+/** True where `text`, which is in lower case, holds every word of `query`. */
 export function holdsWords(text: string, query: string): boolean {
   const wanted = query.trim().toLowerCase();
   // one word, as nearly always, needs no list of words for each of thousands of things

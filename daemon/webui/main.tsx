@@ -71,7 +71,7 @@ function followLocale({ model, tr }: App): Promise<void> {
   return show(wantedLanguage(config));
 }
 
-/** How often the tunnel's figures are read while the page is visible. */
+/** Time between readings of the tunnel's figures while the page is visible. */
 const FIGURES_SECONDS = 5;
 /** A second that lasted this long was spent asleep, in ms. */
 const SLEEP_MS = 30_000;

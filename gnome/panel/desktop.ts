@@ -134,7 +134,7 @@ export function watchNetwork(changed: () => void): () => void {
   }
 }
 
-/** Whether the desktop shows tray icons now; null without a session bus. */
+/** True while the desktop shows tray icons; null without a session bus. */
 export async function hasTrayHost(): Promise<boolean | null> {
   const watcher = 'org.kde.StatusNotifierWatcher';
   try {

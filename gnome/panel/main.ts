@@ -57,7 +57,7 @@ class Application extends Adw.Application {
     });
     Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).add_search_path(icondir);
     Gtk.Window.set_default_icon_name(BRAND);
-    // of the tray, which ends the rest
+    // from the tray, which ends the rest
     this.#action('quit', () => this.quit());
     this.#action('quit-everything', () => void this.#quitEverything());
     this.#action('about', () => this.#about());

@@ -26,7 +26,7 @@ export interface Shell {
   view(): View;
   /** A short word on what has been done; with a way to take it back. */
   toast(text: string, undo?: () => void): void;
-  /** What failed, and what else there is to know behind a button. */
+  /** Shows a failure, with its details behind a button. */
   showError(error: unknown): void;
   /** Resolves with the id of the chosen response. */
   ask(question: Question): Promise<string>;
@@ -46,7 +46,7 @@ export interface Page extends Gtk.Widget {
   refresh(view: View): void;
   /** Moves what only time moves; called each second while the page can be seen. */
   tick?(): void;
-  /** Where the keyboard starts; at the first control where there is none. */
+  /** Control in which the keyboard starts; by default the first one. */
   readonly first?: Gtk.Widget;
   /** Puts the keyboard into its search, where it has one. */
   focusSearch?(): void;

@@ -12,7 +12,7 @@ import { startDaemon, stopDaemon } from '../start-daemon.ts';
 import { openPanel, quitPanel } from './desktop.ts';
 import type { Command } from './menu.ts';
 
-/** How long after the reply a change may still be published. */
+/** Time after the reply in which a change may still be published. */
 const CHANGES_MS = 2_000;
 
 interface ActionOptions {
@@ -49,7 +49,7 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     else if (ask.kind === 'extend' || ask.kind === 'change') askAboutChange(model, ask).catch(showError);
     else if (ask.kind === 'open') Gio.AppInfo.launch_default_for_uri(ask.uri, null);
     else if (ask.kind === 'page') open(ask.page);
-    // what only the window can do is offered there
+    // the window offers everything else
     else open();
   }
 

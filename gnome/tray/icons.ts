@@ -7,7 +7,7 @@ import { pkgdatadir } from '../install-paths.ts';
 /** `a(iiay)`: width, height, ARGB32 in network byte order. */
 export type Pixmaps = [width: number, height: number, argb: Uint8Array][];
 
-/** What data/build/render-icons.js writes: per look, per size in pixels, the alpha channel in base64. */
+/** Format of the file that data/build/render-icons.js writes: per look, per size in pixels, the alpha channel in base64. */
 type Rendered = Record<Look, Record<string, string>>;
 
 /**
@@ -38,7 +38,7 @@ export function loadIcons(): (look: Look, tone: Tone) => Pixmaps {
     ]);
 }
 
-/** How dark the outline is: at least 3:1 against a white panel, and unseen on a dark one. */
+/** Darkness of the outline: at least 3:1 against a white panel, and unseen on a dark one. */
 const OUTLINE = 0.7;
 
 /** The glyph in its color with a dark outline of one pixel. */

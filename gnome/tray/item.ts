@@ -130,7 +130,7 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
 
 interface MenuSource {
   entries(): Entry[];
-  /** Of the layout. */
+  /** Revision of the layout. */
   revision(): number;
   handlers: Pick<Handlers, 'chosen' | 'opened'>;
 }

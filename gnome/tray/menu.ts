@@ -37,7 +37,7 @@ export interface Entry {
   label: string | null;
   enabled: boolean;
   command: Command | null;
-  /** Whether a check or radio entry is on; absent for other entries. */
+  /** State of a check or radio entry; absent for other entries. */
   checked?: boolean;
   radio?: true;
   /** A submenu. */
@@ -51,7 +51,7 @@ export interface Shown {
   timed: Timed[];
   /** Changes that revert unless they are confirmed. */
   unconfirmed: Unconfirmed | null;
-  /** Of the local proxy, while it is on. */
+  /** Address of the local proxy, while it is on. */
   proxy: string | null;
   /** Apps that were started through the tunnel lately, the newest first. */
   recent: { id: string; name: string }[];

@@ -4,7 +4,7 @@ import type { EventName } from '../../api/contract.ts';
 
 /** One of some events, expected since before the request that causes it: it may come before the reply. */
 interface Expectation {
-  /** Whether it arrives, or arrived, within so many milliseconds. */
+  /** Resolves with true when it arrives, or arrived before, and with false after so many milliseconds. */
   within(ms: number): Promise<boolean>;
   cancel(): void;
 }

@@ -5,7 +5,7 @@ import type { ToolAccountsChange } from '../../api/schema/accounts.ts';
 import type { Question } from '../forms/form.ts';
 import type { Translator } from '../translator.ts';
 
-/** What to ask when a key could not be stored because there is no keyring; null for any other failure. */
+/** The question after a key could not be stored because there is no keyring; null for any other failure. */
 function fileInstead(error: unknown, { _ }: Translator): Question | null {
   if (!(error instanceof ApiError) || error.problem.reason !== 'keyring-unavailable') return null;
   return {

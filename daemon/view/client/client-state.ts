@@ -17,7 +17,7 @@ interface Refusal {
 export interface ClientState {
   /** The last one received; out of date while `offline` is set. */
   snapshot: Snapshot | null;
-  /** How the state looked when a daemon last wrote it down; shown until the first answer. */
+  /** Look of the state that a daemon last wrote down; shown until the first answer. */
   last: Exclude<Look, 'unavailable'> | null;
   /** null while the stream is open. */
   offline: OfflineReason | null;
@@ -28,7 +28,7 @@ export interface ClientState {
   slow: boolean;
   /** A change of the kill switch whose effect is awaited; it may wait for an administrator's password. */
   killSwitchPending: boolean;
-  /** What the last check for updates said, or null before one. */
+  /** Result of the last check for updates, or null before one. */
   update: UpdateCheck | null;
   /** The last action that WARP did not allow this user; null once one succeeded. */
   refusal: Refusal | null;

@@ -45,7 +45,7 @@ export interface Pace {
   backOffMs: [first: number, longest: number];
   /** A stream without even a heartbeat (one is due every 15 s) for this long is dead. */
   idleTimeoutMs: number;
-  /** How long after the daemon's reply the event may take before everything is read again. */
+  /** Time from the daemon's reply to its event, after which everything is read again. */
   settleMs: number;
   /** After this long a pending action counts as slow. */
   slowMs: number;

@@ -14,12 +14,12 @@ export interface EditorState {
   text: string;
   /** The list that is set, as it was last read; null before. */
   routes: Routes | null;
-  /** Of the text; null once that was changed. */
+  /** The text's difference; null once the text was changed. */
   preview: RoutesPreview | null;
   presets: RoutesPresets['presets'];
   documents: RoutesHistory['documents'];
   busy: 'previewing' | 'setting' | null;
-  /** Of a list that is being set, by whatever client. */
+  /** Progress of a list that is being set, by any client. */
   progress: RoutesProgress | null;
 }
 
@@ -170,7 +170,7 @@ export function missingEntries({ presets, text }: EditorState, id: string): { va
 /** The lines of the last text, which every preset of every view asks for. */
 let last: { text: string; lines: ReadonlySet<string> } = { text: '', lines: new Set() };
 
-/** What is in the lines of a text beside comments. */
+/** Number of entries in a text: its lines without comments. */
 function linesOf(text: string): ReadonlySet<string> {
   if (last.text === text) return last.lines;
   const lines = text.split('\n').map(line => {

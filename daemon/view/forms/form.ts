@@ -27,7 +27,7 @@ export const PAGE_NAMES = [
 ] as const;
 export type PageName = (typeof PAGE_NAMES)[number];
 
-/** What only the client itself can do: start a service through polkit, open a dialog, save a file. */
+/** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
 const CLIENT_TASKS = [
   'start-daemon',
   'start-service',
@@ -71,7 +71,7 @@ export type ChangeAsk =
   /** So many seconds more than until `endsAt`. */
   | { kind: 'extend'; subject: Subject; endsAt: string; seconds: number };
 
-/** How long a change that may cut a user off waits to be confirmed, in seconds. */
+/** Time to confirm a change that may cut a user off, in seconds. */
 export const CONFIRM_SECONDS = 30;
 
 export interface Question {
@@ -79,20 +79,20 @@ export interface Question {
   body: string;
   accept: string;
   destructive?: boolean;
-  /** What to read before agreeing. */
+  /** Links to texts that the user agrees to. */
   links?: { label: string; uri: string }[];
-  /** What would change, as lines: a difference or commands. */
+  /** The change as lines: a difference or commands. */
   text?: string;
   /** Names of values to type, which are not shown. */
   secrets?: string[];
 }
 
-/** What a control does when it is used. */
+/** The action behind a control. */
 export interface Command {
   ask: Ask;
   /** Asked first; the command is dropped unless the user agrees. */
   confirm?: Question;
-  /** What takes it back, offered once it is done. */
+  /** The way to undo it, offered once it is done. */
   undo?: Ask;
   /** Said once it is done, where its effect is not in plain sight. */
   done?: string;

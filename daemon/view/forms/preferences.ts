@@ -19,7 +19,7 @@ const LANGUAGES: readonly (readonly [tag: string, name: string])[] = [
   ['ar', 'العربية'],
 ];
 
-/** What the desktop itself says; null where that is not known. */
+/** Answers of the desktop; null where it gives none. */
 export interface DesktopFacts {
   /** It shows tray icons. */
   tray: boolean | null;
@@ -97,7 +97,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         title: _('Metrics'),
         rows: [
           toggle(['metrics', 'enabled'], _('Answer Prometheus'), _('Figures for monitoring, at /api/metrics')),
-          // of no use while nothing is shown
+          // has no effect while nothing is shown
           ...(config.metrics.enabled
             ? [
                 toggle(

@@ -3,7 +3,7 @@ import type { Form, PageName, Row } from './form.ts';
 
 export interface Hit {
   page: PageName;
-  /** Of the page. */
+  /** Title of the page. */
   place: string;
   title: string;
   subtitle: string;

@@ -8,7 +8,7 @@ import { secondsUntil } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { actionCommand, type Command, type Row } from './form.ts';
 
-/** What "Extend" adds, in seconds. */
+/** Time that "Extend" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
 /** For how long the tunnel can be turned off with one press, in minutes. */
 const OFF_MINUTES = [15, 60] as const;
@@ -96,7 +96,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
   ];
 }
 
-/** What turns the tunnel off for a while with one press. */
+/** The commands that turn the tunnel off for a while. */
 export function offCommands(tr: Translator): { minutes: number; title: string; command: Command }[] {
   return OFF_MINUTES.map(minutes => ({
     minutes,

@@ -253,7 +253,7 @@ function restingUntil({ coolingDown }: ToolAccount, now: number): number | null 
   return until > now ? until : undefined;
 }
 
-/** What there is to know about an account, the most important first. */
+/** Facts about an account, the most important first. */
 function accountText(account: ToolAccount, now: number, tr: Translator): string {
   const { _ } = tr;
   const { sharedWith, problem, emptyAt, resets } = account;

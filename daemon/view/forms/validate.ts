@@ -28,7 +28,7 @@ function isDomain(text: string): boolean {
 
 export type RouteKind = 'address' | 'range' | 'host';
 
-/** What an entry of the split tunnel is, or null for none. */
+/** Kind of an entry of the split tunnel, or null for an invalid one. */
 export function routeKind(text: string): RouteKind | null {
   if (isIpv4(text) || isIpv6(text)) return 'address';
   const [, base = '', bits = ''] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];

@@ -31,11 +31,11 @@ export function monthsOf(days: readonly HistoryDay[]): (HistoryTotal & { month: 
   return months.map(month => ({ month, ...totalOf(days.filter(({ day }) => day.startsWith(month))) }));
 }
 
-/** How many connections ended that nobody ended. */
+/** Number of connections that ended without a request. */
 export const dropCount = ({ drops }: Pick<HistoryTotal, 'drops'>): number =>
   Object.values(drops).reduce((sum, n) => sum + n, 0);
 
-/** What ended a connection. */
+/** The cause of a connection's end. */
 function dropTitle(cause: string, tr: Translator): string {
   if (cause === 'unknown') return tr._('Cause not reported');
   return BLOCKED.includes(cause) ? setupText(cause as Blocked, tr) : reasonTitle(cause, tr);
@@ -103,14 +103,14 @@ export function totalsTable(
   };
 }
 
-/** What ended connections, the most frequent first: `2 × You are offline`. */
+/** Causes of ends of connections, the most frequent first: `2 × You are offline`. */
 export function dropLines({ drops }: HistoryTotal, tr: Translator): string[] {
   const sorted = Object.entries(drops).sort(([, a], [, b]) => b - a);
   // Translators: how often a connection ended, and what ended it: 2 × You are offline
   return sorted.map(([cause, n]) => fill(tr._('%d × %s'), formatCount(n, tr), dropTitle(cause, tr)));
 }
 
-/** How long the state after a change lasted, in ms. */
+/** Duration of the state after a change, in ms. */
 export function lasted({ changes, until }: Pick<History, 'changes' | 'until'>, index: number): number {
   return Math.max(0, Date.parse(changes[index + 1]?.at ?? until) - Date.parse(changes[index]!.at));
 }

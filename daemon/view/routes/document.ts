@@ -25,7 +25,7 @@ export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): 
   return fill(sentences[code] ?? '%s', value);
 }
 
-/** What a line of a difference is about. */
+/** Meaning of a line of a difference. */
 export type DifferenceKind = 'invalid' | 'add' | 'remove' | 'duplicate' | 'contained';
 
 export interface DifferenceLine {
@@ -95,7 +95,7 @@ export function differenceText(lines: readonly Pick<DifferenceLine, 'mark' | 'te
   return lines.map(({ mark, text }) => `${mark} ${text}`).join('\n');
 }
 
-/** How much changes: `2 to add, 1 to remove, 14 unchanged, 0 invalid`. */
+/** Size of a change: `2 to add, 1 to remove, 14 unchanged, 0 invalid`. */
 export function differenceTotal(
   { add, remove, unchanged, invalid }: Pick<RoutesPreview, 'add' | 'remove' | 'unchanged' | 'invalid'>,
   tr: Translator,
@@ -105,7 +105,7 @@ export function differenceTotal(
   return fill(tr._('%s to add, %s to remove, %s unchanged, %s invalid'), ...counts);
 }
 
-/** What the entries of a preset belong to. */
+/** The service that the entries of a preset belong to. */
 export function presetName(id: RoutesPresets['presets'][number]['id'], { _ }: Translator): string {
   const names: Record<typeof id, string> = {
     lan: _('Local networks'),
@@ -118,7 +118,7 @@ export function presetName(id: RoutesPresets['presets'][number]['id'], { _ }: Tr
   return names[id] ?? id;
 }
 
-/** How a document came to be set. */
+/** The way in which a document was set. */
 export function causeName(cause: RoutesCause, { _ }: Translator): string {
   const names: Record<RoutesCause, string> = {
     edit: _('Edited'),

@@ -5,13 +5,13 @@ import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
 export interface WhyText {
-  /** Where it goes, in one sentence. */
+  /** Its way, in one sentence. */
   verdict: string;
-  /** What decided. */
+  /** The rule that decided. */
   because: string;
-  /** What the kernel says. */
+  /** The kernel's answer. */
   kernel: string;
-  /** Where forecast and kernel disagree: what to do. */
+  /** A next step where forecast and kernel disagree. */
   advice: string | null;
 }
 

@@ -8,12 +8,12 @@ import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
 import { problemTitle } from './problems.ts';
 
-/** What the page shows: the list only while there is a proxy to start apps through. */
+/** Parts of the page: the list only while there is a proxy to start apps through. */
 export interface ProxyView {
   look: 'unavailable' | 'off' | 'on';
   /** `127.0.0.1:40000`, or null while it is not known. */
   address: string | null;
-  /** What is to be known before an app is started, or null. */
+  /** A caveat to read before an app is started, or null. */
   warning: string | null;
   /** Why the proxy could not be turned on, and what helps where that is known. */
   failure: { text: string; remedy: { label: string; command: Command } | null } | null;
@@ -53,12 +53,12 @@ function failureOf({ proxyProblem }: ClientState, tr: Translator): ProxyView['fa
   };
 }
 
-/** Where the local proxy listens; only ever on this machine. */
+/** Address of the local proxy, which listens on this machine only. */
 function addressOf(port: number | null): string | null {
   return port === null ? null : `127.0.0.1:${port}`;
 }
 
-/** How well an app takes the proxy, in a word or two. */
+/** Support of an app for the proxy, in a word or two. */
 export function appBadge({ method }: App, { _ }: Translator): string {
   const says: Record<ProxyMethod, string> = {
     arguments: _('Supported'),
@@ -70,7 +70,7 @@ export function appBadge({ method }: App, { _ }: Translator): string {
   return says[method];
 }
 
-/** What there is to know about that, for the details. */
+/** An explanation of that, for the details. */
 export function appDetails({ method, note, wording, packaging }: App, tr: Translator): string {
   const { _ } = tr;
   const says: Record<ProxyMethod, string> = {
@@ -103,7 +103,7 @@ export function launchable({ method }: App): boolean {
   return method !== 'none';
 }
 
-/** Whether an app's name, id or kind holds every word of `query`. */
+/** True where an app's name, ID or kind holds every word of `query`. */
 export function appMatches(app: App, query: string): boolean {
   return holdsWords(appText(app), query);
 }
@@ -134,13 +134,13 @@ export function commonApps(apps: App[]): App[] {
     .slice(0, OFFERED);
 }
 
-/** What a launch came to. */
+/** Words for the result of a launch. */
 export function launchedText(name: string, { _ }: Translator): string {
   // Translators: %s is the name of an app
   return fill(_('%s started in the tunnel'), name);
 }
 
-/** What making or removing a shortcut came to. */
+/** Words for a shortcut that was made or removed. */
 export function shortcutText(name: string, present: boolean, { _ }: Translator): string {
   // Translators: %s is the name of an app
   return fill(present ? _('%s is in the app menu') : _('%s removed from the app menu'), name);

@@ -293,7 +293,7 @@ export function lostRegistration({ blocked, reason }: Snapshot['status'], tr: Tr
   return remedy === 'account' ? { title, sentence } : null;
 }
 
-/** What a code means, in a few words; null where the table does not know it. */
+/** Meaning of a code, in a few words; null for a code that the table lacks. */
 export function causeTitle(code: string, tr: Translator): string | null {
   return find({ code, text: '' }, tr)?.[1] ?? null;
 }
@@ -352,7 +352,7 @@ function remedyOf(remedy: Remedy, { settings, tunnel }: Snapshot, { _ }: Transla
   }
 }
 
-/** What a step of connecting means; the tunnel CLI's own names are for its developers. */
+/** Meaning of a step of connecting; the tunnel CLI's own names are for its developers. */
 export function phaseText(code: string | null, text: string, { _ }: Translator): string {
   const plain = `${code ?? ''} ${text}`.toLowerCase();
   if (/happy.?eyeballs|ip connection/.test(plain)) return _('Looking for the fastest way to Cloudflare…');

@@ -8,7 +8,7 @@ import { fill, type Translator } from '../translator.ts';
 import { modeName } from './labels.ts';
 import { problemText } from './problems.ts';
 
-/** What was changed, as the head of a sentence. */
+/** Subject of a change, as the head of a sentence. */
 export function subjectLabel(subject: Subject, { _ }: Translator): string {
   const labels: Record<Subject, string> = {
     connection: _('Connection'),
@@ -50,7 +50,7 @@ export function changeText(change: Change, tr: Translator): string {
 
 /** The changes that revert unless they are confirmed. */
 export interface Unconfirmed {
-  /** What is set now: `Mode: DNS only`, one line for each change. */
+  /** The present values: `Mode: DNS only`, one line for each change. */
   text: string;
   /** When the first of them reverts, in ms since the epoch. */
   until: number;
@@ -71,14 +71,14 @@ export function describeUnconfirmed(client: ClientState, tr: Translator): Unconf
   };
 }
 
-/** How long is left: `Reverting in 0:25`. @param now in ms since the epoch */
+/** The time left: `Reverting in 0:25`. @param now in ms since the epoch */
 export function countdownText({ until }: Unconfirmed, now: number, tr: Translator): string {
   const left = Math.round((until - now) / 1000);
   // Translators: %s is a clock such as 0:25
   return left > 0 ? fill(tr._('Reverting in %s'), formatDuration(left, tr)) : tr._('Reverting…');
 }
 
-/** What a change has set: `Mode: DNS only`. */
+/** The value that a change has set: `Mode: DNS only`. */
 function settingText({ subject, value }: Change, tr: Translator): string {
   const label = subjectLabel(subject, tr);
   if (value === null) return label;

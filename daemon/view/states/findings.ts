@@ -60,7 +60,7 @@ export function labelOf({ label, wording }: Pick<Fix, 'label' | 'wording'>, tr: 
 /** A fix with the finding that it repairs. */
 export type Repair = Pick<CheckResult, 'id' | 'fixId'> & { fix: Fix };
 
-/** Whether the fix is for a terminal of an administrator. */
+/** True for a fix that an administrator makes in a terminal. */
 export function needsAdministrator(fix: Fix): boolean {
   return (fix.kind === 'file' || fix.kind === 'commands') && fix.privileged;
 }

@@ -36,7 +36,7 @@ export interface KillSwitchView {
   pausable: boolean;
   /** End of a pause in ms since the epoch, or null. */
   pausedUntil: number | null;
-  /** What answers a foreign flush, and what happens at boot; null while it does not matter. */
+  /** Protection against a foreign flush and at boot; null while it does not matter. */
   protection: string | null;
   boot: string | null;
   /** Why it does not block, or what could not be read. */
@@ -64,7 +64,7 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
     pausedUntil: known?.pausedUntil ? Date.parse(known.pausedUntil) : null,
     protection: enforced ? protectionText(known, tr) : null,
     boot: enforced ? bootText(known, tr) : null,
-    // of a pause the sentence says all, in the language of the reader
+    // the sentence says everything about a pause, in the reader's language
     detail: look === 'paused' || !known || known.detail === null ? null : worded(known.detail, known.wording, tr),
     command: commandOf(known, tr),
   };
@@ -123,12 +123,12 @@ function commandOf(known: KillSwitch | null, { _ }: Translator): KillSwitchView[
   };
 }
 
-/** What is left of a pause as a clock: `4:32`. */
+/** The rest of a pause as a clock: `4:32`. */
 export function pauseLeft(until: number, now: number, tr: Translator): string {
   return formatDuration(Math.ceil(Math.max(0, until - now) / 1000), tr);
 }
 
-/** What is left of a pause in whole minutes, rounded up, for what is updated each minute. */
+/** The rest of a pause in whole minutes, rounded up, for texts that change each minute. */
 export function pauseMinutes(until: number, now: number): number {
   return Math.max(1, Math.ceil((until - now) / 60_000));
 }
@@ -173,7 +173,7 @@ export function killSwitchBanner(client: ClientState, look: Look, { _ }: Transla
   // a sign-in page is reached only while the block is paused
   if (snapshot.status.reason?.code?.startsWith('CaptivePortal'))
     return { title, button: { label: _('Pause 5 Minutes'), command: killSwitchCommand({ seconds: 300 }) } };
-  // what must be set up first may itself need the network
+  // the set-up that is missing may itself need the network
   return { title, button: look === 'setup' || look === 'unable' || look === 'unknown' ? off : null };
 }
 
@@ -182,7 +182,7 @@ export function killSwitchCommand(change: KillSwitchRequest | KillSwitchPause): 
   return { ask: { kind: 'kill-switch', change } };
 }
 
-/** What blocks can cut the user off, and is taken back unless it is confirmed. */
+/** A change that blocks can cut the user off, so it reverts unless it is confirmed. */
 export function killSwitchRequest({ confirmable }: KillSwitchView, value: KillSwitchRequest): KillSwitchRequest {
   return { ...value, ...(confirmable && value.enabled ? { confirmWithin: CONFIRM_SECONDS } : {}) };
 }

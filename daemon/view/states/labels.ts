@@ -15,7 +15,7 @@ export const STATES = [
   'unknown',
 ] as const satisfies readonly ConnectionState[];
 
-/** What a snapshot looks like: a step of the setup comes before the state of the connection. */
+/** Look of a snapshot: a step of the setup comes before the state of the connection. */
 export function lookOf({
   status,
 }: {
@@ -94,7 +94,7 @@ export function setupText(blocked: Blocked, { _ }: Translator, version: string |
   return sentences[blocked];
 }
 
-/** What to type next in a terminal, for a setup step or the problem of that name; null where no command helps. */
+/** The next command to type in a terminal, for a setup step or the problem of that name; null where no command helps. */
 export function nextStep(code: ProblemCode): string | null {
   const steps: { [code in ProblemCode]?: string } = {
     'cli-missing': 'Install Cloudflare WARP, or try Culvert without it: culvert --demo',

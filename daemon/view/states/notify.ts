@@ -19,7 +19,7 @@ export interface Notification {
 }
 
 /**
- * What to notify of after a change, or null.
+ * The notification about a change, or null.
  * @param before null at the start, which is not worth a notification.
  * @param wanted the user's last action, whose effect needs no notification
  */

@@ -92,7 +92,7 @@ export function problemTitle({ code, detail, wording }: Problem, tr: Translator)
   return wording ? wordMessages(wording, tr) : (sentences(tr)[code] ?? detail);
 }
 
-/** What failed, in the user's language where the daemon gave a code; else its sentence with its hint. */
+/** A failure in the user's language where the daemon gave a code; else its sentence with its hint. */
 export function errorText(error: unknown, tr: Translator): string {
   if (error instanceof Busy) return tr._('WARP is busy. Try again soon.');
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);

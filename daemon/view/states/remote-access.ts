@@ -6,7 +6,7 @@ import { fill, type Translator } from '../translator.ts';
 
 export interface RemoteAccessText {
   title: string;
-  /** Who may do what, and whether it is encrypted. */
+  /** Rights and encryption of the access. */
   detail: string;
   /** Others on the network can read along. */
   caution: boolean;

@@ -22,18 +22,18 @@ export interface TunnelView {
   look: Look;
   /** The state, or the cause of a failure, in a few words. */
   label: string;
-  /** What that means for the user. */
+  /** The consequence for the user. */
   sentence: string;
   /** The one thing that helps, or null. */
   remedy: { label: string; command: Command } | null;
-  /** What the tunnel CLI itself said, for the technical details; null where it adds nothing. */
+  /** Words of the tunnel CLI itself, for the technical details; null where they add nothing. */
   details: string | null;
   icon: string;
   tone: Tone;
   toggle: Toggle;
   /** The tunnel CLI is being waited for longer than usual. */
   waiting: string | null;
-  /** What the user must set up first, while the daemon can be asked for it. */
+  /** The set-up that the user must do first, while the daemon can be asked for it. */
   setup: Setup | null;
   /** Why a device that was registered has to be set up again, or null. */
   lost: LostRegistration | null;
@@ -51,10 +51,10 @@ export interface TunnelView {
 }
 
 interface Toggle {
-  /** What is confirmed, never what is wished. */
+  /** The confirmed state, never the requested one. */
   on: boolean;
   sensitive: boolean;
-  /** What pressing it asks for; null where the state is not known, and it could mean either. */
+  /** The action behind it; null where the state is not known, and it could mean either. */
   action: 'connect' | 'disconnect' | null;
   label: string;
 }
@@ -210,7 +210,7 @@ function describeOffline({ offline, last }: ClientState, tr: Translator): Words 
   }
 }
 
-/** What a connection covers, which the mode decides. */
+/** Traffic that a connection covers, which the mode decides. */
 function coverage({ settings, tunnel }: Snapshot, { _ }: Translator): string {
   switch (settings.Mode) {
     case 'doh':
@@ -261,7 +261,7 @@ function protocolOf({ settings, tunnel }: Snapshot): Protocol | null {
   return /^wireguard/i.test(text) ? 'WireGuard' : null;
 }
 
-/** What precedes a clock that runs since the state began, or null where none makes sense. */
+/** A clock that runs since the state began, with its words, or null where none makes sense. */
 export function durationText(look: Look, clock: string, { _ }: Translator): string | null {
   // Translators: %s is a clock such as 1:31; how long the state has lasted
   const says: Partial<Record<Look, string>> = {

@@ -11,7 +11,7 @@ export interface UpdateView {
   channel: string;
   /** When it was looked for, in ms since the epoch; null before the first time. */
   checkedAt: number | null;
-  /** What came of it. */
+  /** Its result. */
   outcome: string | null;
   /** Why no answer could be had. */
   problem: string | null;

@@ -19,7 +19,7 @@ export interface Toast {
   error: boolean;
   undo: (() => void) | null;
 }
-/** What a dialog shows; its answer is whether the user agreed. */
+/** Contents of a dialog; it is answered by whether the user agreed. */
 export interface DialogContent extends Question {
   /** A command for a terminal, to copy. */
   shell?: string;

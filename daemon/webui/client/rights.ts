@@ -15,13 +15,13 @@ const CHANGES: ReadonlySet<Ask['kind']> = new Set([
 ]);
 const CHANGING_TASKS: readonly ClientTask[] = ['apply-update', 'roll-back', 'apply-settings', 'undo-settings'];
 
-/** Whether a request changes something, which a device that was paired to read only may not do. */
+/** True for a request that changes something, which a device that was paired to read only may not do. */
 export function isChange(ask: Ask): boolean {
   if (ask.kind === 'work') return ask.changes;
   return CHANGES.has(ask.kind) || (ask.kind === 'client' && CHANGING_TASKS.includes(ask.task));
 }
 
-/** Whether this device may only read, requested again whenever a stream begins. On the daemon's machine everything is allowed. */
+/** True while this device may only read; read again whenever a stream begins. On the daemon's machine everything is allowed. */
 export function followRights(model: Model): ReadonlySignal<boolean> {
   const readOnly = signal(false);
   const read = async () => {

@@ -26,7 +26,7 @@ export function shareStream(transport: Transport): Transport {
     return stream.status === 200 ? { ...stream, chunks: relay(stream, channel) } : stream;
   }
 
-  /** What the leading tab passes on, behind the present state. */
+  /** Messages of the leading tab, after the present state. */
   async function follow(path: string, headers: Record<string, string>): Promise<Stream> {
     const received = receive(channel, tab.leading);
     const client = createClient(transport);
@@ -61,7 +61,7 @@ export function shareStream(transport: Transport): Transport {
   };
 }
 
-/** Whether this tab leads: at once where none does, or later, when the leading one is gone. */
+/** Resolves once this tab leads: immediately where none does, or when the leading one is gone. */
 function createTab(locks: LockManager) {
   let leads = false;
   let become = () => {};

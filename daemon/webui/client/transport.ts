@@ -49,7 +49,7 @@ async function* decode({ body }: Response, closed: AbortSignal): AsyncGenerator<
   } catch (error) {
     if (!closed.aborted) throw unreachable(error);
   } finally {
-    reader.cancel().catch(() => {}); // of a stream that has failed
+    reader.cancel().catch(() => {}); // the stream has failed already
   }
 }
 

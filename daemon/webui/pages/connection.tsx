@@ -137,7 +137,7 @@ function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] 
   ];
 }
 
-/** What has to be set up before a tunnel is possible. */
+/** The set-up that is missing before a tunnel is possible. */
 function Setup() {
   const app = useApp();
   const { client, tunnel } = app.view.value;

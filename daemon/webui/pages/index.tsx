@@ -32,7 +32,7 @@ export const PAGES = {
   routes: RoutesPage,
   editor: EditorPage,
   dns: formPage((view, { tr }) => dnsForm(view.client, view.tunnel.settable, tr.value)),
-  // which network this is only the desktop knows
+  // only the desktop knows the present network
   networks: formPage((view, { tr }) =>
     networksForm(view.client, { settable: view.tunnel.settable, network: null }, tr.value),
   ),

@@ -61,7 +61,7 @@ export function PairingPage() {
   );
 }
 
-/** How the list of devices names this one: `Firefox on Linux`. */
+/** Name of this device in the list of devices: `Firefox on Linux`. */
 function deviceName(): string {
   const { userAgent } = navigator;
   const find = (names: string[]) => names.find(name => userAgent.includes(name));

@@ -22,7 +22,7 @@ export function createRunner(app: App): App['run'] {
   });
 }
 
-/** What a browser can't do is a command for a terminal. */
+/** Commands for a terminal, for tasks that a browser can't do. */
 const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
   'start-daemon': 'culvert',
   'start-service': 'sudo systemctl enable --now warp-svc',

@@ -280,7 +280,7 @@ function EntryRow({ row }: { row: Of<'entry'> }) {
   };
   const submit = async () => {
     if (!usable || !(await run(row.command(given)))) return;
-    // what was typed meanwhile stays
+    // newer text stays
     if (text.value.trim() === given) text.value = '';
   };
   return (

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { type Toast, useApp } from '../client/app.ts';
 
 const SHOWN_MS = 6_000;
-/** What can be undone or has failed is to be read in peace. */
+/** Failures, and toasts with "Undo", stay longer. */
 const SHOWN_LONG_MS = 15_000;
 
 export function Toasts() {

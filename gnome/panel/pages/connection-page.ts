@@ -79,7 +79,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     this.#hero.copied = () => shell.toast(_('Copied'));
   }
 
-  /** Where the keyboard starts. */
+  /** Control in which the keyboard starts. */
   get first(): Gtk.Widget {
     return this.#hero.toggle;
   }
@@ -264,7 +264,7 @@ function createHero() {
   return hero;
 }
 
-/** What the tunnel CLI itself said: for a search engine and for support. */
+/** Words of the tunnel CLI itself: for a search engine and for support. */
 function createDetails(copied: () => void) {
   const text = new Gtk.Label({
     wrap: true,

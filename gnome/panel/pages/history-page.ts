@@ -197,7 +197,7 @@ function heading(label: string): Gtk.Label {
   return new Gtk.Label({ label, xalign: 0, css_classes: ['heading'] });
 }
 
-/** What may be wider than a narrow window scrolls by itself. */
+/** A widget that may be wider than a narrow window scrolls on its own. */
 function wide(child: Gtk.Widget, title: string): Gtk.ScrolledWindow {
   const scrolled = new Gtk.ScrolledWindow({ child, vscrollbar_policy: Gtk.PolicyType.NEVER });
   setName(scrolled, title);

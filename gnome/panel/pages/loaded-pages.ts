@@ -47,7 +47,7 @@ export function networksPage(shell: Shell): FormPage {
     network = await currentNetwork();
     page.refresh(shell.view());
   };
-  // what is trusted must be the network that is used
+  // the trusted network must be the one in use
   const watch = watchNetwork(() => void load());
   void load();
   return Object.assign(page, { reload: () => void load(), close: watch });
@@ -72,7 +72,7 @@ export interface ChecksPage {
   run(): Promise<void>;
 }
 
-/** What the daemon's checks find, as it comes; without a daemon, what `culvert doctor` prints at its end. */
+/** Findings of the daemon's checks as they come; without a daemon, the output of `culvert doctor` at its end. */
 export function checksPage(shell: Shell): ChecksPage {
   let state: ChecksState = NO_CHECKS;
   const { model } = shell;

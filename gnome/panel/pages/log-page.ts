@@ -22,7 +22,7 @@ import { type LogSource, logRows } from './log-row.ts';
 
 /** Until the daemon has reported its own. */
 const CAPACITY = 500;
-/** How many more than the daemon keeps may be listed: taking the oldest away moves, and so renews, every row. */
+/** Entries listed beyond those that the daemon keeps: removing the oldest moves, and so renews, every row. */
 const SLACK = 50;
 
 export class LogPage extends Adw.Bin implements Page {
@@ -59,7 +59,7 @@ export class LogPage extends Adw.Bin implements Page {
   };
   readonly #follow: Follow;
   readonly #unsubscribe: () => void;
-  /** What came while the whole log was being read, and may be missing there. */
+  /** Entries that came while the whole log was being read, and may be missing there. */
   #arrived: LogEntry[] | null = null;
   #connected = false;
   /** Another page is shown; what is missed meanwhile is read afterwards. */
@@ -222,7 +222,7 @@ export class LogPage extends Adw.Bin implements Page {
     if (await saveText(this.#shell.window(), 'culvert-log.txt', this.#text())) this.#shell.toast(_('Saved'));
   }
 
-  /** What is listed. */
+  /** Entries in the list. */
   #text(): string {
     const shown = new Set(this.#passing(this.#ring.entries()));
     const entries = this.#ring.entries().filter(({ id }) => shown.has(String(id)));

@@ -11,7 +11,7 @@ import { nameListItem } from '../widgets/compat.ts';
 import { copyButton } from '../widgets/copy.ts';
 import { rowFactory } from '../widgets/lists/row-factory.ts';
 
-/** What the rows show, by the ids that the list holds: a GObject with state per entry would burden the engine. */
+/** Entries of the rows, by the IDs that the list holds: a GObject with state per entry would burden the engine. */
 export interface LogSource {
   entry(id: string): LogEntry | undefined;
   /** Ids of entries whose output is unfolded. */
@@ -19,7 +19,7 @@ export interface LogSource {
 }
 
 interface Row {
-  /** How the row looks now; most entries look the same, and a class costs more than a comparison. */
+  /** Present look of the row; most entries look the same, and a class costs more than a comparison. */
   ok: boolean | null;
   expander: Gtk.Expander;
   /** When, how it went, and what: one label, since GTK makes 200 rows and a widget takes about 5 kB. */
@@ -57,7 +57,7 @@ function createRow(): Row {
   return { ok: null, expander: new Gtk.Expander({ label_widget: head }), head, output: null };
 }
 
-/** What unfolds. In its own function, whose scope does not hold the row: the expander could never be freed. */
+/** The part that unfolds. In its own function, whose scope does not hold the row: the expander could never be freed. */
 function createBody(listItem: Gtk.ListItem, source: LogSource, copied: () => void) {
   const output = new Gtk.Label({
     xalign: 0,

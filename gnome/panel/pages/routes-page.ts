@@ -100,7 +100,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     this.#changed();
   }
 
-  /** What the page is for; the question above it is about what is there. */
+  /** The form that changes the list; the question above it is about the present list. */
   get first(): Gtk.Widget {
     return this.#add;
   }
@@ -243,7 +243,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     // Translators: %s is an address or a host name
     const done = fill(_('%s added'), text);
     if (!(await this.#shell.run(actionCommand(addRoute(text), { done })))) return;
-    // what was typed meanwhile stays
+    // newer text stays
     if (this.#add.text.trim() === text) this.#add.text = '';
   }
 }

@@ -249,7 +249,7 @@ export function announce(widget: Gtk.Widget, text: string): void {
   able.announce?.call(widget, text, Gtk.AccessibleAnnouncementPriority.MEDIUM);
 }
 
-/** Whether anyone can see the window: mapped, not minimized, and since 4.12 not on another workspace or locked away. */
+/** True while the window can be seen: mapped, not minimized, and since 4.12 not on another workspace or locked away. */
 export function isSeen(window: Gtk.Window): boolean {
   const { suspended } = window as Partial<Pick<Gtk.Window, 'suspended'>>;
   return window.get_mapped() && !suspended && !isMinimized(window);
@@ -277,7 +277,7 @@ export function textColor(widget: Gtk.Widget): { red: number; green: number; blu
 }
 
 /**
- * What a screen reader calls a row of a list; before 4.12 the list's own widget around the row has to be named. Newer
+ * Names a row of a list for screen readers; before 4.12 the list's own widget around the row has to be named. Newer
  * releases must not even look at that widget: see `within` in accessible.ts.
  */
 export function nameListItem(item: Gtk.ListItem, label: string): void {

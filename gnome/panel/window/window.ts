@@ -25,7 +25,7 @@ import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
 
-/** How often figures are asked for while someone may look at them. */
+/** Time between requests for figures while the window can be seen, in ms. */
 const REFRESH_MS = 5000;
 /** Pages that show what the daemon reads only on request. */
 const LIVE: readonly PageName[] = ['connection', 'graph', 'history'];
@@ -51,7 +51,7 @@ export class Window extends Adw.ApplicationWindow {
   #view: View;
   #page: PageName = 'connection';
   #current: Page;
-  /** What is turned to once its code is loaded. */
+  /** The page to turn to once its code is loaded. */
   #wanted: PageName = 'connection';
   /** The way back from a page that is not a primary one. */
   #before: PageName[] = [];
@@ -222,7 +222,7 @@ export class Window extends Adw.ApplicationWindow {
     const { look } = this.#view.tunnel;
     const visible = isSeen(this);
     const live = visible && LIVE.includes(this.#page);
-    // what a state shows first should not wait for the next turn of the clock
+    // a new state's first figures should not wait for the timer
     if (live && look !== this.#paced) void this.#model.refresh('stale');
     this.#paced = look;
     const moves = (this.#current.tick && look !== 'unavailable') || this.#view.unconfirmed;

@@ -133,7 +133,7 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
   };
 }
 
-/** What is set now has to be known, or it could not return. */
+/** A change can revert only where the present value was read. */
 function limit(known: Snapshot | null, what: 'masque' | 'proxyPort'): ChangeOptions {
   const now = what === 'masque' ? known?.options.masque : known?.tunnel.proxyPort;
   return now == null ? {} : toBeConfirmed(known);

@@ -7,7 +7,7 @@ import { checks } from '../validate.ts';
 /** The network that this computer uses now, as the desktop reports it. */
 export interface CurrentNetwork {
   kind: 'wifi' | 'wired' | 'other';
-  /** Of a Wi-Fi. */
+  /** Name of a Wi-Fi network. */
   ssid: string | null;
 }
 
@@ -147,7 +147,7 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
       remove: remove(ssid),
       removeLabel: fill(_('Remove %s'), ssid),
     });
-  // where WARP does not list the names, a name can still be removed by typing it
+  // without a list from WARP, a name can still be removed by typing it
   if (ssids === null)
     rows.push({
       kind: 'entry',

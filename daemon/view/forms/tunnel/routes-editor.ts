@@ -129,7 +129,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
   ];
 }
 
-/** How far a list of many entries is set. */
+/** Progress while a list of many entries is being set. */
 function progressText({ progress, busy }: EditorState, tr: Translator): string | null {
   if (!progress) return busy === 'setting' ? tr._('Setting the list…') : null;
   const counts = [progress.done, progress.total].map(count => formatCount(count, tr));

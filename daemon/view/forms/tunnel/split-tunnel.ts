@@ -11,7 +11,7 @@ import { type RouteKind, routeKind } from '../validate.ts';
 export interface RouteEntry {
   value: string;
   kind: RouteKind;
-  /** Where it comes from: the default list, the organization, or this user. */
+  /** Its origin: the default list, the organization, or this user. */
   origin: string;
   /** Anything but what the organization gives can be taken away. */
   removable: boolean;
@@ -20,7 +20,7 @@ export interface RouteEntry {
 
 export interface RoutesView {
   mode: SplitTunnel['mode'];
-  /** What the list means. */
+  /** Meaning of the list. */
   sentence: string;
   entries: RouteEntry[];
   sensitive: boolean;
@@ -70,7 +70,7 @@ export function routeKindName(kind: RouteKind, { _ }: Translator): string {
   return { address: _('Address'), range: _('Range'), host: _('Host') }[kind];
 }
 
-/** Whether an entry holds every word of `query`. */
+/** True for an entry that holds every word of `query`. */
 export function routeMatches(entry: RouteEntry, query: string): boolean {
   return holdsWords(entryText(entry), query);
 }

@@ -119,7 +119,7 @@ function setPicture(picture: Gtk.Image, icon: string | null): void {
   picture.icon_name = icon && hasIcon(icon) ? icon : 'application-x-executable';
 }
 
-/** What the theme has; a look-up of a name that it lacks goes through all its directories. */
+/** Names of the theme's icons; a look-up of a name that it lacks goes through all its directories. */
 const known = new Map<string, boolean>();
 
 function hasIcon(name: string): boolean {

@@ -120,7 +120,7 @@ export class AppsPage extends Adw.Bin implements Page {
 
   reload(): void {
     if (this.#loaded === 'loading') return;
-    // what is listed stays until the reply is there
+    // the old list stays until the reply is there
     this.#loaded = 'no';
     this.refresh(this.#shell.view());
   }

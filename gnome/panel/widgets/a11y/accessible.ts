@@ -75,7 +75,7 @@ export function nameMenuButton(button: Gtk.MenuButton, name: string): void {
   setName(popover, name);
 }
 
-/** Whether an item of a menu is named by `widget`. Its role allows no name, as seen in 4.18, so that the item has none. */
+/** True for the content of a menu item, which names the item. Its role allows no name, as seen in 4.18, so that the item has none. */
 function isMenuLabel(widget: Gtk.Widget): widget is Gtk.Label {
   return widget instanceof Gtk.Label && widget.parent?.get_css_name() === 'modelbutton';
 }
@@ -84,12 +84,12 @@ function* childrenOf(widget: Gtk.Widget): Generator<Gtk.Widget> {
   for (let child = widget.get_first_child(); child; child = child.get_next_sibling()) yield child;
 }
 
-/** What `setName` gave. */
+/** The name that `setName` gave. */
 export function nameOf(widget: Gtk.Widget): string | undefined {
   return (widget as Gtk.Widget & { accessibleName?: string }).accessibleName;
 }
 
-/** What `setDescription` gave. */
+/** The description that `setDescription` gave. */
 export function descriptionOf(widget: Gtk.Widget): string | undefined {
   return (widget as Gtk.Widget & { accessibleDescription?: string }).accessibleDescription;
 }

@@ -20,7 +20,7 @@ interface Figures {
 
 interface Shown {
   figures: readonly Figures[];
-  /** How many the width holds. */
+  /** Number of samples in the width. */
   capacity: number;
   /** The left end of the axis of time, in words. */
   start: string;

@@ -5,7 +5,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Cairo from 'cairo';
 import { textColor } from '../compat.ts';
 
-/** How many figures the width holds. */
+/** Number of figures in the width. */
 const CAPACITY = 60;
 
 export class Graph extends Gtk.DrawingArea {

@@ -16,7 +16,7 @@ export interface Toasts {
 
 /** A line of a toast holds about this many characters in a narrow window; longer errors get their own dialog. */
 const FITS = 35;
-/** Of a longer text. The longest name of a host has 253 characters. */
+/** Maximum lines of a longer text. The longest name of a host has 253 characters. */
 const LINES = 8;
 
 /** @param parent of the dialog with the details. */
@@ -58,7 +58,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
   };
 }
 
-/** What is too long for one line, such as the name of a host. */
+/** A text that is too long for one line, such as the name of a host. */
 function wrapped(label: string): Gtk.Widget {
   return new Gtk.Label({
     label,

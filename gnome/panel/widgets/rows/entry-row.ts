@@ -31,7 +31,7 @@ export function entryRow(first: RowOf<'entry'>, host: RowHost): RowWidget<'entry
   const submit = async () => {
     const given = text();
     if (!button.sensitive || !(await host.run(now.command(given)))) return;
-    // what was typed meanwhile stays
+    // newer text stays
     if (text() === given) entry.text = '';
   };
   entry.connect('changed', check);

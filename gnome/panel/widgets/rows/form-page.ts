@@ -25,7 +25,7 @@ interface ShownGroup {
  */
 export class FormGroups {
   readonly #host: RowHost;
-  /** What a group without a title is called by assistive technology: the page's title. */
+  /** Accessible name of a group without a title: the page's title. */
   name = '';
   readonly #add: (group: Adw.PreferencesGroup) => void;
   readonly #remove: (group: Adw.PreferencesGroup) => void;
@@ -87,7 +87,7 @@ export class FormGroups {
   }
 }
 
-/** What is listed twice has two rows. */
+/** Two entries of the same text have two rows. */
 function byKey(rows: Row[]): Map<string, Row> {
   const keyed = new Map<string, Row>();
   for (const row of rows) {
