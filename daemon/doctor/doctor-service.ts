@@ -23,7 +23,7 @@ import { CHECKS } from './checks/all.ts';
 import { createBundle, packBundle } from './diagnose/bundle.ts';
 import { readTimeline } from './diagnose/timeline.ts';
 import { runChecks, WORST_FIRST } from './engine.ts';
-import { applyFix, FixError, type Hands, undoable, undoLast } from './fixes.ts';
+import { applyFix, type FixContext, FixError, undoable, undoLast } from './fixes.ts';
 import { undoJournal, worldWithDaemon } from './gather.ts';
 import type { World } from './world/world.ts';
 
@@ -108,14 +108,14 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     }
   }
 
-  async function examine(id: string, online: boolean): Promise<CheckResult> {
+  async function resultOf(id: string, online: boolean): Promise<CheckResult> {
     await tunnel.refresh('all');
     const [result] = await runChecks(choose([id]), world(online));
     if (!result) throw new Problem('not-found', `There is no check "${id}".`);
     return result;
   }
 
-  const hands = (): Hands => ({
+  const fixContext = (): FixContext => ({
     tools: world().tools,
     journal: undoJournal(paths),
     perform: (action: ActionName, value) => tunnel.perform(actionRequest(action, value)),
@@ -130,22 +130,22 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     },
     fix: ({ id, fixId }) =>
       change(async () => {
-        // what only shows up with --online is looked at in the same way again
-        let result = await examine(id, false);
-        if (result.fixId !== fixId) result = await examine(id, true);
+        // a check may find the problem with --online only
+        let result = await resultOf(id, false);
+        if (result.fixId !== fixId) result = await resultOf(id, true);
         if (!result.fix || result.fixId !== fixId)
           throw new Problem('precondition-failed', 'The fix is not the one that was shown.', {
             hint: 'Run the check again, and look at its fix.',
           });
-        const done = await carryOut(() => applyFix(result, hands()));
-        return { ok: true, done, result: await examine(id, false) };
+        const done = await asProblems(() => applyFix(result, fixContext()));
+        return { ok: true, done, result: await resultOf(id, false) };
       }),
     undo: () =>
       change(async () => {
         const [newest] = journal();
-        const done = await carryOut(() => undoLast(hands()));
+        const done = await asProblems(() => undoLast(fixContext()));
         const known = CHECKS.some(({ id }) => id === newest?.id);
-        return { ok: true, done, result: newest && known ? await examine(newest.id, false) : null };
+        return { ok: true, done, result: newest && known ? await resultOf(newest.id, false) : null };
       }),
     async bundle(entries, read) {
       await tunnel.refresh('all');
@@ -187,7 +187,8 @@ function choose(only: readonly string[] | undefined): readonly Check[] {
   return CHECKS.filter(({ id }) => only.includes(id));
 }
 
-async function carryOut<T>(act: () => Promise<T>): Promise<T> {
+/** Turns errors of fixes into problems of the API. */
+async function asProblems<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

@@ -1,4 +1,4 @@
-// Keeps the file that remembers how to take fixes back, and copies of the files that they replaced. Both are written before each
+// Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each
 // change, so that a kill in between loses nothing.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -11,7 +11,7 @@ import { readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
 import { digestOf } from './digest.ts';
 
-/** `privileged`: an administrator has to do it. `changed`: the file is not as the fix left it. */
+/** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */
 export type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
 export class FixError extends Error {
   readonly code: FixErrorCode;
@@ -24,7 +24,7 @@ export class FixError extends Error {
   }
 }
 
-/** The change was about to be made; whether it was is not known. */
+/** The change was about to be made, and may not have been. */
 const Begun = { begun: z.optional(z.literal(true)) };
 const Step = z.discriminatedUnion('kind', [
   z.object({
@@ -39,15 +39,15 @@ const Step = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('command'), argv: z.array(z.string()), ...Begun }),
   z.object({ kind: z.literal('action'), action: z.enum(ACTION_NAMES), value: z.optional(z.string()), ...Begun }),
 ]);
-/** What takes one change back. */
+/** One step of an undo. */
 export type Step = z.infer<typeof Step>;
 const Label = { id: z.string(), label: z.string(), wording: z.optional(Message), at: z.string() };
 const Entry = z.object({ ...Label, steps: z.array(Step) });
-/** One fix: the steps that take it back, in their order. */
+/** One fix, with the steps that undo it, in their order. */
 export type Entry = z.infer<typeof Entry>;
 const HandedOver = z.object({
   ...Label,
-  /** Lines for a shell that take it back. */
+  /** Lines for a shell that undo it. */
   shell: z.array(z.string()),
   /** The file that it changes, with the digest of what it held before. */
   file: z.nullable(z.object({ path: z.string(), before: z.nullable(z.string()) })),
@@ -55,15 +55,15 @@ const HandedOver = z.object({
 /** Commands that were printed for an administrator. */
 export type HandedOver = z.infer<typeof HandedOver>;
 
-const KEPT = 50;
+const MAX_ENTRIES = 50;
 const LOCK_WAIT_MS = 2_000;
 
-/** Fixes whose changes are there, newest first. Of a fix that was killed before its first change nothing is listed. */
+/** Fixes whose changes are in effect, newest first. A fix that was killed before its first change is not listed. */
 export function entriesOf(journal: string): Entry[] {
   return load(journal, Entry).filter(({ steps }) => steps.some(step => happened(journal, step)));
 }
 
-/** Whether a step has something to take back, as far as that can be seen. */
+/** Reports whether a step has a change to undo, as far as a file shows it. */
 function happened(journal: string, step: Step): boolean {
   if (!step.begun || step.kind !== 'file') return true;
   return digestOf(step.path) !== (step.copy && digestOf(join(dirname(journal), step.copy)));
@@ -72,7 +72,7 @@ function happened(journal: string, step: Step): boolean {
 const COPY = 'before-fix-';
 
 /**
- * Copies a file with everything that it has (owner, mode, extended attributes) to the directory of the journal.
+ * Copies a file with owner, mode and extended attributes to the directory of the journal. To be called by an undo of `begin`.
  * @returns the name of the copy @throws Error
  */
 export function keepCopy(journal: string, path: string): string {
@@ -82,60 +82,64 @@ export function keepCopy(journal: string, path: string): string {
   return name;
 }
 
-/** Node copies neither owner nor extended attributes. @throws Error with what cp said */
+/** Node copies neither owner nor extended attributes. @throws Error with the output of cp */
 export function copyWhole(from: string, to: string): void {
   execFileSync('cp', ['-a', '--', from, to], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** What an administrator may have run, newest first; not what was never run, where a file shows that. */
+/** Commands that an administrator may have run, newest first; without those that a file shows were never run. */
 export function handedOver(journal: string): HandedOver[] {
   return load(handedOverFile(journal), HandedOver).filter(({ file }) => !file || digestOf(file.path) !== file.before);
 }
 
-/** Remembers what is printed for an administrator. A full disk does not keep it from being printed. */
+/** Remembers commands that are printed for an administrator. They are printed on a full disk as well. */
 export function handOver(journal: string, entry: HandedOver): void {
   const same = (other: HandedOver) => other.id === entry.id && other.shell.join() === entry.shell.join();
   quietly(() => update(handedOverFile(journal), HandedOver, all => [entry, ...all.filter(other => !same(other))]));
 }
 
-/** Adds the step of a change that is about to be made. @throws FixError busy, FileError; nothing was changed then */
-export function begin(journal: string, entry: Entry, step: Step): void {
-  entry.steps.unshift({ ...step, begun: true });
-  save(journal, entry);
+/**
+ * Adds the step of a change that is about to be made.
+ * @param undo makes the step; runs under the journal's lock, so that no other process deletes a copy that it makes
+ * @throws FixError busy, FileError; nothing was changed then
+ */
+export function begin(journal: string, entry: Entry, undo: () => Step): void {
+  update(journal, Entry, all => {
+    entry.steps.unshift({ ...undo(), begun: true });
+    return withEntry(journal, entry, all);
+  });
 }
 
-/** The newest change was made. It can be taken back even where this can't be written. */
+/** Marks the newest change as made. It can be undone even where this can't be written. */
 export function settle(journal: string, entry: Entry): void {
   delete entry.steps[0]?.begun;
-  quietly(() => save(journal, entry));
+  quietly(() => update(journal, Entry, all => withEntry(journal, entry, all)));
 }
 
-/** The newest change failed. */
+/** Removes the newest change, which failed. */
 export function abandon(journal: string, entry: Entry): void {
   entry.steps.shift();
-  quietly(() => save(journal, entry));
-  quietly(() => removeCopies(journal));
+  const change = (all: Entry[]) => withEntry(journal, entry, all);
+  quietly(() => update(journal, Entry, change, remaining => removeCopies(journal, remaining)));
 }
 
-/** Removes a fix that was taken back. */
+/** Removes a fix that was undone. */
 export function forget(journal: string, entry: Entry): void {
-  update(journal, Entry, all => all.filter(other => !isSame(other, entry)));
-  quietly(() => removeCopies(journal));
+  const change = (all: Entry[]) => all.filter(other => !isSame(other, entry));
+  update(journal, Entry, change, remaining => quietly(() => removeCopies(journal, remaining)));
 }
 
-/** Removes copies that no fix needs. */
-function removeCopies(journal: string): void {
-  const needed = load(journal, Entry).flatMap(({ steps }) => steps.map(step => step.kind === 'file' && step.copy));
+/** Deletes copies that no fix needs. */
+function removeCopies(journal: string, entries: readonly Entry[]): void {
+  const needed = entries.flatMap(({ steps }) => steps.map(step => step.kind === 'file' && step.copy));
   for (const name of readdirSync(dirname(journal)))
     if (name.startsWith(COPY) && !needed.includes(name)) rmSync(join(dirname(journal), name));
 }
 
-function save(journal: string, entry: Entry): void {
-  update(journal, Entry, all => {
-    // what never happened must not look as if it had once this fix has changed the same file
-    const others = all.filter(other => !isSame(other, entry) && other.steps.some(step => happened(journal, step)));
-    return entry.steps.length > 0 ? [entry, ...others] : others;
-  });
+/** The entries with this one in front; without those whose changes were never made, which this one could make seem made. */
+function withEntry(journal: string, entry: Entry, all: readonly Entry[]): Entry[] {
+  const others = all.filter(other => !isSame(other, entry) && other.steps.some(step => happened(journal, step)));
+  return entry.steps.length > 0 ? [entry, ...others] : others;
 }
 
 function isSame(one: Entry, other: Entry): boolean {
@@ -154,7 +158,7 @@ function handedOverFile(journal: string): string {
   return journal.replace(/(\.json)?$/, '-administrator.json');
 }
 
-/** A damaged file is of no use: nothing can be taken back. */
+/** A damaged file counts as empty: nothing can be undone. */
 function load<T>(path: string, schema: z.ZodMiniType<T>): T[] {
   try {
     return z.parse(z.array(schema), JSON.parse(readText(path) ?? '[]'));
@@ -163,13 +167,20 @@ function load<T>(path: string, schema: z.ZodMiniType<T>): T[] {
   }
 }
 
-function update<T>(path: string, schema: z.ZodMiniType<T>, change: (all: T[]) => T[]): void {
+/** Replaces the entries of a file under its lock. @param onWritten runs under the lock as well */
+function update<T>(
+  path: string,
+  schema: z.ZodMiniType<T>,
+  change: (all: T[]) => T[],
+  onWritten: (entries: T[]) => void = () => {},
+): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const lock = acquireLock(`${path}.lock`, LOCK_WAIT_MS);
   if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is applying a fix. Try again.`);
   try {
-    const kept = change(load(path, schema)).slice(0, KEPT);
-    replaceFile(path, `${JSON.stringify(kept, null, 2)}\n`);
+    const entries = change(load(path, schema)).slice(0, MAX_ENTRIES);
+    replaceFile(path, `${JSON.stringify(entries, null, 2)}\n`);
+    onWritten(entries);
   } finally {
     lock.release();
   }

@@ -1,4 +1,4 @@
-// Applies a fix that the user has seen, remembers how to take it back, and takes it back.
+// Applies a fix that the user has seen, remembers how to undo it, and undoes it.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -38,28 +38,28 @@ import type { Tools } from './world/tools.ts';
 
 export { FixError, type HandedOver, handedOver };
 
-/** What fixes are carried out with. */
-export interface Hands {
+/** Dependencies of a fix. */
+export interface FixContext {
   tools: Tools;
   /** Performs an action of the API. */
   perform(action: ActionName, value: string | undefined): Promise<unknown>;
-  /** File that remembers what can be taken back. */
+  /** File of the changes that can be undone. */
   journal: string;
 }
 
 const COMMAND_MS = 30_000;
 
-/** Whether this process can carry out a fix by itself. */
+/** Reports whether this process may apply a fix without an administrator. */
 export function canApply(fix: Fix): boolean {
   return fix.kind === 'action' || fix.kind === 'open' || !fix.privileged || process.getuid?.() === 0;
 }
 
 /**
- * Carries out the fix of a result. How to take it back is on disk before each change, so that a process that is killed
- * in between leaves it behind. What only an administrator may do is remembered as handed over.
- * @returns what was done, a line each @throws FixError
+ * Applies the fix of a result. The undo of each change is on disk before the change, so that it survives a kill in
+ * between. Commands for an administrator are remembered as handed over.
+ * @returns a line for each change that was made @throws FixError
  */
-export async function applyFix({ id, fix }: CheckResult, hands: Hands): Promise<string[]> {
+export async function applyFix({ id, fix }: CheckResult, context: FixContext): Promise<string[]> {
   if (!fix || fix.kind === 'open') throw new FixError('nothing', `There is nothing to apply for ${id}.`);
   const about = {
     id,
@@ -69,23 +69,23 @@ export async function applyFix({ id, fix }: CheckResult, hands: Hands): Promise<
   };
   if (!canApply(fix)) {
     const shell = adminUndoLines(fix);
-    if (shell.length > 0) handOver(hands.journal, { ...about, shell, file: fileOf(fix) });
+    if (shell.length > 0) handOver(context.journal, { ...about, shell, file: fileOf(fix) });
     throw new FixError('privileged', 'Only an administrator can do this.', administratorText(fix));
   }
   const entry: Entry = { ...about, steps: [] };
   try {
-    return await carryOut(operationsOf(fix, hands), entry, hands.journal);
+    return await runOperations(operationsOf(fix, context), entry, context.journal);
   } catch (error) {
     if (error instanceof FixError) throw error;
     throw new FixError('failed', `${fix.label} failed: ${reason(error)}`, undefined, error);
   }
 }
 
-/** Each operation after what takes it back is on disk. */
-async function carryOut(operations: readonly Operation[], entry: Entry, journal: string): Promise<string[]> {
+/** Runs each operation once its undo is on disk. */
+async function runOperations(operations: readonly Operation[], entry: Entry, journal: string): Promise<string[]> {
   const done: string[] = [];
   for (const { does, undo, run } of operations) {
-    if (undo) begin(journal, entry, undo());
+    if (undo) begin(journal, entry, undo);
     try {
       await run();
     } catch (error) {
@@ -99,28 +99,28 @@ async function carryOut(operations: readonly Operation[], entry: Entry, journal:
 }
 
 interface Operation {
-  /** What it does, for the user. */
+  /** User-visible description. */
   does: string;
-  /** Makes what takes it back; undefined where nothing does. */
+  /** Makes the step that undoes it; undefined where none can. */
   undo: (() => Step) | undefined;
   run(): unknown;
 }
 
-function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, hands: Hands): Operation[] {
+function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext): Operation[] {
   switch (fix.kind) {
     case 'file':
-      return [replacement(fix.path, fix.content, hands.journal)];
+      return [replacement(fix.path, fix.content, context.journal)];
     case 'commands':
       return fix.commands.map((argv, at) => ({
         does: quote(argv),
         undo: fix.undo[at] && constant({ kind: 'command', argv: fix.undo[at] }),
-        run: () => runCommand(argv, hands),
+        run: () => runCommand(argv, context),
       }));
     case 'action':
       return fix.actions.map(({ action, value }, at) => ({
         does: [action, value].filter(Boolean).join(' '),
         undo: fix.undo[at] && constant({ kind: 'action', ...fix.undo[at] }),
-        run: () => hands.perform(action, value),
+        run: () => context.perform(action, value),
       }));
   }
 }
@@ -139,7 +139,7 @@ function replacement(path: string, content: string, journal: string): Operation 
   };
 }
 
-/** @throws FixError where the text of a file does not stand for its bytes, or could not be brought back */
+/** @throws FixError for a file that can't be read, or whose bytes are not UTF-8 and could not be restored from text */
 function refuseUnreadable(path: string): void {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
@@ -149,7 +149,7 @@ function refuseUnreadable(path: string): void {
   }
 }
 
-/** Gives a file another content, and keeps its owner, mode and extended attributes. */
+/** Replaces the content of a file, and keeps its owner, mode and extended attributes. */
 function rewrite(path: string, content: string): void {
   const copy = temporaryName(path);
   rmSync(copy, { force: true });
@@ -174,65 +174,65 @@ function fileOf(fix: Fix): HandedOver['file'] {
   return fix.kind === 'file' ? { path: fix.path, before: digestOf(fix.path) } : null;
 }
 
-/** What an administrator runs, and what takes that back. */
+/** Commands for an administrator, and those that undo them. */
 function administratorText(fix: Fix): string {
   const undo = adminUndoLines(fix);
   return [...adminLines(fix), ...(undo.length > 0 ? ['Take it back with:', ...undo] : [])].join('\n');
 }
 
-/** What can be taken back, newest first. */
+/** Changes that can be undone, newest first. */
 export function undoable(journal: string): (Undoable & { steps: string[] })[] {
-  return entriesOf(journal).map(({ steps, ...entry }) => ({ ...entry, steps: steps.map(describe) }));
+  return entriesOf(journal).map(({ steps, ...entry }) => ({ ...entry, steps: steps.map(stepText) }));
 }
 
-/** Takes the newest change back. @returns what was done, a line each @throws FixError */
-export async function undoLast(hands: Hands): Promise<string[]> {
-  const [entry] = entriesOf(hands.journal);
+/** Undoes the newest fix. @returns a line for each step @throws FixError */
+export async function undoLast(context: FixContext): Promise<string[]> {
+  const [entry] = entriesOf(context.journal);
   if (!entry) throw new FixError('nothing', 'There is nothing to take back.');
   const done: string[] = [];
   for (const step of entry.steps) {
     try {
-      if (step.kind === 'file') restore(step, hands.journal);
-      else if (step.kind === 'command') await runCommand(step.argv, hands);
-      else await hands.perform(step.action, step.value);
+      if (step.kind === 'file') restore(step, context.journal);
+      else if (step.kind === 'command') await runCommand(step.argv, context);
+      else await context.perform(step.action, step.value);
     } catch (error) {
-      // a change of which nobody knows whether it was made may not be there to be taken back
+      // the change may not have been made, so there may be nothing to undo
       if (step.begun && step.kind !== 'file') continue;
       if (error instanceof FixError) throw error;
-      throw new FixError('failed', `${describe(step)} failed: ${reason(error)}`, undefined, error);
+      throw new FixError('failed', `${stepText(step)} failed: ${reason(error)}`, undefined, error);
     }
-    done.push(describe(step));
+    done.push(stepText(step));
   }
-  forget(hands.journal, entry);
+  forget(context.journal, entry);
   return done;
 }
 
-/** Puts the copy in the place of the file, with everything that it has. */
+/** Restores a file from its copy, with owner, mode and extended attributes. */
 function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal: string): void {
-  const kept = copy === null ? null : join(dirname(journal), copy);
+  const original = copy === null ? null : join(dirname(journal), copy);
   const now = digestOf(path);
-  if (now === (kept && digestOf(kept))) return;
+  if (now === (original && digestOf(original))) return;
   if (now !== after)
     throw new FixError('changed', `${path} was changed after the fix, so it was left as it is.`, 'Edit it by hand.');
-  if (kept === null) {
+  if (original === null) {
     rmSync(path);
     return;
   }
   const temporary = temporaryName(path);
   rmSync(temporary, { force: true });
-  copyWhole(kept, temporary);
+  copyWhole(original, temporary);
   renameSync(temporary, path);
   syncDirectory(dirname(path));
 }
 
-async function runCommand(argv: readonly string[], { tools }: Hands): Promise<void> {
+async function runCommand(argv: readonly string[], { tools }: FixContext): Promise<void> {
   const [program = '', ...args] = argv;
   const { exitCode, stderr } = await tools.run(program, args, { limitMs: COMMAND_MS });
   if (exitCode !== 0)
     throw new FixError('failed', `${quote(argv)} failed: ${stderr.trim() || `exit code ${exitCode}`}`);
 }
 
-function describe(step: Step): string {
+function stepText(step: Step): string {
   if (step.kind === 'file') return step.copy === null ? `remove ${step.path}` : `restore ${step.path}`;
   return step.kind === 'command' ? quote(step.argv) : [step.action, step.value].filter(Boolean).join(' ');
 }

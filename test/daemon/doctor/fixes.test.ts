@@ -1,6 +1,6 @@
 // Fixes of files and commands: applied whole, remembered, taken back, and refused where something else has changed.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -18,10 +19,18 @@ import { type TestContext, test } from 'node:test';
 import type { CheckResult, Fix } from '../../../daemon/api/schema/doctor.ts';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
-import { begin, settle } from '../../../daemon/doctor/fix-journal.ts';
-import { applyFix, type FixError, type Hands, handedOver, undoable, undoLast } from '../../../daemon/doctor/fixes.ts';
+import { abandon, begin, type Entry, forget, settle } from '../../../daemon/doctor/fix-journal.ts';
+import {
+  applyFix,
+  type FixContext,
+  type FixError,
+  handedOver,
+  undoable,
+  undoLast,
+} from '../../../daemon/doctor/fixes.ts';
 import { adminCommands } from '../../../daemon/doctor/world/facts.ts';
 import { createTools } from '../../../daemon/doctor/world/tools.ts';
+import { startTime } from '../../../daemon/system/process.ts';
 import { adminLines, adminUndoLines } from '../../../daemon/view/fix.ts';
 import { ENV } from '../../support/doctor/world.ts';
 import { missing, temporary } from '../../support/temporary.ts';
@@ -29,7 +38,7 @@ import { missing, temporary } from '../../support/temporary.ts';
 function setUp(t: TestContext) {
   const directory = temporary(t, 'fix');
   const performed: string[] = [];
-  const hands: Hands = {
+  const context: FixContext = {
     tools: createTools({ env: ENV, signal: new AbortController().signal }),
     journal: join(directory, 'state', 'undo.json'),
     async perform(action, value) {
@@ -37,7 +46,7 @@ function setUp(t: TestContext) {
       performed.push([action, value].filter(Boolean).join(' '));
     },
   };
-  return { directory, hands, performed };
+  return { directory, context, performed };
 }
 
 const result = (fix: Fix): CheckResult => ({
@@ -55,23 +64,23 @@ const result = (fix: Fix): CheckResult => ({
 });
 
 test('a file is replaced with its mode, behind a link as well, and restored by undo', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   const [real, link] = [join(directory, 'real'), join(directory, 'link')];
   writeFileSync(real, 'a\nb\n');
   chmodSync(real, 0o640);
   symlinkSync(real, link);
   const fix = fileFix(message('Change'), link, { before: 'a\nb\n', content: 'a\nc\n' }, false)!;
   assert.match(fix.kind === 'file' ? fix.diff : '', /\n-b\n\+c\n/);
-  assert.deepEqual(await applyFix(result(fix), hands), [`wrote ${link}`]);
+  assert.deepEqual(await applyFix(result(fix), context), [`wrote ${link}`]);
   assert.deepEqual([readFileSync(real, 'utf8'), statSync(real).mode & 0o777], ['a\nc\n', 0o640]);
   assert.ok(lstatSync(link).isSymbolicLink());
-  assert.equal(undoable(hands.journal).length, 1);
-  assert.deepEqual(await undoLast(hands), [`restore ${real}`]);
-  assert.deepEqual([readFileSync(real, 'utf8'), undoable(hands.journal).length], ['a\nb\n', 0]);
+  assert.equal(undoable(context.journal).length, 1);
+  assert.deepEqual(await undoLast(context), [`restore ${real}`]);
+  assert.deepEqual([readFileSync(real, 'utf8'), undoable(context.journal).length], ['a\nb\n', 0]);
 });
 
 test('a fix keeps owner, mode and attributes of a file, and undo restores every byte', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   const path = join(directory, 'file');
   const text = '\ufeff# größer, then CRLF\r\nold\r\nno end of line';
   writeFileSync(path, text);
@@ -93,9 +102,9 @@ test('a fix keeps owner, mode and attributes of a file, and undo restores every 
   const before = has();
   if (isRoot) assert.deepEqual(before.slice(0, 3), [0o664, 65_534, 100]);
   const fix = fileFix(message('Change'), path, { before: text, content: 'new\n' }, false)!;
-  await applyFix(result(fix), hands);
+  await applyFix(result(fix), context);
   assert.deepEqual([readFileSync(path, 'utf8'), has()], ['new\n', before]);
-  await undoLast(hands);
+  await undoLast(context);
   assert.deepEqual([readFileSync(path, 'utf8'), has()], [text, before]);
   assert.deepEqual(
     [readdirSync(directory).sort(), readdirSync(join(directory, 'state'))],
@@ -105,47 +114,47 @@ test('a fix keeps owner, mode and attributes of a file, and undo restores every 
 });
 
 test('a file that is not UTF-8 gets no fix, and one that became so is left as it is', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   const path = join(directory, 'file');
   const bytes = Buffer.from('# gr\xf6\xdfer\r\nold\n', 'latin1');
   writeFileSync(path, bytes);
   assert.equal(fileFix(message('Change'), path, { before: readFileSync(path, 'utf8'), content: 'new\n' }), null);
   const earlier = fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' }, false)!;
-  await assert.rejects(applyFix(result(earlier), hands), /is not UTF-8 text.*Nothing was changed/);
+  await assert.rejects(applyFix(result(earlier), context), /is not UTF-8 text.*Nothing was changed/);
   assert.deepEqual(readFileSync(path), bytes);
 });
 
 test('a file that the fix made is removed by undo', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   const path = join(directory, 'new');
-  await applyFix(result(fileFix(message('Make'), path, { before: null, content: 'x\n' }, false)!), hands);
+  await applyFix(result(fileFix(message('Make'), path, { before: null, content: 'x\n' }, false)!), context);
   assert.equal(readFileSync(path, 'utf8'), 'x\n');
-  await undoLast(hands);
+  await undoLast(context);
   assert.ok(!existsSync(path));
 });
 
 test('a file that was changed after the fix is left as it is, and undo can be tried again', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   const path = join(directory, 'file');
   writeFileSync(path, 'old\n');
-  await applyFix(result(fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' }, false)!), hands);
+  await applyFix(result(fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' }, false)!), context);
   writeFileSync(path, 'mine\n');
-  await assert.rejects(undoLast(hands), { code: 'changed' });
-  assert.deepEqual([readFileSync(path, 'utf8'), undoable(hands.journal).length], ['mine\n', 1]);
+  await assert.rejects(undoLast(context), { code: 'changed' });
+  assert.deepEqual([readFileSync(path, 'utf8'), undoable(context.journal).length], ['mine\n', 1]);
 });
 
 test('actions that fail half-way are remembered as far as they went', async t => {
-  const { hands, performed } = setUp(t);
+  const { context, performed } = setUp(t);
   const steps = (verb: 'add' | 'remove') =>
     ['10.1.0.0/16', 'refused'].map(value => ({ action: `${verb}SplitRange` as const, value }));
   const fix: Fix = { kind: 'action', label: 'Exclude', actions: steps('add'), undo: steps('remove') };
-  await assert.rejects(applyFix(result(fix), hands), /Exclude failed: The tunnel CLI refused\./);
-  await undoLast(hands);
+  await assert.rejects(applyFix(result(fix), context), /Exclude failed: The tunnel CLI refused\./);
+  await undoLast(context);
   assert.deepEqual(performed, ['addSplitRange 10.1.0.0/16', 'removeSplitRange 10.1.0.0/16']);
 });
 
 test('a command that fails or is missing is reported with its output', async t => {
-  const { hands } = setUp(t);
+  const { context } = setUp(t);
   const fix = (...argv: string[]): Fix => ({
     kind: 'commands',
     label: 'Run',
@@ -153,13 +162,13 @@ test('a command that fails or is missing is reported with its output', async t =
     undo: [],
     privileged: false,
   });
-  await assert.rejects(applyFix(result(fix('ls', missing(t))), hands), /ls \S+ failed: .*No such file/);
-  await assert.rejects(applyFix(result(fix('no-such-program')), hands), /no-such-program is not installed/);
-  assert.deepEqual(undoable(hands.journal), []);
+  await assert.rejects(applyFix(result(fix('ls', missing(t))), context), /ls \S+ failed: .*No such file/);
+  await assert.rejects(applyFix(result(fix('no-such-program')), context), /no-such-program is not installed/);
+  assert.deepEqual(undoable(context.journal), []);
 });
 
 test('what was printed for an administrator is listed with what takes it back, unless it was never run', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   const user = process.getuid;
   t.after(() => Object.assign(process, { getuid: user }));
   Object.assign(process, { getuid: () => 1000 });
@@ -179,43 +188,68 @@ test('what was printed for an administrator is listed with what takes it back, u
     adminCommands(message('Restart'), [['systemctl', 'restart', 'x']]),
   ])
     await assert.rejects(
-      applyFix(result(fix), hands),
+      applyFix(result(fix), context),
       (error: FixError) => hints.push(error.hint ?? '') && error.code === 'privileged',
     );
   assert.match(hints[1] ?? '', /^sudo systemctl stop x\nTake it back with:\nsudo systemctl start x$/);
   assert.equal(hints[3], 'sudo systemctl restart x', 'nothing takes a restart back');
-  const listed = () => handedOver(hands.journal).map(({ label, shell }) => [label, ...shell]);
+  const listed = () => handedOver(context.journal).map(({ label, shell }) => [label, ...shell]);
   const commands = ['Stop x', 'sudo systemctl start x'];
   assert.deepEqual(listed(), [commands], 'the file is as it was, so nobody ran it');
   writeFileSync(path, 'new\n');
   assert.deepEqual(listed(), [commands, ['Change', `sudo mv -T ${path}.before-culvert ${path}`]]);
-  assert.deepEqual(undoable(hands.journal), []);
+  assert.deepEqual(undoable(context.journal), []);
 });
 
 test('a file that can’t be read is left as it is, because undo could not bring it back', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   const path = join(directory, 'directory');
   mkdirSync(path);
   const fix = fileFix(message('Change'), path, { before: null, content: 'x' }, false)!;
-  await assert.rejects(applyFix(result(fix), hands), /can't be read.*Nothing was changed/);
+  await assert.rejects(applyFix(result(fix), context), /can't be read.*Nothing was changed/);
   assert.ok(statSync(path).isDirectory());
 });
 
 test('a step of which nobody knows whether it was made does not hold undo up', async t => {
-  const { hands, performed } = setUp(t);
+  const { context, performed } = setUp(t);
   const entry = { id: 'test', label: 'Exclude', at: '2026-01-01T00:00:00.000Z', steps: [] };
-  begin(hands.journal, entry, { kind: 'action', action: 'setMode', value: 'doh' });
-  settle(hands.journal, entry);
+  begin(context.journal, entry, () => ({ kind: 'action', action: 'setMode', value: 'doh' }));
+  settle(context.journal, entry);
   // as after a kill: this one was about to be made
-  begin(hands.journal, entry, { kind: 'action', action: 'removeSplitRange', value: 'refused' });
-  assert.deepEqual(await undoLast(hands), ['setMode doh']);
-  assert.deepEqual([performed, undoable(hands.journal)], [['setMode doh'], []]);
+  begin(context.journal, entry, () => ({ kind: 'action', action: 'removeSplitRange', value: 'refused' }));
+  assert.deepEqual(await undoLast(context), ['setMode doh']);
+  assert.deepEqual([performed, undoable(context.journal)], [['setMode doh'], []]);
+});
+
+test('copies are made and deleted under the lock of the journal only', t => {
+  const { context } = setUp(t);
+  const { journal } = context;
+  const copies = () => readdirSync(join(journal, '..')).filter(name => name.startsWith('before-fix-'));
+  const entry: Entry = { id: 'test', label: 'Test', at: '2026-11-24T00:00:00Z', steps: [] };
+  begin(journal, entry, () => ({ kind: 'action', action: 'connect' }));
+  writeFileSync(join(journal, '..', 'before-fix-1'), 'copy of another process\n');
+  const holder = spawn('sleep', ['600'], { stdio: 'ignore' });
+  t.after(() => holder.kill('SIGKILL'));
+  writeFileSync(`${journal}.lock`, `${holder.pid} ${startTime(holder.pid!)}`);
+  assert.throws(() => forget(journal, entry), { code: 'busy' });
+  let isMade = false;
+  const undo = () => {
+    isMade = true;
+    return { kind: 'action', action: 'disconnect' } as const;
+  };
+  assert.throws(() => begin(journal, { ...entry, steps: [] }, undo), { code: 'busy' });
+  assert.equal(isMade, false, 'a copy made now could be deleted before it is in the journal');
+  abandon(journal, { ...entry, steps: [...entry.steps] });
+  assert.deepEqual(copies(), ['before-fix-1']);
+  rmSync(`${journal}.lock`);
+  forget(journal, entry);
+  assert.deepEqual(copies(), []);
 });
 
 test('a journal that is damaged counts as empty', async t => {
-  const { directory, hands } = setUp(t);
+  const { directory, context } = setUp(t);
   writeFileSync(join(directory, 'undo.json'), '{"half');
-  await assert.rejects(undoLast({ ...hands, journal: join(directory, 'undo.json') }), { code: 'nothing' });
+  await assert.rejects(undoLast({ ...context, journal: join(directory, 'undo.json') }), { code: 'nothing' });
 });
 
 test('the lines for an administrator do what the fix says, whatever the text contains', t => {

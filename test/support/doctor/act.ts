@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
-import { applyFix, type Hands, undoLast } from '../../../daemon/doctor/fixes.ts';
+import { applyFix, type FixContext, undoLast } from '../../../daemon/doctor/fixes.ts';
 import { createTools } from '../../../daemon/doctor/world/tools.ts';
 
 export type Act = 'apply' | 'undo';
@@ -10,7 +10,7 @@ export type Act = 'apply' | 'undo';
 /** Changes `file` below a directory from what it holds to `new`, or takes that back. */
 export async function act(directory: string, what: Act): Promise<void> {
   const path = `${directory}/file`;
-  const hands: Hands = {
+  const hands: FixContext = {
     tools: createTools({ env: process.env, signal: new AbortController().signal }),
     journal: `${directory}/state/undo.json`,
     async perform() {},

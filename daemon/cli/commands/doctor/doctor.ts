@@ -9,9 +9,9 @@ import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';
 import {
   applyFix,
   canApply,
+  type FixContext,
   FixError,
   type HandedOver,
-  type Hands,
   handedOver,
   undoable,
   undoLast,
@@ -172,7 +172,7 @@ function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at
   ];
 }
 
-function hands({ client, paths }: Context, { tools }: World): Hands {
+function hands({ client, paths }: Context, { tools }: World): FixContext {
   return {
     tools,
     journal: undoJournal(paths),
