@@ -12,7 +12,7 @@ import type { Output } from './respond.ts';
 import { serviceProblem } from './service.ts';
 import { type CliGeneration, generationOf, NEWEST } from './version.ts';
 
-/** What the environment and the stored state decide for every command. */
+/** Choices of the environment and the stored state that hold for every command. */
 export interface Setting {
   /** The state file. */
   file: string;
@@ -31,7 +31,7 @@ export interface Command extends Setting {
   state: State;
   generation: CliGeneration;
   faults: Faults;
-  /** How long connecting takes, in ms; null where the state decides. */
+  /** Duration of connecting, in ms; null where the state decides. */
   connectMs: number | null;
 }
 

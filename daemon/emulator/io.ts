@@ -1,4 +1,4 @@
-// Writing to the standard streams at once: an exit right after loses nothing, and a listener's line leaves without delay.
+// Writes to the standard streams synchronously: an exit right after loses nothing, and a listener's line leaves without delay.
 import { writeSync } from 'node:fs';
 import { errno } from '../system/errno.ts';
 

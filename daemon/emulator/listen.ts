@@ -1,4 +1,4 @@
-// Implements `-l`: stays, and prints every change of the status at once, without polling.
+// Implements `-l`: stays, and prints each change of the status immediately, without polling.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Status, statusAt } from './client/connection.ts';
@@ -58,7 +58,7 @@ export function listen({ file, json, generationFor, faultsFor }: Options): null 
     if (exits !== null) setTimeout(hangUp, Number(exits || 0));
   }
 
-  /** What is now, after the phases that have passed since the last time: a busy machine wakes this process late. */
+  /** The phases that have passed since the last time, then the present one: a busy machine wakes this process late. */
   function statusesUntil(now: number, state: State, faults: Faults): Status[] {
     const began = state.connection?.since ?? null;
     let at = told === null ? now : began !== null && began !== since ? began : (due ?? now);

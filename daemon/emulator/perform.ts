@@ -15,7 +15,7 @@ interface Request {
   file: string;
   generation: CliGeneration;
   faults: Faults;
-  /** How long connecting takes, where the environment says so. */
+  /** Duration of connecting in ms, where the environment sets it. */
   connectMs: number | null;
 }
 

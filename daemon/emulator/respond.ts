@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts';
 import type { Globals } from './command-line/parse.ts';
 import type { Faults } from './faults.ts';
 
-/** What a command prints, and how it ends. */
+/** The output and exit code of a command. */
 export interface Output {
   stdout: string;
   stderr: string;

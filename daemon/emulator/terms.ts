@@ -21,7 +21,7 @@ Accept Terms of Service and Privacy Policy? [y/N] `;
 const REFUSAL =
   'Please accept the WARP Terms of Service by running this command in a TTY or by passing the --accept-tos flag.\n';
 
-/** Beside the state, never in the user's own home: the real tool would take its word for accepted. */
+/** Next to the state, never in the user's own home, where the real tool would take its word for accepted. */
 export function acceptedFile(stateFile: string): string {
   return join(dirname(stateFile), 'home/.local/share/warp/accepted-tos.txt');
 }

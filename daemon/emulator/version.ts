@@ -17,11 +17,11 @@ const TRAITS = {
   /** `Unable` for `Unable to connect`. "Improved status message" in 2025.5.893 is the likeliest release. */
   unableAlone: ['2025.5.893'],
   networkHealth: ['2025.9.558'],
-  /** What follows a `disconnect`: before, `Manual Disconnection`. */
+  /** The reason after a `disconnect`: before, `Manual Disconnection`. */
   settingsChanged: ['2026.1'],
   masqueDefault: ['2025.7.176'],
   masqueOnlyProxy: ['2025.8.779'],
-  /** HTTP CONNECT and SOCKS4 beside SOCKS5. */
+  /** HTTP CONNECT and SOCKS4 as well as SOCKS5. */
   httpProxy: ['2025.8.779'],
   plainHttpProxy: ['2025.10.186'],
   protocolInStats: ['2025.2.600'],
@@ -34,7 +34,7 @@ type Trait = keyof typeof TRAITS;
 export interface CliGeneration {
   version: string;
   has(trait: Trait): boolean;
-  /** Whether this version is `since` or newer, and older than `until`. */
+  /** True if this version is `since` or newer, and older than `until`. */
   within(since?: string, until?: string): boolean;
 }
 

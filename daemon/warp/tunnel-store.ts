@@ -16,9 +16,9 @@ export interface TunnelStore {
   setBlocked(blocked: Blocked, raw: string | null): void;
   /** A read shows that these no longer block. @returns whether one of them did. */
   clearBlocked(...blocked: Blocked[]): boolean;
-  /** Whether the tunnel CLI lets this user connect. */
+  /** The tunnel CLI lets this user connect, or refuses. */
   setAuthorized(authorized: boolean): void;
-  /** Whether a status was published since the last `reset` or `markStatusStale`. */
+  /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
   /** No listener confirms the published status anymore. */
   markStatusStale(): void;
@@ -76,7 +76,7 @@ export function createTunnelStore(state: State): TunnelStore {
       reading = next;
       raw = text;
       hasStatus = true;
-      // a listener that speaks proves that nothing blocks it; it does not say who may read settings
+      // a message of the listener proves that nothing blocks it; it proves nothing about the right to read settings
       if (blocker !== 'not-authorized') blocker = null;
       publishStatus();
       if (next.blocked === 'not-registered') account.unregistered();

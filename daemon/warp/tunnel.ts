@@ -34,7 +34,7 @@ export interface Tunnel {
   perform(request: ActionRequest): Promise<CommandOutput | null>;
   /** Several actions as one change: what they change is read once, when `work` has ended. */
   batch<T>(work: () => Promise<T>): Promise<T>;
-  /** Whether the installed tunnel CLI has a command for an action; true if no CLI is installed. */
+  /** True if the installed tunnel CLI has a command for the action, or no CLI is installed. */
   supports(action: ActionName): Promise<boolean>;
   /**
    * Reads what is outdated, or everything. Never rejects; waits at most 1 s, or 6 s for everything and after an action
@@ -44,11 +44,11 @@ export interface Tunnel {
   /** Reads the figures of the running tunnel, where they are outdated. Never rejects. */
   readFigures(): Promise<void>;
   /**
-   * Whether a change takes effect: `now` until changed settings are read again, `lately` for the seconds in which the
+   * State of a change that takes effect: `now` until changed settings are read again, `lately` for the seconds in which the
    * tunnel follows, and while another action runs.
    */
   changing(): 'now' | 'lately' | null;
-  /** Whether every part of the snapshot is as current as the tunnel CLI can report. */
+  /** True if every part of the snapshot is as current as the tunnel CLI can report. */
   isFresh(): boolean;
   /** The parts of the snapshot that may be older than the present state of the tunnel CLI. */
   stale(): StalePart[];
@@ -72,7 +72,7 @@ interface Options {
   log: CommandLog;
   /** The settings became outdated, or were read again. */
   onSettingsAge?: () => void;
-  /** How long the local proxy has to answer (default 30 s). */
+  /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs?: number;
 }
 

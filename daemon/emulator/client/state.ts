@@ -44,7 +44,7 @@ export interface Registration {
   organization: string | null;
 }
 
-/** What an organization prescribes; consumers have none. */
+/** Rules of an organization; consumers have no policy. */
 export interface Policy {
   switchLocked: boolean;
   mode: string | null;
@@ -127,17 +127,17 @@ export interface State {
   faults: string;
   /** With the fault `socket-late`: when the service comes up. */
   serviceUpAt: Time | null;
-  /** How long connecting takes from now on, `ms` in total. */
+  /** Duration of the next connections' phases, in `ms` in total. */
   connectMs: number;
   registration: Registration | null;
-  /** Why there is none. */
+  /** The reason for a missing registration. */
   missing: 'DaemonStartup' | 'ManualDeletion';
   /** Organization whose browser login is under way. */
   enrolling: string | null;
   policy: Policy | null;
   /** Since when a connection is wanted, how long each of its phases takes, and which endpoints it tries. */
   connection: { since: Time; phases: number[]; endpoints: string[] } | null;
-  /** What the last change while disconnected was. */
+  /** The last change while disconnected. */
   change: { current: Summary; previous: Summary } | null;
   settings: Settings;
   override: { code: string; until: Time } | null;
@@ -151,7 +151,7 @@ export interface State {
   proxyHost: { process: string; owner: string } | null;
   /** The port that proxy mode could not have. */
   proxyRefused: number | null;
-  /** Source address of what the proxy connects to, so that a test can tell who called. */
+  /** Source address of what the proxy connects to, by which a test recognizes them. */
   proxyFrom: string | null;
   /** Figures held still, for a test. */
   stats: Partial<Stats>;

@@ -12,7 +12,7 @@ export interface Argument {
   about?: string;
   optional?: true;
   values?: Value[];
-  /** Which grammar a value must match (`values.ts`). */
+  /** The grammar of a value (`values.ts`). */
   format?: 'ip' | 'range' | 'port' | 'endpoint' | 'number';
 }
 

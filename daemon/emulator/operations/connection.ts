@@ -58,7 +58,7 @@ export const resetProtocol: Operation = context =>
       });
 
 /**
- * Changes settings. A connection starts over when how it is made changed; while there is none, the status says what changed (`SettingsChanged`).
+ * Changes settings. A connection starts over when its route changed; without one, the status names the change (`SettingsChanged`).
  */
 export function change(context: Context, alter: (settings: Settings) => void): typeof success {
   const { state, now, generation } = context;

@@ -23,7 +23,7 @@ export const dex: Operation = () => say('[]\n', []);
 /** One line of JSON in either form (2023.7). */
 export const network: Operation = ({ state }) => say(`${JSON.stringify(state.network)}\n`, state.network);
 
-/** Of the real layout nothing was recorded. */
+/** The real layout is unrecorded. */
 export const clientStats: Operation = context => {
   const figures = statsAt(context, effectiveProtocol(context.state, context.generation));
   const all = { bytes_sent: figures?.sent ?? 0, bytes_received: figures?.received ?? 0 };

@@ -16,7 +16,7 @@ export const stats: Operation = context => {
   return say(statsText(figures, protocol, context), statsJson(figures, protocol, context));
 };
 
-/** Of its layout only the heading `Excluded:` with the routes below it is known. */
+/** The layout is known only for the heading `Excluded:` and the routes below it. */
 export const dump: Operation = context => {
   const { settings } = context.state;
   const routes = [...routesOf(context), ...settings.hosts];

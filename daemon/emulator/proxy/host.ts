@@ -12,12 +12,12 @@ import { view } from '../perform.ts';
 import { serviceProblem } from '../service.ts';
 import { createProxy } from './proxy.ts';
 
-/** How often it looks whether its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
+/** Interval of the checks that its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
 const LOOK_MS = 500;
 
 /**
- * Starts the hosting process where the state wants a proxy and none runs. It belongs to whoever started this command
- * (the daemon, or a shell) and ends with it.
+ * Starts the hosting process if the state wants a proxy and none runs. Its owner is the parent of this command (the
+ * daemon, or a shell), with which it ends.
  */
 export function ensureProxyHost({ file, faultsFor }: Setting): void {
   const state = load(file);

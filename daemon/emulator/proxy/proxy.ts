@@ -6,7 +6,7 @@ import type { CliGeneration } from '../version.ts';
 
 export interface ProxyOptions {
   generation: CliGeneration;
-  /** Source address of connections to IPv4 targets, so that a test can tell who called; null: the system's choice. */
+  /** Source address of connections to IPv4 targets, by which a test recognizes them; null: the system's choice. */
   from: string | null;
   /** Accepts connections and never says a word. */
   deaf: boolean;
@@ -15,7 +15,7 @@ export interface ProxyOptions {
 /** As documented for local proxy mode. */
 const DIAL_MS = 10_000;
 const HEAD_BYTES = 16 * 1024;
-/** What the client itself asks inside the tunnel. It is part of the service, so the emulated one answers it. */
+/** Addresses that the client itself asks inside the tunnel. They belong to the service, so the emulator answers them. */
 const INSIDE_CHECK = new Set(['162.159.197.4', '2606:4700:102::4', 'connectivity.cloudflareclient.com']);
 
 /** A server that isn't listening yet; its connections end with `closeAllSockets`. */

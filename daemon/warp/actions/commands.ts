@@ -37,7 +37,7 @@ export function planAction({ action: name, value }: ActionRequest, can: Capabili
   };
 }
 
-/** Whether a version has a command for an action. */
+/** True if a client with these capabilities has a command for the action. */
 export function isSupported(action: ActionName, can: Capabilities): boolean {
   const { needs }: Action = COMMANDS[action];
   return !needs || can[needs];

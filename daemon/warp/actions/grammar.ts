@@ -4,7 +4,7 @@ import { ARGUMENTS, type Argument, type ArgumentName } from '../../api/actions.t
 
 type Check = (value: string) => boolean;
 
-/** Whether a value is well-formed, for the kinds of argument that can't be listed. */
+/** Tests of the kinds of argument whose values can't be listed. */
 const CHECKS: { [N in ArgumentName as (typeof ARGUMENTS)[N] extends { values: unknown } ? never : N]: Check } = {
   address: isAddress,
   range(value) {
@@ -43,7 +43,7 @@ export function checkArgument(name: ArgumentName, value: string): string | null 
 }
 
 /**
- * What holds for every argument: no option, nothing that a terminal, a log or a reader's eye would mistake.
+ * The rules for every argument: it is no option, and has nothing that a terminal, a log or a reader would mistake.
  * Cc, Cf, Zl, Zp: control and invisible formatting characters, line and paragraph separators.
  */
 function plain(value: string): string | null {

@@ -19,7 +19,7 @@ export interface Parts {
   readSettings(): Promise<void>;
   /** The daemon is shutting down. */
   stopped(): boolean;
-  /** How long the proxy has to answer. */
+  /** Time limit for the proxy's answer. */
   limitMs: number;
 }
 
@@ -92,7 +92,7 @@ async function refuseTaken(port: number, listener: Listener | undefined): Promis
   if (listener) throw portInUse(port, await nameListener(listener));
 }
 
-/** @param who null: some other program */
+/** @param who the program's name, or null where it is unknown */
 function portInUse(port: number, who: string | null): Problem {
   const said =
     who === null

@@ -28,7 +28,7 @@ interface Options {
   /** Takes the CLI over again, now that the terms are accepted. */
   adopt(): Promise<void>;
   stopped(): boolean;
-  /** How long the local proxy has to answer (default 30 s). */
+  /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs: number | undefined;
 }
 

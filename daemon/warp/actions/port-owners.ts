@@ -28,8 +28,8 @@ const LISTEN = '0A';
 const REACHABLE = new Set(['0100007F', '00000000', '0'.repeat(32), `${'0'.repeat(16)}FFFF00000100007F`]);
 
 /**
- * A listener in words: `python3 (process 4711, user 1000)`, or only the user where the process is somebody else's.
- * Reads /proc/PID/fd of every process that it may, so it is for a failure, not for every day.
+ * A listener in words: `python3 (process 4711, user 1000)`, or only the user where the process belongs to another user.
+ * Reads /proc/PID/fd of every process that it may, so call it only after a failure.
  */
 export async function nameListener({ uid, inode }: Listener): Promise<string> {
   const wanted = `socket:[${inode}]`;

@@ -15,7 +15,7 @@ const INSIDE = '162.159.197.4:443';
 
 /**
  * Asks 127.0.0.1:`port`. Never rejects.
- * @param limitMs for each of the two questions, which are asked at once
+ * @param limitMs for each of the two questions, which are asked at the same time
  */
 export async function probeProxy(port: number, limitMs: number): Promise<Answers> {
   const connectLine = `CONNECT ${INSIDE} HTTP/1.1\r\nHost: ${INSIDE}\r\n\r\n`;

@@ -46,7 +46,7 @@ export function afterExit(graceMs: number, done: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(done), graceMs);
 }
 
-/** What the tunnel CLI is allowed to know of the daemon's environment; never NODE_OPTIONS or LD_*. */
+/** The part of the daemon's environment that the tunnel CLI gets; never NODE_OPTIONS or LD_*. */
 export function childEnv(env: NodeJS.ProcessEnv, emulated: boolean): NodeJS.ProcessEnv {
   const allowed = emulated ? new RegExp(`${ALLOWED.source}|^CULVERT_EMULATOR_`) : ALLOWED;
   return Object.fromEntries(Object.entries(env).filter(([name]) => allowed.test(name)));

@@ -15,7 +15,7 @@ interface CliInfo {
 export interface CliTracker {
   start(): void;
   stop(): void;
-  /** The CLI, looked up again; null when there is none, or none that can be started. */
+  /** The CLI, looked up again; null if none is installed or it can't be started. */
   current(): Promise<CliInfo | null>;
   /**
    * The CLI refused a command: if `-j` was the cause, asks for text from now on.

@@ -10,7 +10,7 @@ export interface Binary {
 }
 
 export interface ExecutableWatch {
-  /** The executable, looked up again; null when there is none. Calls `onChange` when it is another one. */
+  /** The executable, looked up again; null if it is missing. Calls `onChange` when it is another one. */
   current(): Binary | null;
   /** Begins to notice changes. */
   start(): void;

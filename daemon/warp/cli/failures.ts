@@ -18,7 +18,7 @@ export function blockedBy({ kind }: Failure): Blocked | null {
   return kind in HINTS ? (kind as Blocked) : null;
 }
 
-/** What a finished command printed: its answer, or why it failed. */
+/** The answer of a finished command, or the reason of its failure. */
 export function outputText({ output }: Finished): string {
   return output.ok ? output.stdout : output.stderr || output.stdout;
 }

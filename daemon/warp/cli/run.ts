@@ -38,20 +38,20 @@ export interface Runner {
 
 const AT_ONCE = 4;
 const WAITING = 32;
-/** How long a command may wait for its turn. */
+/** Longest wait of a command for its turn. */
 const WAIT_LIMIT_MS = 15_000;
-/** Of each stream; the rest is read and dropped, so that the child doesn't block. */
+/** Bytes kept of each stream; more is read and dropped, so that the child doesn't block. */
 const OUTPUT_LIMIT = 1024 * 1024;
 /** Pause after each chunk beyond the limit: an endless writer must not take the event loop's time. */
 const DROP_PAUSE_MS = 4;
-/** How long to wait for output once the child itself is gone: a grandchild may hold its stdout for hours. */
+/** Wait for output after the child's end: a grandchild may hold its stdout for hours. */
 const GRACE_MS = 250;
 /** Errors of spawning that the program itself causes. */
 const UNUSABLE = new Set(['ENOENT', 'EACCES', 'ENOEXEC', 'EPERM', 'ENOTDIR']);
 
 /**
  * @param options.env of the children (see `childEnv`)
- * @param options.waitLimitMs how long a command may wait for its turn (default 15 s)
+ * @param options.waitLimitMs longest wait of a command for its turn (default 15 s)
  */
 export function createRunner(options: { env: NodeJS.ProcessEnv; log: CommandLog; waitLimitMs?: number }): Runner {
   const { env, log, waitLimitMs = WAIT_LIMIT_MS } = options;

@@ -94,7 +94,7 @@ export function createHearing(options: {
       log.append({ source: 'watch', at, durationMs, argv, ok: exitCode === 0, ...printed });
       const blocked = flooded ? null : failure && blockedBy(failure);
       if (blocked) store.setBlocked(blocked, printed.stderr);
-      // it printed neither a status nor the reason why there is none
+      // it printed neither a status nor an error
       else if (flooded || (durationMs < 1000 && failure?.kind !== 'unsupported')) onIdle();
     },
     async poll() {

@@ -28,13 +28,13 @@ interface Handlers {
   onMessage(text: string): void;
   /** The child has printed nothing for a second. */
   onIdle(): void;
-  /** The child ended by itself, or was ended for flooding. */
+  /** The child ended, or was ended because it flooded. */
   onEnd(ended: Ended): void;
 }
 
 const IDLE_MS = 1000;
 const TERM_MS = 200;
-/** Of each stream, for the log. */
+/** Kept of each stream, for the log. */
 const KEPT_CHARACTERS = 4096;
 
 /** Starts `file ARGS` as a listener. */
@@ -115,7 +115,7 @@ function endGroup(child: ChildProcess): Promise<void> {
     child.once('exit', () => {
       clearTimeout(kill);
       clearTimeout(giveUp);
-      signalGroup(child, 'SIGKILL'); // whatever the child left in its group
+      signalGroup(child, 'SIGKILL'); // processes that the child left in its group
       resolve();
     });
     signalGroup(child, 'SIGTERM');

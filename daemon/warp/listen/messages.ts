@@ -42,7 +42,7 @@ export function createSplitter(): Splitter {
   function continueDocument(line: string, out: string[]) {
     document = document.length < LONGEST ? `${document}\n${line}` : '';
     if (!/^[}\]]/.test(line) || !document) return;
-    out.push(document); // whether it is whole or not, nothing that follows belongs to it
+    out.push(document); // complete or not, the lines that follow don't belong to it
     document = '';
   }
 

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 export interface Pace {
   /** Length of the slices in which output is counted. */
   sliceMs: number;
-  /** Of one slice. A long status has tens of KiB, a busy DNS log some thousand messages per second. */
+  /** Limits of one slice. A long status has tens of KiB, a busy DNS log some thousand messages per second. */
   bytes: number;
   messages: number;
   /** So many full slices in a row are a flood. */

@@ -6,7 +6,7 @@ import type { Pace } from './pace.ts';
 
 export type { Ended } from './listener.ts';
 
-/** How a CLI can be listened to, best first. `poll` means that it can't: its status is then read periodically. */
+/** Ways to listen to a CLI, best first. `poll` is for a CLI without any: its status is read periodically. */
 export type Form = 'json' | 'text' | 'poll';
 
 interface Listening {
@@ -31,7 +31,7 @@ export interface Watch {
   hasten(): boolean;
   /** The form in use while its child lives; null during a pause; always `poll` where nothing listens. */
   form(): Form | null;
-  /** Resolves when the present child has printed a message or ended, or when there is none. */
+  /** Resolves when the present child has printed a message or ended; immediately without a child. */
   spoken(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ interface Options {
   onMessage: (text: string) => void;
   /** The child lives and has printed nothing for a second: this release may report changes only. */
   onIdle: () => void;
-  /** The child ended by itself, or was ended for flooding. */
+  /** The child ended, or was ended because it flooded. */
   onEnd: (ended: Ended) => void;
   /** Reads the status once; resolves to whether it changed. */
   poll: () => Promise<boolean>;
@@ -52,7 +52,7 @@ interface Options {
 
 /** Two ends in a row this soon, without a complaint, mean that the CLI does not stay to listen. */
 const SHORT_LIFE_MS = 1000;
-/** A child that floods is not worth starting again at once, however long it lived before. */
+/** A child that floods is not started again soon, however long it lived before. */
 const FLOOD_PAUSE_FACTOR = 10;
 
 /** A watch that listens to nothing yet. */

@@ -93,7 +93,7 @@ function gatewayOf(resolver: unknown): string | null {
   return /^([^.]+)\.cloudflare-gateway\.com$/.exec(resolverHost(resolver))?.[1] ?? null;
 }
 
-/** Of `security.cloudflare-dns.com @ [1.1.1.2]`, or of a URL. */
+/** The host in `security.cloudflare-dns.com @ [1.1.1.2]`, or in a URL. */
 function resolverHost(resolver: unknown): string {
   const text = typeof resolver === 'string' ? resolver.toLowerCase() : '';
   return text.split(/[^\w.-]+/).find(host => /(?:^|\.)cloudflare-(?:dns|gateway)\.com$/.test(host)) ?? '';

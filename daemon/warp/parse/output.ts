@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Blocked } from '../../api/schema.ts';
 
-/** What a finished process printed; all that a parser may look at. */
+/** The output of a finished process; parsers see nothing else. */
 export interface Printed {
   stdout: string;
   stderr: string;

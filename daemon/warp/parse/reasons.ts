@@ -86,7 +86,7 @@ const DETAILS = new Map<string, string>(
   }),
 );
 
-/** How a name and its details make a sentence; `details` is undefined for a bare name. */
+/** Sentences from a name and its details; `details` is undefined for a bare name. */
 const SENTENCES = new Map<string, (details: unknown) => string | null>(
   Object.entries({
     PerformingHappyEyeballs: details => endpoints('Performing happy eyeballs to', details),

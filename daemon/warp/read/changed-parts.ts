@@ -7,7 +7,7 @@ import { EXTRAS, isExtra, type Read } from './reads.ts';
 /** Reads that fill a part with its own event, which no listener message carries; the others happen on demand. */
 const PUBLISHED: ReadonlySet<Read> = new Set<Read>(['settings', 'registration', ...EXTRAS]);
 
-/** How long to wait after an action for the tunnel CLI to announce new settings, before reading them anyway. */
+/** Longest wait for the tunnel CLI to announce new settings after an action; then they are read anyway. */
 const ANNOUNCEMENT_MS = 150;
 
 /** The tunnel follows a change of the settings within this time. */
@@ -63,7 +63,7 @@ export function createChangedParts(options: {
     if (parts.includes('settings')) followedUntil = performance.now() + FOLLOW_MS;
     const before = settings();
     await Promise.all(parts.map(reader.readLatest));
-    // what was announced, and neither an action nor the settings explain, changed something that the settings leave out
+    // an announcement that neither an action nor the settings explain is of a value that the settings leave out
     if (!announced || parts.some(isExtra) || settings() !== before) return;
     reader.expire(...EXTRAS);
     await Promise.all(EXTRAS.map(reader.readLatest));

@@ -40,7 +40,7 @@ export interface Parts {
   stale(reads?: readonly Read[]): StalePart[];
   /** Marks parts that an action changed as outdated, and as worth waiting for. */
   expireChanged(changed: readonly Read[]): void;
-  /** Whether a part that an action changed was not read since. */
+  /** True while a part that an action changed has not been read since. */
   hasUnreadChanges(): boolean;
   /** A read of the part ended. */
   settle(part: Read): void;
@@ -51,7 +51,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
   const fresh = createFreshness<Read>();
   const unread = new Set<Read>();
 
-  /** Whether reading the part makes sense in the present state. */
+  /** True if a read of the part can succeed in the present state. */
   function isReadable(part: Read): boolean {
     const { status, settings, account } = state.snapshot();
     switch (status.blocked) {
@@ -103,7 +103,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
   };
 }
 
-/** How long a value that was read stays current, in milliseconds. */
+/** Time in milliseconds for which a value that was read stays current. */
 export function ttlOf(part: Read, listening: Form | null): number {
   if (part === 'status') return TTL_MS.status;
   if (part === 'tunnelStats') return TTL_MS.tunnelStats;

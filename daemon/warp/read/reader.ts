@@ -15,7 +15,7 @@ import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from './reads.ts';
 export interface Reader {
   /** The part is outdated, and a read could succeed in the present state. */
   isDue(part: Read): boolean;
-  /** Whether a snapshot can be answered as it is: nothing in it is due or outdated. */
+  /** True if no part of a snapshot is due or outdated. */
   isFresh(): boolean;
   /** The parts of these reads that show older values than the tunnel CLI may have now; default: of a snapshot. */
   stale(reads?: readonly Read[]): StalePart[];
@@ -29,7 +29,7 @@ export interface Reader {
   expire(...parts: Read[]): void;
   /** The parts that an action changed: as `expire`, and worth waiting for. */
   expireChanged(parts: readonly Read[]): void;
-  /** Whether a part that an action changed was not read since. */
+  /** True while a part that an action changed has not been read since. */
   hasUnreadChanges(): boolean;
   /** Everything: another CLI, or another registration. */
   expireAll(): void;
@@ -41,7 +41,7 @@ interface Options {
   tracker: CliTracker;
   runner: Runner;
   acceptTerms: () => boolean;
-  /** How status changes arrive at present; null while they don't. */
+  /** The present way in which status changes arrive; null without one. */
   listening: () => Form | null;
   /** The settings became outdated, or were read again. */
   onSettingsAge: () => void;

@@ -1,4 +1,4 @@
-// The emulator's command line: help on every level of every generation, refusals as clap words them, and every action's command.
+// Tests the emulator's command line: help on every level of every release, clap's refusals, and each action's command.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ACTION_NAMES, type ActionName, actionRequest } from '../../../daemon/api/actions.ts';
@@ -43,7 +43,7 @@ const VALUES: Partial<Record<ActionName, string>> = {
   setVirtualNetwork: '00000000-0000-4000-8000-000000000001',
   setEnvironment: 'Normal',
 };
-/** What must be so before an action makes sense, as words for `--emulate`. */
+/** Conditions of an action, as words for `--emulate`. */
 const STAGE: Partial<Record<ActionName, string[]>> = {
   register: ['registration=null'],
   registerOrganization: ['registration=null'],
@@ -62,7 +62,7 @@ function printed(parsed: Parsed, generation: CliGeneration): string {
   return parsed.kind === 'help' ? helpPage(parsed.path, parsed.long, generation) : '';
 }
 
-/** What the daemon runs for each action that has a command in a release. */
+/** The daemon's command for each action that a release supports. */
 function commandsFor(version: string): [name: ActionName, argv: string[]][] {
   return ACTION_NAMES.flatMap(name => {
     try {

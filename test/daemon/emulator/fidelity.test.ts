@@ -8,7 +8,7 @@ import { type Emulator, emulator, type Result } from '../../support/daemon/emula
 import { EXCUSED, type Relation, SCENES, type Scene } from '../../support/daemon/emulator-scenes.ts';
 import { type Recording, recordings } from '../../support/daemon/recordings.ts';
 
-/** How strictly a recording can be taken, by how it came about. */
+/** The relation that a recording's origin allows. */
 const BY_FIDELITY: Record<string, Relation> = {
   'verbatim-terminal': 'same',
   'verbatim-fixture': 'same',
@@ -142,7 +142,7 @@ function compareJson(expected: unknown, actual: unknown, relation: Relation): vo
   else assert.equal(JSON.stringify(actual), JSON.stringify(expected));
 }
 
-/** Of a value, the keys that another one has, deep. */
+/** A value reduced to the keys that another one has, deep. */
 function reduced(value: unknown, like: unknown): unknown {
   if (!isRecord(value) || !isRecord(like)) return value;
   const kept = Object.entries(value).filter(([key]) => Object.hasOwn(like, key));

@@ -198,7 +198,7 @@ test('a JSON error is a failure at exit 0 as at exit 1', async t => {
   }
 });
 
-test('what a policy refuses is not authorized, with what the CLI printed', async t => {
+test('a refusal by a policy is not authorized, with the words of the CLI', async t => {
   const { tunnel, status } = await startTunnel(t, { faults: 'not-authorized' });
   await assert.rejects(
     tunnel.perform({ action: 'setMode', value: 'doh' }),

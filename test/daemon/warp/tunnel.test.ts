@@ -259,7 +259,7 @@ test('after a stop nothing is spawned anymore', async t => {
   assert.equal(runs().length, before);
 });
 
-test('what an action sets can be read back, also when another program set it', async t => {
+test('a value that an action or another program sets can be read back', async t => {
   const { tunnel, state, cli, status } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   await tunnel.refresh('all');

@@ -67,13 +67,13 @@ test('a grandchild that holds stdout does not hold the answer', async () => {
   const { output } = await runner().start(file);
   assert.ok(performance.now() - begin < 20_000);
   assert.deepEqual([output.exitCode, output.stdout], [0, 'done\n']);
-  // What a command leaves running on purpose (a browser) is left alone.
+  // a process that a command leaves running on purpose (a browser) is left alone
   const pid = Number(place.read('holder.pid'));
   assert.ok(pid > 1 && alive(pid));
   process.kill(pid, 'SIGKILL');
 });
 
-test('of 2 MiB of output the first one is kept, and the child is not blocked', async () => {
+test('the first MiB of 2 MiB of output is kept, and the child is not blocked', async () => {
   const file = place.script('flood', 'head -c 2097152 /dev/zero | tr "\\0" x; echo end >&2');
   const { output } = await runner().start(file);
   assert.equal(output.exitCode, 0);

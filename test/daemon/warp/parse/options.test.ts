@@ -29,7 +29,7 @@ test('the filter of DNS and the location are read from the resolver, or from a n
   }
 });
 
-test('what is not printed is not known', () => {
+test('a value that is not printed is not known', () => {
   assert.deepEqual(optionsOf({}), {
     switchLocked: null,
     modeLocked: null,

@@ -248,7 +248,7 @@ test('unknown words and shapes have the state "unknown"', () => {
   }
 });
 
-test('of several updates the last one counts', () => {
+test('the last one of several updates counts', () => {
   const output =
     'Status update: Disconnected\nReason: Manual Disconnection\nStatus update: Connected\nNetwork: healthy\n';
   assert.deepEqual(parseStatusText(output), { state: 'connected', reason: null, network: 'healthy', blocked: null });
