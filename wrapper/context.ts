@@ -7,13 +7,13 @@ import type { Plan, Sources } from './store/plan.ts';
 import type { Resolved } from './store/secrets.ts';
 import type { CliState } from './store/state.ts';
 
-/** How a process ended, or is to end. */
+/** The end of a process: its exit status or its signal. */
 export interface End {
   exit: number | null;
   signal: NodeJS.Signals | null;
 }
 
-/** What a child process is to those who pass signals on. */
+/** The part of a child process that passing on signals needs. */
 export interface SignalTarget {
   exitCode: number | null;
   signalCode: string | null;
@@ -30,7 +30,7 @@ export interface SignalForwarding {
   received: NodeJS.Signals | undefined;
 }
 
-/** What a command line asks for; see `run/invocation.ts`. */
+/** A parsed command line; see `run/invocation.ts`. */
 export interface Invocation {
   args: string[];
   /** The leading words that are not options: `crawl`, `r2 bucket list`. */
@@ -43,7 +43,7 @@ export interface Invocation {
   once: boolean;
   /** Failures after which a job may exist whose id was not printed: not repeated after these. */
   silentJob: readonly ('quota' | 'rate' | 'auth')[];
-  /** It is known to read stdin. */
+  /** The command is known to read stdin. */
   readsStdin: boolean;
   /** Its output is meant for a program. */
   machineReadable: boolean;

@@ -15,7 +15,7 @@ declare const __FORMAT__: string | undefined;
 // A shim names the file itself; a symlink to the launcher does not get here.
 const calledByShim = Boolean(process.env.CULVERT_WRAP_SHIM);
 const program = calledByShim ? process.argv[1]! : realpathSync(process.argv[1]!);
-/** `node --import tsx wrapper/main.ts`: the build puts the catalog beside the program. */
+/** `node --import tsx wrapper/main.ts`: the build puts the catalog next to the program. */
 const fromSources = program.endsWith('.ts');
 
 const context: Context = {
@@ -42,7 +42,7 @@ async function main(argv: string[]): Promise<void> {
   // Inside an AppImage only the file path is stable; AppRun forwards shim arguments
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
-  // A credential may be typed at once, before the command that asks for it is loaded.
+  // A credential may be typed immediately, before the command that asks for it is loaded.
   if (fromShim && mode === 'auth' && argv[4] === 'add' && isatty(0)) process.stdin.setRawMode(true);
   process.stdout.on('error', stopWithReader);
   const { runCommands, runAuth } = await import('./commands/main.ts');
@@ -50,7 +50,7 @@ async function main(argv: string[]): Promise<void> {
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }
 
-/** Nobody reads the output anymore: what SIGPIPE is for, which Node ignores. */
+/** The reader of the output is gone. Node ignores SIGPIPE, which would end the program. */
 function stopWithReader(error: Error): void {
   if (errno(error) !== 'EPIPE') throw error;
   exitLike(null, 'SIGPIPE');

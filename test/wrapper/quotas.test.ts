@@ -141,7 +141,7 @@ test('without the time of a last success, and while the provider is silent, keys
   }
 });
 
-test('where terms allow one account for a person, another is only ever selected', async t => {
+test('with terms that allow one account for a person, another is only ever selected', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' }, { rules: `accounts = "one-per-person"\n${RULES}` });
   assert.equal((await box.run('fake', ['x'])).exit, 1);
   const explained = (await box.wrap(['explain', 'fake', 'x'])).stdout;
@@ -231,7 +231,7 @@ test('a quota that several accounts share counts once before a warning', async t
   assert.match((await box.run('fake', ['x'])).stderr, /4 left over all accounts, below 8/);
 });
 
-test('whatever a provider names as the end of a limit, every command goes on', async t => {
+test('every command goes on with any end of a limit that a provider names', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('60s', '99999999999999999999s') });
   assert.equal((await box.run('fake', ['x'])).stdout, 'ok good\n');
   for (const args of [['status'], ['accounts'], ['explain', 'fake', 'x'], ['doctor'], ['metrics']]) {
@@ -282,7 +282,7 @@ test('`events` prints what runs do as they do it', async t => {
   assert.equal(events[0].cli, 'fake');
 });
 
-test('`events` loses nothing when the log is rotated, and says when there is none', async t => {
+test('`events` loses nothing when the log is rotated, and says when it is missing', async t => {
   const box = setUp(t, { a: 'good', b: 'good2' });
   await box.run('fake', ['first']);
   const log = path.join(box.state, 'audit.jsonl');

@@ -63,7 +63,7 @@ test('a command that waits goes on as soon as somebody ends the cooldown', async
   assert.equal((await end).stdout, 'ok k1\n');
 });
 
-test('of many commands that wait, one tries each account after its cooldown, and the others wait for its result', async t => {
+test('one of many waiting commands tries each account after its cooldown, and the others wait for its result', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' }, '10m');
   const now = Date.now();
   const over = { class: 'rate', until: now - 1, since: now - 10 };

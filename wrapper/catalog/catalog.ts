@@ -24,7 +24,7 @@ export const Rule = z.strictObject({
   json: z.optional(z.strictObject({ path: z.string(), matches: pattern })),
   /** Subcommands the rule is for; without it, all. */
   commands: z.optional(z.array(z.string())),
-  /** How long the account rests: `period` (until the quota starts again), `credential`, or a duration. */
+  /** Length of the account's rest: `period` (until the quota starts again), `credential`, or a duration. */
   rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
   /** Path of a number of seconds in the JSON document on stdout. */
   retry_after: z.optional(z.string()),
@@ -80,9 +80,9 @@ export const Provider = z.strictObject({
   bin: cli,
   auth_command: z._default(cli, 'accounts'),
   terms_note: z.optional(z.string()),
-  /** Whether the provider allows several accounts. With `one-per-person` another account is only ever selected. */
+  /** The provider's terms on several accounts. With `one-per-person` another account is only ever selected. */
   accounts: z._default(z.enum(['allowed', 'per-team', 'one-per-person']), 'allowed'),
-  /** Where the terms are, and when they were read (`2026-11-21`). */
+  /** Address of the terms, and the date on which they were read (`2026-11-21`). */
   terms_url: z.optional(z.string()),
   terms_read: z.optional(z.string()),
   /** Whose quota it is. Failover skips accounts that share one; a limit per IP address never leads to another account. */
@@ -90,12 +90,12 @@ export const Provider = z.strictObject({
   tested: z._default(z.array(z.string()), []),
   /** The npm package, for the hint when the command is not installed. */
   package: z.optional(z.string()),
-  /** What every account must provide. */
+  /** Variables that every account must provide. */
   inject: z._default(z.array(variable), []),
   /** Further variables that carry a credential; they are unset unless the account sets them. */
   credentials: z._default(z.array(variable), []),
   /**
-   * Where the CLI itself keeps a credential that every account may provide: a file, in which `{NAME:default}` stands for an
+   * Places in which the CLI itself keeps a credential that every account may provide: a file, in which `{NAME:default}` stands for an
    * environment variable and `~/` for the home directory, and a pattern whose group 1 is the credential.
    */
   stored: z._default(z.array(z.strictObject({ file: z.string(), pattern })), []),
@@ -152,7 +152,7 @@ export const Provider = z.strictObject({
     z.strictObject({
       bytes: z._default(z.int().check(z.positive()), 65_536),
       after: z._default(duration, '500ms'),
-      /** How long stderr is held before it is shown as it comes; at a terminal at most 2 s. */
+      /** Time for which stderr is held before it is shown as it comes; at a terminal at most 2 s. */
       stderr_after: z._default(duration, '10s'),
     }),
     { bytes: 65_536, after: '500ms', stderr_after: '10s' },
@@ -170,7 +170,7 @@ export const Provider = z.strictObject({
   prepare_timeout: z._default(duration, '30s'),
   /** The CLI's own prompt is replaced by one that runs each line with failover. */
   line_repl: z.optional(z.strictObject({ args: z._default(z.array(z.string()), []), exit: z.array(z.string()) })),
-  /** What a subcommand is expected to cost, in the unit of the provider's usage. */
+  /** Expected cost of a subcommand, in the unit of the provider's usage. */
   costs: z._default(z.record(z.string(), z.number()), {}),
   probes: z._default(z.array(Probe), []),
   probe_env: z._default(z.record(z.string(), z.string()), {}),

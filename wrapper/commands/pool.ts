@@ -154,10 +154,10 @@ export async function resetAccount(name: string, options: Json & { cli?: string 
   }
 }
 
-/** What joining another address does not keep. */
+/** Settings that are dropped when another address is joined. */
 const OF_THE_ADDRESS = ['url', 'user', 'password', 'sentinel_user', 'sentinel_password', 'ca'];
 
-/** What the user chose before, apart from the login, which belongs to the address. */
+/** Earlier settings of the user, apart from the login, which belongs to the address. */
 function chosen(pool: Pool): Partial<Pool> & { machine: string } {
   const { url, machine } = pool;
   const defaults: Record<string, unknown> = Pool.parse({ url, machine });

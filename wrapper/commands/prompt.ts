@@ -88,7 +88,7 @@ function missing(label: string): never {
   });
 }
 
-/** What was typed before the prompt was shown on the screen, so it can't be accepted as a secret. */
+/** Text that was typed before the prompt was shown on the screen, so it can't be accepted as a secret. */
 function dropTyped(): void {
   const buffer = Buffer.alloc(4096);
   let terminal: number | undefined;

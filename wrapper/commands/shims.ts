@@ -86,7 +86,7 @@ const CHANGES = {
   foreign: 'another user has installed a shim that uses your accounts:',
 };
 
-/** What `install` without names is for. */
+/** CLIs that `install` without names covers. */
 async function findInstallable(
   catalog: Catalog,
   options: { json?: boolean },
@@ -153,7 +153,7 @@ function binOf(cli: string, context: Context): string {
   }
 }
 
-/** How many accounts these CLIs have; none where the configuration can't be read. */
+/** Number of accounts of these CLIs; 0 where the configuration can't be read. */
 function countAccounts(clis: readonly string[], context: Context): number {
   try {
     return readConfig(context.paths.config).accounts.filter(({ cli }) => clis.includes(cli)).length;

@@ -117,7 +117,7 @@ async function printStatus(
   if (options.check && !healthy) process.exitCode = LOW;
 }
 
-/** What this machine knows of its pool without asking the store. */
+/** Locally cached state of the pool. */
 function degradation({ paths }: Context): { degradedSince: string | null; degradedRuns: number } {
   const { degradedSince, degradedRuns } = readLocal(paths);
   return { degradedSince: degradedSince === undefined ? null : new Date(degradedSince).toISOString(), degradedRuns };

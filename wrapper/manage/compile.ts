@@ -33,7 +33,7 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
 }
 
 /**
- * Whether a pattern may take exponential or high polynomial time: it repeats a group, or has several open repetitions.
+ * Reports whether a pattern may take exponential or high polynomial time: it repeats a group, or has several open repetitions.
  * Only then a run pays for a time limit.
  */
 function mayBacktrack(provider: Provider): boolean {

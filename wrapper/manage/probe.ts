@@ -16,11 +16,11 @@ export interface ProbeResult {
   status: number;
   expect: FailureClass | 'success';
   got: FailureClass | 'success' | 'timeout' | 'not-started';
-  /** How often the CLI asked the fake. */
+  /** Number of requests that the fake got. */
   requests: number;
   exit: number | null;
   ms: number;
-  /** What a rule would have to match, when the result is not the expected one. */
+  /** Text that a rule would have to match, when the result is not the expected one. */
   stderr: string;
 }
 

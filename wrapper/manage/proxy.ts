@@ -28,7 +28,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
 }
 
 /**
- * Whether `NO_PROXY` names a host: `*`, names that cover what is below them, addresses, and networks (`10.0.0.0/8`),
+ * Reports whether `NO_PROXY` names a host: `*`, names that cover what is below them, addresses, and networks (`10.0.0.0/8`),
  * separated by commas or blanks.
  */
 function isExcluded(host: string, list: string): boolean {

@@ -40,7 +40,7 @@ const Running = z.extend(Queued, { runner: z.optional(z.string()) });
 export interface Queue {
   /** Oldest first. One whose runner was killed is among them, and says that it may have been done. */
   entries: Queued[];
-  /** What another process runs just now. */
+  /** Entries that another process is running. */
   running: Queued[];
   /** Files that can't be used, by what would be the entry's id. */
   damaged: { id: string; file: string; why: string }[];
@@ -90,7 +90,7 @@ export function postpone(
   return { exit: EXIT.tempFail, signal: null };
 }
 
-/** What is queued, and what of it is damaged. */
+/** Reads the queued commands, damaged ones included. */
 export function readQueue(paths: Paths): Queue {
   const queue: Queue = { entries: [], running: [], damaged: [] };
   const names = fs.existsSync(paths.queue) ? fs.readdirSync(paths.queue) : [];
@@ -123,7 +123,7 @@ function readEntry(file: string, id: string): { queued: Queued; runner: string }
   }
 }
 
-/** What is known of an entry whose runner was killed: its command may go on running, or may have done its work. */
+/** The entry of a killed runner, marked as uncertain: its command may go on running, or may have done its work. */
 function interrupted(entry: Queued): Queued {
   return { ...entry, tries: entry.tries + 1, failed: { at: new Date().toISOString(), exit: null, why: 'uncertain' } };
 }
@@ -139,7 +139,7 @@ export function claim(paths: Paths, entry: Queued): { putBack(entry: Queued): vo
   writeAtomic(running, `${JSON.stringify({ ...entry, runner: thisProcess() })}\n`);
   return {
     putBack: after => {
-      // It may have been dropped meanwhile.
+      // The entry may have been dropped during the run.
       if (!fs.existsSync(running)) return;
       writeAtomic(running, `${JSON.stringify(after)}\n`);
       renameIfThere(running, file);
@@ -168,7 +168,7 @@ export function drop(paths: Paths, id: string): boolean {
   return files.length > 0;
 }
 
-/** Where the wrapper that runs an entry says what its failure is worth. */
+/** File in which the wrapper that runs an entry reports the kind of its failure. */
 export function reportFile(paths: Paths, id: string): string {
   return path.join(paths.queue, `${id}.report`);
 }

@@ -13,7 +13,7 @@ import { runHelper } from '../system/run-helper.ts';
 
 export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & UsageProblem);
 
-/** Whether a credential works. */
+/** Result of checking a credential. */
 export type CheckAnswer = { ok: true } | ({ ok: false } & UsageProblem);
 
 /** Why an account could not be asked. */
@@ -30,7 +30,7 @@ const MAX_BODY = 1024 * 1024;
 const UNLIMITED = 2_147_483_647;
 
 /**
- * What one account has left, from the provider's usage endpoint or the catalog's `status_command`.
+ * Asks for the remaining quota of one account, through the provider's usage endpoint or the catalog's `status_command`.
  * @param env the account's environment, credentials included
  * @param now milliseconds since the epoch
  * @returns `undefined` when the catalog knows no way to ask
@@ -49,7 +49,7 @@ export async function queryUsage(
   }
 }
 
-/** Whether an earlier answer is still good enough, and for the same credential. */
+/** Reports whether an earlier answer is still recent enough, and for the same credential. */
 export function isFresh(known: Remaining | undefined, provider: Provider, credential: string, now: number): boolean {
   if (!known || known.credential !== credential) return false;
   return now - known.at < parseDuration(provider.usage?.cache ?? '60s');
@@ -125,8 +125,8 @@ async function fromEndpoint(
 }
 
 /**
- * Whether a credential works, by the catalog's `check`.
- * @returns `undefined` when the catalog has none
+ * Checks a credential with the catalog's `check`.
+ * @returns `undefined` when the catalog has no check
  */
 export async function checkCredential(provider: Provider, env: NodeJS.ProcessEnv): Promise<CheckAnswer | undefined> {
   const { check } = provider;
@@ -200,7 +200,7 @@ export function expand(template: string, env: NodeJS.ProcessEnv): string {
   );
 }
 
-/** What NODE_EXTRA_CA_CERTS named before the shim took it from our own Node. */
+/** Certificates that NODE_EXTRA_CA_CERTS named before the shim took it from our own Node. */
 function extraAuthorities(): { ca?: string[] } {
   const file = process.env.CULVERT_WRAP_KEPT_NODE_EXTRA_CA_CERTS;
   const extra = file && readText(file);

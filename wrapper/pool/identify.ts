@@ -94,7 +94,7 @@ export function identification({ plan: { cli }, context, credentials, local: bef
     /** Those of before with these fingerprints. */
     known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => known.get(fp) ?? []),
     /**
-     * Whether a credential is that of the account which was leased; if not, the next lease is for the new one. One account does
+     * Reports whether a credential belongs to the account that was leased; if not, the next lease is for the new one. One account does
      * not change twice in a run: it keeps the lease.
      */
     matches: async ({ account, fp }: Identified, values: Record<string, string>): Promise<boolean> => {

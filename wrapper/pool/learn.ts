@@ -14,7 +14,7 @@ interface Machine {
   state: CliState;
 }
 
-/** How long a credential that another machine saw refused is shown as resting; the next command learns it again. */
+/** Time for which a credential that another machine saw refused is shown as resting; the next command learns it again. */
 const REFUSED_MS = 3_600_000;
 /** A difference that is not worth a write. */
 const SAME_MS = 10_000;

@@ -34,7 +34,7 @@ class PoolLeases implements Leases {
   readonly #store: Store;
   readonly #ids: ReturnType<typeof identification>;
   readonly #patience: Patience;
-  /** What this machine has to report from before. */
+  /** Reports left over from earlier commands of this machine. */
   #local: LocalPool;
   #held: Held | undefined;
   #renewal: NodeJS.Timeout | undefined;

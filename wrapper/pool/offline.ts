@@ -68,7 +68,7 @@ export function returnShare(
   });
 }
 
-/** What the store does not know yet of this machine's use without it, and the shares that may be there again. */
+/** Use of this machine without the store that is still to be reported, and the shares that may be available again. */
 export function unreported(away: Record<string, { fp: string; spent: number; reported: number }> | undefined) {
   return Object.values(away ?? {}).map(({ fp, spent, reported }) => ({ fp, spent: spent - reported }));
 }

@@ -8,7 +8,7 @@ import { EXIT, reason, WrapError } from '../system/errors.ts';
 import { readText } from '../system/files.ts';
 import type { Store } from './store/store.ts';
 
-/** Where the keyring has the passwords of the pool. */
+/** Keyring attributes of the pool's passwords. */
 export const PASSWORD_SLOTS = {
   password: { cli: 'culvert-wrap', account: 'pool', variable: 'PASSWORD' },
   sentinel_password: { cli: 'culvert-wrap', account: 'pool', variable: 'SENTINEL_PASSWORD' },

@@ -7,7 +7,7 @@ import type { Granted } from './store/store.ts';
 
 /** A refused account that is not identified by its credential is left alone for this long. */
 const REFUSED_MS = 300_000;
-/** Where a cooldown has no end that is known. */
+/** Length of a cooldown without a known end. */
 const FALLBACK_MS = 3_600_000;
 
 /** An account that this run may use. */

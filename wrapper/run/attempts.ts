@@ -30,7 +30,7 @@ export interface Run {
   leases: Leases;
   patterns: Patterns;
   stdin: Stdin;
-  /** Whether a second attempt is possible at all. */
+  /** A second attempt is possible at all. */
   repeatable: boolean;
   /** The last attempt must not be shown before it is known how it ended. */
   holdLast: boolean;
@@ -42,7 +42,7 @@ export interface Run {
   patient?: boolean;
 }
 
-/** How the attempts ended. */
+/** Result of the attempts. */
 export interface Outcome {
   /** The attempt that counts, with its output not yet shown; `undefined` when no account could be used. */
   attempt: Attempt | undefined;
@@ -206,14 +206,14 @@ function optionsFor(
 /** The part that a pool learns. A limit of this network address says nothing about the account on other machines. */
 function leaseEndOf(verdict: Verdict, { plan, cost }: Run): LeaseEnd {
   if (verdict.kind === 'success') return { spent: cost };
-  // whether a failed command was charged is not known
+  // a failed command may have been charged
   if (verdict.kind === 'final') return { spent: verdict.class === 'usage' ? 0 : cost };
   if (isLimitOfAddress(verdict, plan.provider)) return { spent: 0 };
   return { spent: 0, cooldown: { class: verdict.class, rest: verdict.rest } };
 }
 
 /**
- * Whether a command that must run once may have done its work although it failed. Without a known reason it may: the
+ * Reports whether a command that must run once may have done its work although it failed. Without a known reason it may: the
  * answer to the request that created the job can be lost.
  */
 function mayHaveRun({ output }: Attempt, { invocation, repeatable }: Run, failure?: Retry['class']): boolean {

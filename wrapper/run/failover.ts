@@ -139,7 +139,7 @@ function candidatesFor({ plan, state, context, cost }: Run, choice: Choice): Can
   const onlyChosen = isBound(choice, provider);
   const options = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const selected = orderCandidates(plan.accounts, state, choice, options);
-  // What is reserved stays reserved when another account fails.
+  // The reserve stays untouched when another account fails.
   return capacity.policy === 'execute' || selected.every(({ spent }) => spent)
     ? selected
     : selected.filter(({ spent }) => !spent);
@@ -171,7 +171,7 @@ function finish({ attempt, failure, skipped, kept }: Outcome, { plan, context }:
   return { exit: attempt.exit, signal: attempt.signal };
 }
 
-/** Whether a command may be kept or repeated later, so that even the last attempt's output must be held. */
+/** Reports whether a command may be queued or repeated later, so that even the last attempt's output must be held. */
 function postpones({ capacity }: Plan): boolean {
   return capacity.policy === 'queue' || capacity.wait !== undefined;
 }
@@ -198,7 +198,7 @@ async function waitForAccount(run: Run, choice: Choice, deadline: number): Promi
   journal.store();
   const what = probed ? 'for another run that tries one' : `${formatDuration(at - now)} for the first one`;
   say(`${plan.cli}: no account is available; waiting ${what}`);
-  // A cooldown may be ended meanwhile, and another run's try may succeed.
+  // The user may end a cooldown during the wait, and another run's try may succeed.
   const isReady = () => {
     Object.assign(state, readState(context.paths, plan.cli));
     return isAvailable(candidatesFor(run, choice));

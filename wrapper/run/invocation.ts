@@ -16,7 +16,7 @@ type Rules = Pick<
   | 'machine_args'
 >;
 
-/** What `args` ask for. Nothing after `--` is taken for an option. */
+/** Parses the arguments of a command. Nothing after `--` is taken for an option. */
 export function readInvocation(args: readonly string[], provider: Rules): Invocation {
   const end = args.indexOf('--');
   const own = end < 0 ? [...args] : args.slice(0, end);

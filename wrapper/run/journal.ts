@@ -17,7 +17,7 @@ import { type Choice, isLow } from './choose/candidates.ts';
 
 export type Journal = ReturnType<typeof startJournal>;
 
-/** How an attempt ended, for the audit log. */
+/** End of an attempt, for the audit log. */
 export type Ended = Pick<AuditEntry, 'account' | 'class' | 'exit' | 'signal' | 'ms'>;
 
 interface JournalOptions {
@@ -26,7 +26,7 @@ interface JournalOptions {
   /** The state before the run. */
   known: CliState;
   context: Context;
-  /** What the command is expected to use, in the provider's unit. */
+  /** Expected use of the command, in the provider's unit. */
   cost: number;
   choice: Choice;
   leases: Pick<Leases, 'degraded'>;

@@ -37,7 +37,7 @@ function installedFiles(text: string | undefined): { cli: string; bin: string }[
   );
 }
 
-/** Whether there is a file and it is not a shim. */
+/** Reports whether a file exists and is not a shim. */
 function isOther(file: string): boolean {
   let fd: number;
   try {

@@ -26,7 +26,7 @@ export interface InstallOptions {
   cli: string;
   bin: string;
   authCommand: string;
-  /** Of npm, for the hint when the command is not there. */
+  /** npm package, for the hint when the command is missing. */
   npmPackage?: string | undefined;
   paths: Paths;
   programs: Programs;
@@ -34,7 +34,7 @@ export interface InstallOptions {
   search: string;
   /** Put the shim into this directory and leave the original alone. */
   directory?: string | undefined;
-  /** Move a script although it looks for files beside itself. */
+  /** Move a script although it looks for files next to itself. */
   force?: boolean | undefined;
 }
 
@@ -104,7 +104,7 @@ export function install(options: InstallOptions): InstallResult {
 }
 
 /**
- * Whether other users run the command in this place, so that its original must stay where they can read it: a directory
+ * Reports whether other users run the command in this place, so that its original must stay where they can read it: a directory
  * that is another user's, or one outside of the home that everybody, or a group, can search.
  */
 function isShared(file: string): boolean {
@@ -127,7 +127,7 @@ function ownHome(): string {
 }
 
 /**
- * What a shim of another user's installation runs.
+ * The original behind a shim of another user's installation.
  * @throws WrapError `foreign-shim` where this user can't run it
  */
 function usableOriginal(shim: string, cli: string): string {
@@ -153,7 +153,7 @@ function usableOriginal(shim: string, cli: string): string {
 }
 
 /**
- * Takes a shim away and puts the original back, with its inode, times and mode where the file systems allow. A file that
+ * Removes a shim and restores the original, with its inode, times and mode where the file systems allow. A file that
  * somebody else put in the shim's place is left alone.
  * @param bin the command's name, to look for its shim when the records are lost
  * @throws WrapError `original-missing`, `not-writable`
@@ -178,7 +178,7 @@ export function uninstall(cli: string, bin: string, paths: Paths, search: string
   return result;
 }
 
-/** Whether a program looks for files beside itself, so that it would break in another directory. */
+/** Reports whether a program looks for files next to itself, so that it would break in another directory. */
 function isLocationDependent(file: string): boolean {
   const head = Buffer.alloc(256 * 1024);
   const fd = fs.openSync(file, 'r');
@@ -301,7 +301,7 @@ function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult 
     if (ours) fs.rmSync(bin, { force: true });
     return { change: 'removed', bin };
   }
-  // The CLI has been removed altogether: a link to nothing can't be brought back.
+  // The CLI has been removed: a dangling link can't be restored.
   if (!present && entry.kind === 'link' && !fs.existsSync(entry.original)) return { change: 'removed', bin };
   if (ours || !present) {
     restore(entry, paths);
@@ -393,7 +393,7 @@ function record(paths: Paths, installs: Installs): void {
   }
 }
 
-/** What is kept from an installation whose record is lost is not overwritten, unless it is the same command. */
+/** An original kept from an installation whose record is lost is not overwritten, unless it is the same command. */
 function assertReplaceable(original: string, bin: string, cli: string): void {
   const kept = fs.lstatSync(original, { throwIfNoEntry: false });
   if (!kept) return;

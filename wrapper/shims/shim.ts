@@ -120,7 +120,7 @@ ${appendAudit(entry, paths, ':')} ;;
     esac`;
 }
 
-/** What a shim says about the command it replaced, or `undefined` for a file that is not a shim. */
+/** The record in a shim of the command that it replaced, or `undefined` for a file that is not a shim. */
 export function recordIn(file: string): Installed | undefined {
   if (shimOf(file) === undefined) return undefined;
   const line = fs.readFileSync(file, 'utf8').split('\n')[2] ?? '';

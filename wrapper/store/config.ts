@@ -14,7 +14,7 @@ import { appendSection, appendTable, removeSection, removeTable, setInTable } fr
  */
 export const ACCOUNT_NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 
-/** Where a credential comes from. A bare value is refused: the file may end up in a backup or a repository. */
+/** Source of a credential. Literal secrets are rejected: the file may end up in a backup or a repository. */
 export const SOURCE = /^(?:env:[^=\0\s]+|keyring:\S*|pass:\S.*|command:\S.*|file:.+#[^#\s]+)$/s;
 
 const IDENTITY = /^[^\p{C}]{1,200}$/u;
@@ -35,7 +35,7 @@ export type Account = z.infer<typeof Account>;
 
 export const Capacity = z
   .strictObject({
-    /** What to do when nothing is left: run anyway, keep for later (exit 75), or refuse (exit 69). */
+    /** Policy when nothing is left: run anyway, keep for later (exit 75), or refuse (exit 69). */
     policy: z._default(z.enum(['execute', 'queue', 'shed']), 'execute'),
     /** This much of every account is left alone. */
     reserve: z._default(z.number().check(z.minimum(0)), 0),
@@ -43,7 +43,7 @@ export const Capacity = z
     /** Run by sh with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
     warn_command: z.optional(z.string()),
     costs: z._default(z.record(z.string(), z.number().check(z.minimum(0))), {}),
-    /** Which account comes first. All but `in-order` and `round-robin` go by what is known to be left. */
+    /** Order of the accounts. All but `in-order` and `round-robin` go by what is known to be left. */
     strategy: z._default(
       z.enum(['in-order', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
       'in-order',
@@ -53,7 +53,7 @@ export const Capacity = z
     return_above: z.optional(z.number().check(z.minimum(0))),
     /** With a pool: how many commands may use an account at a time. */
     max_leases: z.optional(z.int().check(z.minimum(1))),
-    /** How long a command waits for an account to become available before it is queued, refused or run anyway. */
+    /** Time that a command waits for an account to become available before it is queued, refused or run anyway. */
     wait: z.optional(z.string().check(z.regex(DURATION, 'a duration such as 30s, 10m or 2h'))),
     /** Percentages of an account's limit at which a desktop notification is shown. */
     notify_at: z._default(z.array(z.number().check(z.minimum(1), z.maximum(100))), []),
@@ -87,7 +87,7 @@ export const Pool = z
     /** Without a password; see `pool/store/address.ts`. */
     url: z.string(),
     user: z.optional(z.string()),
-    /** Where the password comes from. */
+    /** Source of the password. */
     password: z.optional(PasswordSource),
     /** The login of the Sentinels, which is not that of the store. */
     sentinel_user: z.optional(z.string()),
@@ -98,13 +98,13 @@ export const Pool = z
     machine: z.string().check(z.regex(ACCOUNT_NAME, 'letters, digits, ".", "_", "-"; at most 64')),
     /** When the store can't be reached: refuse to run, or use this machine's share of the reserve. */
     offline: z._default(z.enum(['refuse', 'local']), 'refuse'),
-    /** How many machines share each account: this one has that part of the reserve. */
+    /** Number of machines that share each account: this one has that part of the reserve. */
     machines: z.optional(z.int().check(z.minimum(1))),
     /** By CLI, the accounts that this machine may use while the store can't be reached. */
     accounts: z._default(z.record(z.string(), z.array(z.string())), {}),
-    /** How long a lease holds when nobody renews it. */
+    /** Lifetime of a lease that is not renewed. */
     ttl: z._default(durationIn('1s', '1d'), '90s'),
-    /** How long the store may take to answer. */
+    /** Time limit for an answer of the store. */
     timeout: z._default(durationIn('10ms', '10m'), '2s'),
   })
   .check(
@@ -128,7 +128,7 @@ export const Config = z.strictObject({
   pool: z.optional(Pool),
   capacity: z._default(z.record(z.string(), Capacity), {}),
   audit: z._default(z.boolean(), true),
-  /** How long a keyring, pass or command may take to give a credential. */
+  /** Time limit for a keyring, pass or command to give a credential. */
   secret_timeout: z._default(z.string().check(z.regex(DURATION)), '15s'),
 });
 export type Config = z.infer<typeof Config>;
@@ -219,7 +219,7 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
   });
 }
 
-/** Whether an account is the one of `cli` called `name`. */
+/** Makes a test whether an account is the one of `cli` called `name`. */
 export function same(wanted: { cli: string; name: string }): (account: { cli: string; name: string }) => boolean {
   return account => account.cli === wanted.cli && account.name === wanted.name;
 }

@@ -25,12 +25,12 @@ export interface Cooldown {
 /** A run that tries an account after its cooldown gets this long, in milliseconds, before another run may. */
 export const PROBE_MS = 60_000;
 
-/** Whether an account is cooling down now. */
+/** Reports whether an account is cooling down now. */
 export function isCoolingDown(cooldown: Cooldown | undefined, now: number): boolean {
   return cooldown !== undefined && (cooldown.until === null || cooldown.until > now);
 }
 
-/** Whether a run claimed the account within the last minute. */
+/** Reports whether a run claimed the account within the last minute. */
 export function isBeingProbed({ probedAt }: Pick<Cooldown, 'probedAt'>, now: number): boolean {
   return probedAt !== undefined && now >= probedAt && now - probedAt < PROBE_MS;
 }

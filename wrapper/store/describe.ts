@@ -64,14 +64,14 @@ export function describeAccounts(accounts: readonly Account[], state: CliState, 
   });
 }
 
-/** How an account cools down now, or `null`. */
+/** The current cooldown of an account, or `null`. */
 export function describeCooldown(cooldown: Cooldown | undefined, now: number): AccountReport['resting'] {
   if (!cooldown || !isCoolingDown(cooldown, now)) return null;
   return { class: cooldown.class, until: cooldown.until === null ? null : new Date(cooldown.until).toISOString() };
 }
 
 /**
- * Whether a command would use it: enabled, not cooling down, and not known to be used up.
+ * Reports whether a command would use an account: enabled, not cooling down, and not known to be used up.
  * @param reserve what commands never use; see `reserveOf`
  */
 export function isUsable(
@@ -81,7 +81,7 @@ export function isUsable(
   return enabled && resting === null && (remaining === null || remaining > reserve);
 }
 
-/** What commands never use of an account. Where they run anyway, the reserve only says which account comes first. */
+/** The part of an account's quota that commands never use. Where they run anyway, the reserve only says which account comes first. */
 export function reserveOf(pool: Pool | undefined, capacity: Capacity | undefined): number {
   return capacity && (pool || capacity.policy !== 'execute') ? capacity.reserve : 0;
 }

@@ -10,7 +10,7 @@ export const MARKER = '# culvert-wrap shim for ';
 export interface Installed {
   /** Path of the shim. */
   bin: string;
-  /** What the shim runs. */
+  /** Path of the program that the shim runs. */
   original: string;
   /**
    * `link`: the original was this symlink. `file`: it is kept in the state directory, or in `.culvert-wrap` next to the shim
@@ -95,7 +95,7 @@ export function shimOf(file: string): string | undefined {
   }
 }
 
-/** Whether a value has the form of a record. */
+/** Reports whether a value has the form of a record. */
 export function isInstalled(value: unknown): value is Installed {
   if (typeof value !== 'object' || value === null) return false;
   const { bin, original, kind, link, mtime } = value as Partial<Installed>;

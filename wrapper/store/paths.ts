@@ -26,12 +26,12 @@ export interface Paths {
   /** One state file per CLI. */
   accounts: string;
   queue: string;
-  /** What this machine knows about its pool. */
+  /** Locally cached state of the pool. */
   pool: string;
   installs: string;
   trust: string;
   audit: string;
-  /** What `metrics` has counted in the log. */
+  /** Counts of `metrics` from the log. */
   tally: string;
   /** Key of hashed names of accounts in metrics, 0600. */
   metricsKey: string;

@@ -22,14 +22,14 @@ export interface Plan {
   secretTimeoutMs: number;
 }
 
-/** Where a plan comes from. */
+/** Files that a plan is compiled from. */
 export interface Sources {
   paths: Paths;
   /** The shipped providers.toml. */
   catalog: string;
 }
 
-/** The stored plan of one CLI, or `undefined` when there is none, it is damaged, or its sources changed since. */
+/** The stored plan of one CLI, or `undefined` when it is missing, damaged, or older than its sources. */
 export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undefined {
   const plan = readLastPlan(cli, paths);
   return plan?.stamp === stamp ? plan : undefined;
@@ -57,7 +57,7 @@ export function hadAccounts(cli: string, paths: Paths): boolean {
   }
 }
 
-/** Only this program writes plans, so the form is checked where a run would fail at once; a schema costs 5 ms. */
+/** Only this program writes plans, so only fields that every run needs are checked; a schema costs 5 ms. */
 function isPlan(value: unknown): value is Plan {
   if (typeof value !== 'object' || value === null) return false;
   const { provider, accounts, capacity, secretTimeoutMs } = value as Partial<Plan>;
@@ -74,7 +74,7 @@ function isPlan(value: unknown): value is Plan {
   );
 }
 
-/** The script beside a plan that runs the only account without Node; see `manage/shortcut.ts`. */
+/** The script next to a plan that runs the only account without Node; see `manage/shortcut.ts`. */
 export function shortcutFile(paths: Paths, cli: string): string {
   return `${planFile(paths, cli)}.sh`;
 }

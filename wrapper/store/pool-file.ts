@@ -16,7 +16,7 @@ import {
 } from '../system/shape.ts';
 import type { Paths } from './paths.ts';
 
-/** What a provider said an account has left. */
+/** Remaining quota of an account, as the provider stated it. */
 export interface Observation {
   fp: string;
   /** In the provider's unit; `null`: unlimited, unknown, or the question failed. */
@@ -57,13 +57,13 @@ const isRest = shape<Rest>({
   fallback: isAmount,
 });
 
-/** What became of a lease. */
+/** Result of a lease. */
 export interface Done {
   fence: string;
   fp: string;
   spent: number;
   rest?: Rest | undefined;
-  /** Of this account, and of others that the lease asked for. */
+  /** Observations of this account, and of others that the lease asked for. */
   seen?: Observation[] | undefined;
   /** Ends the lease as well. */
   release?: boolean | undefined;
@@ -86,7 +86,7 @@ interface Unsent {
   done: Done;
 }
 
-/** What was used of a share of the reserve. */
+/** Used part of a share of the reserve. */
 interface Away {
   fp: string;
   spent: number;
@@ -138,7 +138,7 @@ const isKept = shape<Kept>({
 
 const MAX_UNSENT = 100;
 
-/** What is damaged or missing reads as empty. A share that is forgotten this way can be used twice; the README says so. */
+/** A damaged or missing file reads as empty. A share that is forgotten this way can be used twice; the README says so. */
 export function readLocal(paths: Paths): LocalPool {
   let raw: unknown;
   try {

@@ -16,12 +16,12 @@ export interface Slot {
 
 /** MAX_ARG_STRLEN of execve(2) is 128 KiB, with room for the variable's name. */
 const MAX_BYTES = 127 * 1024;
-/** The Secret Service answers at once or waits for a prompt nobody sees; gh(1) uses the same limit. */
+/** The Secret Service answers immediately or waits for a prompt that is not shown; gh(1) uses the same limit. */
 const KEYRING_TIMEOUT_MS = 3_000;
 /** secret-tool cuts a longer secret off without an error. */
 const KEYRING_MAX_BYTES = 8_191;
 
-/** How long a command of the wrapper waits for a source; a run waits as long as the configuration says. */
+/** Time that a command of the wrapper waits for a source; a run waits as long as the configuration says. */
 export const SOURCE_TIMEOUT_MS = 15_000;
 
 export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; problem: string };
@@ -154,7 +154,7 @@ export async function moveSecrets(
   return sources;
 }
 
-/** What credentials are read with: see `resolveAccount`. */
+/** Options for reading credentials: see `resolveAccount`. */
 interface Reading {
   env: NodeJS.ProcessEnv;
   timeoutMs: number;
@@ -214,7 +214,7 @@ async function output(argv: [string, ...string[]], env: NodeJS.ProcessEnv, timeo
     throw new Error(errno(result.error) === 'ENOENT' ? `${argv[0]} is not installed` : result.error.message);
   }
   if (result.timedOut) throw new Error(`${argv[0]} gave no answer within ${timeoutMs / 1000} s`);
-  // What it printed is not repeated: it may be the credential.
+  // Its output is not repeated: it may be the credential.
   if (result.exit !== 0) throw new Error(`${argv[0]} failed with exit status ${result.exit}`);
   return result.stdout.replace(/\r?\n$/, '');
 }

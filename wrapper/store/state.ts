@@ -22,7 +22,7 @@ export interface Remaining {
   moment?: string;
 }
 
-/** What an account had left at a time, for the forecast. */
+/** Remaining quota of an account at a time, for the forecast. */
 export interface Sample {
   at: number;
   remaining: number;
@@ -149,7 +149,7 @@ export function coolDownFurther(state: CliState, name: string, cooldown: Cooldow
   state.resting[name] = { ...cooldown, ...(known?.credential && { credential: known.credential }) };
 }
 
-/** Forgets an account, or carries what is known of it over to its new name. */
+/** Forgets an account, or moves its state to its new name. */
 export function renameInState(state: CliState, name: string, to?: string): void {
   for (const known of [state.resting, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
     if (to !== undefined && Object.hasOwn(known, name)) known[to] = known[name];

@@ -35,13 +35,13 @@ export class WrapError extends Error {
   }
 }
 
-/** The system's code of an error (`ENOENT`), or `undefined` when it is none of the system's. */
+/** The system's code of an error (`ENOENT`), or `undefined` when the system did not cause it. */
 export function errno(error: unknown): string | undefined {
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** What went wrong as text, for a sentence that needs a cause. */
+/** The text of an error, for a sentence that needs a cause. */
 export function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -51,6 +51,6 @@ export function say(line: string): void {
   try {
     writeSync(2, `culvert-wrap: ${line}\n`);
   } catch {
-    // Nobody reads stderr.
+    // stderr is closed.
   }
 }

@@ -23,7 +23,7 @@ import { EXIT, errno, WrapError } from './errors.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
 
-/** The text of a file, or `undefined` when there is none. */
+/** The text of a file, or `undefined` without a file. */
 export function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
@@ -159,7 +159,7 @@ function tryLock(lock: string, owner: string): boolean {
   }
 }
 
-/** Who holds a lock; locks of versions up to 0.2 are files with the same text. */
+/** Owner of a lock; locks of versions up to 0.2 are files with the same text. */
 function ownerOf(lock: string): string | undefined {
   try {
     return readlinkSync(lock);
@@ -168,7 +168,7 @@ function ownerOf(lock: string): string | undefined {
   }
 }
 
-/** Removes a lock whose owner is gone. Returns whether the caller should try at once. */
+/** Removes a lock whose owner is gone. Returns whether the caller should try again immediately. */
 function breakStale(lock: string): boolean {
   const held = ownerOf(lock);
   if (held === undefined) return true;
@@ -202,7 +202,7 @@ export function thisProcess(): string {
   return `${process.pid} ${startTime(process.pid)}`;
 }
 
-/** Whether the process that `thisProcess` named still runs. */
+/** Reports whether the process that `thisProcess` named still runs. */
 export function isAlive(named: string): boolean {
   const [pid, started] = named.split(' ');
   return started !== undefined && startTime(Number(pid)) === started;
@@ -225,7 +225,7 @@ function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Removes what a killed writer left beside `file`: temporary files older than a minute. */
+/** Removes what a killed writer left next to `file`: temporary files older than a minute. */
 function sweep(file: string): void {
   const dir = dirname(file);
   const base = basename(file);

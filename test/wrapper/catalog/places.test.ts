@@ -92,7 +92,7 @@ for (const cli of CLIS)
       if (!once || !moves) assert.deepEqual(pipe.calls, moves ? ['bad', 'good'] : ['bad'], name);
       assert.deepEqual([pipe.exit === 0, pipe.shown], Array(2).fill(pipe.calls.length === 2), name);
       const reason = /^(?:has no quota left \(quota|is rate limited \(rate|was refused \(auth), rests/;
-      // Where another account is never used, nothing is held back to be looked at.
+      // Output is not held where no other account is ever used.
       if (moves) assert.match(pipe.told ?? '', reason, name);
       t.diagnostic(`${cli} ${name}: ${pipe.calls.length === 2 ? 'moves on' : 'stays'} in both`);
     }

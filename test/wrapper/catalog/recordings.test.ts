@@ -19,7 +19,7 @@ interface Recording {
   stderr: string;
   tty: boolean;
   version?: string;
-  /** What the answer of the loopback server stands for, in the recordings that say so. */
+  /** Meaning of the loopback server's answer, in the recordings that say so. */
   expect?: string;
 }
 
@@ -43,7 +43,7 @@ function verdict(recording: Recording): string {
   return result.kind === 'success' ? 'success' : result.class;
 }
 
-/** What the fake answered with decides what must come out; the key names it. */
+/** The fake's answer decides the expected result; the key names it. */
 function expected(key: string): string {
   const status = /-(?:empty)?(\d{3})$/.exec(key)?.[1];
   return { '401': 'auth', '402': 'quota', '429': 'rate', '432': 'quota', '433': 'quota' }[status ?? ''] ?? 'other';
@@ -154,7 +154,7 @@ test('supabase moves on when its token is refused, and gh never does', async t =
   }
 });
 
-test('what GitHub says is left is the lesser of its two quotas, with the time of the reset', () => {
+test('the remaining quota on GitHub is the lesser of its two quotas, with the time of the reset', () => {
   const quota = (remaining: number) => ({ limit: 5_000, used: 5_000 - remaining, remaining, reset: 1_924_992_000 });
   const answer = { resources: { core: quota(4_999), graphql: quota(12) } };
   assert.deepEqual(readUsage(answer, catalog.providers.gh!.usage!, 1), {

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { skipWithout, ZSH_DRIVER } from '../../support/shells.ts';
 import { buildWrapper, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 
-/** What is typed before the Tab key, and the words that are then offered; a line without any is completed by file names. */
+/** Text before the Tab key, and the words that are then offered; a line without any is completed by file names. */
 const LINES: [string, string[]][] = [
   ['mytool auth ren', ['rename']],
   ['culvert-wrap uni', ['uninstall']],

@@ -99,7 +99,7 @@ test('files that cannot be read are said in the metrics and by the exit status',
   );
 });
 
-test('what cannot be stored is counted again, and nothing is lost', async t => {
+test('counts that cannot be stored are made again, and nothing is lost', async t => {
   const box = setUp(t);
   await box.run('fake', ['go']);
   fs.mkdirSync(path.join(box.state, 'metrics.json'));

@@ -43,7 +43,7 @@ test('joining and leaving keeps comments and layout, and stores no password', as
   assert.match(text, /\n\[pool\]\nurl = ".*"\nuser = "ci"\npassword = "env:POOL"\nmachine = "machine-[0-9a-f]{8}"\n$/);
   assert.ok(!text.includes('sesame'));
 
-  // what is not given again stays, but for the login, which belongs to the address
+  // options that are not given again stay, but for the login, which belongs to the address
   const again = await box.wrap(['pool', 'join', server.url, '--offline', 'local', '--machines', '4']);
   assert.equal(again.exit, 0, again.stderr);
   assert.match(
@@ -122,7 +122,7 @@ test('the password of Sentinels comes from its own source, and is kept apart fro
   assert.deepEqual([(await box.wrap(['pool', 'leave'])).exit, stored()], [0, []]);
 });
 
-test('what cannot be joined leaves the configuration as it was', async t => {
+test('a failed join leaves the configuration as it was', async t => {
   const box = withConfig(t, BEFORE);
   const cases: [string[], number, RegExp][] = [
     [['redis://ci:open-sesame@h'], 2, /contains a password.*\n.*--password/],

@@ -34,7 +34,7 @@ const audit = (box: Sandbox): { account: string | null; outcome: string; why?: s
     .split('\n')
     .map(line => JSON.parse(line));
 
-test('what one machine used and met is known to the next', async t => {
+test('a machine knows the figures and limits that another one met', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 2, kb: 10 });
   const first = poolBox(t, { url: server.url, api });
@@ -89,7 +89,7 @@ test('a new credential has no cooldown, while machines with the old one still le
   assert.deepEqual([...api.refused], [['ka', 1]]);
 });
 
-test('what somebody paid for is found by a command that another account serves, and by one that none would serve', async t => {
+test('credits that were bought are found by a command of another account, and by one that no account would serve', async t => {
   const server = await storeServer(t);
   const limits = { ka: 0, kb: 1 };
   const api = await countingApi(t, limits);
@@ -164,7 +164,7 @@ const metric = async (box: Sandbox, name: string, labels: Record<string, string>
   return valueIn(readMetrics(stdout, 'prometheus'), `culvert_wrap_${name}`, labels);
 };
 
-test('a machine knows from the pool what rests and what is used up, also for who asks nobody', async t => {
+test('a machine knows from the pool which accounts rest or are used up, also for commands that ask no provider', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 1, kb: 0 });
   const first = poolBox(t, { url: server.url, api }, { usage: false });
@@ -307,7 +307,7 @@ test('a killed wrapper loses its lease after its time, and what it may have used
   process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL');
 });
 
-test('what a command learned while the store was away is reported with the next one', async t => {
+test('the figures that a command learned without the store are reported with the next command', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 0 });
   const options = { keys: { a: 'ka' }, usage: false };
@@ -333,7 +333,7 @@ test('what a command learned while the store was away is reported with the next 
   assert.deepEqual([...api.refused], [['ka', 1]]);
 });
 
-test('`pool leases` shows who uses what', async t => {
+test('`pool leases` shows which machine uses which account', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 10, kb: 10 });
   const box = poolBox(t, { url: server.url, api }, { before: 'while [ ! -e "$GATE" ]; do sleep 0.05; done' });

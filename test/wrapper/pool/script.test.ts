@@ -63,7 +63,7 @@ function granted(reply: LeaseReply) {
   return (reply as LeaseReply & { kind: 'granted' }).lease;
 }
 
-test('a cooldown is never shortened, and ends by itself', async t => {
+test('a cooldown is never shortened, and ends automatically', async t => {
   const { got, release, pass, lease } = await pool(t);
   await release(await got(), { rest: quota(HOUR) });
   const again = await got({ accounts: [account('b')] });
@@ -98,7 +98,7 @@ test('the newest observation wins, whatever the order in which they arrive', asy
   assert.equal((await row('a')).remaining, 40);
 });
 
-test('what was used after an observation was made is subtracted from it', async t => {
+test('use after an observation is subtracted from it', async t => {
   const { got, release, row, pass } = await pool(t);
   const first = await got({ seen: [knows('a', 50)] });
   await pass(1_000);
@@ -294,7 +294,7 @@ test('accounts that are one quota are asked for once', async t => {
   assert.deepEqual(asked.kind === 'ask' && asked.ask, ['a']);
 });
 
-test('what was used while nobody knew what is left is subtracted from an answer on its way', async t => {
+test('use while the remaining quota is unknown is subtracted from an answer on its way', async t => {
   const { lease, got, pass, release, row } = await pool(t);
   const askable = { askable: true, accounts: [account('a')] };
   await lease(askable);
@@ -393,7 +393,7 @@ test('more leases than one call ends are ended by the next ones', async t => {
   assert.deepEqual([(await row('a')).remaining, (await row('a')).leases, (await row('a')).reserved], [750, 0, 0]);
 });
 
-test('what is no fencing number is no lease', async t => {
+test('a lease needs a valid fencing number', async t => {
   const { cli, store, got, release } = await pool(t);
   await got();
   for (const fence of ['last', 'end', '', '0']) {
@@ -513,7 +513,7 @@ test('a long cooldown lives on whatever happens to its account', async t => {
   assert.ok((await server.client.ttl(shared!)) / 86_400 > 99, 'a budget that became shared');
 });
 
-test('what is in use at least once a day lives on', async t => {
+test('keys that are used at least once a day live on', async t => {
   const { cli, got, release, pass } = await pool(t);
   const base = `culvert:1:{${cli}}`;
   await release(await got({ seen: [knows('a', 10, { identity: 'team' })] }));

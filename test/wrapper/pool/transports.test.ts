@@ -98,7 +98,7 @@ test('a store behind TLS is used with its authority only', async t => {
   assert.deepEqual(await (await open(t, behind, { ca })).status('tool'), [], 'with TLS to the Sentinels, too');
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   try {
-    // what the wrapped tool may do is not for the pool
+    // the pool ignores variables that are meant for the wrapped tool
     await assert.rejects((await open(t, `rediss://localhost:${port}`)).status('tool'), rejected);
     await assert.rejects((await open(t, behind)).status('tool'), { name: 'StoreUnreachable' });
   } finally {
@@ -359,7 +359,7 @@ test('a database that is not there, or may not be chosen, is named, and nothing 
   assert.equal(await plain.client.dbsize(), 0);
 });
 
-test('what is not a store, or says nothing, cannot be reached', async t => {
+test('a server that is no store, or says nothing, counts as unreachable', async t => {
   const answers: Record<string, RegExp> = {
     'HTTP/1.1 400 Bad Request\r\n\r\n': /does not speak the protocol/,
     '$99999999999\r\n': /gave no answer within 0.5 s/,

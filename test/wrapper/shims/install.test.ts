@@ -44,7 +44,7 @@ test('install and uninstall of a file leave the machine as it was, to the byte',
   assert.ok(!fs.existsSync(box.state));
 });
 
-test('what other tests install in their own process is what the program leaves', async t => {
+test('other tests install in their own process the same files as the program', async t => {
   const boxes = [withTool(t), withTool(t)] as const;
   const leftBy = (box: Sandbox) => {
     const base = path.dirname(box.home);
@@ -230,7 +230,7 @@ test('an unknown CLI and one that is not on PATH are refused with what is known'
   assert.equal(JSON.parse(absent.stdout).error.code, 'not-on-path');
 });
 
-test('a script that looks for files beside itself is not moved, but can be shimmed from another directory', async t => {
+test('a script that looks for files next to itself is not moved, but can be shimmed from another directory', async t => {
   const box = withTool(t, '#!/bin/sh\n. "$(dirname "$0")/tool.conf"\necho "$CONF $FAKE_KEY"\n');
   fs.writeFileSync(path.join(box.bin, 'tool.conf'), 'CONF=found\n');
   const refused = await box.wrap(['install', 'tool']);
@@ -309,7 +309,7 @@ test('with the state directory lost, a linked command still runs and uninstall s
   assert.equal(fs.readlinkSync(path.join(box.bin, 'tool')), '../home/real.sh');
 });
 
-test('a CLI that was removed altogether is not brought back as a link to nothing', async t => {
+test('a CLI that was removed is not restored as a dangling link', async t => {
   const box = withTool(t);
   fs.renameSync(path.join(box.bin, 'tool'), path.join(box.home, 'real.sh'));
   fs.symlinkSync('../home/real.sh', path.join(box.bin, 'tool'));

@@ -91,7 +91,7 @@ test('a directory that others can write gets no compiled code', async t => {
   assert.ok(!fs.existsSync(file));
 });
 
-test('where compiled code cannot be stored, commands run as ever', async t => {
+test('commands run as ever when compiled code cannot be stored', async t => {
   const { box, file } = await setUp(t);
   fs.rmSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(path.dirname(file), 'not a directory');

@@ -111,7 +111,7 @@ export async function add(cli: string, name: string, options: AddOptions, contex
 }
 
 /**
- * Where credentials are stored. The keyring is tested before; at a terminal a file is offered instead.
+ * Place in which credentials are stored. The keyring is tested before; at a terminal a file is offered instead.
  * @param otherwise what else can be done, for the hint
  * @throws WrapError `keyring-unavailable`
  */

@@ -18,7 +18,7 @@ export interface StoredAccount {
 }
 
 /**
- * What upstream CLIs have stored, under the name of the account that has the same credential already, or under `name`.
+ * Credentials that upstream CLIs have stored, under the name of the account that has the same credential already, or under `name`.
  * @param only this CLI; all of the catalog without it
  * @throws WrapError `nothing-stored` naming the files that were looked for
  */

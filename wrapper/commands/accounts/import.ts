@@ -127,7 +127,7 @@ async function accountsWanted(
     : readImport(file, options, catalog);
 }
 
-/** What importing an account comes to. An account that exists keeps whether it is enabled. */
+/** Result of importing an account. An account that exists keeps whether it is enabled. */
 async function planFor(
   account: Wanted,
   file: string | undefined,

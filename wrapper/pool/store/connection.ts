@@ -98,7 +98,7 @@ const GAVE_UP =
   /^(?:All sentinels|None of startup nodes|Failed to refresh|Connection is closed|Too many Cluster|Stream isn't writeable)/;
 
 /**
- * What the failure of an operation means.
+ * Interprets the failure of an operation.
  * @param last what a node or the connection said before
  */
 function failure(thrown: unknown, last: unknown, address: Address, { url, timeoutMs }: ConnectOptions): Error {

@@ -40,7 +40,7 @@ function shortened(message: string): string {
 }
 
 /**
- * What an error of a server means.
+ * Interprets an error of a server.
  * @param text its text, which begins with a code
  * @param by which server it was
  */

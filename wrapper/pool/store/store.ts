@@ -19,7 +19,7 @@ export interface LeaseRequest {
   owner: string;
   /** In the order in which this machine would try them. */
   accounts: PoolAccount[];
-  /** What the command is expected to use. */
+  /** Units that the command is expected to use. */
   want: number;
   /** Milliseconds until the lease ends by itself. */
   ttl: number;
@@ -32,12 +32,12 @@ export interface LeaseRequest {
   /** `switch_below` and `return_above`. */
   below?: number | undefined;
   above?: number | undefined;
-  /** Whether the provider can be asked what an account has left, and for how many milliseconds an answer is good. */
+  /** The provider can be asked for the remaining quota; `stale` is the lifetime of an answer in milliseconds. */
   askable: boolean;
   stale: number;
   done?: Done[];
   seen?: Observation[];
-  /** What was used while the store could not be reached; 0 asks whether that share of the reserve is there again. */
+  /** Units that were used while the store could not be reached; 0 asks whether that share of the reserve is there again. */
   away?: { fp: string; spent: number }[];
 }
 
@@ -134,7 +134,7 @@ const isLeaseRow = shape<LeaseRow>({
 
 export type Store = ReturnType<typeof storeOf>;
 
-/** The script, which is beside this file or beside the program's bundle. */
+/** The script, which lies next to this file or to the program's bundle. */
 function poolScript(): Script {
   const text = readFileSync(join(import.meta.dirname, 'pool.lua'), 'utf8');
   return { text, sha: sha1(text) };
@@ -175,11 +175,11 @@ function storeOf(connection: Connection, database: number) {
       if (none !== true || typeof soon !== 'boolean' || !(ms === undefined || isAmount(ms))) noReply();
       return { kind: 'none', soon, ms, accounts: list(reply.accounts, isUnavailable), intact };
     },
-    /** Whether the lease is still held. */
+    /** Renews a lease; false when it is no longer held. */
     renew: (cli: string, fence: string, ttl: number): Promise<boolean> => isHeld(cli, 'renew', { fence, ttl }),
     report: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'report', done),
     release: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'release', done),
-    /** How many credentials of that name there were. */
+    /** Number of credentials of that name. */
     reset: async (cli: string, name: string): Promise<number> => {
       const { count } = await call(cli, 'reset', { name });
       return isAmount(count) ? count : noReply();

@@ -5,7 +5,7 @@ import type { Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
 import { pinForChildren, pinnedAccount } from './select-account.ts';
 
-/** What the shim tells this process alone. */
+/** Variables that the shim sets for this process only. */
 const OURS = [
   'CULVERT_WRAP_SHIM',
   'CULVERT_WRAP_FDS',

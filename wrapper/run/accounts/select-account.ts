@@ -81,7 +81,7 @@ function jobIn(args: readonly string[], { jobs }: Pick<CliState, 'jobs'>): { id:
 }
 
 /**
- * What names an account for a command whose accounts can't be read, in words, or `undefined` when nothing does.
+ * The source that names an account for a command whose accounts can't be read, in words, or `undefined` when nothing does.
  * @param paths of the installation whose accounts these are
  */
 export async function namedAccount(
@@ -111,14 +111,14 @@ function keptSessions({ provider, ownPatterns }: Plan, command: string, env: Nod
         const find = () => new RegExp(pattern).exec(text)?.[1];
         return (ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, undefined) : find()) ?? [];
       } catch {
-        // What can't be read says nothing.
+        // An unreadable file names no account.
         return [];
       }
     });
 }
 
 /**
- * Whether `CULVERT_WRAP_ACCOUNT` names an account without which a CLI must not run. A name alone counts only for the CLIs
+ * Reports whether `CULVERT_WRAP_ACCOUNT` names an account without which a CLI must not run. A name alone counts only for the CLIs
  * that have such an account: it may be meant for another one.
  */
 export function demandsAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>, value: string | undefined): boolean {

@@ -32,7 +32,7 @@ export interface Candidate {
 export interface OrderOptions {
   /** Milliseconds since the epoch. */
   now: number;
-  /** What the command is expected to use, in the provider's unit. */
+  /** Expected use of the command, in the provider's unit. */
   cost?: number;
   capacity?: Partial<Capacity>;
   /** Accounts with equal identity share one quota. */
@@ -87,7 +87,7 @@ export function orderCandidates(
   return usable.length > 0 ? usable : order.slice(0, 1);
 }
 
-/** The earliest time at which one of the candidates is available again, or `undefined` when none will be by itself. */
+/** The earliest time at which one of the candidates is available again, or `undefined` when no account becomes available without help. */
 export function earliestAvailable(candidates: readonly Candidate[], now: number): number | undefined {
   const times = candidates.flatMap(({ availableAt }) =>
     availableAt !== null && availableAt > now ? [availableAt] : [],
@@ -95,7 +95,7 @@ export function earliestAvailable(candidates: readonly Candidate[], now: number)
   return times.length > 0 ? Math.min(...times) : undefined;
 }
 
-/** Whether two accounts are known to draw on one quota. */
+/** Reports whether two accounts are known to draw on one quota. */
 export function shareQuota(a: string, b: string, state: Pick<CliState, 'remaining'>): boolean {
   const [one, other] = [state.remaining[a], state.remaining[b]];
   const isSame = (key: 'identity' | 'moment') => one?.[key] !== undefined && one[key] === other?.[key];
@@ -203,7 +203,7 @@ function negated(value: number | undefined): number | undefined {
 
 /** Ascending, unknown values last. */
 function compare(a: number | undefined, b: number | undefined): number {
-  // of two unknown values the difference is not a number
+  // the difference of two unknown values is not a number
   return (a ?? Number.POSITIVE_INFINITY) - (b ?? Number.POSITIVE_INFINITY) || 0;
 }
 

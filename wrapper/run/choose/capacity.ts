@@ -15,13 +15,13 @@ export function costOf(command: string, provider: Pick<Provider, 'costs'>, capac
   return name === undefined ? 1 : costs[name]!;
 }
 
-/** What to do with a command: `execute` while any account is neither cooling down nor spent. */
+/** Decides about a command: `execute` while any account is neither cooling down nor spent. */
 export function decide(candidates: readonly Candidate[], capacity: Pick<Capacity, 'policy'>): Capacity['policy'] {
   return candidates.some(candidate => !candidate.coolingDown && !candidate.spent) ? 'execute' : capacity.policy;
 }
 
 /**
- * The known remaining capacity of all accounts, or `undefined` when nothing is known of some. A quota that several of
+ * The known remaining capacity of all accounts, or `undefined` when some have no figure. A quota that several of
  * them share counts once.
  */
 export function totalRemaining(names: readonly string[], state: Pick<CliState, 'remaining'>): number | undefined {
@@ -34,7 +34,7 @@ export function totalRemaining(names: readonly string[], state: Pick<CliState, '
   return total;
 }
 
-/** Whether to warn now: below the threshold, and not warned within the hour. */
+/** Reports whether a warning is due: below the threshold, and not warned within the hour. */
 export function isLow(
   total: number | undefined,
   capacity: Capacity,

@@ -65,7 +65,7 @@ export function begin(candidates: readonly Candidate[], { patient, pinned, share
 }
 
 /**
- * What follows after a failure, or at the beginning.
+ * The next step after a failure, or at the beginning.
  * @param known what is known of the accounts' quotas now
  */
 export function next(choosing: Choosing, known: Pick<CliState, 'remaining'>, failure?: Failure): Next {
@@ -99,7 +99,7 @@ function sparedFor(
 }
 
 /**
- * What is left once one of the accounts is tried, or none of them can be had.
+ * The remaining accounts once one of them is tried, or none can be leased.
  * @param accounts those that `next` gave
  * @param taken the one that is tried; the others that may follow; and whether some can be had later
  */

@@ -5,7 +5,7 @@ import { parseDuration } from '../../system/duration.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
-/** How an upstream process ended. `stdout` and `stderr` may be cut to what was held. */
+/** End of an upstream process. `stdout` and `stderr` may be cut to what was held. */
 export interface Outcome {
   exit: number | null;
   signal: NodeJS.Signals | null;
@@ -48,7 +48,7 @@ export function classify(outcome: Outcome, rules: readonly Rule[]): Verdict {
   return outcome.exit === 0 ? { kind: 'success' } : { kind: 'final', class: 'other' };
 }
 
-/** Whether `command` is one of `names`, or a subcommand of one (`r2` covers `r2 bucket list`). */
+/** Reports whether `command` is one of `names`, or a subcommand of one (`r2` covers `r2 bucket list`). */
 export function isCommandIn(command: string, names: readonly string[]): boolean {
   return names.some(name => command === name || command.startsWith(`${name} `));
 }

@@ -8,10 +8,10 @@ import type { OutputPatterns } from '../upstream/output.ts';
 import { classify, findFailures, stripAnsi, type Verdict } from './classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './regex-limit.ts';
 
-/** What is looked for in the output of a command. */
+/** Patterns for the output of a command. */
 export interface Patterns extends OutputPatterns {
   storm: { seenIn(text: string): boolean; afterMs: number } | undefined;
-  /** What an attempt's end means. */
+  /** Classifies the end of an attempt. */
   verdictOf(attempt: Attempt): Verdict;
   /** The session that an attempt opened, if it named one. */
   sessionOf(stderr: string): string | undefined;

@@ -1,7 +1,7 @@
 // Ends regular expressions of the user's catalog entries that would run forever.
 import { Script } from 'node:vm';
 
-/** How long a pattern of the user's own catalog entries may take. */
+/** Time limit for a pattern of the user's own catalog entries. */
 export const USER_PATTERN_MS = 500;
 
 const WORK = Symbol.for('culvert-wrap.work');

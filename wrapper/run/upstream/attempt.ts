@@ -15,13 +15,13 @@ export interface AttemptOptions {
   env: NodeJS.ProcessEnv;
   /** No other account follows, so nothing needs to be held. */
   last: boolean;
-  /** Which output must be read. The other is the caller's own when nothing needs to be held. */
+  /** Streams that must be read. The other is the caller's own when nothing needs to be held. */
   read: { stdout: boolean; stderr: boolean };
   /** The output is meant for a program even at a terminal. */
   machineReadable: boolean;
   commit: OutputOptions['commit'];
   patterns: OutputPatterns;
-  /** Tells from its stderr that the upstream goes on retrying, and how long it may. */
+  /** Recognizes in its stderr that the upstream goes on retrying, and how long it may. */
   storm?: { seenIn(text: string): boolean; afterMs: number } | undefined;
   stdin: Stdin;
   signals: SignalForwarding;

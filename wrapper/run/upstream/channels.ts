@@ -15,7 +15,7 @@ export interface Channels {
   handed: number[];
   /** At least one output of the caller is a terminal. */
   onTerminal: boolean;
-  /** Where the upstream's stdin is written to, if it is fed. */
+  /** The stream that feeds the upstream's stdin, if it is fed. */
   stdinOf(child: ChildProcess): Writable | undefined;
   /** The outputs that this process reads. */
   outputOf(child: ChildProcess): { stdout?: Source; stderr?: Source };
@@ -84,7 +84,7 @@ export function openChannels(wishes: Wishes): Channels {
 
 function stdoutMode({ last, read }: Wishes): Mode {
   if (closedByCaller(1)) return 'inherit';
-  // Even where no rule looks at it: whether another account may take over depends on what has been shown.
+  // Even where no rule reads it: another account may take over only while nothing has been shown.
   if (last && !read.stdout) return 'inherit';
   return isatty(1) ? 'terminal' : 'pipe';
 }

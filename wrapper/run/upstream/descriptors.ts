@@ -3,12 +3,12 @@
 
 const open = process.env.CULVERT_WRAP_FDS ?? '012';
 
-/** Whether the caller had closed a standard descriptor. */
+/** Reports whether the caller had closed a standard descriptor. */
 export function closedByCaller(fd: 0 | 1 | 2): boolean {
   return !open.includes(String(fd));
 }
 
-/** What follows stderr in the `stdio` of an upstream. Node leaves ignored descriptors beyond stderr closed. */
+/** Entries after stderr in the `stdio` of an upstream. Node leaves ignored descriptors beyond stderr closed. */
 export function furtherDescriptors(): ('inherit' | 'ignore')[] {
   const last = Number(open.at(-1) ?? 2);
   return Array.from({ length: Math.max(0, last - 2) }, (_, i) => (open.includes(String(i + 3)) ? 'inherit' : 'ignore'));

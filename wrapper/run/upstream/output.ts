@@ -10,7 +10,7 @@ export interface OutputOptions {
   last: boolean;
   /** Bytes of stdout, and milliseconds after its first byte, at which the output is committed. */
   commit: { bytes: number; afterMs: number; stderrAfterMs: number };
-  /** A person may be asked something on stderr: half a line that nothing follows is shown at once. */
+  /** A person may be asked something on stderr: half a line that nothing follows is shown immediately. */
   showsPrompts: boolean;
   patterns: OutputPatterns;
   /** Called once when the output is committed. */
@@ -19,13 +19,13 @@ export interface OutputOptions {
   onStderr?: ((text: string) => void) | undefined;
 }
 
-/** What is looked for in output; the texts may contain terminal control sequences. */
+/** Functions that search output; the texts may contain terminal control sequences. */
 export interface OutputPatterns {
   /** The ids of jobs that a text names; absent where the command creates none. */
   jobs?: ((text: string) => string[]) | undefined;
   /** The passages that a rule for stderr could match. */
   failures(text: string): string[];
-  /** Whether a line of stdout is only a banner, which does not start the commit window. */
+  /** Reports whether a line of stdout is only a banner, which does not start the commit window. */
   isBanner(line: string): boolean;
 }
 
@@ -48,7 +48,7 @@ export class HeldOutput {
   readonly #options: OutputOptions;
   readonly #texts: { stdout: OutputText; stderr: OutputText };
   readonly #held = new KeptBytes();
-  /** What is held, in the order of its arrival. */
+  /** Held output, in the order of its arrival. */
   #segments: { fd: 1 | 2; at: number; length: number }[] = [];
   #stdoutHeld = 0;
   #windowOpen = false;
@@ -83,7 +83,7 @@ export class HeldOutput {
 
   /** Resolves when both streams of an upstream that has ended did so and were passed on, at the latest after `graceMs`. */
   async drained(graceMs: number): Promise<void> {
-    // where the event loop was held up, its timers run before its pipes: one more turn reads what was written by then
+    // timers of an event loop that was held up run before its pipes: one more turn reads what was written by then
     const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
     await Promise.race([this.#ended.then(() => this.#relayed), grace]);
     for (const timer of [...this.#timers, this.#promptTimer]) clearTimeout(timer);
@@ -146,7 +146,7 @@ export class HeldOutput {
     }
   }
 
-  /** Whether a piece of a live stderr belongs to a failure that another account may still make good. */
+  /** Reports whether a piece of a live stderr belongs to a failure that another account may still make good. */
   #holdsBack(chunk: Buffer): boolean {
     if (this.#options.last || this.committed) return false;
     this.#failureSeen ||= this.#options.patterns.failures(chunk.toString('utf8')).length > 0;
@@ -177,7 +177,7 @@ export class HeldOutput {
     this.#held.clear();
   }
 
-  /** Shows stderr as it comes from now on, unless it already tells of a failure. */
+  /** Shows stderr as it comes from now on, unless it already reports a failure. */
   #showStderr(): void {
     if (this.committed || this.#options.patterns.failures(this.stderr).length > 0) return;
     this.#stderrLive = true;

@@ -32,7 +32,7 @@ const closed = new Set<number>();
 const used = new Set<number>();
 
 /**
- * The pipe that the shim set up for `use`, or `undefined` when there is none (called without a shim, or by a shell whose
+ * The pipe that the shim set up for `use`, or `undefined` without one (called without a shim, or by a shell whose
  * here-documents are files).
  */
 export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefined {

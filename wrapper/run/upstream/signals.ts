@@ -67,7 +67,7 @@ export function killTree(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // The child has ended.
   }
 }
 

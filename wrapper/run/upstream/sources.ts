@@ -10,7 +10,7 @@ export interface Source {
   listen(listener: (chunk: Buffer) => void): void;
   /** Resolves at the end of file, and when the source was closed. */
   ended: Promise<void>;
-  /** Whether more may come. */
+  /** Reports whether more data may come. */
   isOpen(): boolean;
   close(): void;
   /** The pipe of the shim, if it is one. */

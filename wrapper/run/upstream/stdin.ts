@@ -6,13 +6,13 @@ import { readText } from '../../system/files.ts';
 import { KeptBytes } from './kept-bytes.ts';
 
 export interface Stdin {
-  /** What the next attempt gets: descriptor 0 itself, nothing, or a pipe to be fed. */
+  /** Stdin of the next attempt: descriptor 0 itself, nothing, or a pipe to be fed. */
   mode(): 'inherit' | 'ignore' | 'pipe';
   /** Feeds an attempt from the first byte on. Returns how to stop. */
   feed(target: Writable): () => void;
   /** No further attempt will need what has been passed on. */
   forget(): void;
-  /** Whether a next attempt would get all of it. */
+  /** Reports whether a next attempt would get all of it. */
   canRepeat(): boolean;
   /** All of it, read to its end, for the queue; `undefined` when it is not ours to read. */
   all(): Promise<Buffer | undefined>;

@@ -8,7 +8,7 @@ import { ReadStream } from 'node:tty';
 export interface OutputTerminal {
   /** Descriptor for the upstream; to be closed after it was started. */
   slave: number;
-  /** What the upstream prints. Ends when the last process has closed its end. */
+  /** Output of the upstream. Ends when the last process has closed its end. */
   stream: Readable;
   /** The descriptor behind `stream`. */
   master: number;

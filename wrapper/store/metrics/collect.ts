@@ -24,7 +24,7 @@ interface Options {
 }
 
 /**
- * What is known of accounts, their cooldowns, the runs and this machine's part in a pool.
+ * Samples of accounts, their cooldowns, the runs and this machine's part in a pool.
  * @throws WrapError `config-broken`
  */
 export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): WrapSamples {
@@ -56,7 +56,7 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
   };
 }
 
-/** What this machine knows of its pool without asking the store. */
+/** Locally cached state of the pool. */
 function poolSamples(paths: Paths): WrapSamples {
   const { degradedSince, degradedRuns, waits, unsent } = readLocal(paths);
   const one = (value: number): Sample[] => [{ labels: {}, value }];
@@ -68,7 +68,7 @@ function poolSamples(paths: Paths): WrapSamples {
   };
 }
 
-/** Where the files can't be read. */
+/** Sample for unreadable files. */
 export const UNREADABLE: WrapSamples = { culvert_wrap_store_readable: [{ labels: {}, value: 0 }] };
 
 /** Short enough for a graph, and with a secret key nobody can try names against it. */

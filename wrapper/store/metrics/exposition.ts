@@ -1,7 +1,7 @@
 // Writes samples as text that Prometheus reads. The daemon uses it as well.
 import { Counter, Gauge, type Histogram, Registry, type RegistryContentType } from 'prom-client';
 
-/** What is known of a metric, whatever its values are. */
+/** Description of a metric, apart from its values. */
 interface Family {
   type: 'gauge' | 'counter';
   help: string;

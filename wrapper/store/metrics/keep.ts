@@ -41,7 +41,7 @@ export function metricsKey(paths: Paths): string {
   );
 }
 
-/** What is damaged counts from the start again. */
+/** A damaged file makes counting start again. */
 function storedTally(paths: Paths): Tally {
   try {
     const stored = JSON.parse(readText(paths.tally) ?? '{}') as { [K in keyof Tally]?: unknown };

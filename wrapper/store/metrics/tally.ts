@@ -12,9 +12,9 @@ interface Identity {
   head: string;
 }
 
-/** What was counted, and up to where in the log. It is stored as JSON. */
+/** Counts, and the position in the log up to which they were made. It is stored as JSON. */
 export interface Tally {
-  /** The log that was read last, and the one before it; null where there was none. */
+  /** The log that was read last, and the one before it; null without a log. */
   log: Identity | null;
   older: Identity | null;
   /** Bytes of `log` that were read, up to the end of a line. */
@@ -75,7 +75,7 @@ function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) =>
 
 const identityOf = (log: Log | null): Identity | null => log && { inode: log.inode, head: log.head };
 
-/** Whether it is the file of before, to which something may have been added. */
+/** Reports whether it is the file of the last time, to which something may have been added. */
 function isSame(log: Log, known: Identity | null): boolean {
   return known !== null && log.inode === known.inode && log.head.startsWith(known.head);
 }

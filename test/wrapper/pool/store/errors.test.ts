@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { serverError } from '../../../../wrapper/pool/store/errors.ts';
 
 const IN_SCRIPT = ' script: 98df947ef0a8, on @user_script:394.';
-/** How Redis before 7 writes an error of a command in a script. */
+/** An error of a command in a script, as Redis before 7 writes it. */
 const older = (text: string) =>
   `ERR Error running script (call to f_98df947ef0a8): @user_script:23: @user_script: 23: -${text} `;
 
@@ -13,7 +13,7 @@ const meaning = (text: string) => {
   return error.name === 'StoreUnreachable' ? 'unreachable' : error.message;
 };
 
-test('what may pass is as if the store could not be reached', () => {
+test('an error that may pass counts as an unreachable store', () => {
   for (const text of [
     "OOM command not allowed when used memory > 'maxmemory'.",
     "READONLY You can't write against a read only replica.",
@@ -33,7 +33,7 @@ test('what may pass is as if the store could not be reached', () => {
     assert.equal(meaning(text), 'unreachable', text);
 });
 
-test('what only a change of settings helps is refused, with what to change', () => {
+test('an error that only a change of settings helps is refused, with the setting', () => {
   const cases: [string, RegExp][] = [
     ['CULVERTSCHEMA 2', /has the schema 2/],
     [older('CULVERTSCHEMA 2'), /has the schema 2/],

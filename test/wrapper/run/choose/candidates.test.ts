@@ -55,7 +55,7 @@ test('an account that is named comes first whatever the strategy', () => {
   assert.equal(others.map(({ account }) => account.name).join(''), 'bca');
 });
 
-test('where only the chosen account may be used, neither a cooldown nor a strategy leads to another', () => {
+test('with a chosen account that alone may be used, neither a cooldown nor a strategy leads to another', () => {
   const state = parseState({ default: 'b', remaining, resting: { b: { class: 'quota', until: HOUR, since: 0 } } });
   const only = (choice: Parameters<typeof orderCandidates>[2], capacity: Partial<Capacity> = {}) =>
     orderCandidates(accounts, state, choice, { now: 1, cost: 1, capacity, onlyChosen: true }).map(
@@ -100,7 +100,7 @@ test('after a cooldown one run tries the account, and others wait for its result
   assert.equal(order({ resting: resting(150) }, {}, 70_000), 'abcd');
 });
 
-/** How one account is described. */
+/** Description of one account. */
 function describe(raw: object, now = 1000, options: { cost?: number; capacity?: Partial<Capacity> } = {}) {
   const [candidate] = orderCandidates([accounts[0]!], parseState(raw), { by: 'default' }, { now, ...options });
   return candidate!;
@@ -134,7 +134,7 @@ test('a probe ends after a minute', () => {
   assert.deepEqual([149, 150, 60_149, 60_150].map(probed), [false, true, true, false]);
 });
 
-test('an account is low by what is known of it', () => {
+test('an account is low by its known figures', () => {
   const low = (remaining: number | null, capacity: Partial<Capacity>, before: string[] = []) =>
     describe({ remaining: { a: left(remaining) }, low: before }, 1000, { capacity }).low;
   assert.deepEqual([low(9, { switch_below: 10 }), low(10, { switch_below: 10 })], [true, false]);

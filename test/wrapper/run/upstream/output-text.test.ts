@@ -29,7 +29,7 @@ test('a text of up to 192 KiB is kept whole, also where a character is split bet
   }
 });
 
-test('of a flood the beginning, the end and matching passages of the middle stay', () => {
+test('the beginning, the end and matching passages of a flood stay', () => {
   const searched: number[] = [];
   const output = new OutputText(text => {
     searched.push(text.length);

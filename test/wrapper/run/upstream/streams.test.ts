@@ -171,7 +171,7 @@ test('a limit before the job was created leads to the next account', async t => 
   assert.equal(calls().at(-1), 'k2 crawl j-2');
 });
 
-test('what a command opened on one account is used with that account later on', async t => {
+test('a job that a command opened on one account is used with that account later', async t => {
   const { box, calls } = setUp(t, 'echo "Scrape ID: s-9" >&2\n', `session_id = 'Scrape ID: (\\S+)'\n${RULES}`);
   box.accounts('fake', { a: 'k1', b: 'k2' });
   await box.run('fake', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
