@@ -26,7 +26,7 @@ function program(context: Context, end: (exit: number) => void): Command {
   const root = new Command('culvert-manifest')
     .configureOutput({ writeOut: text => context.stdout.write(text), writeErr: text => context.stderr.write(text) })
     .description('Makes, signs and verifies the manifest of a release: its artifacts with size and SHA-256.')
-    .version(context.version, '-V, --version')
+    .version(`culvert-manifest ${context.version}`, '-V, --version')
     .helpCommand(true)
     .addHelpText('after', `\n${EXAMPLES}\n\n${exitStatuses()}`);
   const add = (usage: string, description: string) =>

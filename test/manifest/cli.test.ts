@@ -65,7 +65,7 @@ describe('help', () => {
   });
 
   test('comes with the version', async () => {
-    assert.deepEqual(await run(['--version']), { exit: 0, stdout: '0.0.0-test\n', stderr: '' });
+    assert.deepEqual(await run(['--version']), { exit: 0, stdout: 'culvert-manifest 0.0.0-test\n', stderr: '' });
   });
 });
 

@@ -32,7 +32,7 @@ export async function runCommands(
   const program = root('culvert-wrap')
     .enablePositionalOptions()
     .description('Holds several accounts per command-line tool and moves on to the next when one fails')
-    .version(version, '-V, --version');
+    .version(`culvert-wrap ${version}`, '-V, --version');
 
   add(
     program,

@@ -103,7 +103,8 @@ async function printStatus(
   ];
   const pool = config.pool ? degradation(context) : null;
   const text = [
-    reports.map(report => describe(report, reports.length > 1)).join('\n\n') || 'nothing is installed',
+    reports.map(report => describe(report, reports.length > 1)).join('\n\n') ||
+      'nothing is installed; start with: culvert-wrap install firecrawl',
     ...(queue.waiting + queue.damaged > 0 ? [`queue: ${queue.waiting} waiting, ${queue.damaged} damaged`] : []),
     ...(pool?.degradedSince
       ? [`pool: degraded since ${time(pool.degradedSince)}; see \`culvert-wrap pool status\``]

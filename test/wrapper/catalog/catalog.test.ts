@@ -198,7 +198,7 @@ test('a command line that is wrong gets a suggestion and exit status 2', async t
   const result = await box.wrap(['stauts']);
   assert.equal(result.exit, 2);
   assert.match(result.stderr, /Did you mean status/);
-  assert.equal((await box.wrap(['--version'])).stdout, '0.0.0-test\n');
+  assert.equal((await box.wrap(['--version'])).stdout, 'culvert-wrap 0.0.0-test\n');
   assert.equal((await box.wrap(['--help'])).exit, 0);
 });
 
