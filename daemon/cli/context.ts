@@ -18,8 +18,12 @@ export interface Context {
   stderr: NodeJS.WriteStream;
   /** Colors for stdout. */
   style: Style;
-  /** Writes a line of data to stdout. */
+  /** Columns of the terminal that stdout is; infinite elsewhere. */
+  width: number;
+  /** Writes text to stdout; on a terminal within its width. */
   print(text: string): void;
+  /** Writes a document to stdout as it is, for a file or another program. */
+  printDocument(text: string): void;
   /** Writes a line for people to stderr; nothing with `--json`. */
   say(text: string): void;
 }
@@ -35,7 +39,16 @@ export function show<T extends object>(
   data: T extends readonly unknown[] ? never : T,
   text: (data: T) => string,
 ): void {
+  context.print(context.json ? jsonOf(context, data) : text(data));
+}
+
+/** The same for a text that is a document, such as a script or a file of settings. */
+export function showDocument<T extends object>(context: Context, data: T, text: (data: T) => string): void {
+  if (context.json) context.print(jsonOf(context, data));
+  else context.printDocument(text(data));
+}
+
+function jsonOf(context: Context, data: object): string {
   const document = { ok: true, ...data };
-  const marked = () => (context.isDemo() ? { ...document, demo: true } : document);
-  context.print(context.json ? JSON.stringify(marked()) : text(data));
+  return JSON.stringify(context.isDemo() ? { ...document, demo: true } : document);
 }

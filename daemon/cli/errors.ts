@@ -5,6 +5,8 @@ import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
 import { nextStep, setupText } from '../view/states/labels.ts';
 import { english } from '../view/translator.ts';
+import type { CommandSpec } from './command-line/command-spec.ts';
+import type { Options } from './context.ts';
 
 export const EXIT = {
   ok: 0,
@@ -93,6 +95,33 @@ export function toExitReport(error: unknown): ExitReport {
   const message = error instanceof Error ? error.message : String(error);
   return { exitCode: EXIT.failure, report: own('failure', 'Failure', message) };
 }
+
+/** A command line, as far as it was understood. */
+export interface Typed {
+  spec: CommandSpec;
+  args: string[];
+  options: Options;
+}
+
+/** The detail of a refusal, in terms of the option or argument that a person typed instead of the field of the API. */
+export function detailAsTyped({ detail, errors }: Problem, { spec, args, options }: Typed): string {
+  const isSchema = / does not match the contract: /.test(detail);
+  const [, expected] = /^The value of \w+ was refused: (.*)\.$/.exec(detail) ?? [];
+  if (!isSchema && !expected) return detail;
+  const values = [
+    ...Object.entries(options).map(([key, value]) => ({ key, name: `--${kebab(key)}`, value })),
+    ...(spec.arguments ?? []).map(({ name }, i) => ({ key: bare(name), name: `<${bare(name)}>`, value: args[i] })),
+  ].flatMap(({ value, ...each }) => (typeof value === 'string' ? [{ ...each, value }] : []));
+  const field = errors?.[0]?.path.split('.').at(-1);
+  const refused = values.find(({ key }) => key === field) ?? (values.length === 1 ? values[0] : undefined);
+  if (!refused) return expected ? detail : 'A value is not one that Culvert takes.';
+  const { name, value } = refused;
+  return `${value.trim() === '' ? `${name} is empty` : `${name} can't be "${value}"`}${expected ? `: ${expected}` : ''}.`;
+}
+
+const kebab = (key: string) => key.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`);
+/** `duration` for `<duration>` and `[duration...]`. */
+const bare = (name: string) => name.replace(/[^\w-]/g, '');
 
 function exitOf(problem: Problem): ExitName {
   switch (problem.code) {

@@ -107,7 +107,7 @@ export async function askToKeep(
 /** Says when a change that holds for a while ends. */
 export async function sayEnd(context: Context, subject: Subject): Promise<void> {
   const change = await pendingChange(context, subject);
-  context.say(change ? `${changeText(change, english)}.` : 'It was so before, so nothing is set back later.');
+  context.say(change ? `${changeText(change, english)}.` : 'Already set; nothing to revert.');
 }
 
 async function pendingChange({ client }: Context, subject: Subject): Promise<Change | undefined> {

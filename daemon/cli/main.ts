@@ -1,14 +1,15 @@
 // The control commands: one process, one command, one exit code. bin/culvert starts it for
 // subcommands and --help.
-import { createClient } from '../api/client.ts';
+import { ApiError, createClient } from '../api/client.ts';
 import { running } from '../system/instance.ts';
 import { type Paths, paths } from '../system/paths.ts';
 import { printable } from '../system/printable.ts';
 import { isSuspended } from '../system/process.ts';
 import { createStyle, wantsColor } from '../system/terminal.ts';
-import { parse } from './command-line/program.ts';
+import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
-import { EXIT, Failure, toExitReport, usage } from './errors.ts';
+import { detailAsTyped, EXIT, Failure, toExitReport, usage } from './errors.ts';
+import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './terminal/fit.ts';
 import { createTransport } from './transport.ts';
 
 const { argv, env, stdin, stdout, stderr } = process;
@@ -29,6 +30,7 @@ const GUESSES: ReadonlyMap<string, string> = new Map([
   ['ip', 'culvert status --long'],
 ]);
 const err = createStyle(wantsColor(stderr, env));
+if (isAsciiLocale(env)) for (const stream of [stdout, stderr]) writeAscii(stream, json ? asciiJson : asciiText);
 
 // a closed pipe is not a failure: `culvert status --watch | head -1`
 stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -66,7 +68,8 @@ async function main(words: string[]): Promise<number> {
     return command(words.slice(1), env, line => void stdout.write(`${line}\n`));
   }
   const style = createStyle(wantsColor(stdout, env));
-  const { spec, run, args, options } = await parse(words.length ? words : ['--help'], style);
+  typed = await parse(words.length ? words : ['--help'], style);
+  const { spec, run, args, options } = typed;
   const where = paths(env);
   const context: Context = {
     client: createClient(createTransport(where.socket, {}, isLong => sayWaiting(where, context, isLong))),
@@ -79,8 +82,10 @@ async function main(words: string[]): Promise<number> {
     stdout,
     stderr,
     style,
-    print: text => void stdout.write(`${text}\n`),
-    say: text => void (options.json || stderr.write(`${text}\n`)),
+    width: widthOf(stdout),
+    print: text => void stdout.write(`${options.json ? text : wrapped(text, widthOf(stdout))}\n`),
+    printDocument: text => void stdout.write(Buffer.from(`${text}\n`)),
+    say: text => void (options.json || stderr.write(`${wrapped(text, widthOf(stderr))}\n`)),
   };
   const isMarked = spec.marksDemo !== false && sayDemo(context);
   const code = (await run(context, args, options)) ?? EXIT.ok;
@@ -109,6 +114,7 @@ function sayWaiting(where: Paths, { say }: Context, isLong: boolean): void {
   waiting = true;
 }
 let waiting = false;
+let typed: Chosen | null = null;
 
 /** Prints a failure on stderr; returns the exit code. */
 function complain(error: unknown): number {
@@ -123,16 +129,18 @@ function complain(error: unknown): number {
     const isLikely = firstLetter(hint, /mean (?:one of )?-*(\w)/) === firstLetter(message, /'-*(\w)/);
     return complain(usage(`${message}.`, hint && isLikely ? hint : `See: culvert help${helpTopic(message)}`));
   }
-  const { exitCode, report } = toExitReport(error);
+  const { exitCode, report: answered } = toExitReport(error);
   if (json) {
-    stderr.write(`${JSON.stringify({ ok: false, ...report })}\n`);
+    stderr.write(`${JSON.stringify({ ok: false, ...answered })}\n`);
     return exitCode;
   }
+  const isTyped = typed !== null && error instanceof ApiError;
+  const report = isTyped ? { ...answered, detail: detailAsTyped(error.problem, typed!) } : answered;
   const lines = [`${err.red('culvert:')} ${printable(report.detail)}`];
   const output = 'stderr' in report ? (report.stderr ?? '').trim().split('\n').map(printable) : [];
   lines.push(...output.filter(line => line && !report.detail.includes(line)).map(line => `  ${line}`));
   if (report.hint) lines.push(printable(report.hint));
-  stderr.write(`${lines.join('\n')}\n`);
+  stderr.write(`${wrapped(lines.join('\n'), widthOf(stderr))}\n`);
   return exitCode;
 }
 

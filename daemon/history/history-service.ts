@@ -94,10 +94,9 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       // what happened this very moment counts
       const until = Math.min(now(), momentOf(query.until, now(), now())) + 1;
       const since = Math.max(now() - KEPT_MS, momentOf(query.since, now(), now() - DAY_MS));
+      if (since > now()) throw new Problem('invalid-query', 'The time asked for lies in the future.');
       if (since >= until)
-        throw new Problem('invalid-query', 'The time asked for ends before it begins.', {
-          hint: 'The history goes back 90 days at most: since=2d.',
-        });
+        throw new Problem('invalid-query', 'The time asked for ends before it begins, or before the last 90 days.');
       return { ok: true, enabled, ...readPage({ files, query, since, until, now: enabled ? now() : null }) };
     },
     /** @throws Problem state-not-writable */

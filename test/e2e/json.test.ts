@@ -80,7 +80,9 @@ async function run({ env }: Home, words: readonly string[]) {
     stdout: sink('stdout'),
     stderr: sink('stderr'),
     style,
+    width: Number.POSITIVE_INFINITY,
     print: line => (text.stdout += `${line}\n`),
+    printDocument: line => (text.stdout += `${line}\n`),
     say: () => {},
   };
   try {

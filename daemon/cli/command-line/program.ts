@@ -2,6 +2,7 @@
 import { Argument, Command, Option } from 'commander';
 import { type Style, wantsColor } from '../../system/terminal.ts';
 import type { Options, Run } from '../context.ts';
+import { widthOf, wrapped } from '../terminal/fit.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 
@@ -50,12 +51,14 @@ function createProgram(style: Style, choose: Choose): Command {
     .exitOverride()
     .enablePositionalOptions() // options of the launcher are not options of a command
     .configureOutput({
+      writeOut: text => process.stdout.write(wrapped(text, widthOf(process.stdout))),
       outputError: () => {}, // said by the caller, in its own form
       // commander's default asks the variables in another order than the rest of this program
       getOutHasColors: () => wantsColor(process.stdout, process.env),
       getErrHasColors: () => wantsColor(process.stderr, process.env),
     })
     .configureHelp({
+      minWidthToWrap: 20,
       styleTitle: style.bold,
       styleSubcommandTerm: style.cyan,
       styleOptionTerm: style.cyan,

@@ -1,24 +1,48 @@
 // Prints rows as aligned columns.
 import stringWidth from 'string-width';
 import { printable } from '../../system/printable.ts';
+import { wrapped } from './fit.ts';
+
+const GAP = '  ';
+/** Columns that the last cell of a row has at least; with less room, rows are not aligned. */
+const LAST_MIN = 24;
+
+type Paint = (text: string, column: number) => string;
 
 /**
  * Rows as aligned columns, two spaces apart, the last one ragged. Measures what a terminal shows: two cells for each
  * wide character of East Asian scripts and emoji, none for combining marks.
- * @param paint colors a cell after it was measured.
+ * @param paint colors a cell after it was measured
+ * @param width columns of the terminal: the last cells are wrapped within it, or else whole rows
  */
 export function columns(
   rows: readonly (readonly string[])[],
-  paint: (text: string, column: number) => string = t => t,
+  paint: Paint = t => t,
+  width = Number.POSITIVE_INFINITY,
 ): string {
-  const cells = rows.map(row => row.map(printable).map(text => ({ text, width: stringWidth(text) })));
-  const widths = cells.reduce<number[]>((max, row) => row.map(({ width }, i) => Math.max(width, max[i] ?? 0)), []);
+  const cells = rows.map(row => row.map(printable));
+  const widths = cells.reduce<number[]>(
+    (max, row) => row.map((text, i) => Math.max(stringWidth(text), max[i] ?? 0)),
+    [],
+  );
+  const last = widths.length - 1;
+  const offset = widths.slice(0, -1).reduce((sum, each) => sum + each + GAP.length, 0);
+  if (offset + Math.min(widths[last] ?? 0, LAST_MIN) > width)
+    return cells.map(row => wrapped(flowing(row, paint), width, 4)).join('\n');
   return cells
-    .map(row =>
-      row
-        .map(({ text, width }, i) => paint(text, i) + (i === row.length - 1 ? '' : ' '.repeat(widths[i]! - width)))
-        .join('  ')
-        .trimEnd(),
-    )
+    .flatMap(row => {
+      const [first = '', ...more] = wrapped(row[last] ?? '', width - offset, 0).split('\n');
+      const padded = row.slice(0, last).map((text, i) => paint(text, i) + ' '.repeat(widths[i]! - stringWidth(text)));
+      const lines = [[...padded, paint(first, last)].join(GAP)];
+      return [...lines, ...more.map(text => ' '.repeat(offset) + paint(text, last))].map(line => line.trimEnd());
+    })
     .join('\n');
+}
+
+/** The cells of a row that are not empty, one after the other. */
+function flowing(row: readonly string[], paint: Paint): string {
+  return row
+    .map((text, i) => [text, paint(text, i)] as const)
+    .flatMap(([text, cell]) => (text ? [cell] : []))
+    .join(GAP);
 }

@@ -57,7 +57,7 @@ function print(
   const { style } = context;
   const known = Object.hasOwn(names, current) ? names : { [current]: 'set by the tunnel client', ...names };
   const rows = Object.entries(known).map(([name, summary]) => [name === current ? '●' : ' ', name, summary]);
-  context.print(columns(rows, (text, column) => [style.green, style.bold, style.dim][column]!(text)));
+  context.print(columns(rows, (text, column) => [style.green, style.bold, style.dim][column]!(text), context.width));
 }
 
 /** The name as the contract spells it, whatever its case. */

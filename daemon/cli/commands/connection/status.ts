@@ -55,7 +55,7 @@ async function watch(context: Context): Promise<number> {
   return EXIT.ok;
 }
 
-function details({ style }: Context, snapshot: Snapshot): string {
+function details({ style, width }: Context, snapshot: Snapshot): string {
   const { status, settings, tunnel, splitTunnel, account, tunnelCli, remoteAccess } = snapshot;
   const cause = explainedCause(snapshot, english);
   const routes = splitTunnel.ips.length + splitTunnel.hosts.length;
@@ -89,6 +89,7 @@ function details({ style }: Context, snapshot: Snapshot): string {
   return columns(
     known.map(([label, value]) => ['', label, value]),
     (text, column) => (column === 1 ? style.dim(text) : text),
+    width,
   );
 }
 

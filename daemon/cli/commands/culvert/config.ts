@@ -14,12 +14,13 @@ export const list: Run = async context => {
   show(context, response, found => {
     const rows = Object.keys(found.sources).map(key => [
       key,
-      String(lookup(found.config, key)),
+      String(lookup(found.config, key)) || '(empty)',
       found.sources[key]!,
       found.restartRequired.includes(key) ? 'changed; restart needed' : '',
     ]);
     const { bold, dim, yellow } = context.style;
-    return columns(rows, (text, column) => [bold, (t: string) => t, dim, yellow][column]!(text));
+    const paint = [bold, (t: string) => t, dim, yellow];
+    return columns([['KEY', 'VALUE', 'SOURCE', ''], ...rows], (text, column) => paint[column]!(text), context.width);
   });
   sayProblems(context, response);
   return EXIT.ok;

@@ -1,4 +1,5 @@
 // `culvert history`: what happened before, with totals; and deleting it.
+import { parseDuration } from '../../../api/duration.ts';
 import type { History, HistoryChange, HistorySample, HistoryTotal } from '../../../api/schema.ts';
 import { bytes, dateTime } from '../../../system/terminal.ts';
 import { formatDuration } from '../../../view/format.ts';
@@ -12,6 +13,7 @@ import { consent } from '../../terminal/prompt.ts';
 export const showHistory: Run = async (context, _, options) => {
   if (options.csv && context.json) throw usage('--json and --csv exclude each other.');
   const { since, until, resolution } = options;
+  checkTimes(String(since ?? '1d'), String(until ?? '0s'));
   const query = { ...text({ since, until }), ...resolutionOf(resolution) };
   const history = await readHistory(page => context.client.call('GET /api/history', { query: page }), query);
   if (options.csv) context.stdout.write(csv(history));
@@ -35,13 +37,36 @@ function resolutionOf(given: Options[string]): { resolution?: (typeof RESOLUTION
   throw usage(`--resolution is one of ${RESOLUTIONS.join(', ')}, not "${given}".`);
 }
 
+const KEPT_DAYS = 90;
+
+/** @throws Failure for times between which nothing can be recorded */
+function checkTimes(since: string, until: string): void {
+  const now = Date.now();
+  const [from, to] = [momentOf(since, now), momentOf(until, now)];
+  if (from > now)
+    throw usage(`--since ${since} is in the future.`, 'Name a past time, or a duration back from now: 2d.');
+  if (from >= to) throw usage('--until names no later time than --since.');
+  if (to < now - KEPT_DAYS * 86_400_000) throw usage(`The history goes back ${KEPT_DAYS} days at most.`);
+}
+
+/** Milliseconds since the epoch; NaN, which compares with nothing, for what is no time. */
+function momentOf(time: string, now: number): number {
+  const duration = parseDuration(time);
+  return duration === null ? dateOf(time).getTime() : now - duration * 1000;
+}
+
+/** A day begins in this time zone. */
+function dateOf(time: string): Date {
+  return new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
+}
+
 /** Times go to the daemon as a duration, or as the moment that they name in this time zone. */
 function text(times: Options): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(times).flatMap(([name, given]) => {
       if (given === undefined) return [];
       if (/^(\d{1,6}[dhms])+$/.test(String(given))) return [[name, String(given)]];
-      const moment = new Date(/^\d{4}-\d{2}-\d{2}$/.test(String(given)) ? `${given}T00:00` : String(given));
+      const moment = dateOf(String(given));
       if (Number.isNaN(moment.getTime()))
         throw usage(`--${name} takes a duration such as 2d, or a time such as 2026-11-21T18:00, not "${given}".`);
       return [[name, moment.toISOString()]];
@@ -49,11 +74,11 @@ function text(times: Options): { [name: string]: string } {
   );
 }
 
-function describe({ style }: Context, history: History): string {
+function describe({ style, width }: Context, history: History): string {
   const { changes, totals, enabled } = history;
   const { bold, dim, red } = style;
   const parts: string[] = [];
-  if (changes.length) parts.push(timeline(history, style));
+  if (changes.length) parts.push(timeline(history, style, width));
   if (totals?.days.length) {
     const months = totals.days[0]!.day.slice(0, 7) === totals.days.at(-1)!.day.slice(0, 7) ? [] : monthsOf(totals.days);
     const rows = [
@@ -62,7 +87,7 @@ function describe({ style }: Context, history: History): string {
       ...months.map(month => totalRow(month.month, month)),
       totalRow('total', totals),
     ];
-    parts.push(columns(rows, (cell, column) => (column === 0 ? bold(cell) : cell)));
+    parts.push(columns(rows, (cell, column) => (column === 0 ? bold(cell) : cell), width));
     const drops = dropLines(totals, english);
     if (drops.length) parts.push(drops.map(red).join('\n'));
   }
@@ -71,7 +96,7 @@ function describe({ style }: Context, history: History): string {
   return parts.join('\n\n');
 }
 
-function timeline(history: History, { dim, green, red, yellow }: Context['style']): string {
+function timeline(history: History, { dim, green, red, yellow }: Context['style'], width: number): string {
   const { changes } = history;
   const tones: Partial<Record<HistoryChange['state'], (text: string) => string>> = {
     connected: green,
@@ -89,10 +114,11 @@ function timeline(history: History, { dim, green, red, yellow }: Context['style'
     (cell: string, row: number) => (changes[row]!.kind === 'stop' ? dim : (tones[changes[row]!.state] ?? dim))(cell),
   ];
   let cells = -1;
-  return columns(rows, (cell, column) => {
+  const colored = (cell: string, column: number) => {
     if (column === 0) cells++;
     return paint[column]?.(cell, cells) ?? cell;
-  });
+  };
+  return columns(rows, colored, width);
 }
 
 function totalRow(name: string, total: HistoryTotal): string[] {

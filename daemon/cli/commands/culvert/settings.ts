@@ -3,7 +3,7 @@ import type { SettingsDiff } from '../../../api/schema/settings-file.ts';
 import { printable } from '../../../system/printable.ts';
 import { settingsLines } from '../../../view/settings-file.ts';
 import { english } from '../../../view/translator.ts';
-import { type Context, type Run, show } from '../../context.ts';
+import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { askToKeep, keepingOf, limited } from '../../keep.ts';
 import { readDocument } from '../../read-document.ts';
@@ -13,7 +13,7 @@ import { writeDocument } from '../../write-document.ts';
 export const exportSettings: Run = async (context, [file], options) => {
   const exported = await context.client.call('GET /api/settings/export');
   if (file === undefined || file === '-') {
-    show(context, exported, ({ toml }) => toml.trimEnd());
+    showDocument(context, exported, ({ toml }) => toml.trimEnd());
     return EXIT.ok;
   }
   writeDocument(file, exported.toml, { mode: 0o600, force: options.force === true });

@@ -16,7 +16,7 @@ const RESTART_MS = 60_000;
 
 export const checkUpdate: Run = async context => {
   const found = await context.client.call('GET /api/update/check', { query: { fresh: '1' } });
-  show(context, { ...found, ok: found.problem === null }, () => described(found));
+  show(context, { ...found, ok: found.problem === null }, () => described(found, context.width));
   return found.problem ? EXIT.failure : EXIT.ok;
 };
 
@@ -47,7 +47,7 @@ export const rollBack: Run = async context => {
   return EXIT.ok;
 };
 
-function described(found: UpdateCheck): string {
+function described(found: UpdateCheck, width: number): string {
   const { current, channel, latest, updateAvailable, manifest, checkedAt, problem, applicable, command, previous } =
     found;
   const how = applicable ? 'culvert update apply' : (command ?? 'by hand');
@@ -66,7 +66,7 @@ function described(found: UpdateCheck): string {
       : latest === null || latest === current
         ? `Culvert ${current} is the newest.`
         : `Culvert ${latest} was rolled back and is not offered again. To install it all the same: ${how}`;
-  return `${columns(rows)}\n${verdict}`;
+  return `${columns(rows, cell => cell, width)}\n${verdict}`;
 }
 
 /** Shows the progress that the daemon reports, then waits until the version that was installed answers. */

@@ -97,7 +97,7 @@ export const listDevices: Run = async context => {
       manage ? 'manage' : 'read',
       dateTime(pairedAt),
     ]);
-    return columns([['ID', 'NAME', 'MAY', 'PAIRED'], ...rows], text => text);
+    return columns([['ID', 'NAME', 'MAY', 'PAIRED'], ...rows], text => text, context.width);
   });
   return EXIT.ok;
 };

@@ -50,7 +50,7 @@ async function perform(context: Context, done: string, action: ActionName, value
   return EXIT.ok;
 }
 
-function text({ style }: Context, found: Account): string {
+function text({ style, width }: Context, found: Account): string {
   if (found.registered === false) return 'This device is not registered. Register it with: culvert account register';
   const rows: [string, string | null][] = [
     ['Type', found.type],
@@ -61,7 +61,7 @@ function text({ style }: Context, found: Account): string {
     ['Managed', found.managed === null ? null : found.managed ? 'by an organization' : 'no'],
   ];
   const known = rows.filter((row): row is [string, string] => Boolean(row[1]));
-  const facts = columns(known, (cell, column) => (column === 0 ? style.dim(cell) : cell));
+  const facts = columns(known, (cell, column) => (column === 0 ? style.dim(cell) : cell), width);
   if (!found.devices.length) return facts || 'Registered; the tunnel CLI reports no more.';
   const devices = found.devices.map(device => [
     device.active ? '●' : '○',
@@ -69,7 +69,7 @@ function text({ style }: Context, found: Account): string {
     [device.model, device.os].filter(Boolean).join(', '),
     device.deviceId,
   ]);
-  return `${facts}\n\n${style.bold('Devices')}\n${columns(devices, (cell, column) =>
-    column === 0 ? style.green(cell) : column > 1 ? style.dim(printable(cell)) : cell,
-  )}`;
+  const paint = (cell: string, column: number) =>
+    column === 0 ? style.green(cell) : column > 1 ? style.dim(printable(cell)) : cell;
+  return `${facts}\n\n${style.bold('Devices')}\n${columns(devices, paint, width)}`;
 }

@@ -16,6 +16,7 @@ export const listActions: Run = async context => {
         summary,
       ]),
       (text, column) => [bold, cyan, dim][column]!(text),
+      context.width,
     ),
   );
   return EXIT.ok;

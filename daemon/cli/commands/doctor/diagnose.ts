@@ -13,7 +13,7 @@ import { errno, reason } from '../../../system/errno.ts';
 import { dataDirectory } from '../../../system/install-paths.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
-import { type Context, type Run, show } from '../../context.ts';
+import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { examine } from './doctor.ts';
 import { describeResults } from './doctor-text.ts';
@@ -29,7 +29,7 @@ export const diagnose: Run = async (context, _, options) => {
   const bundle = await createBundle({ world, results, entries: logs, config, timeline, history });
   context.say(describeBundle(bundle));
   if (options.dryRun === true) {
-    show(context, bundle, ({ files }) => files.map(({ name, text }) => `== ${name}\n${text}`).join('\n'));
+    showDocument(context, bundle, ({ files }) => files.map(({ name, text }) => `== ${name}\n${text}`).join('\n'));
     return EXIT.ok;
   }
   try {

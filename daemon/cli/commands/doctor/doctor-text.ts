@@ -4,6 +4,7 @@ import { canApply } from '../../../doctor/fixes.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { adminLines, adminUndoLines } from '../../../view/fix.ts';
+import { unbroken } from '../../terminal/fit.ts';
 
 const MARK: Record<Verdict, [symbol: string, color: keyof Style]> = {
   problem: ['✗', 'red'],
@@ -75,9 +76,9 @@ function describeFix(fix: Fix, style: Style): string {
   const lines = fix.kind === 'file' ? [diffText(fix.diff, style)] : [];
   if (fix.kind === 'commands' || !canApply(fix)) {
     if (fix.kind === 'file') lines.push('As an administrator:');
-    lines.push(...adminLines(fix).map(line => `  ${line}`));
+    lines.push(...adminLines(fix).map(line => `  ${unbroken(line)}`));
     const undo = canApply(fix) ? [] : adminUndoLines(fix);
-    if (undo.length > 0) lines.push('To take it back:', ...undo.map(line => `  ${line}`));
+    if (undo.length > 0) lines.push('To take it back:', ...undo.map(line => `  ${unbroken(line)}`));
   }
   return [title, ...lines].join('\n');
 }

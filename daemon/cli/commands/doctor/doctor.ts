@@ -20,6 +20,7 @@ import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather
 import type { World } from '../../../doctor/world/world.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
+import { columns } from '../../terminal/columns.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { describeResults } from './doctor-text.ts';
@@ -195,6 +196,7 @@ async function carryOut<T>(act: () => Promise<T>): Promise<T> {
 /** For scripts and people: every check with its id. */
 export const doctorList: Run = async context => {
   const checks = CHECKS.map(({ id, title, group, source }) => ({ id, title, group, source }));
-  show(context, { checks }, () => checks.map(({ id, title }) => `${id.padEnd(24)}${title}`).join('\n'));
+  const rows = checks.map(({ id, title }) => [id, title]);
+  show(context, { checks }, () => columns(rows, text => text, context.width));
   return EXIT.ok;
 };

@@ -6,6 +6,7 @@ import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
+import { columns } from '../../terminal/columns.ts';
 
 export const explainCode: Run = async (context, words) => {
   const { codes, problems } = loadKnowledge(
@@ -14,7 +15,13 @@ export const explainCode: Run = async (context, words) => {
   for (const problem of problems) context.say(problem);
   if (codes.length === 0) throw new Failure('The file with the codes is missing. Install Culvert again.');
   if (words.length === 0) {
-    show(context, { codes }, () => codes.map(({ code, title }) => `${code.padEnd(40)}${title}`).join('\n'));
+    show(context, { codes }, () =>
+      columns(
+        codes.map(({ code, title }) => [code, title]),
+        text => text,
+        context.width,
+      ),
+    );
     return EXIT.ok;
   }
   const found = explain(codes, words.join(' '));

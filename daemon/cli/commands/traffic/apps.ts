@@ -21,7 +21,7 @@ export const listApps: Run = async context => {
     ]);
     if (rows.length === 0) return 'No app was found.';
     const paint = [bold, (text: string) => text, cyan, dim];
-    return columns([['ID', 'NAME', 'PROXY', ''], ...rows], (text, column) => paint[column]!(text));
+    return columns([['ID', 'NAME', 'PROXY', 'NOTE'], ...rows], (text, column) => paint[column]!(text), context.width);
   });
   return EXIT.ok;
 };

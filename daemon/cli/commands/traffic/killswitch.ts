@@ -5,7 +5,7 @@ import type { Call } from '../../../killswitch/client/busctl.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
 import { timeOfDay } from '../../../view/time-of-day.ts';
-import { type Context, type Run, show } from '../../context.ts';
+import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, confirmWithinOf, type Keeping, keepingOf } from '../../keep.ts';
 import { createProgress } from '../../terminal/progress.ts';
@@ -104,7 +104,7 @@ export const killSwitchInstaller: Run = async context => {
     import('node:path'),
   ]);
   if (context.stdout.isTTY) context.say('This is a script for root: culvert killswitch installer | sudo sh');
-  show(context, { script: installerScript(dirname(programs.panel)) }, ({ script }) => script.trimEnd());
+  showDocument(context, { script: installerScript(dirname(programs.panel)) }, ({ script }) => script.trimEnd());
   return EXIT.ok;
 };
 

@@ -141,7 +141,8 @@ async function withProgress<T>(context: Context, calls: number, work: () => Prom
     for await (const { event, data } of stream.events) {
       if (event !== 'routes') continue;
       const verb = data.phase === 'rolling-back' ? 'Restoring the previous list' : 'Setting the list';
-      if (context.stderr.isTTY || data.done % 500 === 0) progress.step(`${verb}: ${data.done} of ${data.total}`);
+      if (context.stderr.isTTY || (data.total > 500 && data.done % 500 === 0))
+        progress.step(`${verb}: ${data.done} of ${data.total}`);
     }
   };
   follow().catch(() => {}); // the reply says how it went

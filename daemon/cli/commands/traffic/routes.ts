@@ -9,13 +9,15 @@ import {
   simplify as simplified,
 } from '../../../routes/document.ts';
 import { printable } from '../../../system/printable.ts';
+import { dateTime } from '../../../system/terminal.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/routes/document.ts';
 import { english } from '../../../view/translator.ts';
-import { type Context, type Run, show } from '../../context.ts';
+import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { readDocument } from '../../read-document.ts';
 import { columns } from '../../terminal/columns.ts';
+import { wrapped } from '../../terminal/fit.ts';
 import { writeDocument } from '../../write-document.ts';
 
 export const print: Run = async context => {
@@ -24,7 +26,7 @@ export const print: Run = async context => {
     [
       `mode ${mode ?? 'exclude'}`,
       ...entries.map(({ value, origin, description }) =>
-        printable(`${value}  # ${[origin, description].filter(Boolean).join(', ')}`),
+        commented(printable(value), printable([origin, description].filter(Boolean).join(', ')), context.width),
       ),
     ].join('\n'),
   );
@@ -32,10 +34,22 @@ export const print: Run = async context => {
   return EXIT.ok;
 };
 
+/** An entry with its comment, which goes on in further lines of the document where it is long. */
+function commented(entry: string, comment: string, width: number): string {
+  const line = `${entry}  # ${comment}`;
+  if (line.length <= width) return line;
+  return [
+    entry,
+    ...wrapped(comment, width - '# '.length, 0)
+      .split('\n')
+      .map(each => `# ${each}`),
+  ].join('\n');
+}
+
 export const exportDocument: Run = async (context, [file], options) => {
   const routes = await context.client.call('GET /api/routes');
   if (file === undefined || file === '-') {
-    show(context, routes, ({ document }) => document.trimEnd());
+    showDocument(context, routes, ({ document }) => document.trimEnd());
     return EXIT.ok;
   }
   const text = context.json ? `${JSON.stringify(routes)}\n` : routes.document;
@@ -56,22 +70,19 @@ export const history: Run = async (context, [id]) => {
   if (id !== undefined && !/^\d{1,9}$/.test(id)) throw usage(`A document has a number, not "${id}".`);
   const query = id === undefined ? {} : { id };
   const found = await context.client.call('GET /api/routes/history', { query });
+  if (id !== undefined) {
+    showDocument(context, found, ({ documents }) => (documents[0]?.document ?? '').trimEnd());
+    return EXIT.ok;
+  }
   show(context, found, ({ documents }) => {
-    if (id !== undefined) return (documents[0]?.document ?? '').trimEnd();
     if (documents.length === 0) return 'No document of routes was set yet.';
     const rows = documents.map(each => {
       const mark = each.current ? '*' : each.undo ? '<' : '';
-      return [
-        mark,
-        String(each.id),
-        each.at.replace('T', ' ').replace(/\.\d+Z$/, 'Z'),
-        each.cause,
-        `${each.entries} entries`,
-      ];
+      return [mark, String(each.id), dateTime(each.at), each.cause, `${each.entries} entries`];
     });
-    return columns(rows, text => text);
+    return columns(rows, text => text, context.width);
   });
-  if (id === undefined && found.documents.length)
+  if (found.documents.length)
     context.say('* is set now, < is what "culvert routes undo" goes back to. See one: culvert routes history NUMBER');
   return EXIT.ok;
 };
@@ -82,7 +93,7 @@ export const presets: Run = async context => {
     const rows = all.presets.flatMap(({ id, entries }) =>
       entries.length ? entries.map(({ value, source }, at) => [at ? '' : id, value, source]) : [[id, 'none found', '']],
     );
-    return columns(rows, (text, column) => (column === 2 ? context.style.dim(text) : text));
+    return columns(rows, (text, column) => (column === 2 ? context.style.dim(text) : text), context.width);
   });
   context.say('Add one with: culvert routes add --preset NAME');
   return EXIT.ok;
@@ -94,7 +105,7 @@ export const simplify: Run = async (context, [file]) => {
   const mode = document ? document.mode : routes!.mode;
   const entries = document ? valid(document) : routes!.entries.map(({ value }) => canonical(value));
   const shortest = simplified(entries);
-  show(
+  showDocument(
     context,
     { ok: true, mode, before: entries.length, entries: shortest.map(({ kind, value }) => ({ kind, value })) },
     () => [...(mode ? [`mode ${mode}`] : []), ...shortest.map(({ value }) => value)].join('\n'),

@@ -15,7 +15,7 @@ import {
 import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
-import { type Context, type Options, type Run, show } from '../../context.ts';
+import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
 import { columns } from '../../terminal/columns.ts';
@@ -35,6 +35,7 @@ export const list: Run = async context => {
     return `${context.style.bold(title)}\n${columns(
       table.map(([value, ...rest]) => ['', value!, ...rest]),
       (text, column) => (column > 1 ? context.style.dim(text) : text),
+      context.width,
     )}`;
   });
   return EXIT.ok;
@@ -92,7 +93,7 @@ export const reset: Run = async (context, _, options) => {
 export const exportList: Run = async (context, [file], options) => {
   const split = known(await context.client.call('GET /api/snapshot'));
   if (file === undefined || file === '-') {
-    context.print(context.json ? JSON.stringify({ ok: true, ...split }) : formatDocument(split, () => null).trimEnd());
+    showDocument(context, split, list => formatDocument(list, () => null).trimEnd());
     return EXIT.ok;
   }
   const text = context.json ? `${JSON.stringify({ ok: true, ...split })}\n` : formatDocument(split, () => null);

@@ -1,0 +1,85 @@
+// Fits text to a terminal: to its width, and to ASCII where the locale has no more.
+import stringWidth from 'string-width';
+
+/** Columns of a terminal; without limit where a program reads the output. */
+export function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
+  return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
+}
+
+/** A space at which no line ends: where `wrapped` broke a command, its halves would run as two. */
+const UNBROKEN = '\u00a0';
+
+/** A text that stays on one line. */
+export function unbroken(text: string): string {
+  return text.replaceAll(' ', UNBROKEN);
+}
+
+/**
+ * The text with lines no wider than `width`, broken at spaces; what follows a break is indented two further.
+ * A word that is wider by itself stays whole, so that addresses and paths can be copied.
+ */
+export function wrapped(text: string, width: number, hanging?: number): string {
+  const lines = text.split('\n').flatMap(line => (stringWidth(line) <= width ? [line] : broken(line, width, hanging)));
+  return lines.join('\n').replaceAll(UNBROKEN, ' ');
+}
+
+function broken(line: string, width: number, hanging?: number): string[] {
+  const [indent = ''] = /^ */.exec(line)!;
+  const next = ' '.repeat(Math.min(hanging ?? indent.length + 2, Math.floor(width / 2)));
+  const lines: string[] = [];
+  let current = indent;
+  let isEmpty = true;
+  for (const [, gap = '', word = ''] of line.slice(indent.length).matchAll(/( *)([^ ]+)/g)) {
+    const longer = isEmpty ? current + word : current + gap + word;
+    if (isEmpty || stringWidth(longer) <= width) current = longer;
+    else {
+      lines.push(current);
+      current = next + word;
+    }
+    isEmpty = false;
+  }
+  return [...lines, current];
+}
+
+/** Whether the locale names a charset other than UTF-8 (locale(7)). Without a locale, as in containers, terminals have UTF-8. */
+export function isAsciiLocale({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  const locale = LC_ALL || LC_CTYPE || LANG || '';
+  return locale !== '' && !/utf-?8/i.test(locale);
+}
+
+const LOOKALIKES: readonly [RegExp, string][] = [
+  [/[●✓]/g, '*'],
+  [/[○]/g, 'o'],
+  [/[◐◑]/g, '~'],
+  [/[✗✖×]/g, 'x'],
+  [/…/g, '...'],
+  [/[\u2010-\u2015·−]/g, '-'],
+  [/→/g, '->'],
+  [/[‘’]/g, "'"],
+  [/[“”„]/g, '"'],
+  [/█/g, '#'],
+  [/░/g, '.'],
+  [/[\u00a0\u2009\u202f]/g, ' '],
+  [/[\u2800-\u28ff]/g, '*'],
+];
+
+/** The text in ASCII: signs as others that look like them, letters without their accents, and a question mark for the rest. */
+export function asciiText(text: string): string {
+  const similar = LOOKALIKES.reduce((changed, [sign, ascii]) => changed.replace(sign, ascii), text);
+  return similar
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^\0-\x7f]/gu, '?');
+}
+
+/** JSON in ASCII, of the same value. */
+export function asciiJson(json: string): string {
+  return json.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Has what is written as text arrive in ASCII. The bytes of a document pass unchanged. */
+export function writeAscii(stream: NodeJS.WriteStream, convert: (text: string) => string): void {
+  const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+  stream.write = (chunk: unknown, ...more: unknown[]) =>
+    write(typeof chunk === 'string' ? convert(chunk) : chunk, ...more);
+}

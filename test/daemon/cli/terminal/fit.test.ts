@@ -1,0 +1,132 @@
+// What a terminal shows: within its width, and in ASCII where its locale has no more.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import stringWidth from 'string-width';
+import { COMMANDS } from '../../../../daemon/cli/command-line/command-table.ts';
+import { columns } from '../../../../daemon/cli/terminal/columns.ts';
+import { asciiText, isAsciiLocale, unbroken, wrapped } from '../../../../daemon/cli/terminal/fit.ts';
+import {
+  createHome,
+  culvert,
+  ended,
+  type Home,
+  program,
+  startDaemon,
+  status,
+} from '../../../support/daemon/command.ts';
+import { memoryTunnel, route, showIn } from '../../../support/daemon/memory-tunnel.ts';
+
+test('a line is broken at its spaces, and what follows is indented', () => {
+  assert.equal(wrapped('  one two three four', 12), '  one two\n    three\n    four');
+  assert.equal(wrapped('short', 12), 'short');
+  assert.equal(wrapped('https://example.com/long/path x', 12), 'https://example.com/long/path\n  x');
+  assert.equal(wrapped(`run: ${unbroken('sudo rm a')}`, 10), 'run:\n  sudo rm a');
+});
+
+test('columns wrap their last cell, and are given up where the terminal is too narrow', () => {
+  const rows = [['firefox.desktop', 'Firefox', 'a note that is longer than the room beside the names']];
+  assert.equal(
+    columns(rows, text => text, 52),
+    'firefox.desktop  Firefox  a note that is longer than\n                          the room beside the names',
+  );
+  for (const line of columns(rows, text => text, 30).split('\n')) assert.ok(line.length <= 30, line);
+});
+
+test('a locale is ASCII where it names another charset than UTF-8', () => {
+  for (const env of [{ LC_ALL: 'C' }, { LANG: 'POSIX' }, { LANG: 'C.UTF-8', LC_ALL: 'C' }, { LC_CTYPE: 'de_DE' }])
+    assert.equal(isAsciiLocale(env), true, JSON.stringify(env));
+  for (const env of [{}, { LANG: 'C.UTF-8' }, { LC_ALL: 'en_US.utf8', LANG: 'C' }, { LC_ALL: '', LANG: 'de_DE.UTF-8' }])
+    assert.equal(isAsciiLocale(env), false, JSON.stringify(env));
+});
+
+test('signs and letters have others in ASCII', () => {
+  assert.equal(asciiText('● Connecting… · “Zürich” – 日 → x\n'), '* Connecting... - "Zurich" - ? -> x\n');
+});
+
+/** A daemon with long values in memory. */
+async function setUp(t: TestContext): Promise<Home> {
+  const home = createHome(t);
+  const hosts = ['service-with-a-long-name.internal.example.com', '*.corp.example'].map(route);
+  const ips = ['10.0.0.0/8', '2001:db8:1234:5678::/64'].map(route);
+  const memory = memoryTunnel({ split: { mode: 'exclude', ips, hosts } });
+  const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
+  showIn(daemon.state, memory);
+  const reason = { code: null, text: 'Performing happy eyeballs to 162.159.198.1:443 and several others of the pool…' };
+  daemon.state.set('status', status('connecting', { reason }));
+  const apps = await daemon.features.apps();
+  const app = {
+    id: 'org.chromium.Chromium.desktop',
+    name: 'Chromium – web browser',
+    icon: null,
+    method: 'profile' as const,
+    note: 'A window that is open already belongs to another profile, and its traffic stays as it is. Close it first.',
+    shortcut: false,
+  };
+  Object.assign(daemon.features, { apps: async () => ({ ...apps, list: async () => [app] }) });
+  return home;
+}
+
+const OUTPUTS = [
+  ['status'],
+  ['status', '--long'],
+  ['doctor', 'list'],
+  ['doctor', 'check', '--only', 'clock,display,daemon,knowledge-files', '--verbose'],
+  ['apps'],
+  ['routes'],
+  ['routes', 'history'],
+  ['routes', 'presets'],
+  ['split'],
+  ['history'],
+  ['config'],
+  ['actions'],
+  ['mode'],
+  ['logs'],
+  ['explain'],
+  ['killswitch'],
+  ['update', 'check'],
+  ['why', '192.0.2.1'],
+  ['help'],
+  ...COMMANDS.map(({ name }) => ['help', name]),
+];
+
+for (const width of [60, 80])
+  test(`no line is wider than a terminal of ${width} columns`, async t => {
+    const home = await setUp(t);
+    const words = OUTPUTS.map(each => each.map(word => `'${word}'`).join(' '));
+    const command = words.map(each => `'${process.execPath}' '${program}' ${each}`).join('; ');
+    const env = { ...home.env, TERM: 'xterm', LANG: 'C.UTF-8' };
+    const { stdout } = await run(['-qec', `stty cols ${width}; ${command}`, '/dev/null'], env);
+    for (const line of stdout.split(/[\r\n]+/))
+      assert.ok(stringWidth(line) <= width || /^ *\S+$/.test(line), `${stringWidth(line)} columns: ${line}`);
+    assert.match(stdout, /org\.chromium/);
+  });
+
+async function run(words: string[], env: Record<string, string>) {
+  const child = spawn('script', words, { env });
+  const text = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', piece => {
+    text.stdout += piece;
+  });
+  return ended(Object.assign(child, { text }));
+}
+
+test('with LC_ALL=C every command writes ASCII', async t => {
+  const home = await setUp(t);
+  for (const words of [...OUTPUTS, ['bogus'], ['why', 'ü'], ['mode', 'é'], ['status', '--json'], ['apps', '--json']]) {
+    const { stdout, stderr } = await culvert(home, words, '', { LC_ALL: 'C' });
+    for (const text of [stdout, stderr]) assert.doesNotMatch(text, /[^\0-\x7f]/, words.join(' '));
+    if (words.includes('--json')) assert.doesNotThrow(() => JSON.parse(stdout));
+  }
+  const { stdout } = await culvert(home, ['apps', '--json'], '', { LC_ALL: 'C' });
+  assert.equal(JSON.parse(stdout).apps[0].name, 'Chromium – web browser');
+});
+
+test('a document keeps its bytes, whatever the locale', async t => {
+  const home = await setUp(t);
+  const file = `${home.path}/routes.txt`;
+  writeFileSync(file, 'mode exclude\n10.0.0.0/8 # Büro\n');
+  await culvert(home, ['routes', 'import', file]);
+  assert.match((await culvert(home, ['routes', 'export'], '', { LC_ALL: 'C' })).stdout, /Büro/);
+});
