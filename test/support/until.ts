@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Far above what anything needs: a busy machine is slow, and a test that passes never waits this long. */
 const LIMIT_MS = 60_000;
 const POLL_MS = 10;
+/** Longest pause after a condition that takes long itself, such as one that starts a process. */
+const PAUSE_MS = 100;
 
 /**
  * Waits until a condition holds, and returns what it returned.
@@ -17,10 +19,15 @@ export async function until<T>(
   what: string | (() => string) = String(condition),
   { limitMs = LIMIT_MS, pollMs = POLL_MS }: { limitMs?: number; pollMs?: number } = {},
 ): Promise<NonNullable<T>> {
-  for (const end = performance.now() + limitMs; ; await delay(pollMs)) {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    const asked = performance.now();
     const result = await condition();
     if (result) return result;
-    if (performance.now() > end)
+    const now = performance.now();
+    if (now > end)
       throw new Error(`Waited ${limitMs / 1000} s in vain for: ${typeof what === 'string' ? what : what()}`);
+    // two thirds of the time are left to what is waited for
+    await delay(Math.max(pollMs, Math.min(2 * (now - asked), PAUSE_MS)));
   }
 }
