@@ -21,7 +21,7 @@ process.exitCode = (await measure()) ? 0 : 1;
 async function measure(): Promise<boolean> {
   const ground = createGround();
   try {
-    // apart from each other: the service takes a foreign nft for what it has to mend
+    // apart from each other: the service repairs the changes of a foreign nft
     const [plain, client] = [await ground.machine(), await ground.machine()];
     const host = await createHost({ ground, rig: { client } });
     const service = await host.start();

@@ -107,7 +107,7 @@ const plasma: Shell = {
     desktop.start('xfwm4', ['--compositor=off']);
   },
   async start(desktop) {
-    desktop.start('kded5', []); // keeps the list of tray icons; a second one leaves at once
+    desktop.start('kded5', []); // keeps the list of tray icons; a second one exits immediately
     const shell = desktop.start('plasmashell', ['--no-respawn']);
     const strip = ['-window', 'root', '-crop', '1280x20+0+780', '-format', '%[fx:mean]', 'info:'];
     await until(() => Number(attempt(() => tool(desktop, 'import', ...strip), '0')) > 0.05, 'the panel of Plasma');

@@ -48,7 +48,7 @@ interface Arrival {
 const FENCE = 'fence-';
 const isFence = ({ text = '', path = '' }: Arrival) => (text + path).includes(FENCE);
 
-/** Kills every process with this variable in its environment, and those that they start meanwhile. */
+/** Kills every process with this variable in its environment, and those that they start until then. */
 function killAll(variable: string): Promise<boolean> {
   return until(() => {
     const left = processesWith(variable);
@@ -267,7 +267,7 @@ const BROWSERS = {
 };
 
 for (const [name, browser] of Object.entries(BROWSERS))
-  test(`${name} sees the page from the proxy’s side only, also beside one that runs, and nothing once the proxy is gone`, {
+  test(`${name} sees the page from the proxy’s side only, also next to one that runs, and nothing once the proxy is gone`, {
     skip: without(name),
   }, async t => {
     const { home, entry, launch, at, direct, arrivals, proxyOn, settled } = await createWorld(t);
@@ -275,7 +275,7 @@ for (const [name, browser] of Object.entries(BROWSERS))
     entry('again', `Exec=${browser.exec('/late')}`);
     assert.deepEqual((await launch('browser')).body.code, 'proxy-not-enabled');
 
-    // an ordinary browser of the same user, with the profile that the program takes by itself
+    // an ordinary browser of the same user, with the default profile of the program
     const ordinary = direct(...browser.direct('/direct', join(home.directory, '.config/chromium')));
     await until(() => at('/direct/tick').length > 2, 'the ordinary browser shows its page');
     assert.notEqual(at('/direct')[0]!.from, PROXY_SIDE);

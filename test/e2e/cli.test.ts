@@ -164,7 +164,7 @@ test('without a registration connect fails with the command that helps, and that
   assert.equal((await culvert(['doctor', '--only', 'service'])).code, 0);
 });
 
-test('config set is in the file at once and in the daemon too', async () => {
+test('config set takes effect in the file and in the daemon', async () => {
   assert.equal((await culvert(['config', 'set', 'ui.theme', 'dark'])).code, 0);
   assert.deepEqual(JSON.parse(readFileSync(join(home, '.config/culvert/config.json'), 'utf8')), {
     ui: { theme: 'dark' },

@@ -1,4 +1,4 @@
-// A development build runs beside an installed Culvert of the same user without touching it.
+// A development build runs next to an installed Culvert of the same user without touching it.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -74,7 +74,7 @@ test('a development build has source maps that name the files of the tree, and i
   bundleGjs(['tray'], tree, define, true);
   bundlePanel(tree, define, true);
   await bundleWebui(join(tree, 'webui'), define, true);
-  // in the script itself: the build installs no file beside it
+  // in the script itself: the build installs no file next to it
   const sourcesOf = (script: string): string[] => {
     const text = readFileSync(join(tree, script), 'utf8');
     const [, map] = /^\/\/# sourceMappingURL=data:application\/json;base64,(.+)$/m.exec(text)!;

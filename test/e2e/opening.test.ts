@@ -9,7 +9,7 @@ import { createHome, culvert, program } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
-/** A home with a display that nobody looks at, and a browser that writes down what it is given. */
+/** A home with an unused display, and a browser that writes down its arguments. */
 function createDesktop(t: TestContext, environment: Record<string, string>) {
   const home = createHome(t);
   const bin = join(home.directory, 'bin');

@@ -113,7 +113,7 @@ function kill(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, signal);
   } catch {
-    // nobody of the group is left
+    // no process of the group is left
   }
 }
 
@@ -148,7 +148,7 @@ function collect(child: ChildProcess) {
   return { tests, reported: once(events, 'close'), output: () => output, unfinished: () => [...unfinished.keys()] };
 }
 
-/** Ends a file that makes no progress: first so that it can report and clean up, then at once. */
+/** Ends a file that makes no progress: first so that it can report and clean up, then by SIGKILL. */
 function watch(child: ChildProcess, stallMs: number, unfinished: () => string[]) {
   let problem: string | null = null;
   const expire = () => {

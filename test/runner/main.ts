@@ -80,7 +80,7 @@ function positive(option: string, text: string): number {
 let interrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => {
-    if (interrupted) process.exit(1); // the second time: at once
+    if (interrupted) process.exit(1); // the second signal does not wait
     interrupted = true;
     endAll();
   });

@@ -90,7 +90,7 @@ test('a suite that is skipped counts as skipped, with its reason', async t => {
   );
 });
 
-test('a file that does not load, exits by itself or holds no tests fails with what it printed', async t => {
+test('a file that does not load, exits early or holds no tests fails with what it printed', async t => {
   const broken = await runFile(write(t, 'throw new Error("cannot load");'), PATIENT);
   assert.equal(passed(broken), false);
   assert.match(broken.problem!, /exit status 1/);

@@ -1,11 +1,11 @@
-// TCP ports that nobody uses.
+// Unused TCP ports.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Below the range of ephemeral ports, where a client's own end can't be in the way. */
 const [LOWEST, HIGHEST] = [12_000, 32_000];
 
 /**
- * A TCP port that nobody uses, at random, so that test files that run beside each other hardly ever choose the same.
+ * A random unused TCP port, so that test files that run at the same time hardly ever choose the same.
  * @param count so many ports in a row are free
  * @returns the first of them
  */

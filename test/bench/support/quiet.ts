@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Resolves after a tenth of a second in which at least nine tenths of all cores were idle.
- * @throws Error when there is none within a minute
+ * @throws Error after a minute without one
  */
 export async function quiet(): Promise<void> {
   const deadline = Date.now() + 60_000;

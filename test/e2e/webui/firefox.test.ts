@@ -81,7 +81,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
     await is('Disconnected');
   });
 
-  await t.test('two tabs show the same at once', async () => {
+  await t.test('two tabs show the same state', async () => {
     const { address } = await startWeb(t);
     await open(address);
     await is('Disconnected');

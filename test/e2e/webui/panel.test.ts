@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 const WITHOUT_DNS = 'Everything except DNS';
 
-test('two tabs and the panel show the same at once, whichever of them changes it', { skip: missing() }, async t => {
+test('two tabs and the panel show the same state, whichever of them changes it', { skip: missing() }, async t => {
   const desktop = await openDesktop();
   t.after(() => desktop.close());
   const session = desktop.env.XDG_RUNTIME_DIR!;

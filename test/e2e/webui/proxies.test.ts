@@ -104,7 +104,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 
 for (const [name, { program }] of Object.entries(PROXIES)) {
   const lacks = !existsSync(program) ? `${name} is not installed` : process.getuid!() !== 0 && 'needs a second user';
-  test(`behind ${name}, a device pairs, gets the page and events at once, and changes things`, {
+  test(`behind ${name}, a device pairs, gets the page and events without delay, and changes things`, {
     skip: lacks,
   }, async t => {
     const environment = { CULVERT_WEBUI_ALLOW_REMOTE: '1', CULVERT_WEBUI_ADDRESS: `https://${NAME}` };

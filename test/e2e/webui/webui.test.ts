@@ -228,7 +228,7 @@ test('without warp-cli the page says what to install, and goes on once it is the
   assert.deepEqual(complaints, []);
 });
 
-test('two tabs and the command line show the same at once', async t => {
+test('two tabs and the command line show the same state', async t => {
   const { page, browser, address, home } = await openDemo(t);
   const second = await openTab(browser, `${address}#/mode`);
   await press(page, 'Connect');
@@ -400,7 +400,7 @@ test('hostile text of WARP, of apps and of a person stays text', async t => {
   assert.deepEqual(complaints, []);
 });
 
-test('a change counts down on every page, and is kept, reverted, or ends by itself', async t => {
+test('a change counts down on every page, and is kept, reverted, or ends on time', async t => {
   const { page, complaints, home } = await openDemo(t);
   const question = page.getByText('Keep this change?');
   const checked = (name: string) => page.getByRole('radio', { name, exact: true, checked: true }).waitFor();

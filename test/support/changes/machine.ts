@@ -1,4 +1,4 @@
-// A machine in a directory: a tunnel whose values are a file, and the daemon's parts that change and take back.
+// A machine in a directory: a tunnel whose values are a file, and the daemon's parts that change and revert.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createChanges } from '../../../daemon/changes/changes.ts';
@@ -15,7 +15,7 @@ export const OLD = ['10.0.0.0/8', '198.18.7.0/24', 'example.com'];
 /** The document that changes everything. */
 export const DOCUMENT = '198.51.100.0/24\nnew.example\n';
 
-/** Boots a daemon; what an earlier one left over is taken back. */
+/** Boots a daemon; changes that an earlier one left are reverted. */
 export function boot(home: string) {
   const paths = pathsOf({ HOME: home });
   const file = join(home, 'tunnel.json');

@@ -1,4 +1,4 @@
-// A fixture: apps of a temporary desktop, with a real proxy beside them and a tunnel that says what the test wants.
+// A fixture: apps of a temporary desktop, with a real proxy and a tunnel whose state the test sets.
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

@@ -64,7 +64,7 @@ const UPDATE: UpdateCheck = {
 };
 const NO_TOOLS: ToolAccounts = { ok: true, tools: [], refreshing: false, problem: null };
 const idle = { start() {}, async stop() {} };
-/** Features of which each answers at once. */
+/** Features that each answer immediately. */
 const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile' | 'history'> = {
   ...idle,
   killSwitch: async () => ({

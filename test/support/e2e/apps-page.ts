@@ -6,7 +6,7 @@ import { createServer as createTcpServer } from 'node:net';
 const [address = '', nameServer = '', proxySide = ''] = process.argv.slice(2);
 const tell = (arrival: object) => process.stdout.write(`${JSON.stringify(arrival)}\n`);
 
-/** Asks on and on, for a name that nobody may resolve here, and by UDP for its own address. */
+/** Asks on and on, for a name that must not be resolved here, and by UDP for its own address. */
 const page = (path: string) => `<!doctype html><title>${path}</title>
 <img src="http://name${path.replaceAll('/', '-')}.invalid/x.png">
 <link rel="dns-prefetch" href="http://prefetched${path.replaceAll('/', '-')}.invalid/">

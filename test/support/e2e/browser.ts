@@ -102,7 +102,7 @@ export async function openTab(
   return { page, actions, complaints };
 }
 
-/** Waits until the page is drawn, and shows a state of the daemon or why there is none. */
+/** Waits until the page is drawn, and shows a state of the daemon, or the reason for its absence. */
 export async function untilLive(page: Page): Promise<void> {
   await page.locator('#app:empty').waitFor({ state: 'detached' });
   await page.locator('main[aria-busy="true"]').waitFor({ state: 'detached' });

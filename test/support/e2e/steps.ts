@@ -69,7 +69,7 @@ const added = (entry: string): Step[] => [
 /** A page and what is done there, in order. */
 export const STEPS: readonly Step[] = [
   ['connection', press('Connect')],
-  // else mode and protocol would wait to be confirmed, and revert meanwhile
+  // otherwise mode and protocol would wait to be confirmed, and revert
   ['connection', press('Disconnect', 'Cancel')],
   ['mode', click('radio', 'Everything except DNS')],
   ...added('192.0.2.7'),

@@ -1,4 +1,4 @@
-// A language that nobody speaks: texts with accents, in brackets and longer, so that what does not go through gettext, or
+// A language for tests: texts with accents, in brackets and longer, so that what does not go through gettext, or
 // does not fit, shows.
 import { po } from 'gettext-parser';
 

@@ -1,4 +1,4 @@
-// Memory of the root service beside the limit of its unit.
+// Memory of the root service and the limit of its unit.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 

@@ -4,7 +4,7 @@ import { bundledOnce } from '../built.ts';
 
 /**
  * Builds `culvert-manifest`.
- * @param define constants beside those of the project's build, such as `__RELEASE_KEYS__`
+ * @param define constants besides those of the project's build, such as `__RELEASE_KEYS__`
  * @returns the bundle's path
  */
 export function buildManifest(define: Record<string, string> = {}): string {

@@ -130,7 +130,7 @@ export interface Updater {
   restarts(): number;
 }
 
-/** An updater for a home, with this environment beside HOME and PATH. */
+/** An updater for a home, with this environment besides HOME and PATH. */
 export async function createUpdater(
   t: Ends,
   source: Source,
