@@ -5,7 +5,7 @@ import type { OptionSpec } from './command-line/command-spec.ts';
 import type { Options } from './context.ts';
 import { usage } from './errors.ts';
 
-/** Of commands whose effect can end by itself. */
+/** Options of commands whose effect can have an end. */
 export const UNTIL: readonly OptionSpec[] = [
   { flags: '--for <duration>', summary: 'so long, then back to what was before: 15m, 2h, 1h30m, 1d' },
   { flags: '--until <time>', summary: 'until a time of the next 24 hours, then back: 18:00' },

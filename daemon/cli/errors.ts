@@ -39,7 +39,7 @@ export class Failure extends Error {
   }
 }
 
-/** What could not be shown or done, and what the user has to resolve first. */
+/** A failure whose cause the user has to resolve first. */
 export function blockedFailure(what: string, { status, tunnelCli }: Snapshot): Failure {
   const blocked = status.blocked!;
   const code = blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure';

@@ -16,7 +16,7 @@ export const CONFIRM_WITHIN: OptionSpec = {
   summary: 'take the change back unless "culvert keep" comes in time',
 };
 
-/** Of every command that makes such a change. */
+/** Options of every command that makes such a change. */
 export const KEEP: readonly OptionSpec[] = [
   { flags: '-y, --yes', summary: 'keep the change without being asked' },
   CONFIRM_WITHIN,
@@ -39,7 +39,7 @@ export function keepingOf(context: Context, { yes, confirmWithin: text }: Option
   return asks && yes !== true ? { confirmWithin: CONFIRM_SECONDS, asks } : { asks: false };
 }
 
-/** What a request says of it. */
+/** The limit as a field of a request. */
 export function limited({ confirmWithin }: Keeping): { confirmWithin?: number } {
   return confirmWithin === undefined ? {} : { confirmWithin };
 }

@@ -23,7 +23,7 @@ interface Outgoing {
   method: string;
   path: string;
   headers: Record<string, string>;
-  /** How long the head of the response may take. */
+  /** Time limit for the head of the response, in milliseconds. */
   limitMs: number;
   body?: string | undefined;
 }

@@ -30,7 +30,7 @@ export interface CommandSpec {
   commands?: readonly CommandSpec[];
   /** The subcommand that a group means when none is named. */
   fallback?: string;
-  /** Whether the command says on stderr that a running daemon is a demo. False where it states nothing about the machine. */
+  /** Says on stderr that a running daemon is a demo. False for a command that states nothing about the machine. */
   marksDemo?: false;
   load?: () => Promise<Run>;
 }

@@ -8,7 +8,7 @@ import { DOCTOR_COMMANDS } from '../commands/doctor/table.ts';
 import { TRAFFIC_COMMANDS } from '../commands/traffic/table.ts';
 import type { CommandSpec, Group, OptionSpec } from './command-spec.ts';
 
-/** Of `culvert` without a command; the launcher (daemon/launcher.ts) reads them. */
+/** Options of `culvert` without a command; the launcher (daemon/launcher.ts) reads them. */
 export const LAUNCHER_OPTIONS: readonly OptionSpec[] = [
   { flags: '--no-open', summary: 'do not open the browser page' },
   { flags: '--no-tray', summary: 'start no tray icon' },

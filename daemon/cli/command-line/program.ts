@@ -6,7 +6,7 @@ import { widthOf, wrapped } from '../terminal/fit.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 
-/** What parsing decided: the command to run and what it is given. */
+/** Result of parsing: the command to run, with its arguments and options. */
 export type Chosen = { spec: CommandSpec; run: Run; args: string[]; options: Options };
 
 /**

@@ -41,7 +41,7 @@ function broken(line: string, width: number, hanging?: number): string[] {
   return [...lines, current];
 }
 
-/** Whether the locale names a charset other than UTF-8 (locale(7)). Without a locale, as in containers, terminals have UTF-8. */
+/** True for a locale that names a charset other than UTF-8 (locale(7)). Without a locale, as in containers, terminals have UTF-8. */
 export function isAsciiLocale({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || '';
   return locale !== '' && !/utf-?8/i.test(locale);

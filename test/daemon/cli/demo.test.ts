@@ -50,7 +50,7 @@ test('each command that states something about the machine names the demo once, 
   }
 });
 
-test('what is no statement about the machine is not marked', async t => {
+test('a command that states nothing about the machine is not marked', async t => {
   const { home } = await setUp(t, true);
   for (const words of [['status'], ['config'], ['version'], ['explain'], ['actions'], ['doctor', 'list']])
     assert.doesNotMatch((await culvert(home, words)).stderr, /^Demo: /m, words.join(' '));

@@ -52,7 +52,7 @@ test('a request carries method, path, headers and body, and its answer comes bac
   assert.deepEqual(seen, ['POST', '/x?y=1', 'application/json', 'localhost', '{"a":"ö"}']);
 });
 
-test('where nothing listens, the daemon is unreachable', async t => {
+test('the daemon is unreachable without a listener', async t => {
   const path = socketPath(t);
   await assert.rejects(createTransport(path).request('GET', '/', {}), Unreachable);
   writeFileSync(path, '');
@@ -72,7 +72,7 @@ test("another user's socket is unreachable, and said to be so", async t => {
   assert.match(failure, /^No permission to use/);
 });
 
-/** What a request fails with in a process that is not root, because root may enter every directory. */
+/** The error of a request in a process that is not root, because root may enter every directory. */
 async function failureOf(t: TestContext, path: string): Promise<string> {
   const place = temporary(t);
   chmodSync(place, 0o755);

@@ -94,7 +94,7 @@ const DOUBT_MS = 5000;
 
 interface Outcome {
   ending: Ending;
-  /** What the daemon last reported. */
+  /** The state that the daemon reported last. */
   shown: Snapshot | null;
   /** The time limit. */
   seconds: number;

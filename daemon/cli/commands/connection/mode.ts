@@ -29,7 +29,7 @@ export const protocol: Run = async (context, [name], options) => {
 async function set(context: Context, options: Options, request: ActionRequest): Promise<number> {
   const limit = forSeconds(options);
   const wanted = keepingOf(context, options);
-  // what ends by itself needs no question, unless one is asked for
+  // a change with an end needs no question, unless the user asks for one
   const keeping = limit === undefined || wanted.isWanted ? wanted : { asks: false };
   const body: ActionRequest = {
     ...request,

@@ -37,7 +37,7 @@ export const wait: Run = async (context, _, options) => {
 };
 
 interface Waiting {
-  /** Of `performance.now()`. */
+  /** In `performance.now()` time. */
   deadline: number;
   seconds: number;
   progress: Progress;
@@ -79,7 +79,7 @@ async function untilReady(
   }
 }
 
-/** What a daemon that starts, ends or has much to do answers, if anything. */
+/** Failures that a daemon gives while it starts, ends or is busy. */
 function isPassing(error: unknown): error is Error {
   return error instanceof Unreachable || (error instanceof ApiError && error.problem.code === 'busy');
 }

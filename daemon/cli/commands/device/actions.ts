@@ -22,10 +22,10 @@ export const listActions: Run = async context => {
   return EXIT.ok;
 };
 
-/** What `culvert actions --json` prints for each action. */
+/** An action as `culvert actions --json` prints it. */
 interface Listed {
   summary: string;
-  /** How the value is called; absent where the action takes none. */
+  /** Name of the value; absent for an action without one. */
   value?: string;
   secret?: true;
 }
@@ -54,7 +54,7 @@ export const action: Run = async (context, [name, given], options) => {
   if (consequence) await consent(context, options, { consequence, question: `Perform ${known}?` });
   const subject = subjectOf(known);
   const wanted = keepingOf(context, options);
-  // who connects or disconnects is asked for nothing, and other actions have no value that could return
+  // connecting asks nothing, and other actions have no previous value to restore
   const keeping = (subject && subject !== 'connection') || wanted.isWanted ? wanted : { asks: false };
   const response = await performKept(context, actionRequest(known, value), keeping);
   if (context.json) show(context, response, () => '');

@@ -132,7 +132,7 @@ export const doctorFix: Run = async (context, [id = ''], options) => {
     show(context, { ok: true, done: [], url: fix.url }, () => fix.url);
     return EXIT.ok;
   }
-  // what an administrator has to do is printed, and asks nothing
+  // steps for an administrator are only printed, so they need no question
   if (canApply(fix) && options.yes !== true && !(await confirm(context, `${fix.label}?`)))
     throw new Failure('Nothing was changed.', { hint: 'Without a terminal, --yes says that you want it.' });
   const done = await carryOut(() => applyFix(result, hands(context, world)));
@@ -165,7 +165,7 @@ export const doctorUndo: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** What only an administrator can take back, for as long as it is not known that nobody ran it. */
+/** Steps that only an administrator can undo, listed until it is certain that none was carried out. */
 function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at' | 'shell'>): string[] {
   return [
     `If an administrator did this (${label}, printed ${at}), it is taken back with:`,

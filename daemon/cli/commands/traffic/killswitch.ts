@@ -43,7 +43,7 @@ export const killSwitchOn: Run = async (context, _, options) => {
 export const killSwitchOff: Run = async (context, _, options) => {
   const confirmWithin = confirmWithinOf(options.confirmWithin);
   await set(context, { enabled: false, allowLan: false, ...(confirmWithin === undefined ? {} : { confirmWithin }) });
-  // who turns it off is cut off from nothing, so nobody is asked
+  // turning it off can't lock anyone out, so don't ask
   return askToKeep(context, 'killSwitch', { confirmWithin, asks: false });
 };
 
@@ -76,7 +76,7 @@ export const killSwitchResume: Run = async context => {
   return EXIT.ok;
 };
 
-/** Whoever is blocked and has no working daemon must still get out. */
+/** A user who is blocked must get out without a working daemon as well. */
 async function orWithoutDaemon<T>(withDaemon: () => Promise<T>, without: () => Promise<T>): Promise<T> {
   try {
     return await withDaemon();

@@ -50,7 +50,7 @@ export const edit: Run = async (context, _, options) => {
       if (!(await confirm(context, 'Edit it again?'))) throw new Failure('Nothing was changed.');
     }
   } catch (error) {
-    // what the daemon refuses, or does not get, is not typed again
+    // keep a text that the daemon refused or did not receive
     isKept = text !== document && (error instanceof ApiError || error instanceof Unreachable);
     if (isKept) context.say(`Your text is kept for now. Set it with: culvert routes import ${file}`);
     throw error;
@@ -95,7 +95,7 @@ interface Wanted {
   options: Options;
   /** Before it is applied, at a terminal: always, or where there are warnings. */
   asks: 'always' | 'warnings';
-  /** What the document was made from. */
+  /** The list from which the document was made. */
   routes?: Routes;
 }
 

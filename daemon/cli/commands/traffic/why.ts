@@ -13,7 +13,7 @@ export const why: Run = async (context, [target]) => {
   return answer.addresses.length > 0 ? EXIT.ok : EXIT.failure;
 };
 
-/** What is certain about a name without an address. */
+/** The rule for a name that has no address. */
 function ruleOf({ nameEntry, list, target }: Why): string {
   if (!nameEntry) return `No entry of the split tunnel names ${target.value}; its addresses would decide.`;
   const verb = list === 'include' ? 'includes' : 'excludes';

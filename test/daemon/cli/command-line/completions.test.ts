@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { createHome, culvert, program, startDaemon } from '../../../support/daemon/command.ts';
 import { skipWithout, ZSH_DRIVER } from '../../../support/shells.ts';
 
-/** What is typed before the Tab key, and all words that are then offered. */
+/** Words typed before the Tab key, and all completions offered. */
 const LINES: [string, string[]][] = [
   ['culvert sta', ['status']],
   ['culvert config set ui.th', ['ui.theme']],

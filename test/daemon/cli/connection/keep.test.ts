@@ -95,7 +95,7 @@ test('asks for every setting that can cut a user off, and takes it back after a 
   }
 });
 
-test('asks nothing where nothing can return, and says so only to who wanted it', async t => {
+test('asks nothing where nothing can revert, and says so only on request', async t => {
   const { home, values, daemon, onTerminal } = await setUp(t);
   // in mode warp the port of the proxy is not reported
   for (const words of [['setProxyPort', '40001'], ['disconnect']])
@@ -109,7 +109,7 @@ test('asks nothing where nothing can return, and says so only to who wanted it',
   assert.equal(values.proxyPort, 40_001);
 });
 
-test('what was changed before a failure returns, and that is said', async t => {
+test('reverts changes made before a failure, and says so', async t => {
   const { home, listed } = await setUp(t, ({ value }) => {
     if (value === '203.0.113.2') throw new Problem('tunnel-cli-failed', 'no');
   });
@@ -127,7 +127,7 @@ test('what was changed before a failure returns, and that is said', async t => {
   assert.ok(!listed().includes('203.0.113.1'));
 });
 
-test('what holds for a while can wait for a confirmation as well', async t => {
+test('a temporary change can wait for a confirmation as well', async t => {
   const { home, daemon } = await setUp(t);
   assert.equal((await culvert(home, ['mode', 'doh', '--for', '1h', '--confirm-within', '600'])).code, 0);
   const [change] = daemon.state.snapshot().changes;

@@ -1,4 +1,4 @@
-// What a terminal shows: within its width, and in ASCII where its locale has no more.
+// Output on a terminal: within its width, and in ASCII for a locale without UTF-8.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
