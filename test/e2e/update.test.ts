@@ -148,7 +148,11 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
   process.kill(Number(panel));
   await until(() => shownBy(pid2).length === 1, 'the panel is gone');
   const back = await user.culvert('update', 'rollback', '--json');
-  assert.deepEqual([back.code, JSON.parse(back.stdout)], [0, { ok: true, from: '2.0.0', to: '1.0.0' }], back.stderr);
+  assert.deepEqual(
+    [back.code, JSON.parse(back.stdout)],
+    [0, { ok: true, demo: true, from: '2.0.0', to: '1.0.0' }],
+    back.stderr,
+  );
   assert.equal((await getJson(port, '/api/version')).version, '1.0.0');
   const pid3 = pidOf(user)!;
   await until(() => shownBy(pid3).length > 0, 'the tray is there');

@@ -268,7 +268,7 @@ test('without its store a machine may use its share of the reserve, and no more'
       [null, true],
     ],
   );
-  assert.match((await box.wrap(['audit'])).stdout, /b +ok, degraded[\s\S]*refused, degraded/);
+  assert.match((await box.wrap(['audit'])).stdout, /b +ok, degraded[\s\S]*refused \(nothing-left\), degraded/);
   assert.match((await box.wrap(['status'])).stdout, /^pool: degraded since \d{4}-/m);
   assert.match((await box.wrap(['explain', 'tool', 'go'])).stdout, / {2}pool +valkey\+unix:.* chooses among these/);
   const away = JSON.parse((await box.wrap(['pool', 'status', '--json'])).stdout);

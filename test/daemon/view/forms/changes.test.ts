@@ -444,7 +444,10 @@ test('a file of settings is applied only after its difference was agreed to, and
   const { host, shown, asked } = transfer({ skipped: [{ key: 'tunnel.x', reason: 'is not known' }] });
   assert.equal(await SETTINGS_TASKS['apply-settings'](host, tr), true);
   assert.equal(shown[0], '* tunnel.mode: warp -> doh\n  left out: tunnel.x is not known');
-  assert.deepEqual(asked.at(-1), ['POST /api/settings/apply', { body: { toml: 'x', confirmWithin: 30 } }]);
+  assert.deepEqual(asked.at(-1), [
+    'POST /api/settings/apply',
+    { body: { toml: 'x', confirmWithin: 30, allowDemo: true } },
+  ]);
 });
 
 for (const [what, given] of Object.entries({
