@@ -37,7 +37,8 @@ export interface Machine {
   attempt(command: readonly string[], input?: string): Promise<Finished>;
   /** Commands of `ip`, without its name; those that begin with `-6 ` come last. */
   ip(...commands: string[]): Promise<void>;
-  nft(rules: string): Promise<void>;
+  /** @param program the nft that takes the rules; the system's unless given */
+  nft(rules: string, program?: string): Promise<void>;
   start(command: readonly string[], options?: { env?: Record<string, string> }): Program;
   /** Starts a program of fixtures/ and waits until it is ready. */
   fixture(name: string, words?: readonly string[], input?: string): Promise<Program>;
@@ -141,7 +142,7 @@ function inside(pid: number, running: Set<Program>): Machine {
       if (others!.length) await run(['ip', '-batch', '-'], others!.join('\n'));
       if (ipv6!.length) await run(['ip', '-6', '-batch', '-'], ipv6!.map(word => word.slice(3)).join('\n'));
     },
-    nft: async rules => void (await run(['nft', '-f', '-'], rules)),
+    nft: async (rules, program = 'nft') => void (await run([program, '-f', '-'], rules)),
     async fixture(name, words = [], input = '') {
       const started = start(['python3', '-I', join(FIXTURES, name), ...words]);
       started.child.stdin!.on('error', () => {}).write(input);

@@ -44,7 +44,7 @@ export interface Rig {
   plug(): Promise<void>;
   unplug(): Promise<void>;
   /** Masquerading of what the container sends, which a foreign flush takes away. */
-  masquerade(): Promise<void>;
+  masquerade(nft?: string): Promise<void>;
 }
 
 export async function createRig(ground: Ground): Promise<Rig> {
@@ -56,7 +56,7 @@ export async function createRig(ground: Ground): Promise<Rig> {
       `route replace default via ${HOSTS.router6} metric 100`,
     );
   await uplinkUp();
-  const masquerade = () => client.nft(MASQUERADE);
+  const masquerade = (nft?: string) => client.nft(MASQUERADE, nft);
   await masquerade();
 
   const keys = await Promise.all(['client', 'router'].map(name => keyPair(client, join(ground.directory, name))));

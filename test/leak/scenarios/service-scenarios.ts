@@ -248,9 +248,9 @@ async function flushed(
     const answers: number[] = [];
     let protection = 'none';
     const flushOnce = async (watch: { round(): Promise<void> }) => {
-      await flush(stage);
+      await flush(stage, nft);
       await watch.round(); // long enough for a flush that nobody answers to show
-      const there = ['nft', 'list', 'table', 'inet', 'culvert'];
+      const there = [nft ?? 'nft', 'list', 'table', 'inet', 'culvert'];
       await until(async () => (await stage.rig.client.attempt(there)).code === 0, 'the table');
       gaps.push(...(await table.report()).gaps);
     };
@@ -338,9 +338,10 @@ async function reboot(stage: Stage, { state }: Host, table: TableWatch): Promise
   await uplinkUp();
 }
 
-async function flush({ rig }: Stage): Promise<void> {
-  await rig.client.run(['nft', 'flush', 'ruleset']);
-  await rig.masquerade();
+/** @param nft that of the service, where it has one: nft 1.0.6 dies of any named set that nft 1.1 has made */
+async function flush({ rig }: Stage, nft = 'nft'): Promise<void> {
+  await rig.client.run([nft, 'flush', 'ruleset']);
+  await rig.masquerade(nft);
 }
 
 /** Reports a moment without a table. @returns how often the kernel was asked */
