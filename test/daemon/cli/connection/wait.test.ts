@@ -55,6 +55,21 @@ for (const [what, code, set] of [
     assert.equal((await culvert(home, ['wait', '--timeout', '0'])).code, code);
   });
 
+test('a client that is too old is named with its version by commands that need it', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('tunnelCli', { ...daemon.state.snapshot().tunnelCli, version: '2023.7.159' });
+  daemon.state.set('status', status('unknown', { blocked: 'cli-too-old' }));
+  for (const [argv, expected] of [
+    [['wait', '--timeout', '0'], 3],
+    [['mode'], 1],
+  ] as const) {
+    const { code, stderr } = await culvert(home, [...argv]);
+    assert.match(stderr, /2023\.7\.159 is too old: install version 2024\.9\.346 or newer/, argv[0]);
+    assert.equal(code, expected);
+  }
+});
+
 test('wait exits with 5 without a daemon, and with 2 for wrong arguments', async t => {
   const home = createHome(t);
   const absent = await culvert(home, ['wait', '--timeout', '1', '--json']);

@@ -195,6 +195,14 @@ test('each set-up step has a page with a first button that leads on', () => {
   assert.ok(links.length === 2 && links.every(({ uri }) => uri.startsWith('https://www.cloudflare.com/')));
 });
 
+test('a client that is too old is named with its version and the oldest that works', () => {
+  const given = facts({ state: 'unknown', blocked: 'cli-too-old' });
+  given.snapshot!.tunnelCli.version = '2023.7.159';
+  const sentence = /2023\.7\.159 is too old: install version 2024\.9\.346 or newer/;
+  assert.match(describe(given, tr).sentence, sentence);
+  assert.match(setupView('cli-too-old', tr, null, '2023.7.159').description, sentence);
+});
+
 test('an organization’s lock is named, and the tunnel can be turned on but not off', () => {
   const locked = facts({ state: 'connected' });
   locked.snapshot!.options = { ...locked.snapshot!.options, switchLocked: true };
