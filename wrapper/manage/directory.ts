@@ -1,4 +1,4 @@
-// Choosing an account by directory: a .culvert-wrap.toml counts only once its owner has looked at it and said so.
+// Choosing an account by directory: a .culvert-wrap.toml counts only once the user has trusted it.
 import { parse } from 'smol-toml';
 import type { DirectoryChoice } from '../context.ts';
 import { directoryFile } from '../run/find-up.ts';

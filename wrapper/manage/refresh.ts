@@ -1,4 +1,4 @@
-// Brings what is known of the accounts' capacity up to date, and starts the warning command.
+// Updates the accounts' known capacity, and starts the warning command.
 import { spawn } from 'node:child_process';
 import type { Context, Credentials } from '../context.ts';
 import { openCredentials } from '../run/accounts/credentials.ts';

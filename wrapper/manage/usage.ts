@@ -117,7 +117,7 @@ async function fromEndpoint(
   const headers = headersFor(provider, usage, env);
   const ask = (address: string) => getJson(address, headers, env);
   if (!usage.moment) return readUsage(await ask(url), usage, now);
-  // Both at once: what they say must belong to one moment.
+  // In parallel: both answers must belong to one moment.
   const second = ask(expand(usage.moment.url, env)).catch(() => undefined);
   const document = await ask(url);
   const moment = momentOf({ ...record(document), ...record(await second) }, usage.moment.paths);

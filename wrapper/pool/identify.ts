@@ -94,8 +94,8 @@ export function identification({ plan: { cli }, context, credentials, local: bef
     /** Those of before with these fingerprints. */
     known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => known.get(fp) ?? []),
     /**
-     * Reports whether a credential belongs to the account that was leased; if not, the next lease is for the new one. One account does
-     * not change twice in a run: it keeps the lease.
+     * Reports whether a credential belongs to the account that was leased; if not, the next lease is for the new one.
+     * One account does not change twice in a run: it keeps the lease.
      */
     matches: async ({ account, fp }: Identified, values: Record<string, string>): Promise<boolean> => {
       if (changed.has(account.name) || (await identityOf(account, values)).fp === fp) return true;

@@ -259,7 +259,7 @@ function shareOriginal(cli: string, entry: Installed, paths: Paths): Installed {
 
 /**
  * Makes the directory of originals with the rights of the one that it is in.
- * @throws WrapError `unsafe-directory` for one in which somebody else could replace what other users run
+ * @throws WrapError `unsafe-directory` for one in which another user could replace what other users run
  */
 function makeSharedDirectory(directory: string): void {
   const around = fs.statSync(path.dirname(directory));

@@ -69,7 +69,7 @@ function linkOrCopy(from: string, to: string, stat: fs.Stats): void {
   try {
     fs.chownSync(to, stat.uid, stat.gid);
   } catch {
-    // Somebody else's file that this user may replace becomes this user's.
+    // Another user's file that this user may replace becomes this user's.
   }
   // chown(2) clears set-user-id, so the mode comes after it.
   fs.chmodSync(to, stat.mode & 0o7777);

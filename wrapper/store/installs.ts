@@ -46,7 +46,7 @@ export function findOnPath(name: string, search: string): string | undefined {
 }
 
 /**
- * The shim of another user's installation that `PATH` finds first under this name, or `undefined`. It belongs to who wrote
+ * The shim of another user's installation that `PATH` finds first under this name, or `undefined`. It belongs to the user who wrote
  * it, also for root.
  */
 export function foreignShim(name: string, search: string, paths: Paths): string | undefined {

@@ -68,7 +68,7 @@ function keepName(source: string, link: string): void {
       return;
     }
   } catch {
-    // Another file system, or somebody else's file.
+    // Another file system, or another user's file.
   }
   symlinkSync(real, link);
 }

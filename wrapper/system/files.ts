@@ -98,7 +98,7 @@ export function notStored(file: string, error: unknown): unknown {
 }
 
 /**
- * Refuses a directory in which somebody else could replace what we execute or trust.
+ * Refuses a directory in which another user could replace what we execute or trust.
  * @throws WrapError `unsafe-directory`
  */
 export function assertPrivate(dir: string): void {

@@ -1,4 +1,4 @@
-// `catalog list|show|test`: what is known of which CLI, and whether an installed one still behaves that way.
+// `catalog list|show|test`: the catalog's entries, and a test of an installed CLI against its entry.
 import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { runProbes } from '../../manage/probe.ts';
@@ -38,7 +38,7 @@ export function listCatalog(options: Options, context: Context): void {
   );
 }
 
-/** `catalog show <cli>`: the entry in effect, as JSON, since that is what it is made of. */
+/** `catalog show <cli>`: the entry in effect, as JSON. */
 export function showCatalog(cli: string, options: Options, context: Context): void {
   const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
   emit(options.json, { cli, provider }, JSON.stringify(provider, null, 2));

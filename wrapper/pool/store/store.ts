@@ -21,7 +21,7 @@ export interface LeaseRequest {
   accounts: PoolAccount[];
   /** Units that the command is expected to use. */
   want: number;
-  /** Milliseconds until the lease ends by itself. */
+  /** Milliseconds until the lease ends without renewal. */
   ttl: number;
   strategy: string;
   /** The first account was named by the user. */
@@ -75,7 +75,7 @@ const isUnavailable = shape<Unavailable>({
 /** `intact`: accounts of `away` whose share of the reserve is there again. */
 export type LeaseReply = { intact: string[] } & (
   | { kind: 'granted'; lease: Granted }
-  /** Nobody knows what these have left: ask the provider, and call again with the answers. */
+  /** The remaining quota of these is unknown: ask the provider, and call again with the answers. */
   | { kind: 'ask'; ask: string[] }
   /** `soon`: another command may free something at any time; `ms`: until the first cooldown ends. */
   | { kind: 'none'; soon: boolean; ms: number | undefined; accounts: Unavailable[] }

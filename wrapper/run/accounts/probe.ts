@@ -27,7 +27,7 @@ export function claimProbe(
     });
     return mine;
   } catch {
-    // The state can't be written: several runs may try the account at once.
+    // The state can't be written: several runs may try the account at the same time.
     return true;
   }
 }

@@ -42,7 +42,7 @@ while (my $n = asking()) {
 }
 restore();`;
 
-/** After half a line and a silence of this length, somebody may be waiting for a key. */
+/** After half a line and a silence of this length, a program may be waiting for a key. */
 const SILENCE_MS = 200;
 
 /**

@@ -29,7 +29,7 @@ export interface OutputPatterns {
   isBanner(line: string): boolean;
 }
 
-/** After half a line and a silence of this length, somebody is being asked, or was. */
+/** After half a line and a silence of this length, a person is being asked, or was. */
 const PROMPT_MS = 200;
 const NEWLINE = Buffer.from('\n');
 

@@ -61,7 +61,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
       try {
         while (readSync(fd, buffer) > 0);
       } catch {
-        // EAGAIN: empty, but somebody still holds the write end.
+        // EAGAIN: empty, but a process still holds the write end.
       } finally {
         closeSync(fd);
       }

@@ -1,4 +1,4 @@
-// Turns what the wrapper's files say into samples. It asks nobody.
+// Turns what the wrapper's files say into samples. It sends no request.
 
 import { hmac } from '../../system/hash.ts';
 import { OUTCOMES } from '../audit.ts';

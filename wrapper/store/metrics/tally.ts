@@ -60,7 +60,7 @@ export function advance(paths: Paths, tally: Tally): Tally {
   });
 }
 
-/** Opens the log and the one before it, so that none is rotated away while they are looked at. */
+/** Opens the log and the one before it, so that none is rotated away while they are read. */
 function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) => T): T {
   const log = open(paths.audit);
   let older: Log | null = null;
