@@ -64,18 +64,18 @@ function stable(file: string): string {
 function fail(thrown: unknown): void {
   const path = thrown instanceof Error && 'path' in thrown ? String(thrown.path) : 'a file';
   const error = notStored(path, thrown);
-  const known = error instanceof WrapError;
-  const message = known ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
+  const isOurs = error instanceof WrapError;
+  const message = isOurs ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
   // Behind a shim every argument is the upstream's, so `--json` does not ask for our errors as JSON.
   if (process.argv.includes('--json') && process.argv[2] !== 'shim') {
-    const code = known ? error.code : 'internal';
-    const hint = known ? error.hint : undefined;
+    const code = isOurs ? error.code : 'internal';
+    const hint = isOurs ? error.hint : undefined;
     process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint } })}\n`);
   } else {
     say(message);
-    if (known && error.hint) say(error.hint);
+    if (isOurs && error.hint) say(error.hint);
   }
-  process.exitCode = known ? (error.code === 'original-missing' ? 127 : error.exit) : EXIT.software;
+  process.exitCode = isOurs ? (error.code === 'original-missing' ? 127 : error.exit) : EXIT.software;
 }
 
 function workingDirectory(): string {

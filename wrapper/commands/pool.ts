@@ -38,8 +38,8 @@ interface JoinOptions extends Json {
 export async function joinPool(url: string, options: JoinOptions, context: Context): Promise<void> {
   const { paths } = context;
   parseAddress(url);
-  const before = readConfig(paths.config).pool;
-  const kept = before ? chosen(before) : { machine: `machine-${randomHex(4)}` };
+  const previous = readConfig(paths.config).pool;
+  const kept = previous ? chosen(previous) : { machine: `machine-${randomHex(4)}` };
   const { user, password, sentinelUser, sentinelPassword, ca } = options;
   assertSource('--password', password);
   assertSource('--sentinel-password', sentinelPassword);
@@ -70,7 +70,7 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
     if (asked[key] !== undefined) await storeSecret(PASSWORD_SLOTS[key], asked[key], 'keyring', paths);
   }
   editConfig(paths.config, [{ pool: wanted }]);
-  await forgetPasswords(before, parsed.data, context);
+  await forgetPasswords(previous, parsed.data, context);
   emit(
     options.json,
     { address: describeAddress(url), machine: parsed.data.machine, offline: parsed.data.offline },
@@ -179,9 +179,9 @@ function assertSource(option: string, source: string | undefined): void {
 /** Asks for the passwords whose place is to be the keyring. */
 async function askPasswords(sources: Passwords): Promise<Passwords> {
   const labels = { password: 'Password of the pool', sentinel_password: 'Password of its Sentinels' };
-  const wanted = PASSWORDS.filter(key => sources[key] === 'keyring:');
-  const answers = await askSecrets(wanted.map(key => labels[key]));
-  return Object.fromEntries(wanted.map((key, i) => [key, answers[i]]));
+  const prompted = PASSWORDS.filter(key => sources[key] === 'keyring:');
+  const answers = await askSecrets(prompted.map(key => labels[key]));
+  return Object.fromEntries(prompted.map((key, i) => [key, answers[i]]));
 }
 
 /** Removes from the keyring what `after` does not need anymore. */

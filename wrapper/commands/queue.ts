@@ -73,10 +73,10 @@ export async function runQueue(
   reclaim(paths);
   const { entries, damaged } = readQueue(paths);
   rejectUnknown(ids.filter(id => !entries.some(entry => entry.id === id)));
-  const wanted = entries.filter(entry => (ids.length > 0 ? ids.includes(entry.id) : isWorthRunning(entry)));
+  const runnable = entries.filter(entry => (ids.length > 0 ? ids.includes(entry.id) : isWorthRunning(entry)));
   const results: { id: string; exit: number | null; kept: Failure | null }[] = [];
   const exhausted = new Set<string>();
-  for (const entry of wanted) {
+  for (const entry of runnable) {
     if (exhausted.has(entry.cli)) continue;
     const claimed = claim(paths, entry);
     if (!claimed) continue;

@@ -42,8 +42,8 @@ export function setTrust(
   options: Options,
   { paths, cwd }: Context,
 ): void {
-  const found = readDirectoryFile(path.resolve(cwd, directory ?? '.'));
-  if (!found) {
+  const choiceFile = readDirectoryFile(path.resolve(cwd, directory ?? '.'));
+  if (!choiceFile) {
     throw new WrapError(
       'no-directory-file',
       EXIT.noInput,
@@ -53,11 +53,11 @@ export function setTrust(
       },
     );
   }
-  (trusted ? trust : distrust)(found.file, found.text, paths);
+  (trusted ? trust : distrust)(choiceFile.file, choiceFile.text, paths);
   emit(
     options.json,
-    { file: found.file, trusted },
-    `${found.file} is ${trusted ? '' : 'not '}trusted${trusted ? `:\n${found.text.trimEnd()}` : ''}`,
+    { file: choiceFile.file, trusted },
+    `${choiceFile.file} is ${trusted ? '' : 'not '}trusted${trusted ? `:\n${choiceFile.text.trimEnd()}` : ''}`,
   );
 }
 

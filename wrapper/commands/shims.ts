@@ -36,10 +36,10 @@ export async function installShims(
   }
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const search = env.PATH ?? '';
-  const wanted = names.length > 0 ? names : await findInstallable(catalog, options, context);
+  const clis = names.length > 0 ? names : await findInstallable(catalog, options, context);
   const results: (InstallResult & { cli: string })[] = [];
   const failures: WrapError[] = [];
-  for (const cli of new Set(wanted)) {
+  for (const cli of new Set(clis)) {
     try {
       const { bin, auth_command: authCommand, package: npmPackage } = providerOf(catalog, cli);
       const { dir: directory, force } = options;
@@ -94,13 +94,13 @@ async function findInstallable(
 ): Promise<string[]> {
   const installed = Object.keys(readInstalls(paths));
   const uid = process.getuid?.();
-  const found = Object.entries(catalog.providers).flatMap(([cli, { bin }]) => {
+  const programs = Object.entries(catalog.providers).flatMap(([cli, { bin }]) => {
     const file = findOnPath(bin, env.PATH ?? '');
     return file && !installed.includes(cli) ? [{ cli, file }] : [];
   });
   const isOwn = (file: string) => statSync(path.dirname(file)).uid === uid && !SYSTEM_DIRECTORY.test(file);
-  const own = found.filter(({ file }) => isOwn(file));
-  for (const { cli, file } of found.filter(each => !own.includes(each))) {
+  const own = programs.filter(({ file }) => isOwn(file));
+  for (const { cli, file } of programs.filter(each => !own.includes(each))) {
     const command = `culvert-wrap install ${cli}${isWritable(path.dirname(file)) ? '' : ' --dir ~/.local/bin'}`;
     say(`${cli}: ${file} is in a system directory and left alone; \`${command}\` wraps it`);
   }
@@ -124,19 +124,19 @@ const SYSTEM_DIRECTORY = /^\/(?:usr\/)?s?bin\//;
 
 /** `uninstall [cli…]`: without a name, all of them. Accounts stay. */
 export function uninstallShims(names: readonly string[], options: { json?: boolean }, context: Context): void {
-  const wanted = names.length > 0 ? names : Object.keys(readInstalls(context.paths));
-  const results = wanted.map(cli => ({
+  const clis = names.length > 0 ? names : Object.keys(readInstalls(context.paths));
+  const results = clis.map(cli => ({
     cli,
     ...uninstall(cli, binOf(cli, context), context.paths, context.env.PATH ?? ''),
   }));
-  const accounts = countAccounts(wanted, context);
+  const accounts = countAccounts(clis, context);
   const lines = results.map(({ cli, change, bin, kept }) => {
     if (change === 'not-installed') return `${cli}: is not installed`;
     if (change === 'kept-foreign')
       return `${cli}: ${bin} is not the shim anymore and was left alone${kept ? `; the original is kept at ${kept}` : ''}`;
     return `${cli}: ${change === 'restored' ? 'restored' : 'removed'} ${bin}`;
   });
-  if (wanted.length === 0) lines.push('no shim is installed');
+  if (clis.length === 0) lines.push('no shim is installed');
   if (accounts > 0)
     lines.push(
       `${accounts} ${accounts === 1 ? 'account stays' : 'accounts stay'} in ${context.paths.config}; \`culvert-wrap accounts remove CLI NAME\` removes one`,

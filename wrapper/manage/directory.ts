@@ -11,17 +11,18 @@ import { sha256 } from '../system/hash.ts';
  * (`[accounts]` with `firecrawl = "team-b"`).
  */
 export function chooseByDirectory(cli: string, directory: string, paths: Paths): DirectoryChoice {
-  const found = readDirectoryFile(directory);
-  if (!found) return { kind: 'none' };
-  if (!trusted(paths).includes(digest(found.file, found.text))) return { kind: 'untrusted', file: found.file };
+  const choiceFile = readDirectoryFile(directory);
+  if (!choiceFile) return { kind: 'none' };
+  if (!trusted(paths).includes(digest(choiceFile.file, choiceFile.text)))
+    return { kind: 'untrusted', file: choiceFile.file };
   try {
-    const account = (parse(found.text).accounts as Record<string, unknown> | undefined)?.[cli];
+    const account = (parse(choiceFile.text).accounts as Record<string, unknown> | undefined)?.[cli];
     if (account === undefined) return { kind: 'none' };
     if (typeof account !== 'string')
-      return { kind: 'broken', file: found.file, why: `accounts.${cli}  is not a string` };
-    return { kind: 'chosen', file: found.file, account };
+      return { kind: 'broken', file: choiceFile.file, why: `accounts.${cli}  is not a string` };
+    return { kind: 'chosen', file: choiceFile.file, account };
   } catch {
-    return { kind: 'broken', file: found.file, why: 'it is not TOML' };
+    return { kind: 'broken', file: choiceFile.file, why: 'it is not TOML' };
   }
 }
 

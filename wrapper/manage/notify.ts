@@ -14,9 +14,9 @@ export function reportCapacity(plan: Plan, state: CliState, context: Context): v
   if (thresholds.length === 0) return;
   const passed: Record<string, number> = {};
   for (const { name, enabled } of plan.accounts) {
-    const known = state.remaining[name];
-    if (!enabled || typeof known?.remaining !== 'number' || !known.limit) continue;
-    const percent = 100 - (100 * known.remaining) / known.limit;
+    const figures = state.remaining[name];
+    if (!enabled || typeof figures?.remaining !== 'number' || !figures.limit) continue;
+    const percent = 100 - (100 * figures.remaining) / figures.limit;
     passed[name] = thresholds.filter(threshold => percent >= threshold).at(-1) ?? 0;
   }
   const changed = Object.entries(passed).filter(([name, threshold]) => threshold !== (state.notified[name] ?? 0));

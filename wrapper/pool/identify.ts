@@ -41,18 +41,18 @@ export function identification({ plan: { cli }, context, credentials, local: bef
   const changed = new Set<string>();
   /** The stored identity of an account, if its sources have not changed since. */
   const keptOf = (account: Account): Kept | undefined => {
-    const kept = local.fingerprints[cli]?.[account.name];
-    return kept?.sources === markOf(local.salt, account) ? kept : undefined;
+    const entry = local.fingerprints[cli]?.[account.name];
+    return entry?.sources === markOf(local.salt, account) ? entry : undefined;
   };
   /** Identifies an account with a credential that has just been read. */
   const identityOf = async (account: Account, values: Record<string, string>): Promise<Identity> => {
-    const kept = keptOf(account);
-    const isSame = kept && (kept.rotates || kept.mark === markOf(local.salt, account, values));
+    const entry = keptOf(account);
+    const isSame = entry && (entry.rotates || entry.mark === markOf(local.salt, account, values));
     if (account.identity !== undefined || isSame) return identityWithout(account)!;
     const second = mayMint(account) ? await credentials.again(account) : undefined;
     const current = second?.ok ? second.env : values;
     const now = context.now();
-    const short = kept && now - kept.since < SHORT_MS ? kept.short + 1 : 0;
+    const short = entry && now - entry.since < SHORT_MS ? entry.short + 1 : 0;
     const rotates = JSON.stringify(current) !== JSON.stringify(values) || short >= SHORT_ONES;
     const fp = rotates ? nameFingerprint(account) : poolFingerprint(account, current);
     local = noteLocal(context.paths, pool => {
@@ -68,8 +68,8 @@ export function identification({ plan: { cli }, context, credentials, local: bef
   const identityWithout = (account: Account): Identity | undefined => {
     const { identity } = account;
     if (identity !== undefined) return { fp: identityFingerprint(account, identity), byCredential: false };
-    const kept = keptOf(account);
-    return kept && { fp: kept.fp, byCredential: kept.fp !== nameFingerprint(account) };
+    const entry = keptOf(account);
+    return entry && { fp: entry.fp, byCredential: entry.fp !== nameFingerprint(account) };
   };
   return {
     /**

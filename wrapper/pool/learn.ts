@@ -43,8 +43,8 @@ export function learnRefusal(ids: readonly Identified[], rows: readonly Unavaila
       if (figures?.remaining === left && now - figures.at < SAME_MS) continue;
       const resets = row.ms === undefined ? null : new Date(now + row.ms).toISOString();
       changes.push(stored => {
-        const before = stored.remaining[name] ?? { limit: null };
-        recordRemaining(stored, name, { ...before, used: null, remaining: left, resets, at: now });
+        const earlier = stored.remaining[name] ?? { limit: null };
+        recordRemaining(stored, name, { ...earlier, used: null, remaining: left, resets, at: now });
       });
     }
   }
@@ -53,17 +53,21 @@ export function learnRefusal(ids: readonly Identified[], rows: readonly Unavaila
 
 /** Forgets that an account had nothing left, once the pool has leased it. */
 export function learnLease({ name }: Account, machine: Machine): void {
-  const known = machine.state.remaining[name];
-  if (known?.remaining !== 0) return;
+  const figures = machine.state.remaining[name];
+  if (figures?.remaining !== 0) return;
   const forget = (stored: CliState) => {
-    if (stored.remaining[name]?.at === known.at) delete stored.remaining[name];
+    if (stored.remaining[name]?.at === figures.at) delete stored.remaining[name];
   };
   store([forget], machine);
 }
 
 function cooldownOf({ class: failure, state, ms }: Unavailable, now: number): Cooldown {
-  const known = (['quota', 'rate', 'auth'] as const).find(name => name === failure);
-  return { class: known ?? (state === 'refused' ? 'auth' : 'quota'), until: now + (ms ?? REFUSED_MS), since: now };
+  const failureClass = (['quota', 'rate', 'auth'] as const).find(name => name === failure);
+  return {
+    class: failureClass ?? (state === 'refused' ? 'auth' : 'quota'),
+    until: now + (ms ?? REFUSED_MS),
+    since: now,
+  };
 }
 
 function store(changes: readonly ((stored: CliState) => void)[], { cli, context }: Machine): void {

@@ -77,8 +77,8 @@ export async function askProvider(
   const { refreshUsage } = await context.load();
   await refreshUsage(plan, asked, context, { accounts: ids.map(({ account }) => account), credentials });
   return ids.map(({ account, fp }) => {
-    const known = asked.remaining[account.name];
-    const answer = known && known.at >= begun ? known : undefined;
+    const figures = asked.remaining[account.name];
+    const answer = figures && figures.at >= begun ? figures : undefined;
     const resets = Date.parse(answer?.resets ?? '');
     return {
       fp,

@@ -147,8 +147,8 @@ function candidatesFor({ plan, state, context, cost }: Run, choice: Choice): Can
 
 async function postponed(decision: 'queue' | 'shed', { plan, invocation, context, journal, stdin }: Run): Promise<End> {
   const { postpone } = await context.load();
-  const kept = decision === 'queue' && invocation.readsStdin ? await stdin.all() : undefined;
-  return postpone(decision, { plan, invocation, context, stdin: kept }, journal.add);
+  const input = decision === 'queue' && invocation.readsStdin ? await stdin.all() : undefined;
+  return postpone(decision, { plan, invocation, context, stdin: input }, journal.add);
 }
 
 /** Shows the output of the attempt that counts. */
@@ -192,18 +192,19 @@ async function waitForAccount(run: Run, choice: Choice, deadline: number): Promi
   const { context, plan, journal, state } = run;
   const now = context.now();
   const candidates = candidatesFor(run, choice);
-  const at = earliestAvailable(candidates, now);
+  const availableAt = earliestAvailable(candidates, now);
   const probed = candidates.some(({ beingProbed }) => beingProbed);
-  if (at === undefined || now >= deadline || (at > deadline && !probed) || context.signals.received) return false;
+  if (availableAt === undefined || now >= deadline || (availableAt > deadline && !probed) || context.signals.received)
+    return false;
   journal.store();
-  const what = probed ? 'for another run that tries one' : `${formatDuration(at - now)} for the first one`;
+  const what = probed ? 'for another run that tries one' : `${formatDuration(availableAt - now)} for the first one`;
   say(`${plan.cli}: no account is available; waiting ${what}`);
   // The user may end a cooldown during the wait, and another run's try may succeed.
   const isReady = () => {
     Object.assign(state, readState(context.paths, plan.cli));
     return isAvailable(candidatesFor(run, choice));
   };
-  await (await context.load()).sleepUntil(Math.min(at, deadline), context, isReady);
+  await (await context.load()).sleepUntil(Math.min(availableAt, deadline), context, isReady);
   isReady();
   run.credentials.forget();
   return !context.signals.received;

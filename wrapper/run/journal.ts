@@ -122,6 +122,6 @@ export function startJournal({ plan, invocation, known, context, cost, choice, l
 }
 
 function spend(state: CliState, account: string, cost: number): void {
-  const known = state.remaining[account];
-  if (typeof known?.remaining === 'number') known.remaining = Math.max(0, known.remaining - cost);
+  const figures = state.remaining[account];
+  if (typeof figures?.remaining === 'number') figures.remaining = Math.max(0, figures.remaining - cost);
 }

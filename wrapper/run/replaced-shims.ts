@@ -14,17 +14,17 @@ export function reportReplacedShims({ paths }: Pick<Context, 'paths'>): void {
     const replaced = installedFiles(readText(paths.installs)).filter(({ bin }) => isOther(bin));
     if (replaced.length === 0) return;
     const file = join(paths.plans, '.replaced');
-    const known = (readText(file) ?? '').split('\n');
+    const reported = (readText(file) ?? '').split('\n');
     const news = replaced
       .map(entry => ({ ...entry, line: identityOf(entry.bin) }))
-      .filter(({ line }) => !known.includes(line));
+      .filter(({ line }) => !reported.includes(line));
     if (news.length === 0) return;
     for (const { cli, bin } of news) {
       say(
         `${cli}: an upgrade has replaced the shim ${bin}, so no account is used; run \`culvert-wrap install ${cli}\``,
       );
     }
-    writeAtomic(file, `${[...known.slice(-20), ...news.map(({ line }) => line)].filter(Boolean).join('\n')}\n`);
+    writeAtomic(file, `${[...reported.slice(-20), ...news.map(({ line }) => line)].filter(Boolean).join('\n')}\n`);
   } catch {
     // This is a service; it must not stop a command.
   }

@@ -201,8 +201,8 @@ function recover({ cli, bin, search, paths }: Pick<InstallOptions, 'cli' | 'bin'
 }
 
 function findOriginal({ cli, bin, search, npmPackage }: InstallOptions): string {
-  const found = findOnPath(bin, search);
-  if (found) return found;
+  const program = findOnPath(bin, search);
+  if (program) return program;
   throw new WrapError('not-on-path', EXIT.noInput, `${cli} can't be wrapped: there is no command ${bin} on PATH`, {
     hint: `install ${cli} first${npmPackage ? ` (npm install -g ${npmPackage})` : ''}, or add its directory to PATH`,
   });
@@ -395,8 +395,8 @@ function record(paths: Paths, installs: Installs): void {
 
 /** An original kept from an installation whose record is lost is not overwritten, unless it is the same command. */
 function assertReplaceable(original: string, bin: string, cli: string): void {
-  const kept = fs.lstatSync(original, { throwIfNoEntry: false });
-  if (!kept) return;
+  const existing = fs.lstatSync(original, { throwIfNoEntry: false });
+  if (!existing) return;
   const link = readLink(original);
   const same =
     link === undefined

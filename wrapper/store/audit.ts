@@ -93,10 +93,10 @@ export function parseEntry(line: string): AuditEntry | null {
     const value = JSON.parse(line) as { [K in keyof AuditEntry]?: unknown };
     const { at, cli, command, account, outcome, exit } = value;
     const named = isTime(at) && typeof cli === 'string' && typeof command === 'string';
-    const known = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
+    const isValid = OUTCOMES.some(each => each === outcome) && (account === null || typeof account === 'string');
     const texts = [value.class, value.signal, value.why].every(text => text === undefined || typeof text === 'string');
     const figures = [exit ?? undefined, value.ms, value.cost].every(n => n === undefined || typeof n === 'number');
-    return named && known && texts && figures ? (value as AuditEntry) : null;
+    return named && isValid && texts && figures ? (value as AuditEntry) : null;
   } catch {
     return null;
   }

@@ -157,9 +157,9 @@ function parseConfig(text: string, file: string): Config {
   if (!parsed.success) throw broken(file, explainIssues(parsed.error, text), parsed.error);
   for (const [index, account] of parsed.data.accounts.entries()) {
     const { cli, name, identity } = account;
-    const before = parsed.data.accounts.slice(0, index).filter(other => other.cli === cli);
-    if (before.some(other => other.name === name)) throw broken(file, `${cli} has two accounts named ${name}`);
-    if (identity !== undefined && before.some(other => other.identity === identity)) {
+    const earlier = parsed.data.accounts.slice(0, index).filter(other => other.cli === cli);
+    if (earlier.some(other => other.name === name)) throw broken(file, `${cli} has two accounts named ${name}`);
+    if (identity !== undefined && earlier.some(other => other.identity === identity)) {
       throw broken(file, `${cli} has two accounts with the identity ${identity}`);
     }
   }
@@ -183,9 +183,9 @@ export type Change =
  */
 export function editConfig(file: string, changes: readonly Change[]): Config {
   return withLock(file, () => {
-    const before = readText(file) ?? '';
-    const expected = parseConfig(before, file);
-    let text = before;
+    const original = readText(file) ?? '';
+    const expected = parseConfig(original, file);
+    let text = original;
     for (const change of changes) {
       if ('add' in change) {
         expected.accounts.push(change.add);
@@ -199,14 +199,14 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
         if (change.pool) text = appendSection(text, 'pool', change.pool);
         continue;
       }
-      const at = expected.accounts.findIndex(same('remove' in change ? change.remove : change.set));
-      if (at < 0) continue;
+      const index = expected.accounts.findIndex(same('remove' in change ? change.remove : change.set));
+      if (index < 0) continue;
       if ('remove' in change) {
-        expected.accounts.splice(at, 1);
-        text = removeTable(text, 'accounts', at);
+        expected.accounts.splice(index, 1);
+        text = removeTable(text, 'accounts', index);
       } else {
-        Object.assign(expected.accounts[at]!, { [change.key]: change.value });
-        text = setInTable(text, 'accounts', at, { [change.key]: change.value });
+        Object.assign(expected.accounts[index]!, { [change.key]: change.value });
+        text = setInTable(text, 'accounts', index, { [change.key]: change.value });
       }
     }
     if (!sameConfig(text, expected, file)) {
@@ -214,7 +214,7 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
         hint: 'write each account as its own [[accounts]] table, or make the change by hand',
       });
     }
-    if (text !== before) writeAtomic(file, text);
+    if (text !== original) writeAtomic(file, text);
     return expected;
   });
 }

@@ -45,7 +45,7 @@ export function describeAllAccounts(paths: Paths, now: number): { cli: string; a
 export function describeAccounts(accounts: readonly Account[], state: CliState, now: number): AccountReport[] {
   const first = effectiveDefault(accounts, state);
   return accounts.map(({ name, enabled, env }) => {
-    const known = state.remaining[name];
+    const figures = state.remaining[name];
     const emptyAt = forecast(state.history[name] ?? [], now);
     return {
       name,
@@ -53,13 +53,13 @@ export function describeAccounts(accounts: readonly Account[], state: CliState, 
       default: name === first,
       resting: describeCooldown(state.resting[name], now),
       sources: Object.fromEntries(Object.entries(env).map(([variable, source]) => [variable, describeSource(source)])),
-      remaining: known?.remaining ?? null,
-      limit: known?.limit ?? null,
-      used: known?.used ?? null,
-      resets: known?.resets ?? null,
-      at: known ? new Date(known.at).toISOString() : null,
+      remaining: figures?.remaining ?? null,
+      limit: figures?.limit ?? null,
+      used: figures?.used ?? null,
+      resets: figures?.resets ?? null,
+      at: figures ? new Date(figures.at).toISOString() : null,
       emptyAt: emptyAt === undefined ? null : new Date(emptyAt).toISOString(),
-      identity: known?.identity ?? known?.moment ?? null,
+      identity: figures?.identity ?? figures?.moment ?? null,
     };
   });
 }

@@ -162,20 +162,20 @@ interface Reading {
 
 async function readSource(source: string, slot: Slot, { env, timeoutMs }: Reading): Promise<string> {
   const colon = source.indexOf(':');
-  const rest = source.slice(colon + 1);
+  const reference = source.slice(colon + 1);
   switch (source.slice(0, colon)) {
     case 'env':
-      if (env[rest] === undefined) throw new Error(`the variable ${rest} is not set`);
-      return env[rest];
+      if (env[reference] === undefined) throw new Error(`the variable ${reference} is not set`);
+      return env[reference];
     case 'file':
-      return readFromFile(rest, env);
+      return readFromFile(reference, env);
     case 'keyring':
       return lookUp(source, slot);
     case 'pass':
       // The first line is the password, by the convention of pass(1).
-      return (await output(['pass', 'show', '--', rest], env, timeoutMs)).split('\n')[0]!;
+      return (await output(['pass', 'show', '--', reference], env, timeoutMs)).split('\n')[0]!;
     case 'command':
-      return output(['sh', '-c', rest], env, timeoutMs);
+      return output(['sh', '-c', reference], env, timeoutMs);
     default:
       throw new Error('the kind of source is unknown');
   }

@@ -151,9 +151,9 @@ export function coolDownFurther(state: CliState, name: string, cooldown: Cooldow
 
 /** Forgets an account, or moves its state to its new name. */
 export function renameInState(state: CliState, name: string, to?: string): void {
-  for (const known of [state.resting, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
-    if (to !== undefined && Object.hasOwn(known, name)) known[to] = known[name];
-    delete known[name];
+  for (const records of [state.resting, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
+    if (to !== undefined && Object.hasOwn(records, name)) records[to] = records[name];
+    delete records[name];
   }
   for (const [id, job] of Object.entries(state.jobs)) {
     if (job.account !== name) continue;

@@ -139,12 +139,12 @@ export function setEnabled(
   context: Context,
 ): void {
   find(accountsOf(cli, context), cli, name);
-  const before = effectiveDefault(accountsOf(cli, context), readState(context.paths, cli));
+  const previous = effectiveDefault(accountsOf(cli, context), readState(context.paths, cli));
   editConfig(context.paths.config, [{ set: { cli, name }, key: 'enabled', value: enabled }]);
   refreshPlans([cli], context);
   const current = effectiveDefault(accountsOf(cli, context), readState(context.paths, cli)) ?? null;
   const change =
-    current === before ? '' : current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
+    current === previous ? '' : current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
   emit(
     options.json,
     { cli, account: name, enabled, default: current },

@@ -28,7 +28,7 @@ export async function findStored(
   context: Context,
 ): Promise<StoredAccount[]> {
   const looked: string[] = [];
-  const found: StoredAccount[] = [];
+  const accounts: StoredAccount[] = [];
   for (const [cli, provider] of Object.entries(catalog.providers)) {
     const variable = provider.inject[0];
     if ((only !== undefined && only !== cli) || variable === undefined) continue;
@@ -36,9 +36,9 @@ export async function findStored(
     looked.push(...files);
     if (value === undefined) continue;
     const secrets = { [variable]: value };
-    found.push({ cli, name: (await nameOf(cli, secrets, context)) ?? name, enabled: true, env: {}, secrets });
+    accounts.push({ cli, name: (await nameOf(cli, secrets, context)) ?? name, enabled: true, env: {}, secrets });
   }
-  if (found.length > 0) return found;
+  if (accounts.length > 0) return accounts;
   const where = looked.length > 0 ? `there is no key in ${looked.join(', ')}` : `the catalog names no file of ${only}`;
   throw new WrapError('nothing-stored', EXIT.noInput, `nothing can be imported: ${where}`, {
     hint: 'log in with the CLI itself first, or add the key with `culvert-wrap accounts add`; a session of a browser is not a key',

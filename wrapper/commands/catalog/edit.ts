@@ -112,12 +112,12 @@ export async function learn(
       hint: 'run a command that fails, for example with a key that has no quota left',
     });
   }
-  const known = classify(outcome, provider.rules);
-  if (known.kind === 'retry') {
+  const verdict = classify(outcome, provider.rules);
+  if (verdict.kind === 'retry') {
     emit(
       options.json,
-      { cli, known: known.class, rule: null },
-      `the catalog knows this failure already: ${known.class}`,
+      { cli, known: verdict.class, rule: null },
+      `the catalog knows this failure already: ${verdict.class}`,
     );
     return;
   }

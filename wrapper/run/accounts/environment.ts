@@ -23,9 +23,9 @@ const ACTIVE = 'CULVERT_WRAP_ACTIVE';
 export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const result = { ...env };
   for (const name of ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS']) {
-    const kept = `CULVERT_WRAP_KEPT_${name}`;
-    if (result[kept] !== undefined) result[name] = result[kept];
-    delete result[kept];
+    const variable = `CULVERT_WRAP_KEPT_${name}`;
+    if (result[variable] !== undefined) result[name] = result[variable];
+    delete result[variable];
   }
   for (const name of OURS) delete result[name];
   return result;

@@ -12,8 +12,8 @@ export function claimProbe(
   name: string,
   { plan, state, context }: { plan: Pick<Plan, 'cli'>; state: CliState; context: Pick<Context, 'paths' | 'now'> },
 ): boolean {
-  const known = state.resting[name];
-  if (!known || isCoolingDown(known, context.now())) return true;
+  const cooldown = state.resting[name];
+  if (!cooldown || isCoolingDown(cooldown, context.now())) return true;
   try {
     let mine = true;
     updateState(context.paths, plan.cli, stored => {

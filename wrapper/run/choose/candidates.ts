@@ -118,10 +118,10 @@ function describe(
   const cooldowns = [own, ...shared.map(other => state.resting[other])].filter(each => isCoolingDown(each, now));
   const beingProbed = own !== undefined && isBeingProbed(own, now);
   const coolingDown = cooldowns.length > 0 || beingProbed;
-  const known = state.remaining[name];
-  const resets = known?.resets ? Date.parse(known.resets) : Number.NaN;
+  const figures = state.remaining[name];
+  const resets = figures?.resets ? Date.parse(figures.resets) : Number.NaN;
   // A figure from before the reset says nothing about what there is after it.
-  const remaining = known && known.at < resets && resets <= now ? undefined : known?.remaining;
+  const remaining = figures && figures.at < resets && resets <= now ? undefined : figures?.remaining;
   const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));
   const times = cooldowns.map(each => (each!.until === null ? Number.POSITIVE_INFINITY : each!.until));
   const latest = Math.max(

@@ -42,11 +42,11 @@ export class OutputText {
 
   /** The piece that came last, with the end of what came before it, for patterns that lie across both. */
   recent(): string {
-    const wanted = this.#latest + OVERLAP;
-    const tail = this.#tail.subarray(Math.max(0, this.#tailLength - wanted), this.#tailLength);
-    if (tail.length === wanted || this.#searched > 0) return tail.toString('utf8');
+    const size = this.#latest + OVERLAP;
+    const tail = this.#tail.subarray(Math.max(0, this.#tailLength - size), this.#tailLength);
+    if (tail.length === size || this.#searched > 0) return tail.toString('utf8');
     return Buffer.concat([...this.#head, tail])
-      .subarray(-wanted)
+      .subarray(-size)
       .toString('utf8');
   }
 
@@ -65,8 +65,8 @@ export class OutputText {
     }
     bytes.copy(this.#tail, this.#tailLength);
     this.#tailLength = length;
-    const kept = Math.max(TAIL, this.#latest + OVERLAP);
-    if (length > kept + TAIL) this.#shorten(kept);
+    const size = Math.max(TAIL, this.#latest + OVERLAP);
+    if (length > size + TAIL) this.#shorten(size);
   }
 
   #shorten(kept: number): void {

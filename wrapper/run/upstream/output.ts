@@ -185,7 +185,7 @@ export class HeldOutput {
   }
 
   #hold(fd: 1 | 2, chunk: Buffer): void {
-    const at = this.#held.length;
+    const offset = this.#held.length;
     try {
       this.#held.append(chunk);
     } catch {
@@ -195,8 +195,8 @@ export class HeldOutput {
       return;
     }
     const last = this.#segments.at(-1);
-    if (last?.fd === fd && last.at + last.length === at) last.length += chunk.length;
-    else this.#segments.push({ fd, at, length: chunk.length });
+    if (last?.fd === fd && last.at + last.length === offset) last.length += chunk.length;
+    else this.#segments.push({ fd, at: offset, length: chunk.length });
   }
 
   #show(only?: 1 | 2): void {

@@ -37,8 +37,8 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
   );
   const each = (value: (account: AccountReport & { usable: boolean }) => number | null): Sample[] =>
     all.flatMap(({ account, labels }) => {
-      const found = value(account);
-      return found === null ? [] : [{ labels, value: found }];
+      const sample = value(account);
+      return sample === null ? [] : [{ labels, value: sample }];
     });
   const clis = [...new Set(all.map(({ labels }) => labels.cli))];
   return {

@@ -33,15 +33,15 @@ export async function exposition(
   const registry = new Registry<RegistryContentType>();
   if (format === 'openmetrics') registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   for (const [name, { type, help, labels }] of Object.entries(families)) {
-    const found = samples[name];
-    if (!found?.length) continue;
+    const values = samples[name];
+    if (!values?.length) continue;
     const options = { name, help, labelNames: [...labels], registers: [registry] };
     if (type === 'gauge') {
       const gauge = new Gauge(options);
-      for (const { labels, value } of found) gauge.set(cleaned(labels), value);
+      for (const { labels, value } of values) gauge.set(cleaned(labels), value);
     } else {
       const counter = new Counter(options);
-      for (const { labels, value } of found) counter.inc(cleaned(labels), value);
+      for (const { labels, value } of values) counter.inc(cleaned(labels), value);
     }
   }
   for (const histogram of histograms) registry.registerMetric(histogram);

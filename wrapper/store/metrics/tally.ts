@@ -138,15 +138,15 @@ function open(file: string): Log | null {
 /** Reads whole lines from a position. @returns the position after the last one */
 function eachLine(fd: number, from: number, take: (line: string) => void): number {
   const buffer = Buffer.allocUnsafe(CHUNK);
-  let rest = Buffer.alloc(0);
+  let remainder = Buffer.alloc(0);
   let position = from;
   for (;;) {
-    const length = readSync(fd, buffer, 0, CHUNK, position + rest.length);
+    const length = readSync(fd, buffer, 0, CHUNK, position + remainder.length);
     if (length === 0) return position;
-    const bytes = Buffer.concat([rest, buffer.subarray(0, length)]);
+    const bytes = Buffer.concat([remainder, buffer.subarray(0, length)]);
     const end = bytes.lastIndexOf(0x0a) + 1;
     for (const line of bytes.toString('utf8', 0, end).split('\n')) if (line) take(line);
     position += end;
-    rest = bytes.subarray(end);
+    remainder = bytes.subarray(end);
   }
 }
