@@ -1,4 +1,4 @@
-// Makes the pages of the window beside the first. page-list.ts loads this file after the first frame.
+// Makes the pages of the window other than the first. page-list.ts loads this file after the first frame.
 import { accountForm } from '../../daemon/view/forms/account.ts';
 import type { PageName } from '../../daemon/view/forms/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../daemon/view/forms/preferences.ts';

@@ -14,7 +14,7 @@ let code: typeof import('./further-pages.ts') | null = null;
 let loading: Promise<void> | null = null;
 let isLoading = false;
 
-/** Loads the code of the pages beside the first, once. @throws Error when its file is gone or damaged */
+/** Loads the code of the pages other than the first, once. @throws Error when its file is gone or damaged */
 export function loadFurtherPages(): Promise<void> {
   loading ??= load();
   return loading;
@@ -40,7 +40,7 @@ export interface Pages {
   get(page: PageName): Page | null;
   /** The pages that exist already. */
   made(): Page[];
-  /** The pages beside the first, once their code is loaded. @throws as `loadFurtherPages` */
+  /** The pages other than the first, once their code is loaded. @throws as `loadFurtherPages` */
   further(): Promise<FurtherPages>;
 }
 

@@ -80,7 +80,7 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     try {
       await work;
       if (ask()) return;
-      // the event may come after the reply; a change that changed nothing has none
+      // the event may come after the reply; a change without effect has no event
       unsubscribe = model.subscribe(ask);
       setTimeout(() => unsubscribe(), CHANGES_MS);
     } catch (error) {

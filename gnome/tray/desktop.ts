@@ -9,7 +9,7 @@ import type { PanelAction } from './menu.ts';
 const START_MS = 30_000;
 
 /**
- * Raises the running panel, or starts the one beside this tray. Not D-Bus activation: that may start another
+ * Raises the running panel, or starts the one next to this tray. Not D-Bus activation: that may start another
  * version, and in an AppImage it starts none.
  * @param token of the host, so that the window may take the focus.
  * @param action what the panel does once it is there.

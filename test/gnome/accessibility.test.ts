@@ -41,7 +41,7 @@ interface Stop {
   rightToLeft: boolean;
 }
 
-/** Of a page or a dialog, each thing that is wrong. */
+/** Mistakes of a page or a dialog. */
 function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stops: Stop[]): string[] {
   const found: string[] = [];
   const controls = nodes.filter(({ pressable, focusable }) => pressable && focusable);
@@ -58,7 +58,7 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
   for (const { name, role, parent } of nodes.filter(({ role }) => role === 'list item'))
     if (name === '' && !DROP_DOWNS.includes(parent)) found.push(`a ${role} of “${parent}” has no name`);
   const twice = controls.map(({ role, name }) => `${role} ${name}`).filter((name, i, all) => all.indexOf(name) < i);
-  // where the kill switch blocks, its banner offers what the page does; windows have a button to close them; AdwMessageDialog has its buttons in two layouts
+  // while the kill switch blocks, its banner and the page offer the same; windows have a button to close them; AdwMessageDialog has its buttons in two layouts
   for (const name of twice)
     if (!/^push button (Connect|Close|(.+) \2)$/.test(name)) found.push(`two are called ${name}`);
   for (const { title, subtitle } of rows)
@@ -73,7 +73,7 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
 }
 const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Account that is tried first'];
 
-/** Whether the Tab key went against the order in which one reads: up, or back on a line. A second column begins above. */
+/** True where the Tab key went against the order of reading: up, or back on a line. A second column begins above. */
 function isBackwards({ box, before, rightToLeft }: Stop): boolean {
   if (!before) return false;
   const [left, top, right, bottom] = box;
@@ -118,7 +118,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ];
     daemon.history = recorded(6);
     atspi = startDriver(desktop, 'driver.py');
-    // the accessibility bus starts on first use; a window that comes up meanwhile may miss it
+    // the accessibility bus starts on first use; a window that opens before then may miss it
     await atspi({ do: 'names' });
     await daemon.listen();
     const panel = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'inside.js')]);
@@ -137,7 +137,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   const survey = () => atspi({ do: 'survey' }) as Promise<Node[]>;
   const stops = () => stage.ask({ do: 'stops' }) as Promise<Stop[]>;
   /**
-   * What a screen reader and the Tab key meet, once nothing is wrong with it: a change reaches the accessibility bus later than the screen. Fails with everything that stays wrong, and with what of `shown` stays away.
+   * Controls that a screen reader and the Tab key meet, once nothing is wrong with it: a change reaches the accessibility bus later than the screen. Fails with everything that stays wrong, and with what of `shown` stays away.
    */
   const examine = async (shown: readonly string[] = []) => {
     let wrong: string[] = [];
@@ -160,7 +160,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     if (shows) await stage.find(shows);
   };
 
-  /** What each page offers, at the least: the last of it comes with what the page reads by itself. */
+  /** Controls of each page, at the least: the last one comes with the data that the page reads. */
   const pages: Record<PageName, string[]> = {
     connection: ['Connect', 'Mode', 'Kill Switch', 'Connection', 'Apps', 'Settings', 'Main Menu', 'Keep'],
     apps: ['Search apps', 'Show all', 'Tunnel Only Chosen Apps', 'Start Firefox'],
@@ -176,7 +176,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
     graph: ['Back', 'No figures yet'],
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
-    // what they found is summed up at their end
+    // findings are summed up at the end
     checks: [
       'Check this computer: Run Again',
       'Report a problem: Show Report…',

@@ -30,7 +30,7 @@ interface Fault {
   shows: string;
   /** The action. */
   offers: string;
-  /** What the daemon is asked for meanwhile: to connect, nothing, or the proxy, whose failure stays on the page of the apps. */
+  /** The request during the fault: to connect, nothing, or the proxy, whose failure stays on the page of the apps. */
   asks?: 'nothing' | 'proxy';
 }
 
@@ -89,7 +89,7 @@ interface Met {
   refused: Problem | null;
 }
 
-/** What the daemon knows once the fault has struck, and what it answered. */
+/** State of the daemon after the fault, and its answer. */
 async function meet({ fault, seen, asks }: Fault): Promise<Met> {
   const cli = await emulator({ connectMs: 10, proxy: fault === 'proxy-deaf' });
   await cli.control('reset', `fault=${fault}`, ...(asks === 'proxy' ? [`settings.proxyPort=${freePort()}`] : []));

@@ -53,7 +53,7 @@ const PAGES: PageName[] = [
   'checks',
   'updates',
 ];
-/** Part of what a page shows once it has read what it reads by itself. */
+/** Text that a page shows once it has read its data. */
 const LOADED: { [page in PageName]?: string } = {
   apps: 'Firefox',
   log: 'warp-cli connect',
@@ -65,19 +65,19 @@ const DIALOGS: [page: PageName, opens: string, closes: string][] = [
   ['advanced', 'Reset…', 'Cancel'],
   ['account', 'Remove…', 'Cancel'],
 ];
-/** What no language changes: names, addresses, versions, commands and figures. */
+/** Texts that no language changes: names, addresses, versions, commands and figures. */
 const DATA = [
   /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|d|firefox\.desktop|mail\.desktop|Free\.?|· FRA|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
   /^((\w+ \d+, \d+, [\d: ]+[AP]M\n)?warp-cli connect,[\s,]*|[\d:]+(\s[AP]M)?\s+connect|Success|sudo systemctl .*)$/,
   /^[\d.,:/%\s·+-]*$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
   /^\w+ \d+, \d+, [\d:]+\s[AP]M:?$/,
-  // of GTK and libadwaita, in the desktop's language
+  // texts of GTK and libadwaita, in the desktop's language
   /^Ctrl\+.$/,
   /^(Show Text|Dismiss)$/,
 ];
 
-/** What the daemon reports, each on the page that shows it. */
+/** Reports of the daemon, each on the page that shows it. */
 const STATES: Record<string, (daemon: FakeDaemon) => void> = {
   connected(daemon) {
     daemon.set('killSwitch', { ...KILL_SWITCH, enabled: true, active: true });

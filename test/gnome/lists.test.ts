@@ -99,7 +99,7 @@ describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
     assert.doesNotMatch(stage.panel.output(), /Attempting to call back/);
   });
 
-  /** Whether it is within the window, and not only in the part of a list that is kept beyond its edge. */
+  /** True where it is within the window, and not only in the part of a list that is kept beyond its edge. */
   const seen = async (name: string) => {
     const place = (of: string) => stage.ask({ do: 'place', name: of });
     const [window, row] = (await Promise.all([place('Culvert'), place(name)])) as (number[] | null)[];

@@ -1,4 +1,4 @@
-// The page of networks beside a NetworkManager that reports another network.
+// The page of networks with a NetworkManager that reports another network.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

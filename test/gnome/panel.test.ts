@@ -318,7 +318,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
   });
 
   const untranslated = spawnSync('sh', ['-c', 'command -v msgfmt']).status !== 0 && 'needs gettext';
-  test('it speaks the language that the configuration sets, at once', { skip: untranslated }, async () => {
+  test('it switches to the language of the configuration immediately', { skip: untranslated }, async () => {
     await given('disconnected');
     daemon.setConfig({ ui: { locale: 'de' } });
     await find('Getrennt');

@@ -26,7 +26,7 @@ interface Variant {
   theme?: 'light' | 'dark';
   locale?: string;
   env?: NodeJS.ProcessEnv;
-  /** How much larger the text is. */
+  /** Scale of the text. */
   text?: number;
 }
 const NORMAL: [number, number] = [440, 760];
@@ -41,7 +41,7 @@ const VARIANTS: Record<string, Variant> = {
   arabic: { size: NORMAL, locale: 'ar' },
 };
 
-/** What a page shows once it has read what it needs. */
+/** Text that a page shows once it has read its data. */
 const READ: Partial<Record<PageName, string>> = {
   history: 'SomethingNew',
   apps: 'Firefox',

@@ -1,4 +1,4 @@
-// The panel's routes and pending changes as a person uses them, and where the keyboard's focus goes meanwhile.
+// The panel's routes and pending changes as a person uses them, and the keyboard's focus during them.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import type { PageName } from '../../daemon/view/forms/form.ts';

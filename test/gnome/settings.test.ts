@@ -71,7 +71,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await gone(warnings.unreachable);
     });
 
-    test('are taken back only after a question', async () => {
+    test('are undone only after a question', async () => {
       daemon.setUpdate({ previous: '0.2.6' });
       await open();
       await press('Return to Culvert 0.2.6: Return…');
@@ -181,7 +181,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
   describe('the checks', () => {
     const broken = checkResult('mode', 'problem', { explanation: 'Why.', fix: MODE_FIX, fixId: 'as shown' });
 
-    test('come as they end, problems first, and a fix is seen, applied and taken back', async () => {
+    test('come as they end, problems first, and a fix is read, applied, and undone', async () => {
       daemon.checks = [checkResult('service', 'ok'), broken];
       await stage.turn('checks');
       await find('1 problem');
@@ -240,7 +240,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     daemon.onAsked = () => new Promise(resolve => (release = resolve));
     await press('Add');
     await stage.asked(4);
-    // what is typed while an account is added stays
+    // text that is typed while an account is added stays
     await stage.enter('Name of another account of firecrawl', 'team-f');
     release({ ok: true });
     await find('Added');

@@ -1,4 +1,4 @@
-// The panel starts: for an action or a page, beside a slow daemon, and when it is ended before it has loaded everything.
+// The panel starts: for an action or a page, with a slow daemon, and when it is ended before it has loaded everything.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { createDaemon } from '../support/gnome/daemon.ts';
 import { missing, openDesktop, talk } from '../support/gnome/desktop.ts';
 import { until } from '../support/until.ts';
 
-/** Opens a named pipe; null while nobody reads it. */
+/** Opens a named pipe; null while it has no reader. */
 function openToWrite(pipe: string): number | null {
   try {
     return openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
@@ -22,7 +22,7 @@ function openToWrite(pipe: string): number | null {
 }
 
 describe('a panel that starts', { skip: missing('xdotool'), concurrency: false }, () => {
-  test('what a panel is started for waits for the state', async () => {
+  test('the reason for starting a panel waits for the state', async () => {
     for (const [action, shown] of [
       ['report', 'Report a problem'],
       ['copy-proxy', 'Copied'],

@@ -14,16 +14,16 @@ type Press = [keys: string, focus?: string] | { type: string } | { wait: string 
 
 interface Task {
   task: string;
-  /** What the panel has to show first. */
+  /** Text that the panel has to show first. */
   given?: (stage: Stage) => void;
   mouse: Click[];
   keys: Press[];
-  /** What was asked of the daemon in the end, or what is on screen. */
+  /** The final request to the daemon, or the text on screen. */
   asks?: unknown;
   shows?: string;
   /** The least that the review of November 2026 counted, of another program or of version 0.2.7; null where it counted none. */
   bar: { clicks: number | null; keys: number | null };
-  /** Of the mouse, and of keys where a combination is one. */
+  /** Clicks and keys; a combination of keys counts once. */
   clicks: number;
   presses: number;
 }
@@ -33,7 +33,7 @@ const proxy = ({ daemon }: Stage) => {
   daemon.set('tunnel', { proxyPort: 40000 });
 };
 const ENTRY = 'Address, range or host to add';
-/** It comes with what the page of the account reads by itself, and moves what is below. */
+/** It comes with the data that the page of the account reads, and moves the widgets below. */
 const ACCOUNT_READ = { wait: 'Device ID' };
 const takes = (clicks: number, presses: number) => ({ clicks, presses });
 const none = { clicks: null, keys: null };
@@ -269,7 +269,7 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
   const step = async (step: { type: string } | { wait: string } | { gone: string }) => {
     if ('type' in step) {
       stage.x('type', step.type);
-      // what is wrong with half of it moves what is below
+      // a message about half of it moves the widgets below
       await stage.find(step.type);
     } else if ('wait' in step) await stage.find(step.wait);
     else await stage.gone(step.gone);
@@ -284,7 +284,7 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
       await stage.settled();
       return false;
     }, `a place for ${name}`);
-  /** Once its place is the same in two frames: a page moves while it gets what it reads by itself. */
+  /** Once its place is the same in two frames: a page moves while its data arrives. */
   const atRest = (name: string) => {
     let last = '';
     return until(async () => {

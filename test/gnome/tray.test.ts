@@ -312,7 +312,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     });
   });
 
-  test('what helps against a failure is in its menu, and so is that other machines are let in', async () => {
+  test('the menu offers the remedy of a failure, and says that other machines have access', async () => {
     daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
     daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
     await title('No Cloudflare server could be reached');
@@ -365,7 +365,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.ok(!(await menu()).some(entry => entry.label === 'Start Culvert'));
   });
 
-  test('a second tray leaves at once', async () => {
+  test('a second tray exits immediately', async () => {
     const second = startTray();
     assert.equal(await second.exited, 0);
     assert.match(second.output(), /already running/);

@@ -1,4 +1,4 @@
-// Carries out what is asked about changes whose previous value returns by itself.
+// Sends requests about changes that revert on their own.
 import type { ChangeAsk } from '../forms/form.ts';
 import type { Model } from './model.ts';
 

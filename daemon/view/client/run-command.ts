@@ -2,7 +2,7 @@
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest } from '../../api/schema.ts';
 import type { Ask, ClientTask, Command, PageName, Question } from '../forms/form.ts';
-import { doneText } from '../states/tunnel.ts';
+import { doneText } from '../states/labels.ts';
 import type { Translator } from '../translator.ts';
 import { askAboutChange } from './change-requests.ts';
 import { changeToolAccounts } from './change-tool-accounts.ts';

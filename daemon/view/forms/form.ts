@@ -65,7 +65,7 @@ export type Ask =
   /** Work of the page that the control is on. */
   | { kind: 'work'; changes: boolean; work(): Promise<unknown> };
 
-/** About changes whose previous value returns by itself. */
+/** Requests about changes that revert on their own. */
 export type ChangeAsk =
   | { kind: 'change'; what: 'confirm' | 'revert'; subjects: readonly Subject[] }
   /** So many seconds more than until `endsAt`. */

@@ -13,7 +13,7 @@ const EXTENSION_SECONDS = 900;
 /** For how long the tunnel can be turned off with one press, in minutes. */
 const OFF_MINUTES = [15, 60] as const;
 
-/** A state that ends by itself, and what can be done about that. */
+/** A state that ends on its own, with the commands that extend and end it. */
 export interface Timed {
   text: string;
   /** null where its end could not be brought about yet, and is tried again. */

@@ -42,7 +42,7 @@ export interface Slot {
   sent: number | null;
 }
 
-/** A tunnel that nobody looks at is read every five minutes: until the next read, and a bit longer, the figures hold. */
+/** Without a client, the tunnel is read every five minutes: until the next read, and a bit longer, the figures hold. */
 const HOLD_MS = 330_000;
 
 /** @param until its end, in ms since the epoch */

@@ -10,7 +10,7 @@ export interface ChecksState {
   running: { completed: number; total: number } | null;
   /** The newest result of each check. */
   results: readonly CheckResult[];
-  /** The fix that can be taken back. */
+  /** The fix that can be undone. */
   undo: Undoable | null;
   /** Why the checks could not be run. */
   failed: string | null;

@@ -30,7 +30,7 @@ export interface KillSwitchView {
   /** The switch, and the one for the local network, can be flipped. */
   sensitive: boolean;
   allowLan: boolean;
-  /** Turning it on can be taken back unless it is confirmed. */
+  /** Turning it on reverts unless it is confirmed. */
   confirmable: boolean;
   /** A pause can be begun. */
   pausable: boolean;

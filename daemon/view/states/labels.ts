@@ -1,5 +1,5 @@
-// Holds the words of every state, written once: panel, tray, command line and status file show the same.
-import type { Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
+// Holds the words of every state and of each action's result, written once: panel, tray, command line and status file show the same.
+import type { ActionName, Blocked, ConnectionState, Mode, ProblemCode, Snapshot } from '../../api/schema.ts';
 import { fill, type Translator } from '../translator.ts';
 
 /** A state that has an icon, a color and words of its own; `setup` means that the user has to set something up. */
@@ -92,6 +92,21 @@ export function setupText(blocked: Blocked, { _ }: Translator, version: string |
     'not-authorized': _('You can’t change WARP on this computer.'),
   };
   return sentences[blocked];
+}
+
+/** Words for an action that is done; null where its effect is visible anyway. */
+export function doneText(action: ActionName, { _ }: Translator): string | null {
+  const labels: Partial<Record<ActionName, string>> = {
+    acceptTerms: _('Terms accepted'),
+    register: _('WARP is set up'),
+    registerOrganization: _('Continue in the browser'),
+    setMode: _('Mode changed'),
+    setProtocol: _('Protocol changed'),
+    rotateKeys: _('New keys are in use'),
+    resetSettings: _('Settings reset'),
+    setLicense: _('License applied'),
+  };
+  return labels[action] ?? null;
 }
 
 /** The next command to type in a terminal, for a setup step or the problem of that name; null where no command helps. */

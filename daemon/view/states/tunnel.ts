@@ -1,12 +1,5 @@
 // Pure: turns the state of the tunnel into what every client shows of it.
-import type {
-  ActionName,
-  ConfigResponse,
-  ConnectionState,
-  Protocol,
-  Blocked as Setup,
-  Snapshot,
-} from '../../api/schema.ts';
+import type { ConfigResponse, ConnectionState, Protocol, Blocked as Setup, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { formatCount, formatLatency, formatLoss } from '../format.ts';
 import type { Command, Tone } from '../forms/form.ts';
@@ -272,21 +265,6 @@ export function durationText(look: Look, clock: string, { _ }: Translator): stri
   };
   const text = says[look];
   return text ? fill(text, clock) : null;
-}
-
-/** Words for an action that has been done, where its effect is not already in plain sight. */
-export function doneText(action: ActionName, { _ }: Translator): string | null {
-  const says: Partial<Record<ActionName, string>> = {
-    acceptTerms: _('Terms accepted'),
-    register: _('WARP is set up'),
-    registerOrganization: _('Continue in the browser'),
-    setMode: _('Mode changed'),
-    setProtocol: _('Protocol changed'),
-    rotateKeys: _('New keys are in use'),
-    resetSettings: _('Settings reset'),
-    setLicense: _('License applied'),
-  };
-  return says[action] ?? null;
 }
 
 /** The first thing wrong in the configuration files: file, line and reason. */

@@ -10,7 +10,7 @@ import { Chart } from '../widgets/chart.tsx';
 
 /** Changes that are listed at first, and that "Show More" adds. */
 const LISTED = 50;
-/** The page shows at most so much less than what was recorded meanwhile. */
+/** Time by which the page may lag behind the records. */
 const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
 const DAY_SECONDS = 86_400;

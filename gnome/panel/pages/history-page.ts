@@ -16,7 +16,7 @@ import { turnTo } from '../widgets/stack.ts';
 
 /** Changes that are listed at first, and that "Show More" adds. */
 const LISTED = 50;
-/** The page shows at most so much less than what was recorded meanwhile. */
+/** Time by which the page may lag behind the records. */
 const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
 const DAY_SECONDS = 86_400;
@@ -131,7 +131,7 @@ export class HistoryPage extends Adw.Bin implements Page {
     const { model } = this.#shell;
     try {
       const history = await readHistory(query => model.call('GET /api/history', { query }), this.#chosen().query);
-      // another length of time may have been chosen meanwhile
+      // the user may have chosen another length of time by now
       if (loading === this.#loading) this.#show(history);
     } catch (error) {
       if (loading === this.#loading && !this.#shell.view().client.offline) this.#shell.showError(error);

@@ -62,7 +62,7 @@ export class LogPage extends Adw.Bin implements Page {
   /** Entries that came while the whole log was being read, and may be missing there. */
   #arrived: LogEntry[] | null = null;
   #connected = false;
-  /** Another page is shown; what is missed meanwhile is read afterwards. */
+  /** Another page is shown; entries that are missed are read afterwards. */
   #away = false;
 
   constructor(shell: Shell) {
@@ -112,7 +112,7 @@ export class LogPage extends Adw.Bin implements Page {
 
   refresh({ client }: View): void {
     const connected = client.offline === null;
-    // another daemon counts from 1 again, and what was missed meanwhile comes as no event
+    // another daemon counts from 1 again, and missed entries come as no event
     if (connected && !this.#connected) void this.#read();
     this.#connected = connected;
   }
@@ -157,13 +157,13 @@ export class LogPage extends Adw.Bin implements Page {
       // the window says that the daemon is lost, and the next one is read again
       return;
     }
-    // a later read has begun meanwhile
+    // a later read has begun
     if (this.#arrived !== arrived) return;
     this.#arrived = null;
     this.#show(capacity, entries, arrived);
   }
 
-  /** @param arrived meanwhile, as events. */
+  /** @param arrived as events during the read. */
   #show(capacity: number, entries: LogEntry[], arrived: LogEntry[] = []): void {
     this.#ring.reset(capacity, entries);
     this.#ring.add(arrived);

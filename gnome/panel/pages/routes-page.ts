@@ -197,7 +197,7 @@ export class RoutesPage extends Adw.Bin implements Page {
   }
 
   #showEntry({ title, note, badge, remove }: Row, item: Gtk.ListItem): void {
-    // a row that the list keeps to use again has none
+    // a row that the list keeps for reuse has no item
     const entry = item.item && this.#entries.get(idOf(item));
     if (!entry) return;
     showWrapped(title, entry.value);

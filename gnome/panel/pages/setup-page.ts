@@ -16,7 +16,7 @@ export class SetupPage extends Adw.Bin implements Page {
     GObject.registerClass({ GTypeName: 'CulvertSetupPage' }, SetupPage);
   }
   readonly #shell: Shell;
-  // it scrolls by itself: never put it into a scrolling page
+  // it scrolls on its own: never put it into a scrolling page
   readonly #page = new Adw.StatusPage();
   readonly #waiting = new Gtk.Label({ css_classes: ['dim-label'] });
   #shown = '';

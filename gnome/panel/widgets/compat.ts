@@ -152,7 +152,7 @@ export function showAbout(parent: Gtk.Window, about: About): void {
   } else void plainAbout(parent, about);
 }
 
-/** AdwAboutWindow of 1.2 keeps pages that nobody sees, and buttons without names, in the tree of a screen reader. */
+/** AdwAboutWindow of 1.2 keeps hidden pages, and buttons without names, in the tree of a screen reader. */
 async function plainAbout(parent: Gtk.Window, about: About): Promise<void> {
   const extra = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });
   const { PRESENTATION: accessible_role } = Gtk.AccessibleRole;

@@ -12,7 +12,7 @@ import { createTasks } from './tasks.ts';
 
 interface Parts extends Pick<Shell, 'model' | 'view' | 'goTo'> {
   toasts: Toasts;
-  /** The pages beside the first, once their code is loaded. */
+  /** The pages other than the first, once their code is loaded. */
   further(): Promise<FurtherPages>;
 }
 

@@ -13,7 +13,7 @@ import { showUpdateCommand } from '../widgets/rows/command-box.ts';
 import { showReport } from './report.ts';
 
 /**
- * @param further the pages beside the first, once their code is loaded
+ * @param further the pages other than the first, once their code is loaded
  * @returns a function that runs a task, and resolves with whether it was done
  */
 export function createTasks(

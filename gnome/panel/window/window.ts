@@ -147,7 +147,7 @@ export class Window extends Adw.ApplicationWindow {
   }
 
   /**
-   * Turns to a page, and puts the keyboard onto it; at once, unless its code is still being loaded.
+   * Turns to a page, and puts the keyboard onto it; immediately, unless its code is still being loaded.
    * @param then is given the page once it is turned to
    */
   goTo(name: PageName, then: (page: Page) => void = () => {}): void {

@@ -219,7 +219,7 @@ test('the problem of remote access is translated', () => {
 const CONNECTED = { state: 'connected', reason: null, raw: 'Connected' } as const;
 const blockedBy = (code: string) => ({ state: 'unable', reason: { code, text: 'vendor' }, raw: 'Unable' }) as const;
 
-/** A cause that the daemon found, in English beside its wording. */
+/** A cause that the daemon found, in English, with its wording. */
 const CAUSE: Diagnosis = {
   id: 'dns-port-53',
   title: 'Port 53 for the DNS proxy',

@@ -14,7 +14,7 @@ for (const [text, seconds] of [
 ] as const)
   test(`until ${text} at 17:59:30 is ${seconds} seconds`, () => assert.equal(secondsUntil(text, now), seconds));
 
-test('what began between two seconds does not end before its time', () => {
+test('a time that begins between two seconds does not end early', () => {
   const at = new Date(2026, 0, 5, 17, 0, 0, 1);
   const end = new Date(at.getTime() + secondsUntil('18:00', at)! * 1000);
   assert.equal(timeOfDay(end.toISOString(), false, at), '18:00');

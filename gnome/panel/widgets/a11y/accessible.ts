@@ -32,7 +32,7 @@ export function nameAccessible(accessible: Gtk.Accessible, name: string): void {
 type Class = { set_accessible_role(role: Gtk.AccessibleRole): void };
 
 /**
- * Mends what GTK and libadwaita leave in the tree of assistive technology without a name: what scrolls takes the
+ * Fixes widgets that GTK and libadwaita leave in the tree of assistive technology without a name: what scrolls takes the
  * focus where nothing in it does, and is called `title`; pictures inside of their widgets say nothing; and before 4.10,
  * GTK calls what has no role by its class, such as "GtkBuiltinIcon". Later instances of these classes are right at once.
  */
@@ -49,7 +49,7 @@ export function mendTree(root: Gtk.Widget, title: string): void {
       widget.accessible_role = LABEL;
       nameAccessible(widget, widget.get_text());
     }
-    // a scroll bar takes no focus: what it scrolls follows the keyboard by itself
+    // a scroll bar takes no focus: its content follows the keyboard
     else if (old && (role === WIDGET || role === SCROLLBAR)) {
       widget.accessible_role = GROUP;
       (widget.constructor as unknown as Class).set_accessible_role(GROUP);

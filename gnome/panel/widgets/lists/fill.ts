@@ -14,11 +14,11 @@ export interface Fill {
    * @returns whether it does, and the rows that it has are to be renewed.
    */
   update(items: readonly string[]): boolean;
-  /** Lists at once what is left to do. */
+  /** Lists the remaining items immediately. */
   finish(): void;
 }
 
-/** @param end where the list is looked at: the items there come first. */
+/** @param end the visible end of the list: its items come first. */
 export function stepwise(view: Gtk.Widget, list: Gtk.StringList, end: 'top' | 'bottom' = 'top'): Fill {
   let left: string[] = [];
   let running = false;

@@ -8,7 +8,7 @@ const NEAR = 24;
 const SETTLE_MS = 100;
 
 export interface Follow {
-  /** The list has changed by itself: what moves now was not the user. */
+  /** The list has changed, so the user did not cause the next move. */
   changed(): void;
   toEnd(): void;
 }

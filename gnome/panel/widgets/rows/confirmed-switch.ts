@@ -15,7 +15,7 @@ export function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void):
     widget.state = on;
     setting = false;
   };
-  // A click moves a GtkSwitch before it asks. It goes back at once to what is confirmed, and the event will move it;
+  // A click moves a GtkSwitch before it asks. It returns immediately to the confirmed state, and the event will move it;
   // not from within the signal, after which GtkSwitch would still report to screen readers where it had been moved.
   widget.connect('state-set', () => {
     if (setting) return false;

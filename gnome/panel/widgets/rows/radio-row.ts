@@ -48,8 +48,8 @@ export function radioRow(first: RowOf<'radio'>, host: RowHost, radios: Radios): 
 }
 
 /**
- * Up and Down move between the choices, since Tab stops only at the one that is set. They choose nothing: what is chosen
- * takes effect at once.
+ * Up and Down move between the choices, since Tab stops only at the one that is set. They choose nothing: a choice
+ * takes effect immediately.
  */
 function moveAmong(check: Gtk.CheckButton, members: Gtk.CheckButton[]): Gtk.EventController {
   const keys = new Gtk.EventControllerKey();

@@ -33,7 +33,7 @@ export function showWords(widget: Adw.ActionRow, { title, subtitle, tone }: Row)
   }
 }
 
-/** The same for a row with a control, which assistive technology reads by itself. */
+/** The same for a row with a control, which assistive technology reads separately. */
 export function showWordsOf(widget: Adw.ActionRow, control: Gtk.Widget, row: Row): void {
   showWords(widget, row);
   noteName(control, row.title);

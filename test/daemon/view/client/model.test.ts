@@ -51,7 +51,7 @@ test('the snapshot comes first, then what changes', async t => {
   await until(() => model.state().config?.config.ui.theme === 'dark', 'the configuration');
 });
 
-test('a broken stream takes the state away at once, and is resumed where it broke', async t => {
+test('a broken stream ends the state immediately, and is resumed where it broke', async t => {
   const { daemon, model } = await open(t);
   daemon.set('status', { state: 'connecting' });
   await until(() => model.state().snapshot!.status.state === 'connecting', 'the event');

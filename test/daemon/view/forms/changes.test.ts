@@ -285,7 +285,7 @@ for (const [what, preview] of Object.entries({
     assert.equal(named(rows(), 'apply').sensitive, false);
   });
 
-test('what was typed stays when the list changes elsewhere, and an untouched text follows it', async () => {
+test('typed text stays when the list changes elsewhere, and an untouched text follows it', async () => {
   const { editor, answers, send } = editing();
   await editor.read();
   answers['GET /api/routes'] = { ...ROUTES, revision: 'r2', document: 'mode exclude\n' };

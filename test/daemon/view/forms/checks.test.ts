@@ -107,7 +107,7 @@ describe('the page of checks', () => {
     assert.equal(rowOf({ ...NO_CHECKS, failed: 'No answer.' }, 'run').subtitle, 'No answer.');
   });
 
-  test('takes each event in: a result replaces that of the same check, and the end brings what can be taken back', () => {
+  test('takes each event in: a result replaces that of the same check, and the end brings the fix that can be undone', () => {
     const at = '2026-11-21T10:00:00.000Z';
     const progress = { running: true, completed: 1, total: 2, result: result('a', 'problem'), undo: null };
     let now = receiveProgress(NO_CHECKS, progress);

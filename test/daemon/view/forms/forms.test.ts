@@ -50,7 +50,7 @@ const forms = (): Record<string, Form> => ({
   advanced: advancedForm(rich(), true, tr),
 });
 
-/** Where each action is asked for, beyond the forms. */
+/** Actions that are offered outside the forms, with their place. */
 function elsewhere(): Record<string, Command[]> {
   const entries = ['192.0.2.1', '192.0.2.0/24', 'example.com'].map(value => ({
     value,
@@ -179,7 +179,7 @@ test('an entry of the split tunnel is an address, a range, a host, or nothing', 
     for (const text of texts) assert.equal(String(routeKind(text)), kind, text);
 });
 
-test('what is typed is checked, and an empty field is not wrong yet', () => {
+test('typed text is checked, and an empty field is valid', () => {
   const check = checks(tr);
   const wrong: Record<keyof typeof check, string> = {
     route: 'nowhere',
@@ -239,7 +239,7 @@ test('routes are listed with their kind and origin', () => {
   );
 });
 
-test('a removal can be taken back', () => {
+test('a removal can be undone', () => {
   const { ask, undo } = removal({ value: '192.0.2.0/24', kind: 'range', origin: '', removable: true, note: null }, tr);
   assert.deepEqual(ask, { kind: 'action', request: { action: 'removeSplitRange', value: '192.0.2.0/24' } });
   assert.deepEqual(undo, { kind: 'action', request: { action: 'addSplitRange', value: '192.0.2.0/24' } });

@@ -72,7 +72,7 @@ test('each scope and each kind of terms has its own sentence', () => {
     describe({ terms: { accounts, note: null, url: null, read: '2026-11-22' } }),
   );
   assert.equal(new Set(terms).size, 3);
-  // What nobody has read is not said to allow anything.
+  // Terms that were not read are not said to allow anything.
   const unread = (['allowed', 'per-team', 'one-per-person'] as const).map(accounts =>
     describe({ terms: { accounts, note: null, url: null, read: null } }),
   );

@@ -51,7 +51,7 @@ test('a slot has the mean of its samples, and bytes per second', () => {
   assert.deepEqual([bare?.latencyMs, bare?.loss, bare?.received], [null, null, null]);
 });
 
-test('figures hold until the next read of a tunnel that nobody looks at, and then there is a gap', () => {
+test('without a client, figures hold until the next read, and then there is a gap', () => {
   const slots = slotsOf([sample(590)], SPAN, NOW);
   assert.deepEqual(
     slots.map(({ latencyMs }) => latencyMs),

@@ -72,7 +72,7 @@ test('totals list the newest day first, months where there are several, and the 
   );
 });
 
-test('what ended connections is listed by frequency', () => {
+test('causes of ended connections are listed by frequency', () => {
   const drops = { unknown: 1, NoNetwork: 3, 'service-stopped': 2, Odd: 1 };
   assert.deepEqual(dropLines(day('', 0, drops), english), [
     '3 × You are offline',

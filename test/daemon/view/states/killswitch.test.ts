@@ -220,7 +220,7 @@ test('the buttons of a banner ask for just the change that they name', () => {
   );
 });
 
-test('what blocks waits to be confirmed, what opens does not, and nothing in a pause or with an older service', () => {
+test('a change that blocks waits to be confirmed; a change that opens, in a pause, or with an older service does not', () => {
   const asks = (killSwitch: Partial<KillSwitch>) => page(killSwitch).switch!.map(([, asked]) => asked);
   const able = { confirmable: true };
   assert.deepEqual(asks({ ...KILL_SWITCH, ...able }), [

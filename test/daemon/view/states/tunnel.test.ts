@@ -30,7 +30,7 @@ const states = ConnectionState.options;
 const facts = (status: Partial<Snapshot['status']> = {}, more: Partial<ClientState> = {}) =>
   clientState({ status }, more);
 
-/** What the tray is given to show. */
+/** Input of the tray's menu. */
 function shown(given: ClientState, stopped = false, now = Date.now()): Shown {
   return {
     tunnel: describe(given, tr),
@@ -245,7 +245,7 @@ test('the menu has the toggle first, and offers to start a daemon only when ther
   ]);
 });
 
-test('the menu keeps or reverts an unconfirmed change, and extends or ends a state that ends by itself', () => {
+test('the menu keeps or reverts an unconfirmed change, and extends or ends a timed state', () => {
   const given = facts({ state: 'connected' });
   given.snapshot!.changes = [
     change('routes', { confirmBy: '2026-01-01T10:00:30.000Z' }),
@@ -415,14 +415,14 @@ test('without a snapshot nothing is said of the tunnel', () => {
   );
 });
 
-test('what an organization locked is named', () => {
+test('the locks of an organization are named', () => {
   const lock = (options: Partial<Snapshot['options']>) => describe(clientState({ options }), tr).lock;
   assert.equal(lock({ modeLocked: false, switchLocked: false }), null);
   assert.equal(lock({ switchLocked: true }), 'Managed by your organization · WARP can’t be turned off here.');
   assert.equal(lock({ modeLocked: true }), 'Managed by your organization · The mode can’t be changed here.');
 });
 
-test('a clock runs beside the states that last', () => {
+test('a clock runs with the states that last', () => {
   const texts = [...states, 'setup', 'unavailable'].map(look => durationText(look as Look, '1:31', tr));
   assert.deepEqual(Object.fromEntries([...states, 'setup', 'unavailable'].map((look, i) => [look, texts[i]])), {
     connected: 'For 1:31',

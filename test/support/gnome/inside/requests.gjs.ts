@@ -167,7 +167,7 @@ function placeOf(widget: Gtk.Widget): number[] {
   return [left + x, top + y, target.get_width(), target.get_height()].map(Math.round);
 }
 
-/** Where a window, or a menu that floats above it, is drawn in the window's surface. */
+/** Position of a window, or of a menu that floats above it, in the window's surface. */
 function surfaceOf(native: Gtk.Native): [left: number, top: number] {
   const surface = native.get_surface();
   const [x, y] = native.get_surface_transform();

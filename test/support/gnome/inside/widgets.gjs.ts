@@ -9,7 +9,7 @@ import { descriptionOf, nameOf } from '../../../../gnome/panel/widgets/a11y/acce
 const { Dialog } = Adw as { Dialog?: new () => Gtk.Widget & { close(): void } };
 const PRESSABLE = ['GtkModelButton', 'GtkExpander', 'GtkMenuButton'];
 
-/** Whether rows of a list view were visited since the last collection. */
+/** True if rows of a list view were visited since the last collection. */
 let rowsSeen = false;
 
 /** Mapped widgets of all windows, parents first. */
@@ -69,7 +69,7 @@ export function focusable(name: string): Gtk.Widget | undefined {
   return widget ? (toggleIn(widget) ?? widget) : undefined;
 }
 
-/** Whether pressing the control would have an effect now. */
+/** True if pressing the control has an effect now. */
 export function isPressable(widget: Gtk.Widget): boolean {
   return widget.is_sensitive() && (!(widget instanceof Gtk.ListBoxRow) || widget.activatable);
 }
@@ -126,7 +126,7 @@ export function main(): Gtk.Window | undefined {
 }
 
 /**
- * The engine would keep a row that was looked at until it collects garbage, and then call no handler of the list's factory
+ * The engine would keep a visited row until it collects garbage, and then call no handler of the list's factory
  * (see `within` in accessible.ts): it forgets the rows while their list still has them. GTK 4.8 is not affected.
  */
 export function releaseRows(): void {
