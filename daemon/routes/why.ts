@@ -30,11 +30,14 @@ function addressIn(host: string): string {
   return mapped ?? address;
 }
 
+const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/;
+/** `host:port`, which an IPv6 address is not. */
+const NAME_AND_PORT = /^([^:/]+):\d+$/;
+
 function hostOf(text: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text))
     return new URL(text).hostname.replace(/^\[(.*)\]$/, '$1');
-  // host:port, but not an IPv6 address
-  return /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([^:/]+):\d+$/.exec(text)?.[1] ?? text;
+  return BRACKETED.exec(text)?.[1] ?? NAME_AND_PORT.exec(text)?.[1] ?? text;
 }
 
 /** What the kernel answered for an address, or why it did not. */
