@@ -61,6 +61,19 @@ test('a real connection of this process is its own, over IPv4 and IPv6', async t
   }
 });
 
+test('each of many connections is found in a table of many pages', async t => {
+  const server = createServer(socket => void t.after(() => socket.destroy())).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const clients = Array.from({ length: 300 }, () => connect(port, '127.0.0.1'));
+  await Promise.all(clients.map(client => once(client, 'connect')));
+  const table = await readTable('tcp');
+  for (const { localPort } of clients)
+    assert.equal(ownerOf(table, { ...V4, localPort: port, remotePort: localPort! }), process.getuid!());
+  for (const client of clients) client.destroy();
+});
+
 test('the table of IPv6 is read only for IPv6 peers', async () => {
   const read: string[] = [];
   const mapped = '0000000000000000FFFF00000100007F';
