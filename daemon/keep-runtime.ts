@@ -23,7 +23,7 @@ export function keepRuntime(
   let isRestoring = false;
   let isClosed = false;
 
-  const isWhole = () => inodeOf() === inode && [record, statusFile, lock].every(file => existsSync(file));
+  const isWhole = () => inodeOf() === inode && [socket, record, statusFile, lock].every(file => existsSync(file));
 
   async function look(): Promise<void> {
     if (isClosed || isRestoring || isWhole()) return;
@@ -33,6 +33,9 @@ export function keepRuntime(
       await restore();
       inode = inodeOf();
       delayMs = RETRY_MS.first;
+      // the removed directory reports no end of its own while the old socket is open, which keeps it (inotify(7))
+      stopWatching();
+      stopWatching = watch();
       say(`${socket} was removed, and is there again.`);
     } catch (error) {
       if (delayMs === RETRY_MS.first) say(`${socket} was removed, and can't be made again yet: ${reason(error)}`);
@@ -46,14 +49,16 @@ export function keepRuntime(
   }
 
   // not while the directory is still being removed, which new files in it would disturb
-  const end = watchFile(socket, () => {
-    if (isClosed || isRestoring || isWhole()) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => void look(), RETRY_MS.first).unref();
-  });
+  const watch = () =>
+    watchFile(socket, () => {
+      if (isClosed || isRestoring || isWhole()) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void look(), RETRY_MS.first).unref();
+    });
+  let stopWatching = watch();
   return () => {
     isClosed = true;
     clearTimeout(timer);
-    end();
+    stopWatching();
   };
 }

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, lstatSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
+import { keepRuntime } from '../../daemon/keep-runtime.ts';
 import { paths as pathsOf } from '../../daemon/system/paths.ts';
 import { bundleProgram } from '../../data/build/bundle.mjs';
 import { createHome, culvert, type Home } from '../support/daemon/command.ts';
@@ -52,6 +54,35 @@ test('the runtime directory and its files are made again when they are removed',
   }
   assert.equal((await culvert(home, ['stop'])).code, 0);
   assert.ok(files.every(file => !existsSync(file)));
+});
+
+test('a loss is noticed again after a directory that went one file after the other', async t => {
+  const paths = pathsOf({ HOME: temporary(t, 'home'), XDG_RUNTIME_DIR: temporary(t, 'run') });
+  const files = [paths.socket, paths.record, paths.statusFile, paths.lock];
+  const servers: Server[] = [];
+  const make = async () => {
+    mkdirSync(paths.runtime, { recursive: true });
+    for (const file of files.slice(1)) writeFileSync(file, '');
+    const server = createServer().listen(paths.socket);
+    servers.push(server);
+    await once(server, 'listening');
+  };
+  await make();
+  const end = keepRuntime(paths, make, () => {});
+  t.after(() => {
+    end();
+    for (const server of servers) server.close();
+  });
+  for (let loss = 0; loss < 2; loss++) {
+    const directory = watch(paths.runtime, { persistent: false });
+    for (const file of files) {
+      rmSync(file);
+      await once(directory, 'change');
+    }
+    rmdirSync(paths.runtime);
+    directory.close();
+    await until(() => files.every(file => existsSync(file)));
+  }
 });
 
 test('a second daemon with another runtime directory does not start on the same state', async t => {
