@@ -181,9 +181,10 @@ export function limitValues({ limits }: Knowledge, topic: string): string[] {
   return limits.find(limit => limit.topic === topic)?.values ?? [];
 }
 
-/** A path in the vendor's public documentation as a link. */
+/** A link to a page of the vendor's public documentation; null for other sources, such as recordings. */
 export function sourceLink(source: string | undefined): string | null {
   if (!source) return null;
   if (/^https?:\/\//.test(source)) return source;
+  if (!source.startsWith('src/')) return null;
   return `https://github.com/cloudflare/cloudflare-docs/blob/production/${source}`;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
-import { affects, type Issue, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
+import { affects, type Issue, loadKnowledge, sourceLink } from '../../../daemon/doctor/knowledge.ts';
 import { examine, KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
 import { missing } from '../../support/temporary.ts';
 
@@ -73,6 +73,14 @@ advice = "a"
   assert.equal(result.verdict, 'problem');
   assert.match(result.evidence.join('\n'), /Own entry/);
   assert.match(result.evidence.join('\n'), /Replaced/);
+});
+
+test('only pages have a link: of the vendor in its repository, others by their address', () => {
+  const page = 'src/content/docs/warp-client/known-issues.mdx';
+  assert.equal(sourceLink(page), `https://github.com/cloudflare/cloudflare-docs/blob/production/${page}`);
+  assert.equal(sourceLink('https://example.com/a'), 'https://example.com/a');
+  for (const source of [undefined, '', 'test/fixtures/transcripts.jsonl', 'recorded output'])
+    assert.equal(sourceLink(source), null);
 });
 
 test('a file that is broken, or an entry that is, is named, and the rest counts', t => {
