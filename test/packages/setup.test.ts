@@ -54,6 +54,17 @@ test('a package is built without building the tree of a developer first', t => {
   }
 });
 
+test('a command that is asked for its help changes nothing', t => {
+  const { run } = tree(t, { meson: 'exit 1' });
+  const help = run('', ['help']).stdout;
+  for (const command of ['install', 'uninstall', 'build', 'project', 'release', 'version', 'bench', 'setup', 'clean']) {
+    const { status, stdout } = run('', [command, '--help']);
+    assert.deepEqual({ command, status, stdout }, { command, status: 0, stdout: help });
+  }
+  const wrong = run('', ['uninstall', '--everything']);
+  assert.deepEqual([wrong.status, wrong.stderr], [2, help]);
+});
+
 test('a clone that was moved or copied builds into itself', t => {
   const at = temporary(t);
   const write = (file: string, script: string) => {
