@@ -7,7 +7,7 @@ import type { Artifact } from './schema.ts';
 
 type ArtifactFault = Extract<RefusalCode, `artifact-${string}`>;
 
-/** What is wrong with an artifact: a code and the rest of a sentence that begins with its name. */
+/** A fault of an artifact: a code and the rest of a sentence that begins with its name. */
 export interface Fault {
   readonly code: ArtifactFault;
   readonly detail: string;
@@ -88,7 +88,7 @@ export async function checkArtifact(path: string, artifact: Artifact): Promise<F
   }
 }
 
-/** What is wrong with an artifact that was hashed, if anything. */
+/** Fault of an artifact that was hashed, if any. */
 export function compare(outcome: Outcome, { sha256 }: Artifact): Fault | undefined {
   if ('code' in outcome) return outcome;
   if (outcome.sha256 === sha256) return undefined;

@@ -11,7 +11,7 @@ export interface Job {
 /** Called a few times per second with the bytes hashed so far, and at the end with all. */
 export type Progress = (bytes: number) => void;
 
-/** What the threads share: two counters, so that taking a job and reporting progress cost no message. */
+/** Memory shared by the threads: two counters, so that taking a job and reporting progress cost no message. */
 interface Shared {
   readonly jobs: readonly Job[];
   readonly next: Int32Array;

@@ -35,7 +35,7 @@ export interface Verified {
   readonly revoked: readonly string[];
 }
 
-/** What a release is compared with. What is left out is not checked; an updater leaves nothing out. */
+/** Expected values of a release. Absent ones are not checked; an updater gives them all. */
 export interface Expectations extends Trust {
   /** Milliseconds since 1970. */
   now: number;
@@ -49,7 +49,7 @@ export interface Expectations extends Trust {
 /** No release is valid for longer from now on, so that a typing error cannot make one valid forever. */
 const LONGEST_LIFE_DAYS = 400;
 const DAY = 86_400_000;
-/** How far the clocks of the signer and of this machine may differ. */
+/** Allowed difference between the clocks of the signer and of this machine. */
 const CLOCK_TOLERANCE = DAY;
 
 /** The keys that this build trusts to sign a release, and how many of them have to. */

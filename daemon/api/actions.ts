@@ -4,9 +4,9 @@ import type { TunnelSubject } from './subjects.ts';
 
 /** A kind of argument. */
 export interface Argument {
-  /** How help names it, such as `ADDRESS:PORT`. */
+  /** Placeholder in help, such as `ADDRESS:PORT`. */
   placeholder: string;
-  /** What a well-formed value is; follows the word "expected". */
+  /** Description of a valid value; follows the word "expected". */
   expected: string;
   /** All values, where there are few. */
   values?: readonly string[];
@@ -225,7 +225,7 @@ export function subjectOf(action: ActionName): TunnelSubject | null {
   return ACTIONS[action].subject;
 }
 
-/** What an action takes; null for nothing. */
+/** The argument of an action; null without one. */
 export function argumentOf(action: ActionName): Argument | null {
   const { argument } = ACTIONS[action];
   return argument === null ? null : ARGUMENTS[argument];

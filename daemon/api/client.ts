@@ -3,7 +3,7 @@ import type { BodyOf, Endpoints, EventData, EventName, QueryOf, RequestLine, Res
 import { splitRequestLine } from './request-line.ts';
 import type { Problem } from './schema.ts';
 
-/** What carries requests. Both methods reject with `Unreachable` when no daemon answers. */
+/** The connection for requests. Both methods reject with `Unreachable` when no daemon answers. */
 export interface Transport {
   request(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Reply>;
   /** Opens an event stream; decoded text arrives in pieces of any size. */

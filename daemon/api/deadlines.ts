@@ -2,7 +2,7 @@
 
 /** In ms. */
 const DEADLINE_MS = 60_000;
-/** What waits for a password to be typed, or for a whole download. */
+/** Limits of requests that wait for a password or a whole download. */
 const SLOW: Record<string, number> = {
   '/api/killswitch': 300_000,
   '/api/killswitch/pause': 300_000,

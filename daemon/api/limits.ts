@@ -1,8 +1,8 @@
 // Limits of requests that server and clients share. Free of zod, so that the guard can load it.
 
-/** Of a request body, in bytes. */
+/** Maximum request body, in bytes. */
 const BODY_BYTES = 65_536;
-/** Of a document of routes, in characters: 5,000 entries have about 100,000. */
+/** Maximum length of a routes document, in characters: 5,000 entries have about 100,000. */
 export const MAX_DOCUMENT = 1 << 20;
 /** Bytes of the bodies that hold a document. Line ends take two in JSON, other letters up to three. */
 export const DOCUMENT_BODY = 2 * MAX_DOCUMENT;

@@ -6,7 +6,7 @@ import { splitRequestLine } from './request-line.ts';
 import { METRICS_TYPE } from './schema/metrics.ts';
 import * as schemas from './schema.ts';
 
-/** What every request can be answered, whatever its route. */
+/** Problems that any route can answer with. */
 const ALWAYS = [
   'peer-not-allowed',
   'token-required',

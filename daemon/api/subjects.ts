@@ -1,6 +1,6 @@
 // Lists what can be changed for a while, or until it is confirmed. Free of zod, so that every client can load it.
 
-/** What can be changed for a while; there is at most one such change of each. */
+/** Subjects of temporary changes, with at most one change of each. */
 export const SUBJECTS = [
   'connection',
   'mode',
@@ -15,5 +15,5 @@ export const SUBJECTS = [
   'killSwitch',
 ] as const;
 
-/** What the daemon itself takes back. The kill switch is its root service's, which outlives the daemon. */
+/** Subjects that the daemon itself reverts. The kill switch is its root service's, which outlives the daemon. */
 export type TunnelSubject = Exclude<(typeof SUBJECTS)[number], 'killSwitch'>;

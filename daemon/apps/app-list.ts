@@ -13,7 +13,7 @@ export type FoundApps = ReadonlyMap<string, Found<Kind>>;
 export interface Launchable {
   app: Described;
   entry: Entry;
-  /** Of the desktop entry. */
+  /** Path of the desktop entry. */
   path: string;
 }
 

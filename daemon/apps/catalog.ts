@@ -21,7 +21,7 @@ export interface Found<T> {
   /** The desktop file id: its path below `applications/`, with dashes for slashes. */
   id: string;
   path: string;
-  /** What `describe` made of it. */
+  /** Result of `describe`. */
   value: T;
 }
 
@@ -62,7 +62,7 @@ interface Options<T> {
   programs: readonly string[];
   /** Translations that are asked for. */
   locales: readonly string[];
-  /** What is kept of an entry, so that its text need not be; null is given for a broken one. Called for each reading. */
+  /** Summarizes an entry, so that its text can go; null stands for a broken one. Called for each reading. */
   describer: () => (entry: Entry | null, id: string, path: string) => T;
   /** Whether a value holds as long as its file does. */
   lasts: (value: T) => boolean;

@@ -2,7 +2,7 @@
 import { isAbsolute, join } from 'node:path';
 import { APP_ID } from '../system/build-info.ts';
 
-/** What the files of shortcuts begin with, in `$XDG_DATA_HOME/applications`. */
+/** Filename prefix of generated shortcuts, in `$XDG_DATA_HOME/applications`. */
 export const SHORTCUT_PREFIX = `${APP_ID}.proxy.`;
 
 /** `$XDG_DATA_HOME`, or null where there is no home. */

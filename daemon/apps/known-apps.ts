@@ -7,7 +7,7 @@ export interface Family {
   method: App['method'];
   /** Base names of programs, names of snaps, and Flatpak's ids. */
   names: readonly string[];
-  /** What a user has to know about all of them. */
+  /** Caveat that applies to every app in the family. */
   note?: string;
   /** Asks Gio for the proxy, which takes it from the variables only with a module of glib-networking. */
   gio?: true;

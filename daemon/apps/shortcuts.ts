@@ -17,7 +17,7 @@ function shortcutDirectory(dataHome: string): string {
 /** The app that a shortcut starts. */
 export interface Original {
   id: string;
-  /** Of its desktop file. */
+  /** Path of its desktop file. */
   path: string;
   entry: Entry;
 }
@@ -99,7 +99,7 @@ function shortcutText({ id, path, entry }: Original, launcher: string): string {
 /** StartupWMClass is not among them: it would bind the windows of the ordinary instance to the shortcut. */
 const COPIED = new Set(['GenericName', 'Comment', 'Icon']);
 
-/** Of the Desktop Menu Specification: others of an original may be its own invention, and invalid elsewhere. */
+/** Categories of the Desktop Menu Specification: others of an original may be invalid elsewhere. */
 const CATEGORIES = new Set(
   'AudioVideo Audio Video Development Education Game Graphics Network Office Science Settings System Utility WebBrowser Email Chat InstantMessaging IRCClient Feed News FileTransfer P2P VideoConference RemoteAccess TerminalEmulator IDE TextEditor Maps'.split(
     ' ',

@@ -27,7 +27,7 @@ export function accepts(key: string, value: unknown): boolean {
   return Object.hasOwn(TYPES, key) && z.safeParse(TYPES[key]!, value).success;
 }
 
-/** What a key takes, for people. */
+/** Values of a key, in words. */
 export function expected(key: string): string {
   const { type, enum: values, anyOf, minimum, maximum } = z.toJSONSchema(TYPES[key]!) as Record<string, unknown>;
   if (values) return `one of ${(values as string[]).join(', ')}`;

@@ -46,7 +46,7 @@ export function watchFile(file: string, changed: () => void): () => void {
 
   function noticed() {
     if (closed) return;
-    // what appeared before a new watch began is found by looking again
+    // check again for a file that appeared before the new watch began
     while (arm());
     changed();
   }

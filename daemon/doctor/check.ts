@@ -21,11 +21,11 @@ export interface Check {
   group: CheckGroup;
   /** The page that describes the fact behind the check; null where the check is about Culvert itself. */
   source: string | null;
-  /** Where the check makes sense. The engine answers for other versions; the probe, for other systems. */
+  /** Versions and systems of the check. The engine answers for other versions; the probe, for other systems. */
   appliesTo?: { versions?: VersionRange; systems?: string };
   /** Fast and without much to start: the daemon runs it by itself when the tunnel fails. */
   cheap?: true;
-  /** How long the probe may take, in milliseconds. Default: 2,500; 10,000 with `--online`. */
+  /** Time limit of the probe, in milliseconds. Default: 2,500; 10,000 with `--online`. */
   limitMs?: number;
   /**
    * Looks, and changes nothing. Runs without root.
@@ -37,9 +37,9 @@ export interface Check {
 
 export interface Finding {
   verdict: Verdict;
-  /** What was seen, a line each. */
+  /** Observations, a line each. */
   evidence: Message[];
-  /** What that means: sentences, one after the other. */
+  /** Meaning of the evidence, a sentence each. */
   explanation?: Message[];
   fix?: Fix | null;
 }

@@ -40,7 +40,7 @@ export interface DoctorService {
   fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
   /** @throws Problem fix-failed */
   undo(): Promise<DoctorFixResponse>;
-  /** What can be shared of all this, redacted. @param entries of the command log @param read a page of the history */
+  /** A redacted bundle to share. @param entries of the command log @param read a page of the history */
   bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
   /** The most likely cause of a tunnel that fails, by the cheap checks; null when they find none. */
   diagnose(): Promise<Diagnosis | null>;

@@ -144,7 +144,7 @@ function cleanMessage({ values, ...sentence }: Message): Message {
   return { ...sentence, values: values.map(value => (typeof value === 'string' ? oneLine(value) : value)) };
 }
 
-/** What is executed stays as it is; only the label has text from the outside. */
+/** Leaves commands unchanged; only the label has text from the outside. */
 function cleanFix(fix: Fix): Fix {
   return { ...fix, label: oneLine(fix.label), ...(fix.wording ? { wording: cleanMessage(fix.wording) } : {}) };
 }

@@ -32,7 +32,7 @@ export function explain(codes: readonly Code[], words: string): Code[] {
   return [...codes.filter(part), ...codes.filter(code => !part(code) && titled(code))];
 }
 
-/** Where the name of an entry that says most is in a line; null where it has none. */
+/** Position of an entry's most telling name in a line; null without one. */
 function placeIn({ code, also }: Code, line: string): Place | null {
   const places = [code, ...also].flatMap(name => placeOf(name, line) ?? []);
   return places.sort(bestFirst)[0] ?? null;

@@ -12,7 +12,7 @@ const Text = z.string().check(z.maxLength(4_000));
 const Texts = z.array(Text);
 const Version = z.string().check(z.regex(/^\d{1,4}(\.\d{1,5}){1,3}$/));
 
-/** What has to hold beside the version. Every part that is there has to match. */
+/** Conditions besides the version. Every given part has to match. */
 export const Condition = z.strictObject({
   mode: z.optional(Texts),
   protocol: z.optional(z.enum(['MASQUE', 'WireGuard'])),

@@ -38,7 +38,7 @@ export function createDayFiles(directory: string) {
   /** The whole lines of a day; none where it can't be read. */
   const read = (day: string, onLine: OnLine) => readLines(fileOf(day), onLine);
 
-  /** What an earlier run left in the newest files up to a day. A kill may have left the newest one empty. */
+  /** Last records of an earlier run in the newest files up to a day. A kill may have left the newest one empty. */
   function left(today: string): Left {
     const written = days().filter(day => day <= today && sizeOf(fileOf(day)) > 0);
     const newest = written.at(-1);

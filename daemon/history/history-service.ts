@@ -31,7 +31,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   let maintained = '';
   let failing = false;
 
-  /** What can't be written is lost: the next try is a minute later, and the tunnel matters more. */
+  /** Drops a record that can't be written: the next try is a minute later, and the tunnel matters more. */
   function attempt(work: () => void): void {
     try {
       work();
@@ -91,7 +91,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     /** @throws Problem invalid-query */
     async read(query: HistoryQuery, enabled: boolean): Promise<History> {
       const { readPage } = await import('./read-page.ts');
-      // what happened this very moment counts
+      // include the current millisecond
       const until = Math.min(now(), momentOf(query.until, now(), now())) + 1;
       const since = Math.max(now() - KEPT_MS, momentOf(query.since, now(), now() - DAY_MS));
       if (since > now()) throw new Problem('invalid-query', 'The time asked for lies in the future.');

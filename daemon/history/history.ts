@@ -5,7 +5,7 @@ import type { Seen } from './observe.ts';
 import { SWITCH_MS } from './records.ts';
 
 export interface Pace {
-  /** What is published is written this long after the write before, with what came meanwhile: a kill loses no more. */
+  /** Interval of writes, each with all changes since the last one: a kill loses no more. */
   writeMs: number;
   /** A tunnel that nobody looks at is read once in this time, while it is connected. */
   readMs: number;

@@ -7,7 +7,7 @@ const NEWLINE = 0x0a;
 /** Files are read in pieces of this size; no line is longer. */
 export const PIECE = 65_536;
 
-/** What lines are read into, one file at a time: memory outside V8's heap is freed late. */
+/** Buffer for lines, one file at a time: memory outside V8's heap is freed late. */
 let readInto: Buffer | undefined;
 
 /** Gets a line as the bytes from `start` to `end`, without its line end. The bytes are valid during the call only. */
@@ -26,7 +26,7 @@ export function appendLines(path: string, text: string): void {
   }
 }
 
-/** Where the last whole line ends. A file without a line end in its last piece is not ours, and is overwritten. */
+/** End of the last whole line. A file without a line end in its last piece is not ours, and is overwritten. */
 function endOfLines(fd: number): number {
   const { size } = fstatSync(fd);
   const piece = Buffer.allocUnsafe(Math.min(size, PIECE));

@@ -2,7 +2,7 @@
 import type { Status, Tunnel } from '../api/schema.ts';
 import { type Change, type Counters, coloOr, modeOr, nameOr, type Sample } from './records.ts';
 
-/** What was published, and when. */
+/** A published state and its time. */
 export interface Seen {
   /** ms since the epoch. */
   at: number;
@@ -14,14 +14,14 @@ export interface Seen {
 }
 
 export interface Observer {
-  /** What is new since the last call. */
+  /** Changes since the last call. */
   observe(seen: Seen): { changes: Change[]; sample: Sample | null };
   /** The last change, to be repeated where another file begins. */
   present(): Change | null;
   counters(): Counters | null;
 }
 
-/** What an earlier run left. */
+/** Last records of an earlier run. */
 export interface Left {
   counters: Counters | null;
   /** When it wrote last, in ms since the epoch. */

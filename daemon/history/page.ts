@@ -31,7 +31,7 @@ interface Range {
 export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   const samples = new Map<number, Sample>();
   let changes: Change[] = [];
-  /** Where the next page begins, in ms. */
+  /** Start of the next page, in ms. */
   let next = until;
   /** The same in seconds, as samples have them. */
   const [firstSecond, lastSecond] = [from / 1000, until / 1000];

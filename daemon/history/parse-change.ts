@@ -37,7 +37,7 @@ export function createChangeParser(): (bytes: Buffer, start: number, end: number
   };
 }
 
-/** Where the comma after the time is; null for a line that does not begin with one. */
+/** Position of the comma after the time; null for a line that does not begin with a time. */
 function endOfTime(bytes: Buffer, start: number, end: number): number | null {
   const first = start + HEAD.length;
   if (first >= end || HEAD.compare(bytes, start, first) !== 0) return null;

@@ -44,7 +44,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   };
   const first = dayOf(from);
   for (const day of daysFrom(files.days(), first, dayOf(until))) {
-    // of the day before, only the last state counts
+    // only the last state of the day before counts
     const onChange: OnLine = (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end);
     files.read(day, day < first ? onChange : onLine);
   }

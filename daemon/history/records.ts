@@ -17,7 +17,7 @@ export interface Change extends Omit<HistoryChange, 'at' | 'kind'> {
   /** ms since the epoch. */
   at: number;
   kind: HistoryChange['kind'] | 'day' | 'same';
-  /** Of a `start`: until when the state before it is known to have lasted, in ms since the epoch. */
+  /** For a `start`: last known time of the state before it, in ms since the epoch. */
   lastAt?: number | undefined;
   /** It came while an action or a change of the settings took effect. */
   asked?: true | undefined;

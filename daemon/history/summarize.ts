@@ -2,7 +2,7 @@
 import { addTo, copyAt, formatSample, parseSample, type Sample } from './records.ts';
 
 const DAY_MS = 86_400_000;
-/** Of everything that is kept, in bytes. */
+/** Maximum size of the whole history, in bytes. */
 export const MAX_BYTES = 10_000_000;
 
 export interface Tier {
@@ -18,7 +18,7 @@ export const FULL: Tier = { name: null, bucket: 1, bytes: 1_500_000 };
 export const MINUTE: Tier = { name: 'minute', bucket: 60, bytes: 250_000 };
 export const HOUR: Tier = { name: 'hour', bucket: 3_600, bytes: 60_000 };
 
-/** How a day is kept on another day, both as `2026-11-21`; null where it is not kept anymore. */
+/** The tier of a day on another day, both as `2026-11-21`; null for a day that is deleted. */
 export function tierOf(day: string, today: string): Tier | null {
   const age = Math.round((Date.parse(today) - Date.parse(day)) / DAY_MS);
   return age <= 1 ? FULL : age <= 7 ? MINUTE : age <= 90 ? HOUR : null;

@@ -7,7 +7,7 @@ import { type Change, type Sample, SWITCH_MS } from './records.ts';
 const RESTART_MS = 600_000;
 /** These ends of a connection were asked for. */
 const ASKED_FOR: readonly string[] = ['Manual', 'SettingsChanged'];
-/** What a client that connects is doing, which says nothing about what ended the connection before. */
+/** Phases of connecting, which say nothing about the end of the connection before. */
 const PHASE = /^(Performing|Establishing|Checking|Ensuring|Applying|Configuring|Validating|Initializ|NetworkHealthy)/;
 const UNKNOWN = 'unknown';
 
@@ -156,7 +156,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
   };
 }
 
-/** What was not known of a state at first: the mode and the data center are read after it was reported. */
+/** Whether a change only adds details: mode and data center are read after the state was reported. */
 function completes(before: Change, after: Change): boolean {
   return (
     after.kind === 'state' &&

@@ -11,7 +11,7 @@ import { message } from '../view/message.ts';
 const RING = 1_000;
 const HEARTBEAT_MS = 15_000;
 
-/** What a client asked for. */
+/** Parameters of a stream request. */
 interface Wanted {
   /** Events by name; null for all. */
   only: ReadonlySet<string> | null;
@@ -74,7 +74,7 @@ export function createEventStreams(
       heartbeat = undefined;
     }
   }
-  /** What a client gets first: what it missed, or the present state (after a gap where its place is not known). */
+  /** First chunks for a client: missed events, or the present state (after a gap if its place is unknown). */
   function opening(lastEventId: string | undefined, client: Client): Chunk[] {
     const { revision } = state.snapshot();
     if (lastEventId === undefined) return present(client);

@@ -25,7 +25,7 @@ export type Via =
    */
   | { kind: 'remote'; port: number; address: string; from: string; access: RemoteAccess; encrypted: boolean };
 
-/** What admits requests from other machines. */
+/** Credentials for requests from other machines. */
 export interface RemoteAccess {
   token: TokenCheck;
   /** Rights of the paired device that sends this `Cookie` header; null for none. */
@@ -142,13 +142,13 @@ export function remoteRights(
   return token(/^Bearer (\S+)$/.exec(authorization ?? '')?.[1] ?? '') ? 'manage' : rightsOf(cookie);
 }
 
-/** Who may use this machine from elsewhere is decided on this machine. */
+/** Paths about remote access: only this machine grants it. */
 const LOCAL_ONLY = ['/api/pair/code', '/api/devices', '/api/devices/revoke'];
 
 function checkRemote(method: string, target: string, rights: Rights | null): Problem | null {
   const path = target.replace(/\?.*/s, '');
   const reading = method === 'GET' || method === 'HEAD';
-  // what it takes to pair: the page's files, and the code
+  // pairing needs the page's files, and the code
   const pairing = (reading && !path.startsWith('/api')) || (method === 'POST' && path === '/api/pair');
   if (rights === null && !pairing)
     return new Problem('token-required', 'Requests from another address need a paired device or the bearer token.', {
@@ -170,7 +170,7 @@ export function tooLarge(target: string): Problem {
   return new Problem('payload-too-large', `A request body may have at most ${bodyLimit(target)} bytes here.`);
 }
 
-/** What reverse proxies add: one that runs as this user must not give its clients this user's rights. */
+/** Headers of reverse proxies: one that runs as this user must not give its clients this user's rights. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 
 const NAMES = ['127.0.0.1', 'localhost', '[::1]'];

@@ -11,7 +11,7 @@ import { installFormat } from '../system/install-paths.ts';
 import type { Tunnel } from '../warp/tunnel.ts';
 import type { Pairing, Rights } from './access/pairing.ts';
 
-/** What the handlers work with. */
+/** Dependencies of the handlers. */
 export interface Daemon {
   env: NodeJS.ProcessEnv;
   state: State;
@@ -28,7 +28,7 @@ export interface Daemon {
   port(): number | null;
 }
 
-/** Who asks. */
+/** The client that sent a request. */
 export interface Client {
   /** Its IP address. */
   address: string;

@@ -28,7 +28,7 @@ export interface Listeners {
   close(reason: string, graceMs: number): Promise<void>;
 }
 
-/** What other machines are let in with; without `tls`, unencrypted. */
+/** Access for other machines; unencrypted without `tls`. */
 export type TcpAccess = RemoteAccess & { tls: Tls | null };
 
 /** @param limits the contract's, except where a benchmark raises them. */
@@ -36,7 +36,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
   const servers: Server[] = [];
   const streams = createEventStreams(daemon.state, limits, {
     config: () => daemon.settings.response(),
-    onOpen: () => void daemon.tunnel.refresh('stale'), // who begins to look is shown what is current
+    onOpen: () => void daemon.tunnel.refresh('stale'), // a new client gets current values
   });
   const handle = createRequestHandler(daemon, streams);
   const lookUp = createPeerLookup();
@@ -95,7 +95,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     const { remoteAddress, remotePort } = socket;
     if (!remoteAddress || !remotePort) return { via: { kind: 'loopback', port, address, peerIsUser: false } }; // closed already
     const fromOutside = (access: RemoteAccess): Via => {
-      const encrypted = 'encrypted' in socket; // of a TLSSocket; loading node:tls to ask for it costs a quarter of the start
+      const encrypted = 'encrypted' in socket; // a TLSSocket; loading node:tls costs a quarter of the start
       return { kind: 'remote', port, address: plain(address), from: plain(remoteAddress), access, encrypted };
     };
     if (remote && !isLocal(socket)) return { via: fromOutside(remote) };

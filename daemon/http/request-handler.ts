@@ -70,7 +70,7 @@ function fail(request: IncomingMessage, response: ServerResponse, error: unknown
   else refuse(request, response, error instanceof Problem ? error : INTERNAL_ERROR);
 }
 
-/** What the guard looks at. */
+/** The guard's view of a request. */
 export function requestInfo({ method = '', url = '', rawHeaders }: IncomingMessage, via: Via): RequestInfo {
   return { method, target: url, rawHeaders, via };
 }

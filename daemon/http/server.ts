@@ -91,7 +91,7 @@ async function followAccounts({ features }: Daemon, socket: Socket): Promise<voi
   else socket.once('close', unfollow);
 }
 
-/** Who asks, and the cookie that it is given. */
+/** The client of a request, which can set its cookie. */
 function clientOf(ctx: Context, via: Via): Client {
   const remote = via.kind === 'remote';
   return {

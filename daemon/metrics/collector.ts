@@ -121,7 +121,7 @@ function routeOf({ method = '', url = '' }: IncomingMessage): string {
   return /^\/api(?:\/|$)/.test(path) ? 'other' : 'page';
 }
 
-/** What culvert-wrap holds; what its runs come to is counted from now on. */
+/** Accounts of culvert-wrap, and counts of its runs from now on. */
 function createAccounts(env: NodeJS.ProcessEnv): (hashed: boolean) => WrapSamples {
   const paths = pathsFor(env);
   let tally = tallyFromNow(paths);

@@ -9,7 +9,7 @@ import type { TunnelCounts } from './tunnel-counters.ts';
 
 export type DaemonSamples = Samples<typeof FAMILIES>;
 
-/** What was counted since the first request. */
+/** Counts since the first request. */
 export interface Counted {
   tunnel: TunnelCounts;
   /** By route and status, by command and outcome. */

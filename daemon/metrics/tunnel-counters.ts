@@ -71,7 +71,7 @@ function countersOf({ at, bytesReceived, bytesSent }: Tunnel): Counters | null {
   return { at: Math.floor(Date.parse(at) / 1000), received: Math.round(bytesReceived), sent: Math.round(bytesSent) };
 }
 
-/** Of a tunnel that was seen down, all bytes come since: the client counts from 0 for each connection. */
+/** Counters of a tunnel that was down count from 0: the client starts over for each connection. */
 function fromZero(state: ConnectionState): Counters | null {
   return state === 'disconnected' ? { at: 0, received: 0, sent: 0 } : null;
 }

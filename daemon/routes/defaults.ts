@@ -4,11 +4,11 @@ import { DEFAULT_ROUTES } from '../view/routes/default-routes.ts';
 
 const DEFAULTS = new Set(DEFAULT_ROUTES);
 
-/** How the comment of an entry begins that a preset added: `docker, docker0`. */
+/** Start of the comment of an entry that a preset added: `docker, docker0`. */
 const OF_PRESET = new RegExp(`^(${RoutePreset.options.join('|')})(,|$)`);
 
 /**
- * Where an entry of the list comes from.
+ * Origin of an entry of the list.
  * @param value canonical, as `canonical` makes it
  * @param managed an organization manages this device, and with it the list
  * @param comment of the entry in the document that was set

@@ -40,7 +40,7 @@ export interface Document {
   lines: Line[];
 }
 
-/** What one line may expand to: `::/0 - ::1` has 128 prefixes. */
+/** Maximum expansion of one line: `::/0 - ::1` has 128 prefixes. */
 const MAX_PREFIXES_PER_LINE = 256;
 
 /**

@@ -11,7 +11,7 @@ import type { KernelAnswer } from './why.ts';
 /** The name of the vendor's device. */
 const TUNNEL_DEVICE = 'CloudflareWARP';
 const LIMIT_MS = 2_000;
-/** What a host may have; each costs one process. */
+/** Maximum addresses of a host; each costs one process. */
 const MAX_ADDRESSES = 8;
 
 const RouteGet = z.array(

@@ -36,7 +36,7 @@ interface Warning {
   value: string;
 }
 
-/** What the machine is connected to; each address as text. */
+/** Networks and servers of this machine; each address as text. */
 export interface Surroundings {
   /** The peer of this SSH session, or null outside of one. */
   sshPeer: string | null;

@@ -47,7 +47,7 @@ export function parseRange(text: string): Range | string {
 }
 
 /**
- * What is wrong with a text, in words.
+ * The fault of a text, in words.
  * @param fault what `parseRange` returned for it
  * @param shown the text, shortened for people
  */
@@ -121,7 +121,7 @@ export function union(ranges: readonly Range[]): Range[] {
   return merged;
 }
 
-/** What is in `ranges` and not in `without`, as the fewest ranges. */
+/** Addresses in `ranges` and not in `without`, as the fewest ranges. */
 export function difference(ranges: readonly Range[], without: readonly Range[]): Range[] {
   const holes = union(without);
   return union(ranges).flatMap(range => {

@@ -40,7 +40,7 @@ function hostOf(text: string): string {
   return BRACKETED.exec(text)?.[1] ?? NAME_AND_PORT.exec(text)?.[1] ?? text;
 }
 
-/** What the kernel answered for an address, or why it did not. */
+/** The kernel's route for an address, or the reason without one. */
 export type KernelAnswer = { route: NonNullable<WhyAddress['kernel']> } | { problem: Message };
 
 type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch' | 'tunnelCli'>;
@@ -101,7 +101,7 @@ type Decision = Pick<WhyAddress, 'tunnel' | 'reason' | 'entry'>;
 /** No split tunnel decides about addresses of the machine itself. */
 const OWN: Decision = { tunnel: false, reason: 'own', entry: null };
 
-/** What leaves outside the tunnel is blocked, but for the local network where that is allowed. */
+/** The kill switch blocks traffic outside the tunnel, except the local network where that is allowed. */
 function isBlocked(address: string, { active, allowLan }: Snapshot['killSwitch']): boolean {
   return active === true && !(allowLan && narrowest(address, LAN_ENTRIES) !== null);
 }

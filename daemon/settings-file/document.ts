@@ -48,7 +48,7 @@ export interface SettingsFile {
 }
 
 /**
- * What is set, without what the tunnel CLI did not report and without defaults of Culvert's own configuration.
+ * Current settings, without those that the tunnel CLI did not report and without Culvert's own defaults.
  * @param also dotted keys of that configuration that are written although they are defaults
  */
 export function writeSettings(
@@ -86,7 +86,7 @@ export function writeSettings(
     : `# Settings of Culvert. ${use}\n\n${text}`;
 }
 
-/** What is wrong with a key, or why it is left out. */
+/** The fault of a key, or the reason for leaving it out. */
 export function reasonFor(key: string, wording: Message): SettingsDiff['invalid'][number] {
   return { key, reason: wordMessage(wording, english), wording };
 }

@@ -70,7 +70,7 @@ export function createSettingsFile(
     return { ...file, steps, culvert, list, skipped, fromDemo };
   }
 
-  /** What setting a list would change; null if it is already set, or can't be set here. */
+  /** Preview of setting a list; null if it is already set, or can't be set here. */
   async function previewed(document: string, skipped: SettingsDiff['skipped'], invalid: SettingsDiff['invalid']) {
     const key = ENTRIES;
     if (state.snapshot().account.managed) {
@@ -109,12 +109,12 @@ export function createSettingsFile(
       }
       if (planned.culvert.length) await settings.setUser(patchOf(planned.culvert));
     } catch (error) {
-      // what can't be taken back now is taken back when its time is up
+      // a change that can't be reverted now is reverted when its time is up
       for (const subject of made.toReversed())
         await changes.revert({ subject }).catch(cause => say(`Settings: ${reason(cause)}`));
       throw error;
     }
-    // what was set to the value that would have returned is confirmed by that
+    // setting the value that would have returned confirms a change
     const unconfirmed = new Set(state.snapshot().changes.flatMap(each => (each.confirmBy ? each.subject : [])));
     if (confirmWithin === undefined)
       for (const subject of made) if (unconfirmed.has(subject)) await changes.confirm({ subject });

@@ -16,11 +16,11 @@ export const COMMIT = typeof __COMMIT__ === 'string' && __COMMIT__ ? __COMMIT__ 
 /** Raised when an answer changes so that an older client can't read it. */
 export const API_VERSION = 1;
 
-/** How this program was installed; a build option. */
+/** Kind of installation; a build option. */
 export const INSTALL_FORMAT = typeof __FORMAT__ === 'string' ? (__FORMAT__ as Version['installFormat']) : 'source';
 
 /**
- * What this build's directories are called, and the id of its desktop application. A development build has other names
+ * Name of this build's directories, and the id of its desktop application. A development build has other names
  * (data/build/profiles.mjs), so that it runs beside an installed Culvert.
  */
 export const NAME = typeof __NAME__ === 'string' ? __NAME__ : 'culvert';

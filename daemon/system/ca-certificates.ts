@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 
-/** Where distributions keep the bundle: Debian, Arch and Alpine; Fedora; openSUSE. */
+/** Locations of the bundle: Debian, Arch and Alpine; Fedora; openSUSE. */
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',

@@ -73,7 +73,7 @@ export function syncDirectory(directory: string): void {
   }
 }
 
-/** Where the directory itself is in the way, there is no file to remove. */
+/** Ignores failures: if the directory itself is in the way, there is no file to remove. */
 function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });

@@ -14,7 +14,7 @@ export const prefix = dirname(dirname(here));
 const PACKAGES: readonly string[] = ['deb', 'rpm', 'arch'] satisfies Version['installFormat'][];
 
 /**
- * How this program was installed. Packages have the programs of a system-wide build, and say in a file what they are.
+ * Kind of installation. Packages have the programs of a system-wide build, and say in a file what they are.
  * @param data where that file is
  */
 export function installFormat(build = INSTALL_FORMAT, data = dataDirectory): Version['installFormat'] {
@@ -31,7 +31,7 @@ export function installFormat(build = INSTALL_FORMAT, data = dataDirectory): Ver
 const image = INSTALL_FORMAT === 'appimage' ? process.env.APPIMAGE : undefined;
 
 export const programs = {
-  /** What entries that outlive this process name. */
+  /** Command for entries that outlive this process. */
   culvert: image ?? `${stablePrefix(prefix)}/bin/culvert`,
   emulator: `${prefix}/bin/culvert-emulator`,
   wrapper: `${prefix}/bin/culvert-wrap`,

@@ -35,7 +35,7 @@ export function createPeerLookup(
   };
 }
 
-/** Whoever asks while a read is under way gets the next one, which begins after they asked. */
+/** Shares reads: a request during a read gets the next read, which begins after the request. */
 function shareReads(read: () => Promise<string>): () => Promise<string> {
   let next: Promise<string> | null = null;
   let current: Promise<unknown> = Promise.resolve();

@@ -124,7 +124,7 @@ function runsOf(cli: string, log: readonly AuditEntry[]): ToolRun[] {
     }));
 }
 
-/** What the wrapper's own errors say about what to do. */
+/** Hints from the wrapper's own errors. */
 function hintOf(error: unknown): string {
   return error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? `; ${error.hint}` : '';
 }

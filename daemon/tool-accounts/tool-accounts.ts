@@ -10,7 +10,7 @@ import { createReader } from './read.ts';
 import { parseRefresh, runWrapper } from './run-wrapper.ts';
 import { watchWhileWanted } from './watch-while-wanted.ts';
 
-/** How long changes are published after a client has read. Clients read again before, while someone looks. */
+/** Time for which changes are published after a client has read. Clients read again before, while someone looks. */
 const LEASE_MS = 120_000;
 /** Changes that may wait for the one under way. */
 const WAITING = 16;
@@ -29,7 +29,7 @@ export function createToolAccounts(
 ): ToolAccountsControl {
   const paths = pathsFor(env);
   const readTools = createReader({ paths, catalog }, env.PATH ?? '');
-  // of each directory in which the wrapper changes something, one file
+  // one file in each directory that the wrapper changes
   const files = [paths.config, paths.installs, join(paths.accounts, 'any.json')];
   const watching = watchWhileWanted(files, () => void publish(), leaseMs);
   /** By CLI and account, why the provider could not be asked the last time. */

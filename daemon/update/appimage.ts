@@ -89,7 +89,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
   }
 }
 
-/** Where the previous version is kept: hidden, so that it is not started by mistake. */
+/** Path of the previous version: hidden, so that it is not started by mistake. */
 function previousOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.previous`);
 }

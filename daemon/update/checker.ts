@@ -20,10 +20,10 @@ export interface Answer {
   problem: UpdateCheck['problem'];
 }
 
-/** How long an answer is repeated instead of asking again; a failure is forgotten sooner. */
+/** Lifetime of a cached answer; a failure expires sooner. */
 const ANSWER_TTL_MS = 15 * 60_000;
 const FAILURE_TTL_MS = 30_000;
-/** How many requests may follow each other at once, and after how long another one may. */
+/** Size of a burst of requests, and the wait for each further one. */
 const BURST = 100;
 const REFILL_MS = 5_000;
 

@@ -43,7 +43,7 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
 }
 
 function sourceCommand(prefix: string): string {
-  const repository = join(prefix, '../..'); // of build/prefix
+  const repository = join(prefix, '../..'); // build/prefix has the tree two levels up
   const enter = existsSync(join(repository, 'culvert-tool')) ? `cd ${quote(repository)} && ` : '';
   return `${enter}git pull && ./culvert-tool build`;
 }

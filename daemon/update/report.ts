@@ -50,7 +50,7 @@ export function toProblem(error: unknown): Problem {
 
 /** A source that can't be reached for so long is reported; before that, it may be the network of a traveler. */
 const UNREACHABLE_MS = 7 * 86_400_000;
-/** What a broken or captive network causes as well. */
+/** Codes that a broken or captive network causes as well. */
 const NETWORK_CODES = new Set([
   'network-failed',
   'certificate-invalid',
@@ -68,7 +68,7 @@ const NETWORK_CODES = new Set([
   'busy',
 ]);
 
-/** What is known of earlier checks. */
+/** Results of earlier checks. */
 type SourceHistory = Pick<UpdateState, 'answeredAt' | 'failingSince'>;
 
 /**

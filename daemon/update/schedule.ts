@@ -1,8 +1,8 @@
 // Runs the checks that the daemon makes by itself: some time after its start, then once a day.
 
-/** How often a check is made, give or take an eighth, so that installations do not ask all at once. */
+/** Interval of checks, give or take an eighth, so that installations do not ask at the same time. */
 const INTERVAL_MS = 24 * 3_600_000;
-/** How often the clock is read: timers do not advance while a machine sleeps. */
+/** Interval of reading the clock: timers do not advance while a machine sleeps. */
 const TICK_MS = 15 * 60_000;
 
 export interface Schedule {
@@ -14,7 +14,7 @@ export interface ScheduleOptions {
   startupMs: number;
   /** Milliseconds since 1970. */
   now(): number;
-  /** How often the clock is looked at. Default: 15 minutes, in milliseconds. */
+  /** Interval of reading the clock. Default: 15 minutes, in milliseconds. */
   tickMs?: number;
   /** From 0 to 1, chooses the time of the next check. Default: Math.random. */
   random?(): number;

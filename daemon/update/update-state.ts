@@ -16,7 +16,7 @@ const UpdateState = z.object({
   revoked: z._default(z.array(z.string()), []),
   /** The version that the user rolled back from; it is not offered again. */
   declined: z.nullable(z.string()),
-  /** Of an AppImage: the version before the last update, and its file. */
+  /** The AppImage's version before the last update, and its file. */
   previous: z.nullable(z.object({ version: z.string(), file: z.string() })),
   /** When the source last gave a valid answer, in milliseconds since 1970. */
   answeredAt: z._default(z.nullable(z.number()), null),

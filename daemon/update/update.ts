@@ -18,11 +18,11 @@ import type { Target } from './target.ts';
 import { attempt, loadUpdateState, saveUpdateState, type UpdateState } from './update-state.ts';
 import { userLayout } from './user/layout.ts';
 
-/** What this build is, and what tests replace. */
+/** This build, and values that tests replace. */
 export interface UpdaterOptions extends CheckerOptions, Build {
   /** From the start to the first check that the daemon makes by itself, in milliseconds. */
   startupMs: number;
-  /** How often the daemon looks whether a check is due, in milliseconds. */
+  /** Interval of asking whether a check is due, in milliseconds. */
   tickMs?: number;
 }
 

@@ -76,7 +76,7 @@ for (const file of new Set([LOADER, ...programs.slice(1), ...programs.flatMap(li
 for (const directory of [`${TRIPLET}/girepository-1.0`, `${TRIPLET}/gjs/girepository-1.0`, 'usr/lib/girepository-1.0'])
   if (existsSync(join(root, directory))) takeTree(directory, join(gtk, 'typelib'), file => file.endsWith('.typelib'));
 
-// what they read
+// files that they read
 mkdirSync(join(gtk, 'modules'), { recursive: true });
 const schemas = join(gtk, 'share/glib-2.0/schemas');
 takeTree('usr/share/glib-2.0/schemas', schemas, file => file.endsWith('.xml'));
@@ -116,7 +116,7 @@ const node = join(lib, 'node');
 execFileSync('strip', ['-o', node, join(nodePackage, 'bin/node')]);
 for (const file of [node, join(lib, 'gjs'), join(tree, 'AppRun'), join(gtk, 'gjs-console')]) chmodSync(file, 0o755);
 
-// what only an installed program can have: activation and units name a path that stays
+// only an installed program can have these: activation and units name a path that stays
 for (const path of ['share/dbus-1', 'lib/systemd', 'share/polkit-1', 'share/dbus-1/system-services'])
   rmSync(join(usr, path), { recursive: true, force: true });
 const desktop = join(usr, `share/applications/${APP_ID}.desktop`);
@@ -153,7 +153,7 @@ const parts = [
   writeFileSync(join(to, 'copyright'), text);
   return { name, version, source, sourceVersion, distribution, licenses: licensesIn(text) };
 });
-// what those texts refer to
+// licenses that those texts refer to
 cpSync(join(root, 'usr/share/common-licenses'), join(usr, 'share/common-licenses'), {
   recursive: true,
   verbatimSymlinks: true,

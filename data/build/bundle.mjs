@@ -23,7 +23,7 @@ export const gjsPrograms = {
   killswitch: 'daemon/killswitch/service/main.ts',
 };
 
-/** What every bundle has in common, also those for GJS. */
+/** Options of every bundle, also those for GJS. */
 export const common = {
   absWorkingDir: root,
   bundle: true,
@@ -33,7 +33,7 @@ export const common = {
   logLevel: 'warning',
 };
 
-/** What a program reads from its own directory: copied beside its `main.cjs`. */
+/** Files that a program reads from its own directory: copied next to its `main.cjs`. */
 const beside = { wrap: ['wrapper/pool/store/pool.lua'] };
 
 function copyBeside(name, directory) {
@@ -53,7 +53,7 @@ const forNode = define => ({
     'import.meta.filename': '__filename',
     ...define,
   },
-  // of Koa's 540 KB, 430 are three copies of a table of media types, of which the API uses two
+  // 430 of Koa's 540 KB are three copies of a table of media types, of which the API uses two
   alias: { 'mime-db': join(root, 'data/build/mime-db.json') },
 });
 
@@ -121,7 +121,7 @@ function putLoaderBefore(main, loader, define) {
   return Object.keys(metafile.inputs).map(file => resolve(root, file));
 }
 
-/** How a file that became part of another is exported by it, for the chunks that are loaded later. */
+/** Export name of a file that became part of another, for the chunks that are loaded later. */
 const exportOf = part => part.replace(/\.js$/, '').replaceAll(/\W/g, '_');
 
 /** Joins a file and the chunks that become part of it in one scope, where names need no getters. @returns CommonJS */
@@ -170,8 +170,8 @@ function bundleForDebugger(name, directory, define) {
 }
 
 /**
- * What is loaded later, and then as one file with its chunks. A daemon loads its own once it answers: resolving the paths
- * of nine files made V8 load its optimizing compiler (3.6 MB).
+ * Modules that are loaded later, as one file with their chunks. A daemon loads its own once it answers: resolving the
+ * paths of nine files made V8 load its optimizing compiler (3.6 MB).
  */
 const wholes = { daemon: ['daemon/killswitch/client/client.ts', 'daemon/history/history-service.ts'] };
 
@@ -202,9 +202,9 @@ function ownersOf(outputs, wholes) {
   return owners;
 }
 
-/** What the bundle of a program for GJS is made with. */
+/** Build options of a program for GJS. */
 const forGjs = (name, file, define, debuggable) => {
-  // what runs as root stays readable: its installer is a script that an administrator reads before running it
+  // the root service stays readable: its installer is a script that an administrator reads before running it
   const minify = name !== 'killswitch' && !debuggable;
   return {
     ...common,

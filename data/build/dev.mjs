@@ -9,7 +9,7 @@ const build = join(root, 'build/dev/meson');
 const prefix = join(root, 'build/dev/prefix');
 /** Editors write a file in several steps. */
 const SETTLE_MS = 150;
-/** How long the daemon may take to end before it is killed; it stops its own children. */
+/** Time for the daemon to end before it is killed; it stops its own children. */
 const STOP_MS = 10_000;
 const SOURCES = ['daemon', 'gnome', 'wrapper', 'manifest', 'data', 'po'];
 

@@ -40,7 +40,7 @@ const WORDS = {
   'stands where': 'is where',
   unhinder: 'clearBlocked',
 };
-/** What quotes others: recordings, the emulator and data that repeat warp-cli's own words, and this file. */
+/** Files that quote others: recordings, data that repeats warp-cli's own words, and this file. */
 const QUOTES = /^(test\/fixtures\/|data\/knowledge\/|data\/build\/glossary\.mjs|CHANGELOG\.md|package-lock\.json|po\/)/;
 /** A line may quote a word that is not ours. */
 const EXEMPT = /glossary: quoted/;

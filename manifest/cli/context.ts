@@ -8,8 +8,8 @@ export interface Context {
   /** The program's own file, which the hashing thread runs again. */
   worker: string;
   version: string;
-  /** Where results go. */
+  /** Output for results. */
   stdout: Pick<Screen, 'write'>;
-  /** Where failures, notes and progress go. */
+  /** Output for failures, notes and progress. */
   stderr: Screen;
 }

@@ -1,6 +1,6 @@
 // Shows progress on a terminal as one line, which is removed when the work is done.
 
-/** Where progress is shown, such as `process.stderr`. */
+/** Output for progress, such as `process.stderr`. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;

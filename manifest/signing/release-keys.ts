@@ -18,5 +18,5 @@ declare const __RELEASE_KEYS__: readonly PinnedKey[] | undefined;
 export const RELEASE_KEYS: readonly PinnedKey[] =
   typeof __RELEASE_KEYS__ === 'undefined' ? project.releaseKeys.pinned : __RELEASE_KEYS__;
 
-/** How many of these keys have to sign a release. */
+/** Number of these keys that have to sign a release. */
 export const RELEASE_THRESHOLD = project.releaseKeys.threshold;

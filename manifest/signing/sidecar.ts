@@ -10,7 +10,7 @@ export type Channel = (typeof CHANNELS)[number];
 const KeyId = z.string('must be text').check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 lowercase hexadecimal digits'));
 
 /**
- * What an updater needs beyond the manifest. `serial` rises with every release of a channel, so that an old one cannot
+ * Facts for an updater beyond the manifest. `serial` rises with every release of a channel, so that an old one cannot
  * come back; after `expires_at` the release no longer counts as the newest; `minimum_version` is the oldest installed
  * version that can update to it in one step; `revoked` lists the ids of keys that must not be trusted any longer.
  */

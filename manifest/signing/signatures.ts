@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts';
 import type { VerifyKey } from './keys.ts';
 import { SIDECAR_LIMIT, type Sidecar, type Statement, signedBytes, splitSidecar } from './sidecar.ts';
 
-/** Which keys are trusted, and how many of them have to sign. */
+/** Trusted keys, and the number that have to sign. */
 export interface Trust {
   /** Each key outranks those before it. */
   keys: readonly VerifyKey[];

@@ -92,7 +92,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/routes/undo', body: { confirmWithin: 30 } });
     });
 
-    test('of an organization can only be read', async () => {
+    test('an organization’s list can only be read', async () => {
       const routes = ROUTE_ANSWERS['GET /api/routes'];
       daemon.answers = { ...ROUTE_ANSWERS, 'GET /api/routes': { ...routes, readOnly: true } };
       await stage.turn('editor');
@@ -202,7 +202,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
     };
 
     for (const [page, control, key = 'space', typed] of cases)
-      test(`of “${control}” comes back after it was used by keyboard`, async () => {
+      test(`“${control}” has the focus again after it was used by keyboard`, async () => {
         let finish = () => {};
         const wait = () =>
           new Promise<void>(resolve => {

@@ -139,7 +139,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await gone('Search settings');
     });
 
-    test('of Culvert itself are written to the user’s file, and move when the event arrives', async () => {
+    test('Culvert’s own are written to the user’s file, and move when the event arrives', async () => {
       stage.key('ctrl+comma');
       await press('Start at login');
       await stage.asked(1);
@@ -154,7 +154,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await until(async () => !(await stage.toggle('Start at login')).checked, 'the switch');
     });
 
-    test('of an organization are joined by name and token, which stay hidden', async () => {
+    test('those of an organization are joined by name and token, which stay hidden', async () => {
       await stage.turn('account');
       await stage.enter('Team name', 'my team');
       await find('Letters, digits and hyphens only');

@@ -252,7 +252,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       daemon.set('status', { state: 'unable', reason: { code, text } });
     };
 
-    test('of the connection replaces the one before, has the one button that helps, and goes with its cause', async () => {
+    test('a connection problem replaces the one before, has the one button that helps, and goes with its cause', async () => {
       await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
       daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
       daemon.onAction = ({ action }) => {
@@ -282,7 +282,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       assert.deepEqual(daemon.actions[1], { action: 'connect' });
     });
 
-    test('of the same kind takes the place of the last one', async () => {
+    test('another one of its kind takes the place of the last one', async () => {
       daemon.onAction = () => {
         throw problem('tunnel-cli-failed', 502, `It failed ${daemon.actions.length} times.`);
       };

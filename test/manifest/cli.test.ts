@@ -48,7 +48,7 @@ describe('help', () => {
     assert.ok(statuses.every(status => status > 2 && status < 126));
   });
 
-  test('of a command lists its options', async () => {
+  test('lists the options of a command', async () => {
     for (const command of ['create', 'sign', 'verify', 'schema', 'keygen']) {
       const { exit, stdout } = await run([command, '--help']);
       assert.equal(exit, 0);
@@ -133,7 +133,7 @@ describe('a release from keygen to verify', () => {
     assert.match(signed.stderr, /not pinned in this build/);
     assert.equal(JSON.parse(signed.stdout).channel, 'beta');
 
-    const none = buildManifest({ __RELEASE_KEYS__: '[]' }); // whatever this repository pins
+    const none = buildManifest({ __RELEASE_KEYS__: '[]' }); // no keys, regardless of those that this repository pins
     const unpinned = await run(['verify', 'release-manifest.v1.json'], { cwd, bundle: none });
     assert.equal(unpinned.exit, REFUSALS['key-unknown'][0]);
     assert.match(unpinned.stderr, /this build pins no release key yet/);

@@ -115,7 +115,7 @@ async function operations(t: Parameters<typeof makeRelease>[0], args: Writer['ar
   const prefix = ['strace', '-o', trace, '-e', `trace=${CALLS}`];
   const { exit } = await run(args(release), { prefix, env: EPOCH });
   assert.equal(exit, 0);
-  // who has the old file open goes on reading it: its bytes were never touched
+  // a reader of the old file still sees its bytes, which never change
   assert.equal(fs.readFileSync(reader, 'utf8'), old);
   fs.closeSync(reader);
   return { calls: window(fs.readFileSync(trace, 'utf8')), fresh: fs.readFileSync(output(release)) };

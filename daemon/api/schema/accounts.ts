@@ -10,7 +10,7 @@ export const ToolAccount = z.object({
   enabled: z.boolean(),
   /** The next run begins with it. */
   default: z.boolean(),
-  /** Where the credential is kept, without what it is called there. */
+  /** Kinds of places of the credential, without its name there. */
   sources: z.array(z.enum(['env', 'keyring', 'pass', 'command', 'file'])),
   /** While it is not tried; `until` is null while that is until its credential changes. */
   coolingDown: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
@@ -30,7 +30,7 @@ export const ToolAccount = z.object({
 });
 export type ToolAccount = z.infer<typeof ToolAccount>;
 
-/** What one attempt came to; without arguments and output. */
+/** Result of one attempt, without arguments and output. */
 export const ToolRun = z.object({
   at: Time,
   /** The leading words that are not options, such as `crawl`. */

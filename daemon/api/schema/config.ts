@@ -25,7 +25,7 @@ export const Config = z.object({
   webui: z.object({
     enabled: z.boolean(),
     allowRemote: z.boolean(),
-    /** Where other machines find the page, such as a reverse proxy; '' for this machine's own addresses. */
+    /** The page's address for other machines, such as a reverse proxy; '' for this machine's own addresses. */
     address: z.string().check(z.maxLength(256), z.regex(/^(https?:\/\/[A-Za-z0-9.-]+(:\d{1,5})?)?$/)),
     /** PEM files; '' for none. */
     tlsCertificate: z.string(),
@@ -34,11 +34,11 @@ export const Config = z.object({
   warp: z.object({
     cli: z.string().check(z.minLength(1)),
     killSwitch: z.boolean(),
-    /** Of the kill switch: leave the local network reachable. */
+    /** Leave the local network reachable while the kill switch is on. */
     allowLan: z.boolean(),
-    /** Of the kill switch, beyond the shipped endpoints: comma-separated `CIDR` or `CIDR udp|tcp PORT`. */
+    /** Endpoints that the kill switch allows beyond the shipped ones: comma-separated `CIDR` or `CIDR udp|tcp PORT`. */
     endpoints: z.string().check(z.maxLength(4096), z.regex(/^[\dA-Fa-f.:/,\sudtcp]*$/)),
-    /** Of the check that traffic of the local proxy really leaves through the tunnel. */
+    /** Address for checking that traffic of the local proxy leaves through the tunnel. */
     traceUrl: HttpAddress,
   }),
   ui: z.object({
@@ -57,12 +57,12 @@ export const Config = z.object({
     /** At login, without the window. */
     startHidden: z.boolean(),
   }),
-  /** What the tray notifies of. */
+  /** Kinds of notifications that the tray shows. */
   notifications: z.object({
     connection: z.boolean(),
     signIn: z.boolean(),
     updates: z.boolean(),
-    /** What ends in a minute, and that the tunnel is still off. */
+    /** Reminders: a temporary change is about to end, or the tunnel is still off. */
     reminders: z.boolean(),
   }),
   reminders: z.object({
@@ -93,7 +93,7 @@ export type ConfigPatch = { [G in keyof Config]?: { [K in keyof Config[G]]?: Con
 
 export const ConfigLayer = z.enum(['default', 'system', 'user', 'environment', 'session']);
 export type ConfigLayer = z.infer<typeof ConfigLayer>;
-/** What is wrong in a configuration file; the rest of the file, or the other layers, still count. */
+/** An error in a configuration file; the rest of the file, or the other layers, still count. */
 export const ConfigProblem = z.object({
   file: z.string(),
   line: z.nullable(z.int()),

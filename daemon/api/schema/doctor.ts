@@ -64,9 +64,9 @@ const CheckResult = z.object({
   title: z.string(),
   group: CheckGroup,
   verdict: Verdict,
-  /** What was seen, a line each. */
+  /** Observations, a line each. */
   evidence: z.array(z.string()),
-  /** What that means; null where the evidence says it. */
+  /** Meaning of the evidence; null where it speaks for itself. */
   explanation: z.nullable(z.string()),
   wording: Wording,
   fix: z.nullable(Fix),
@@ -89,7 +89,7 @@ export const DoctorReport = z.object({
   generatedAt: Time,
   /** Problems first, then unknown, notice, ok and not-applicable. */
   results: z.array(CheckResult),
-  /** What `culvert doctor undo` would take back, newest first. */
+  /** Fixes that `culvert doctor undo` would revert, newest first. */
   undo: z.array(Undoable),
   durationMs: z.number(),
   /** Child processes that the checks started. */
@@ -106,7 +106,7 @@ export const DoctorProgress = z.object({
   completed: z.int(),
   total: z.int(),
   result: z.nullable(CheckResult),
-  /** What can be taken back, newest first; null before the end. */
+  /** Fixes that can be reverted, newest first; null before the end. */
   undo: z.nullable(z.array(Undoable)),
 });
 export type DoctorProgress = z.infer<typeof DoctorProgress>;
@@ -135,17 +135,17 @@ export type DoctorFixRequest = z.infer<typeof DoctorFixRequest>;
 /** The result of the check, measured again afterwards; null where this version has no such check anymore. */
 export const DoctorFixResponse = z.object({
   ok: z.literal(true),
-  /** What was done, a line each. */
+  /** Steps of the fix, a line each. */
   done: z.array(z.string()),
   result: z.nullable(CheckResult),
 });
 export type DoctorFixResponse = z.infer<typeof DoctorFixResponse>;
 
-/** What `culvert diagnose` writes: redacted files, to be looked through before they are shared. */
+/** Output of `culvert diagnose`: redacted files, to review before sharing. */
 export const DoctorBundle = z.object({
   ok: z.literal(true),
   files: z.array(z.object({ name: z.string(), text: z.string() })),
-  /** How many different things of each kind were replaced by placeholders. */
+  /** Number of different values of each kind that placeholders replace. */
   redacted: z.record(z.string(), z.int()),
   /** The files as a ZIP archive, in Base64. */
   archive: z.string(),

@@ -25,7 +25,7 @@ export type HistoryChange = z.infer<typeof HistoryChange>;
 export const HistorySample = z.object({
   /** When the figures were read, or the start of the time that they are summed up over. */
   at: Time,
-  /** How long the bytes took. */
+  /** Duration of the transfer. */
   seconds: Count,
   /** Mean, least and greatest; null where it was not reported. */
   latencyMs: z.nullable(Count),
@@ -38,12 +38,12 @@ export const HistorySample = z.object({
 });
 export type HistorySample = z.infer<typeof HistorySample>;
 
-/** Of a stretch of time. */
+/** Totals of a period. */
 const Total = z.object({
   connectedSeconds: Count,
   received: Count,
   sent: Count,
-  /** How often a connection ended that nobody ended, by reason or `blocked`; `unknown` where none was given. */
+  /** Number of connections that ended without a request, by reason or `blocked`; `unknown` without a reason. */
   drops: z.record(z.string(), Count),
 });
 export type HistoryTotal = z.infer<typeof Total>;
@@ -76,7 +76,7 @@ export const History = z.object({
   /** Oldest first, like the samples. */
   changes: z.array(HistoryChange),
   samples: z.array(HistorySample),
-  /** Of the whole time asked for; null on later pages. */
+  /** Totals of the requested period; null on later pages. */
   totals: z.nullable(z.extend(Total, { days: z.array(HistoryDay) })),
   /** Pass it as `cursor` for the next page; null on the last. */
   next: z.nullable(z.string()),

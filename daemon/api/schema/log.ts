@@ -5,7 +5,7 @@ import { Count, Time } from './values.ts';
 export const LogEntry = z.object({
   id: z.int(),
   at: Time,
-  /** Who asked: `action`, `read`, or `watch`. */
+  /** Origin of the command: `action`, `read`, or `watch`. */
   source: z.enum(['action', 'read', 'watch']),
   argv: z.array(z.string()),
   ok: z.boolean(),

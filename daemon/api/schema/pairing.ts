@@ -33,7 +33,7 @@ export const PairResponse = z.object({ ok: z.literal(true), device: PairedDevice
 
 export const RevokeRequest = z.strictObject({ id: z.string().check(z.minLength(1), z.maxLength(64)) });
 
-/** Who asks. */
+/** Session of the client that asks. */
 export const Session = z.object({
   ok: z.literal(true),
   /** From another machine. */

@@ -81,7 +81,7 @@ export const Problem = z.object({
   errors: z.optional(z.array(z.object({ path: z.string(), message: z.string() }))),
   exitCode: z.optional(z.nullable(z.int())),
   stderr: z.optional(z.string()),
-  /** Of `update-refused`: which of the manifest's refusals, or the updater's own. Of `wrapper-refused`: culvert-wrap's code. */
+  /** For `update-refused`, the manifest's or updater's own code; for `wrapper-refused`, culvert-wrap's code. */
   reason: z.optional(z.string()),
 });
 export type Problem = z.infer<typeof Problem>;

@@ -16,11 +16,11 @@ export const SettingsDiffRequest = z.strictObject({ toml: Toml });
 export type SettingsDiffRequest = z.infer<typeof SettingsDiffRequest>;
 export const SettingsDiff = z.object({
   ok: z.literal(true),
-  /** What would change, as people read it; null where nothing was set. */
+  /** Changes in readable form; null where nothing was set. */
   changes: z.array(z.object({ key: z.string(), from: z.nullable(z.string()), to: z.nullable(z.string()) })),
-  /** What this machine or this version of the tunnel CLI lacks; it is left out. */
+  /** Keys that this machine or this version of the tunnel CLI doesn't support; they are left out. */
   skipped: z.array(Reason),
-  /** What can't be read. A file that has any is not applied. */
+  /** Invalid keys. A file that has any is not applied. */
   invalid: z.array(Reason),
   /** The file was exported from a demo and this is none, so it is applied only with `allowDemo`. Absent otherwise. */
   fromDemo: z.optional(z.boolean()),
@@ -29,7 +29,7 @@ export type SettingsDiff = z.infer<typeof SettingsDiff>;
 
 export const SettingsApplyRequest = z.strictObject({
   toml: Toml,
-  /** Of tunnel settings and routes; Culvert's own configuration stays in any case. */
+  /** Limit for tunnel settings and routes; changes of Culvert's own configuration need no confirmation. */
   confirmWithin: z.optional(ConfirmWithin),
   /** Also applies a file that was exported from a demo. */
   allowDemo: z.optional(z.boolean()),

@@ -18,7 +18,7 @@ export const UpdateCheck = z.object({
   source: z.object({ state: z.enum(['ok', 'expired', 'refused', 'unreachable']), lastAnswerAt: z.nullable(Time) }),
   /** Whether `POST /api/update/apply` can bring this installation to `latest`. */
   applicable: z.boolean(),
-  /** Where it can't: the command that does it, ready to be copied. */
+  /** Command for updating by hand, ready to copy, where the daemon can't update. */
   command: z.nullable(z.string()),
   /** The version that `POST /api/update/rollback` goes back to, or null. */
   previous: z.nullable(z.string()),

@@ -56,7 +56,7 @@ export function sessionEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     Object.entries(env).flatMap(([name, value]): [string, string][] => {
       if (value === undefined || OWN.test(name)) return [];
       if (!image || !value.includes(image)) return [[name, value]];
-      // what an AppImage put in front of a list of directories belongs to it only
+      // directories that an AppImage put in front are for the AppImage only
       const rest = value.split(':').filter(part => !part.startsWith(image));
       return rest.length > 0 ? [[name, rest.join(':')]] : [];
     }),
@@ -140,7 +140,7 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
   return pid;
 }
 
-/** What makes a process part of this desktop session; the manager has the rest itself. */
+/** Variables that make a process part of this desktop session; the manager has all others itself. */
 const OF_SESSION =
   /^(PATH|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|DESKTOP_SESSION|XDG_(SESSION_.*|CURRENT_DESKTOP|DATA_.*|CONFIG_.*|STATE_HOME|CACHE_HOME|MENU_PREFIX|RUNTIME_DIR)|LANG|LANGUAGE|LC_.*|GTK_.*|GDK_.*|QT_.*|XCURSOR_.*|XMODIFIERS|.*_IM_MODULE|MOZ_.*|SSH_AUTH_SOCK|HOME)$/;
 
@@ -155,10 +155,10 @@ function mainPid(unit: string, env: NodeJS.ProcessEnv): Promise<number | null> {
   });
 }
 
-/** How long the end of what a process that has ended wrote is waited for: a child of it may hold the pipe open. */
+/** Wait for the last output of a process that has ended: a child of it may hold the pipe open. */
 const GRACE_MS = 1000;
 
-/** How a process ended, once all that it wrote was read; null where it lives on. */
+/** Exit of a process after all of its output; null while it still runs. */
 function endWithin(child: ChildProcess, ms: number): Promise<number | string | Error | null> {
   return new Promise(resolve => {
     const done = (end: number | string | Error | null) => {

@@ -18,7 +18,7 @@ export interface Recipe {
   files: { path: string; text: string }[];
 }
 
-/** Where things of apps are kept. */
+/** Directories of app data. */
 export interface Places {
   home: string;
   /** Profiles of native apps, and the configuration of proxychains4. */

@@ -8,7 +8,7 @@ import { message } from '../../view/message.ts';
 export interface Trace {
   /** The page's word: `warp=on` or `warp=plus`. */
   through: boolean;
-  /** What was seen. */
+  /** Observed result. */
   seen: Message;
 }
 
@@ -58,7 +58,7 @@ async function get(port: number | null, url: URL, env: NodeJS.ProcessEnv, signal
           ...(isIPv4(host) || isIPv6(host) ? {} : { servername: host }),
           ALPNProtocols: ['http/1.1'],
           ca: authorities(env),
-          rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
+          rejectUnauthorized: true, // regardless of NODE_TLS_REJECT_UNAUTHORIZED
         })
       : tcp;
     return await new Promise<string>((resolve, reject) => {

@@ -25,7 +25,7 @@ export interface BundleInput {
 
 export interface Bundle {
   files: { name: string; about: string; text: string }[];
-  /** How many different things of each kind were replaced. */
+  /** Number of different values replaced, by kind. */
   redacted: Record<string, number>;
 }
 
@@ -84,7 +84,7 @@ function inEnglish({ wording: _, fix, ...result }: CheckResult) {
   return { ...result, fix: fix && plain };
 }
 
-/** What is inside and what was replaced, for a person to read before the file is written. */
+/** Summary of the contents and replacements, to review before the file is written. */
 export function describeBundle({ files, redacted }: Bundle): string {
   const rows = files.map(
     ({ name, about, text }) => `  ${name.padEnd(20)}${String(text.length).padStart(8)} bytes  ${about}`,

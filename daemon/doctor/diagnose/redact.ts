@@ -7,7 +7,7 @@ export interface Redactor {
   text(text: string): string;
   /** Every string in a JSON value, also in names of properties. */
   value<T>(value: T): T;
-  /** How many different things of each kind were replaced. */
+  /** Number of different values replaced, by kind. */
   counts(): Record<string, number>;
 }
 

@@ -8,7 +8,7 @@ import { labeled } from '../check.ts';
 import { NotApplicable, Unknown } from '../errors.ts';
 import type { World } from './world.ts';
 
-/** What is known of the tunnel. @throws Unknown when nothing is */
+/** State of the tunnel. @throws Unknown without one */
 export function tunnelOf({ tunnel }: World): Snapshot {
   if (tunnel) return tunnel;
   throw new Unknown(

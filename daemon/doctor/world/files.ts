@@ -17,7 +17,7 @@ export interface Files {
   readLink(path: string): Promise<string | null>;
   /** Names in a directory; none when it can't be read. */
   list(path: string): Promise<string[]>;
-  /** What is at the path itself, without following a link; null when nothing is, or it can't be known. */
+  /** The file at the path, without following a link; null if it is absent or unreadable. */
   stat(path: string): Promise<FileInfo | null>;
 }
 

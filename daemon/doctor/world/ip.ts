@@ -45,13 +45,13 @@ export function ingress(world: World): string {
   return /^(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/.exec(endpoint)?.[1] ?? world.targets.tunnel;
 }
 
-/** How the client's own packets go there: their mark has them go around its table (documented in its routing rule). */
+/** Query for the client's own packets: their mark skips the client's table (see its routing rule). */
 const markedRoute = (host: string) => ['route', 'get', host, 'mark', '0x100cf'];
 
 type Part = 'addr' | 'routes' | 'rules' | 'path';
 const ROUTES = ['route', 'show', 'table', 'all'];
 
-/** What one run of `ip` prints of everything; null where a part of it fails, or prints nothing in this version. */
+/** All parts from one run of `ip`; null where a part fails, or prints nothing in this version. */
 function together(world: World): Promise<Record<Part, unknown> | null> {
   return world.once('ip', async () => {
     const commands = [['addr'], ROUTES, ['rule'], markedRoute(ingress(world))];
@@ -110,7 +110,7 @@ export function rules(world: World): Promise<{ family: 4 | 6; rule: Record<strin
 const RouteGet = z.array(z.object({ metrics: z.optional(z.array(z.object({ mtu: z.optional(z.int()) }))) }));
 
 /**
- * What the kernel has learned from a router that could not pass a packet on to the ingress, or null.
+ * The MTU that the kernel has learned from a router that could not pass a packet on to the ingress, or null.
  * @param when `again`: after packets were sent
  * @throws Unknown
  */

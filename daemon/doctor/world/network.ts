@@ -17,7 +17,7 @@ export interface Network {
   page(url: string, options: { localAddress?: string; signal: AbortSignal }): Promise<Page>;
   /** Whether a request, through the local proxy when there is one, leaves through the tunnel. Never rejects. */
   trace(url: string, proxyPort: number | null, limitMs: number): Promise<Trace>;
-  /** What answers on a local port. Never rejects. */
+  /** Protocols of a local proxy. Never rejects. */
   proxy(port: number, limitMs: number): Promise<{ open: boolean; socks5: boolean; http: boolean }>;
 }
 

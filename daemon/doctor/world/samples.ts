@@ -17,7 +17,7 @@ const KEPT = 200;
 /** Runs that follow each other closely add nothing. */
 const APART_MS = 5 * 60_000;
 
-/** What is remembered in a file; a file that is damaged counts as none. */
+/** Samples in a file; a damaged file has none. */
 export function loadSamples(path: string): Sample[] {
   try {
     return z.parse(z.array(Sample), JSON.parse(readText(path) ?? '[]'));

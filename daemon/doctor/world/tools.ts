@@ -16,7 +16,7 @@ interface Printed {
 interface RunLimits {
   limitMs?: number;
   input?: string;
-  /** How much it may print. */
+  /** Maximum output. */
   mebibytes?: number;
 }
 
@@ -28,7 +28,7 @@ export interface Tools {
   run(program: string, args: readonly string[], options?: RunLimits): Promise<Printed>;
   /** Whether a program is installed. */
   has(program: string): boolean;
-  /** How many processes were started. */
+  /** Number of started processes. */
   started(): number;
 }
 
@@ -40,7 +40,7 @@ export interface ToolsOptions {
 }
 
 const LIMIT_MS = 2_000;
-/** How long output that a grandchild holds open is read after the end of the program. */
+/** Time for output that a grandchild holds open after the end of the program. */
 const GRACE_MS = 250;
 /** Users often lack these in PATH; `ip` and `nft` are there on Debian. */
 const SYSTEM_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];

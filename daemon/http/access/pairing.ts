@@ -7,7 +7,7 @@ import { Problem } from '../../problem.ts';
 import { readText, replaceFile } from '../../system/files.ts';
 import { message } from '../../view/message.ts';
 
-/** What a request may do: `read` is GET and HEAD only. */
+/** Rights of a request: `read` is GET and HEAD only. */
 export type Rights = 'manage' | 'read';
 
 const COOKIE = 'culvert-device';
@@ -42,7 +42,7 @@ export interface Pairing {
    * @throws Problem pairing-code-wrong, busy
    */
   pair(code: string, name: string, from: string): Promise<{ device: ShownDevice; cookie: string }>;
-  /** What the sender of this `Cookie` header may do; null for nothing. */
+  /** Rights of the sender of this `Cookie` header; null without any. */
   rightsOf(cookie: string | undefined): Rights | null;
   list(): ShownDevice[];
   /** @throws Problem device-not-found */

@@ -32,13 +32,13 @@ export function wordingOf(error: unknown): Message[] {
 }
 
 export interface Tls {
-  /** Of the newest files that could be used. */
+  /** Context from the newest usable files. */
   context(): SecureContext;
   /** End of the certificate's validity, ISO 8601. */
   expiresAt(): string;
 }
 
-/** How long a look at the files is trusted, in ms. */
+/** Time until the files are checked again, in ms. */
 const LOOK_MS = 10_000;
 
 /**

@@ -14,7 +14,7 @@ export interface Limits {
 /** An AppImage of 80 MB takes at most 85 minutes. */
 export const LIMITS: Limits = { stallMs: 15_000, metadataMs: 20_000, bytesPerSecond: 16_384 };
 
-/** How a fetch is made. */
+/** Options of a fetch. */
 export interface Fetching extends Client {
   limits: Limits;
   signal: AbortSignal;

@@ -19,10 +19,10 @@ import { type Fetching, fetchArtifact, fetchSmall } from './fetch.ts';
 
 /** In bytes. The largest artifact of Culvert is a tenth of it. */
 const ARTIFACT_LIMIT = 1 << 30;
-/** How long a publisher may take to replace manifest and sidecar, one after the other. */
+/** Time for a publisher to replace manifest and sidecar, one after the other. */
 const PUBLISHING_MS = 500;
 
-/** Where releases are: `updates.source` and `updates.channel`. */
+/** Source of releases: `updates.source` and `updates.channel`. */
 export interface ReleaseSource {
   source: string;
   channel: Channel;

@@ -5,7 +5,7 @@ import { printable } from '../../system/printable.ts';
 import { UpdateRefused } from '../errors.ts';
 import { tlsContext } from './tls-context.ts';
 
-/** How requests are made. */
+/** Dependencies of requests. */
 export interface Client {
   env: NodeJS.ProcessEnv;
   /** The `User-Agent`. */

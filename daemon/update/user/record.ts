@@ -43,7 +43,7 @@ export function writeRecord({ record }: UserLayout, value: InstallRecord): void 
   replaceFile(record, `${JSON.stringify(value, null, 1)}\n`);
 }
 
-/** What the record says of an entry once it is written. */
+/** The record of an entry after it is written. */
 export function toRecorded(entry: Entry): RecordedEntry {
   return 'link' in entry ? entry : { path: entry.path, sha256: [digest(entry.text)] };
 }

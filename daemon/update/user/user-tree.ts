@@ -93,7 +93,7 @@ async function replaceTree({ layout, env }: UserInstall, download: Download): Pr
   }
 }
 
-/** What can't be removed now is removed by the next update; it does not make this one fail. */
+/** Leaves files that can't be removed now to the next update; this one does not fail. */
 function removeStaging(staging: string): void {
   try {
     rmSync(staging, { recursive: true, force: true });

@@ -36,7 +36,7 @@ export function lookInStatusFile(text: string): Exclude<Look, 'unavailable'> | n
     const { state: stateName, blocked } = json.status;
     const state = STATES.find(name => name === stateName);
     if (!state) return null;
-    // which step of the setup is missing makes no difference to the look
+    // the look is the same for each missing step of the setup
     return lookOf({ status: { state, blocked: blocked === null ? null : 'not-registered' } });
   } catch {
     return null;

@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 
 const validator = existsSync('/usr/bin/desktop-file-validate');
 
-/** What a desktop would run. */
+/** The command that a desktop would run. */
 function commandOf(path: string): string[] {
   const entry = parseEntry(readFileSync(path, 'latin1'));
   assert.ok(entry);

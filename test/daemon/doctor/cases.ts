@@ -6,7 +6,7 @@ import type { Ends } from '../../support/temporary.ts';
 
 export interface Case {
   check: Check;
-  /** What the world of the case consists of, in few words: the table of proofs shows them. */
+  /** Kind of world of the case, for the table of proofs. */
   how: 'files' | 'bus' | 'namespace' | 'socket' | 'programs' | 'snapshot' | 'process' | 'HTTP server';
   title: string;
   verdict: CheckResult['verdict'];

@@ -19,7 +19,7 @@ import { KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts'
 import { type ZipEntry, zip } from '../../support/doctor/zip.ts';
 import { missing, temporary } from '../../support/temporary.ts';
 
-/** What is known for a name only by its place. */
+/** Lines in which only the place makes a word a name. */
 const CONTEXT: Record<string, string> = {
   canaryuser: '/home/canaryuser/file',
   canarypassword: 'http://canaryuser:canarypassword@canary-host.example.net:3128',

@@ -7,8 +7,8 @@ import { namespace, startBus, tree, withPrograms, world } from '../../support/do
 import { missing } from '../../support/temporary.ts';
 
 /**
- * Of the 20 that a run may start: node, readlink and setpriv for the command, and nine questions of the daemon to the
- * tunnel CLI, as test/bench/doctor.ts counts them.
+ * Processes of a run besides those of the checks: node, readlink and setpriv for the command, and nine
+ * questions of the daemon to the tunnel CLI, as test/bench/doctor.ts counts them.
  */
 const OTHERS = 3 + 9;
 

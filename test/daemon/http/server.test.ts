@@ -29,7 +29,7 @@ const BODIES: Record<string, object> = {
   'POST /api/settings/diff': { toml: '' },
   'POST /api/settings/apply': { toml: '' },
 };
-/** Of routes that have nothing to do here: the code of their refusal. */
+/** Code of the refusal by routes that have nothing to do here. */
 const REFUSED: Record<string, string> = {
   'GET /api/metrics': 'not-found',
   'POST /api/routes/undo': 'nothing-to-undo',
@@ -43,7 +43,7 @@ function bodyFor(line: string, { pairing }: Daemon): object {
   if (line === 'POST /api/devices/revoke') return { id: pairing!.list()[0]!.id };
   return BODIES[line] ?? {};
 }
-/** Of routes that can't be asked without one. */
+/** Queries of routes that require one. */
 const QUERIES: Record<string, string> = { 'GET /api/why': '?target=127.0.0.1' };
 
 test('every route answers what its schema says', async t => {

@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/flood.py');
 const NARROW = ['ba(ssaq)', 'false', '1', '162.159.193.0/24', 'udp', '1', '2408'];
 const NOBODY = 65534;
-/** How long an attack lasts, in seconds; all cores are busy meanwhile. */
+/** Duration of an attack, in seconds; all cores are busy. */
 const LONG = 2;
 const BRIEF = FULL ? LONG : 0.8;
 /** With room for a machine that is busy with other tests; without the mend it takes until the service is killed. */

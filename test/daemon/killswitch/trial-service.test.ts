@@ -149,7 +149,7 @@ onStage('who made the change decides about it without being asked again; others 
 
 interface Case {
   title: string;
-  /** What is in force before: off, or on. */
+  /** The rules in force before: off, or on. */
   previous: readonly string[] | null;
   attempt: readonly [method: string, ...args: string[]];
   act: 'begin' | 'Confirm' | 'Revert';

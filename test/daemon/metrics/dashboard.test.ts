@@ -38,7 +38,7 @@ const { groups } = parse(read('alerts.yml')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap(group => group.rules);
 const targets = dashboard.panels.flatMap(({ targets = [], title }) => targets.map(target => ({ ...target, title })));
 
-/** What a scrape adds. */
+/** Labels that a scrape adds. */
 const TARGET_LABELS = ['job', 'instance'];
 const exported = new Map<string, readonly string[]>([
   ...Object.entries(FAMILIES).map(([name, { labels }]) => [name, labels] as const),

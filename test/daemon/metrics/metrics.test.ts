@@ -26,7 +26,7 @@ url = "valkey://127.0.0.1:6379/0"
 machine = "m"
 `;
 
-/** What the daemon answers, by the socket. */
+/** The daemon's answer, by the socket. */
 const ask = ({ socket }: Running, line = 'GET /api/metrics') => raw({ path: socket }, request(line, 'localhost'));
 
 async function scrape(running: Running): Promise<Read[]> {
@@ -345,7 +345,7 @@ test('a hundred scrapes leave nothing behind', async t => {
     gc();
     return process.memoryUsage().heapUsed;
   };
-  await scrapes(100); // what is compiled and kept once
+  await scrapes(100); // fills caches and compiles
   // what the engine compiles later differs from run to run; what a scrape leaves behind grows in every hundred
   const grown: number[] = [];
   while (grown.length < 6 && !grown.some(bytes => bytes < 100_000))

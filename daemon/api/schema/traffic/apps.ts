@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { Message } from '../values.ts';
 
-/** How an app is made to use the proxy; `none`: no way is known, so it would go around. */
+/** Way of sending an app through the proxy; `none`: no known way, so it would bypass the proxy. */
 export const ProxyMethod = z.enum(['arguments', 'profile', 'environment', 'proxychains', 'none']);
 export type ProxyMethod = z.infer<typeof ProxyMethod>;
 export const App = z.object({

@@ -8,14 +8,14 @@ const Count = z.int().check(z.nonnegative());
 const Mode = z.nullable(z.enum(['exclude', 'include']));
 const Kind = z.enum(['ip', 'range', 'host']);
 
-/** Where an entry comes from: the vendor's default list, a preset, this user, or the organization. */
+/** Origin of an entry: the vendor's default list, a preset, this user, or the organization. */
 export const RouteOrigin = z.enum(['default', 'preset', 'user', 'policy']);
 export type RouteOrigin = z.infer<typeof RouteOrigin>;
 
 const Entry = z.object({ kind: Kind, value: z.string() });
 export const Routes = z.object({
   ok: z.literal(true),
-  /** Of the list that is set; changes with every change of it. */
+  /** Revision of the current list; changes with every change of the list. */
   revision: z.string(),
   mode: Mode,
   /** The organization decides about the list, so that it can't be changed here. */
@@ -33,7 +33,7 @@ export const RouteWarning = z.object({ code: z.string(), value: z.string() });
 
 export const RoutesPreview = z.object({
   ok: z.literal(true),
-  /** Of the list that the document was compared with; pass it as `ifRevision`. */
+  /** Revision of the list that the document was compared with; pass it as `ifRevision`. */
   revision: z.string(),
   mode: Mode,
   add: z.array(Entry),
@@ -56,7 +56,7 @@ export const RoutesPreviewRequest = z.strictObject({
 });
 export type RoutesPreviewRequest = z.infer<typeof RoutesPreviewRequest>;
 
-/** How a document came to be applied; `outside` was found set by another program, `revert` and `undo` are returns. */
+/** The cause of an applied document; `outside` was set by another program, `revert` and `undo` are returns. */
 export const RoutesCause = z.enum([
   'edit',
   'import',
@@ -93,7 +93,7 @@ export const RoutesResponse = z.object({
 });
 export type RoutesResponse = z.infer<typeof RoutesResponse>;
 
-/** Of a list that is being set; `rolling-back`: a call failed, and the list before is being set again. */
+/** Progress of setting a list; `rolling-back`: a call failed, and the previous list is being restored. */
 export const RoutesProgress = z.object({
   phase: z.enum(['applying', 'rolling-back', 'done']),
   done: Count,

@@ -31,7 +31,7 @@ export const Status = z.object({
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   blocked: z.nullable(Blocked),
   since: Time,
-  /** What the tunnel CLI printed, redacted; null before its first word. */
+  /** Output of the tunnel CLI, redacted; null before the first output. */
   raw: z.nullable(z.string()),
 });
 export type Status = z.infer<typeof Status>;
@@ -54,7 +54,7 @@ export const VirtualNetworks = z.object({
 export type VirtualNetworks = z.infer<typeof VirtualNetworks>;
 
 /**
- * What can be set, read out of what every version of the tunnel CLI prints in another form. null where the installed
+ * Settings, read from the output of any version of the tunnel CLI. null where the installed
  * version does not report it. No version is known to report the log of DNS queries or an endpoint that was set.
  */
 export const Options = z.object({

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { Message } from '../values.ts';
 
-/** What decided; `entry` is an entry of the split tunnel, `default`: no entry matched, `own`: it is this machine's. */
+/** Reason for the way; `entry`: an entry of the list, `default`: no entry matched, `own`: this machine's address. */
 export const WhyReason = z.enum(['own', 'disconnected', 'dns-only', 'proxy-only', 'entry', 'default', 'unknown']);
 export type WhyReason = z.infer<typeof WhyReason>;
 
@@ -15,7 +15,7 @@ export const WhyAddress = z.object({
   entry: z.nullable(z.string()),
   /** The kill switch would stop it, because it would leave outside the tunnel. */
   blocked: z.boolean(),
-  /** What the kernel would do now, from `ip route get`; null with the reason in `kernelProblem`. */
+  /** The kernel's current route, from `ip route get`; null with the reason in `kernelProblem`. */
   kernel: z.nullable(
     z.object({
       device: z.nullable(z.string()),

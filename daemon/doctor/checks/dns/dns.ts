@@ -122,7 +122,7 @@ function describeFile({ writer, link, nameservers }: ResolvConfFile, servers: st
   ];
 }
 
-/** What systemd-resolved uses. */
+/** The servers of systemd-resolved, in words. */
 export function describeResolved(servers: readonly string[]): Message {
   return servers.length > 0
     ? quoted(`systemd-resolved: ${servers.join(', ')}`)
@@ -217,7 +217,7 @@ const PROVIDERS: readonly [topic: string, name: string][] = [
   ['comcast-dns', 'Comcast'],
   ['cox-dns', 'Cox'],
 ];
-/** Where the resolvers of the network itself are listed, also while the tunnel's own are in use. */
+/** Files with the network's own resolvers, also while the tunnel's resolvers are in use. */
 const RESOLVER_FILES = ['/run/systemd/resolve/resolv.conf', '/run/NetworkManager/resolv.conf'];
 
 export const providerResolvers: Check = {

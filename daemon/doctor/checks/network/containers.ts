@@ -15,7 +15,7 @@ const Config = z.object({ dns: z.optional(z.array(z.string())) });
 /** systemd-resolved for local programs; Docker then reads the other file (moby's libnetwork, resolvconf.Path). */
 const STUB = '127.0.0.53';
 const BEHIND_STUB = '/run/systemd/resolve/resolv.conf';
-/** What Docker names where nothing but loopback addresses is configured (docs.docker.com, "Networking overview"). */
+/** Docker's resolvers on a host with only loopback resolvers (docs.docker.com, "Networking overview"). */
 const FALLBACK = ['8.8.8.8', '8.8.4.4'];
 
 export const containerDns: Check = {

@@ -25,7 +25,7 @@ test('a token is made once, of 32 bytes, for this user only, and read from then 
   assert.deepEqual(readdirSync(join(path, '..')), ['token']);
 });
 
-test('of many that make it at once, in one process or several, all get the same', async t => {
+test('concurrent callers, in one process or several, get the same token', async t => {
   const path = place(t);
   const text = `import { readToken } from ${JSON.stringify(resolve(import.meta.dirname, '../../../../daemon/http/access/token.ts'))};
     console.log(await readToken(process.argv[2], { create: true }));`;
@@ -55,7 +55,7 @@ test('a file that others may read, a link, and a file with something else are re
   }
 });
 
-test('where no file can be made, the failure names it', async t => {
+test('a file that can’t be made is named in the failure', async t => {
   const path = place(t);
   writeFileSync(join(path, '..', '..', 'file'), '');
   await assert.rejects(readToken(join(path, '..', '..', 'file', 'token'), { create: true }), {
