@@ -286,7 +286,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.turn('history');
       stage.key('ctrl+r');
       await find('Latency: from 12 ms to 12 ms, 12 ms on average');
-      for (const text of ['Totals', '4 × You are offline', 'Everything, via AMS']) await find(text);
+      for (const text of ['Totals', '4 × You are offline', 'Everything, via Amsterdam']) await find(text);
       await press('Show More');
       await gone('Show More');
     });
@@ -295,7 +295,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       daemon.history = recorded();
       await stage.turn('history');
       stage.key('ctrl+r');
-      await find('Everything, via AMS');
+      await find('Everything, via Amsterdam');
       await press('Delete the history');
       await find('Delete the history?');
       await press('Delete');

@@ -3,6 +3,7 @@
 import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
 import { totalOf } from '../../api/totals.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
+import { placeName } from '../places.ts';
 import { causeTitle } from '../states/causes.ts';
 import { lookOf, modeName, setupText, stateLabel } from '../states/labels.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -60,8 +61,8 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     reason && !blocked && state !== 'connecting' && reasonTitle(reason, tr),
     network === 'unstable' && _('Unstable network'),
     state === 'connected' && mode && modeName(mode, tr).title,
-    // Translators: %s is a code of an airport, such as AMS
-    colo && fill(_('via %s'), colo),
+    // Translators: %s is a city, such as Frankfurt
+    colo && fill(_('via %s'), placeName(colo)),
     kind === 'start' && _('Recording started'),
   ];
   return { title: stateLabel(lookOf({ status: { state, blocked } }), tr), details: formatParts(parts, tr) };

@@ -6,6 +6,7 @@ import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../vi
 import type { Row } from '../../view/forms/form.ts';
 import { setupView } from '../../view/forms/setup.ts';
 import { offRows, timedRows } from '../../view/forms/timed.ts';
+import { placeDetail } from '../../view/places.ts';
 import { killSwitchRow } from '../../view/states/killswitch.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
@@ -122,7 +123,7 @@ function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] 
   return [
     ...fact('protocol', _('Protocol'), tunnel.protocol),
     ...tunnel.endpoints.flatMap((endpoint, i) => fact(`endpoint-${i}`, _('Server'), endpoint, true)),
-    ...fact('colo', _('Data center'), tunnel.colo),
+    ...fact('colo', _('Data center'), tunnel.colo && placeDetail(tunnel.colo)),
     ...fact('latency', _('Latency'), latencyMs === null ? null : formatLatency(latencyMs, tr)),
     ...fact('loss', _('Packet loss'), loss === null ? null : formatLoss(loss, tr)),
     ...fact('received', _('Received'), bytesReceived === null ? null : formatBytes(bytesReceived, tr)),

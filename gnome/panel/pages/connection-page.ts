@@ -8,6 +8,7 @@ import { formatBytes, formatDate, formatDuration, formatLatency, formatLoss } fr
 import type { Command, Row } from '../../../daemon/view/forms/form.ts';
 import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { placeDetail, placeName } from '../../../daemon/view/places.ts';
 import { killSwitchRow } from '../../../daemon/view/states/killswitch.ts';
 import { durationText, type Tone, type TunnelView } from '../../../daemon/view/states/tunnel.ts';
 import { fill } from '../../../daemon/view/translator.ts';
@@ -113,8 +114,8 @@ export class ConnectionPage extends Adw.Bin implements Page {
     const running = tunnel && since && tunnel.look !== 'unavailable' ? Date.now() - Date.parse(since) : null;
     const clock = running === null ? null : formatDuration(running / 1000, tr);
     const text = clock && durationText(tunnel!.look, clock, tr);
-    const colo = tunnel?.live ? client?.snapshot?.tunnel.colo : null;
-    this.#hero.clock.label = [text, colo].filter(Boolean).join(' · ');
+    const code = tunnel?.live ? client?.snapshot?.tunnel.colo : null;
+    this.#hero.clock.label = [text, code && placeName(code)].filter(Boolean).join(' · ');
     this.#hero.clock.visible = Boolean(text);
     if (since) this.#hero.clock.tooltip_text = fill(_('Since %s'), formatDate(since, tr));
   }
@@ -194,7 +195,7 @@ function factRows(
   return [
     ...fact('protocol', _('Protocol'), tunnel.protocol ?? known.protocol),
     ...fact('server', _('Server'), server),
-    ...fact('colo', _('Data center'), known.colo),
+    ...fact('colo', _('Data center'), known.colo && placeDetail(known.colo)),
     ...fact('proxy', _('Proxy for other apps'), proxy, true),
     ...fact('received', _('Received'), known.bytesReceived === null ? null : formatBytes(known.bytesReceived, tr)),
     ...fact('sent', _('Sent'), known.bytesSent === null ? null : formatBytes(known.bytesSent, tr)),

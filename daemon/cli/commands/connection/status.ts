@@ -4,6 +4,7 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusLine, statusWarning } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { bytes, clock, dateTime } from '../../../system/terminal.ts';
+import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/diagnosis.ts';
 import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
 import { english } from '../../../view/translator.ts';
@@ -67,7 +68,7 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
     ['Protocol', tunnel.protocol ?? protocolOf(snapshot)],
     ['Endpoint', tunnel.endpoints.join(', ')],
     ['Local proxy', tunnel.proxyPort === null ? null : `127.0.0.1:${tunnel.proxyPort}`],
-    ['Data center', tunnel.colo],
+    ['Data center', tunnel.colo && placeDetail(tunnel.colo)],
     ['Latency', tunnel.latencyMs === null ? null : `${tunnel.latencyMs} ms`],
     ['Loss', tunnel.loss === null ? null : `${+(tunnel.loss * 100).toFixed(2)} %`],
     ['Handshake', tunnel.handshakeAgeSeconds === null ? null : `${Math.round(tunnel.handshakeAgeSeconds)} s old`],

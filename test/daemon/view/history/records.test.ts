@@ -32,8 +32,12 @@ const day = (name: string, connectedSeconds: number, drops = {}) => ({
 
 test('a change is described in words', () => {
   const cases: [Partial<HistoryChange>, string, string][] = [
-    [{}, 'Connected', 'Everything, via AMS'],
-    [{ kind: 'start', network: 'unstable' }, 'Connected', 'Unstable network, Everything, via AMS, Recording started'],
+    [{}, 'Connected', 'Everything, via Amsterdam'],
+    [
+      { kind: 'start', network: 'unstable' },
+      'Connected',
+      'Unstable network, Everything, via Amsterdam, Recording started',
+    ],
     [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Disconnected', 'Turned off by hand'],
     [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],
     [{ state: 'unable', reason: 'NoNetwork', colo: null }, 'Can’t connect', 'You are offline'],
