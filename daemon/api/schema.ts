@@ -38,7 +38,7 @@ export * from './schema/update.ts';
 export const RemoteAccess = z.object({
   /** Other machines are let in; false while the configured certificate or key can't be used. */
   open: z.boolean(),
-  /** Of the daemon's own certificate (webui.tlsCertificate); null while it does not encrypt. */
+  /** The daemon's own certificate (webui.tlsCertificate); null while it does not encrypt. */
   tls: z.nullable(z.object({ expiresAt: Time })),
   /** webui.address: where a reverse proxy or a name leads to this daemon. */
   address: z.nullable(z.string()),

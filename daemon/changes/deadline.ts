@@ -3,7 +3,7 @@ import { readText } from '../system/files.ts';
 
 /** When this boot began is the same for all processes; time since then goes on while the machine sleeps. */
 export interface Clock {
-  /** Of /proc/sys/kernel/random/boot_id. */
+  /** Content of /proc/sys/kernel/random/boot_id. */
   bootId: string;
   /** Since boot, including suspended time (CLOCK_BOOTTIME). */
   uptimeMs: number;
@@ -13,7 +13,7 @@ export interface Clock {
 
 export interface Deadline {
   bootId: string;
-  /** Of the boot above. */
+  /** Uptime in that boot. */
   uptimeMs: number;
   /** The same moment for people, and after a reboot. */
   at: string;

@@ -172,7 +172,7 @@ interface SetOptions {
   confirmWithin?: number | undefined;
 }
 
-/** Of a list: the same for every order of its entries and every form in which the tunnel CLI prints them. */
+/** Identifies a list: the same for every order of its entries and every form in which the tunnel CLI prints them. */
 function revisionOf(split: SplitTunnel): string {
   const values = entriesOf(split)
     .map(({ value }) => value)

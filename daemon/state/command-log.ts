@@ -1,7 +1,7 @@
 // Keeps the latest commands of the tunnel CLI and their output in a ring, without secrets.
 import type { LogEntry } from '../api/schema.ts';
 
-/** Of one stream of one entry, in characters; the snapshot has the whole output of the newest read of each kind. */
+/** Limit of one stream of one entry, in characters; the snapshot has all output of the newest read of each kind. */
 const TEXT_LIMIT = 16 * 1024;
 const BLANK = '[redacted]';
 
@@ -78,7 +78,7 @@ export function secretsIn(argv: readonly string[]): string[] {
   return third !== undefined && SECRET_AFTER.has(`${first} ${second}`) ? words.slice(2) : [];
 }
 
-/** What is shown of a license key: its last four characters. Idempotent. */
+/** Hides all of a license key but its last four characters. Idempotent. */
 export function maskLicense(license: string): string {
   return `****${license.length >= 8 ? license.slice(-4) : ''}`;
 }

@@ -9,7 +9,7 @@ export interface Paths {
   lock: string;
   /** `{pid, port, version}` of the running daemon. */
   record: string;
-  /** What `culvert status` prints without starting Node. */
+  /** File that `culvert status` prints without starting Node. */
   statusFile: string;
   state: string;
   /** Held by the running daemon as well: two of them, with runtime directories of their own, must not share the state. */

@@ -12,7 +12,7 @@ import type { Target } from './target.ts';
 import { attempt, recordRelease, saveUpdateState } from './update-state.ts';
 import { userLayout } from './user/layout.ts';
 
-/** What this build is. */
+/** The running build. */
 export interface Build {
   version: string;
   format: Version['installFormat'];

@@ -11,7 +11,7 @@ export const ConfirmWithin = z.int().check(z.gte(1), z.lte(600));
 /** At most a week. */
 export const ForSeconds = z.int().check(z.gte(1), z.lte(604_800));
 
-/** What a request can say about when its change is taken back. */
+/** Options that limit how long a change lasts. */
 export interface ChangeOptions {
   /** Seconds after which the previous value returns, unless the change is confirmed. */
   confirmWithin?: number | undefined;
@@ -35,7 +35,7 @@ export const Change = z.object({
   /** Why the previous value could not be set again yet; that is tried until it succeeds. */
   problem: z.nullable(z.string()),
   /**
-   * What `problem` is: the code of a problem document, or `interrupted` where the daemon ended while the change was being
+   * Code of `problem`: that of a problem document, or `interrupted` where the daemon ended while the change was being
    * made. Absent without one, and in older versions.
    */
   problemCode: z.optional(z.string()),

@@ -17,7 +17,7 @@ import { packageRepository } from './service/packages.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from './service/registration.ts';
 import { resources } from './service/resources.ts';
 
-/** Of several problems, the one that comes first here is the most likely cause of a tunnel that fails. */
+/** The first problem in this order is the most likely cause of a tunnel that fails. */
 export const CHECKS: readonly Check[] = [
   tunnelCli,
   service,

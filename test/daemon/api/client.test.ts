@@ -36,7 +36,7 @@ test('a problem document becomes an error that says what to do', async () => {
   await assert.rejects(client.events(), refused);
 });
 
-test('what no daemon of ours would answer is said to come from something else', async () => {
+test('an answer that no Culvert daemon gives is attributed to another program', async () => {
   for (const [status, body] of [
     [200, '<html>'],
     [200, ''],

@@ -102,7 +102,7 @@ test('follows links to files, and survives links out of the directory, in circle
   assert.deepEqual(await names(), { 'own.desktop': 'own', 'link.desktop': 'linked' });
 });
 
-test('what changes is noticed: new, rewritten, renamed and removed entries, and directories that come later', async t => {
+test('changes are noticed: new, rewritten, renamed and removed entries, and directories that come later', async t => {
   const { place, write, names, described } = createPlace(t, 'later/applications', 'apps');
   write('apps/a.desktop', 'one');
   assert.deepEqual(await names(), { 'a.desktop': 'one' });

@@ -174,7 +174,7 @@ test('is extended, shows its last minute, and ends early', async t => {
   assert.deepEqual([memory.values.connected, memory.state.snapshot().changes], [true, []]);
 });
 
-test('what was set last without a limit returns, whatever was set with one in between', async t => {
+test('the last value without a limit returns, after any values with one', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   const service = m.boot(memory);
@@ -195,7 +195,7 @@ test('a choice without a limit replaces one with a limit', async t => {
   assert.deepEqual([memory.state.snapshot().changes, existsSync(m.paths.changes)], [[], false]);
 });
 
-test('what changes nothing is not taken back', async t => {
+test('a change that changes nothing is not reverted', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   await m.boot(memory).perform({ action: 'setMode', value: 'warp', forSeconds: 900 });

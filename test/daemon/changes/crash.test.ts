@@ -66,7 +66,7 @@ for (const act of ['limited', 'timed'] as const)
     await killed(t, home, act, async name => {
       const machine = boot(home);
       const { state } = machine.memory;
-      // what was being made returns at once, what was made is still limited
+      // an unfinished change returns immediately, a finished one is still limited
       await until(
         () => !existsSync(machine.paths.changes) || state.snapshot().changes.some(each => each.problem === null),
       );

@@ -75,7 +75,7 @@ function sentences(): string[] {
   return found.map(([, one, other, composed]) => one ?? other ?? composed ?? '');
 }
 
-test('what is said of known bugs is marked as English, those that are certain first', async t => {
+test('texts of known bugs are marked as English, certain bugs first', async t => {
   const bug = { severity: 'medium' as const, applies: [], symptom: '', advice: 'Update.' };
   const issues = [
     { ...bug, id: 'a', title: 'Possible', fixed: '2099.1' },

@@ -167,7 +167,7 @@ test('a command that fails or is missing is reported with its output', async t =
   assert.deepEqual(undoable(context.journal), []);
 });
 
-test('what was printed for an administrator is listed with what takes it back, unless it was never run', async t => {
+test('a fix printed for an administrator is listed with its undo commands, unless it was never run', async t => {
   const { directory, context } = setUp(t);
   const user = process.getuid;
   t.after(() => Object.assign(process, { getuid: user }));

@@ -64,7 +64,7 @@ test('junk of any size is passed over', t => {
   assert.deepEqual(lines(), ['c']);
 });
 
-test('what an earlier run left is found at the end of the newest file, but not in the future', t => {
+test('the last records of an earlier run are found at the end of the newest file, but not in the future', t => {
   const { files, path } = setUp(t);
   assert.deepEqual(files.left(DAY), { counters: null, lastAt: null });
   files.append(DAY, `= 1 2 3\n${sample(1)}= 4 5 6\n${sample(2)}`);
@@ -99,7 +99,7 @@ test('older days are summed up and the oldest deleted, once', t => {
   assert.equal(statSync(join(directory, '2026-11-19.log')).ino, before);
 });
 
-test('what earlier versions kept in quarters of an hour becomes hours, without a byte lost', t => {
+test('quarters of an hour from earlier versions become hours, without a byte lost', t => {
   const { files, directory } = setUp(t);
   const quarters = (day: string) =>
     [0, 900, 1_800, 3_600].map(at => `${Date.parse(day) / 1000 + at} 900 2 2000 1000 4000 10 100 7\n`).join('');

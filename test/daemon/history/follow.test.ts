@@ -63,7 +63,7 @@ test('a daemon that was just started writes nothing at once, and loses nothing',
   assert.deepEqual(await kinds(history), ['start connected', 'state disconnected', 'stop disconnected']);
 });
 
-test('what was published is written soon, without anything else happening', async t => {
+test('published changes are written soon, without another event', async t => {
   const { history, status, directory } = await setUp(t, { writeMs: 10 });
   history.start();
   status('connected');

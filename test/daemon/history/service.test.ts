@@ -26,7 +26,7 @@ function setUp(t: Ends, directory = join(temporary(t), 'history')) {
   return { directory, said, boot, at };
 }
 
-test('what was recorded is answered, with the totals of the time', async t => {
+test('recorded changes are answered, with the totals of the period', async t => {
   const { boot, at } = setUp(t);
   const service = boot();
   service.record([seen(0, 'disconnected', 'Manual'), seen(1, 'connected'), seen(2, 'connected', null, 100)]);
@@ -122,7 +122,7 @@ test('no file is deleted by a clock that is wrong for a moment', async t => {
   assert.equal(readdirSync(directory).filter(name => name.endsWith('.log')).length, 2);
 });
 
-test('what can’t be written is said once, and does no harm', async t => {
+test('a failure to write is reported once, and does no harm', async t => {
   const { boot, said, directory } = setUp(t);
   const service = boot();
   writeFileSync(directory, 'in the way');

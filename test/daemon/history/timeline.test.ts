@@ -58,7 +58,7 @@ test('days are those of this time zone', () => {
   );
 });
 
-test('what ended a connection is counted by its cause, unless it was asked for', () => {
+test('ends of connections are counted by cause, unless they were requested', () => {
   const cases: [string, Step[], Record<string, number>][] = [
     [
       'turned off',
@@ -223,7 +223,7 @@ test('while nothing was recorded, the tunnel counts as connected only if the con
   assert.equal(walk([...up, ...late], { now: 70 }).minutes, 18, 'too long ago to be a restart');
 });
 
-test('what is read a moment later completes a change; the repeated state of a new day is not shown', () => {
+test('values that are read a moment later complete a change; the repeated state of a new day is not shown', () => {
   const { titles } = walk([
     [0, 'connected', { kind: 'start', mode: null }],
     [1, 'connected'],

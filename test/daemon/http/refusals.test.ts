@@ -265,7 +265,7 @@ test('unknown routes and methods are refused, the latter with Allow', () =>
     assert.equal(get.headers.allow, 'POST');
   }));
 
-test('what is too long is refused', () =>
+test('too long a request is refused', () =>
   everywhere(async (send, { target, host, name }) => {
     for (const length of [2049, 12_000, 40_000]) {
       const answer = await send(target, request(`GET /api/health?${'x'.repeat(length)}`, host));
@@ -425,7 +425,7 @@ test('a client that closes its sending direction after the request gets the answ
     }
   }));
 
-test('what is refused to HEAD is not offered either', () =>
+test('HEAD is offered only where it is allowed', () =>
   everywhere(async (send, { target, host, name }) => {
     const events = await send(target, request('POST /api/events', host, {}, '{}'));
     assertProblem(events, 405, 'method-not-allowed', name);

@@ -45,7 +45,7 @@ function message(options: {
   return Buffer.concat([...fixed, array, Buffer.alloc(-array.length & 7), Buffer.alloc(body, 0xaa)]);
 }
 
-/** What the stream was cut into when it came in pieces of a size. */
+/** Frames cut from a stream that arrives in pieces of a size. */
 function cut(stream: Buffer, size: number, limit = 1000) {
   const seen: (string | Buffer)[] = [];
   const headers: (Header | null)[] = [];
@@ -140,7 +140,7 @@ test('fields that lie about their length, or have an unknown type, end the readi
   assert.deepEqual(cut(strange, 10_000).headers, [{ ...HEADER, interface: '', sender: '' }]);
 });
 
-test('what is not D-Bus is an error', () => {
+test('bytes that are not D-Bus are an error', () => {
   for (const at of [0, 3]) {
     const wrong = message({});
     wrong[at] = 0x7a;

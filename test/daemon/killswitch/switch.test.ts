@@ -11,7 +11,7 @@ import type { Switch } from '../../../daemon/killswitch/switch.ts';
 import { message } from '../../../daemon/killswitch/wording.ts';
 import { createMachine, Death, FALLBACK, NARROW, WIDE } from '../../support/killswitch/machine.ts';
 
-test('what was wanted holds after a restart of the service', async () => {
+test('the wanted state holds after a restart of the service', async () => {
   const machine = createMachine();
   const first = machine.boot();
   assert.equal((await first.start()).enabled, false);
@@ -21,7 +21,7 @@ test('what was wanted holds after a restart of the service', async () => {
   assert.equal(machine.table, render(WIDE));
 });
 
-test('whatever step of a change dies, what was wanted before or after is in force, before the restart and after it', async () => {
+test('a change that dies at any step leaves its old or its new state in force, before the restart and after it', async () => {
   const changes: Record<string, (control: Switch) => Promise<unknown>> = {
     'enable with other options': control => control.enable(WIDE, ALL_ACTIONS),
     'enable again': control => control.enable(NARROW, ALL_ACTIONS),
@@ -396,7 +396,7 @@ test('one user alone cannot keep the service busy', () => {
   assert.deepEqual([limit.take(1000, 1.5), limit.take(1000, 1.5)], [true, false]);
 });
 
-test('what is published is read back only in its own form', () => {
+test('published state is read back only in its own form', () => {
   const report = {
     version: 1,
     pid: 1,

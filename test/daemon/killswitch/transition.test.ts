@@ -128,7 +128,7 @@ const CASES: readonly [Mode, Event, Mode, string][] = [
   [PAUSED, attempt(null), PAUSED, ''],
   [FAIL_CLOSED, attempt(NEW), FAIL_CLOSED, ''],
   [FAIL_CLOSED, attempt(null), FAIL_CLOSED, ''],
-  // what would return by itself is not a trial
+  // a change to the value that returns anyway is not a trial
   [OFF, attempt(null), OFF, DISABLE],
   [ON, attempt(OLD), on(OLD), 'store-old forget-trial watch block-old disarm?'],
   // another one in its place: the first value returns

@@ -167,7 +167,7 @@ for (const [name, previous, wanted] of CHANGES) {
 interface Act {
   name: string;
   run(control: Switch): Promise<unknown>;
-  /** What it sets for good, where it is acknowledged; undefined: the previous value is back, or will be. */
+  /** Value that it sets for good, where it is acknowledged; undefined: the previous value is back, or will be. */
   sets?: Wanted | null;
   begins?: true;
 }
@@ -233,7 +233,7 @@ test('a value that is tried in the place of another: the first one returns', asy
   assertReturned({ machine, report: await control.check() }, NARROW);
 });
 
-test('what would return by itself is set for good', async () => {
+test('a value that would return anyway is set permanently', async () => {
   const { machine, control } = await trying(NARROW, WIDE);
   assertReturned({ machine, report: await control.try(NARROW, SECONDS, ALICE) }, NARROW);
   const { machine: off, control: idle } = await trying(null, NARROW);
@@ -306,7 +306,7 @@ test('in a pause, and where what is stored cannot be read, no change waits for a
   assert.equal(machine.table, render(WIDE));
 });
 
-test('who made a change decides about it; anybody else needs what turning off needs', async () => {
+test('the user who made a change decides about it; others need the permission to turn off', async () => {
   const { machine, control } = await startedWith(NARROW);
   for (const value of [WIDE, null]) {
     await control.try(value, SECONDS, ALICE);

@@ -235,7 +235,7 @@ test('5,000 entries: killed at any call, the next daemon sets the list before, a
   }
 });
 
-test('what another program changes meanwhile is made up for', async t => {
+test('changes by another program during an apply are corrected', async t => {
   const { boot, memory } = machine(t);
   memory.before = (_, number) => {
     // by then a.example is added, and example.com is to be removed

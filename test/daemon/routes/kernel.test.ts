@@ -82,7 +82,7 @@ for (const family of [4, 6] as const)
     const found = expected.map(({ address, snapshot, tunnel }, at) => {
       const kernel = parseRouteGet(answers[at]!);
       const [why] = forecast({ kind: 'ip', value: address }, [{ address, kernel }], snapshot).addresses;
-      // what the preview warns by decides the same
+      // the rule behind the preview's warnings decides the same
       assert.deepEqual(
         [why?.kernel?.tunnel, why?.disagrees, why?.tunnel],
         [tunnel, false, tunnel],

@@ -58,7 +58,7 @@ const all = ({ memory: { values }, settings }: Awaited<ReturnType<typeof setUp>>
   settings.config.ui.theme,
 ];
 
-test('what is exported changes nothing where it comes from, and everything on another machine', async t => {
+test('an exported file changes nothing where it comes from, and everything on another machine', async t => {
   const one = await setUp(t);
   await one.settings.setUser({ ui: { theme: 'dark' } });
   const { toml } = await one.file.export();

@@ -127,7 +127,7 @@ test('an update without a newer release succeeds', async t => {
   assert.deepEqual([code, stdout, stderr], [0, 'Culvert 1.0.0 is the newest.\n', '']);
 });
 
-test('where the daemon does not replace the installation, the command is printed', async t => {
+test('the command is printed if the daemon does not replace the installation', async t => {
   const { home } = await checking(t, { applicable: false, command: 'sudo apt install ./culvert-2.0.0.deb' });
   assert.match((await culvert(home, ['update'])).stdout, /^Culvert 2\.0\.0 is out\. To install it: sudo apt install /m);
   const { code, stderr } = await culvert(home, ['update', 'apply']);

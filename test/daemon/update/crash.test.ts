@@ -98,7 +98,7 @@ for (const kind of kinds) {
         assert.equal(kind.version(home), version, after);
         const again = updatedAgain.includes(moment);
         if (again) await goesOn(home, kind, source, after);
-        // what the killed run left behind is gone, or goes with the next
+        // leftovers of the killed run are gone, or go with the next
         const odd = names(home).filter(name => !kind.left.test(name) && !/\/lock(\.\d+)?$|\.culvert-new$/.test(name));
         if (again) assert.deepEqual(odd, [], after);
         if (kind.format === 'user') await gone(home, after);

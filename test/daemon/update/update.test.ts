@@ -272,7 +272,7 @@ test('with updates.checkOnStartup a check is made after the start, and a failure
   assert.deepEqual(off.source.asked, []);
 });
 
-test('where the daemon cannot replace the installation, a command with the signed digest is offered', async t => {
+test('a command with the signed digest is offered if the daemon cannot replace the installation', async t => {
   const source = await createSource(t);
   const artifacts = {
     'culvert-2.0.0.deb': Buffer.from('a package'),

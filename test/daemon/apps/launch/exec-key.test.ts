@@ -48,7 +48,7 @@ test('field codes of files vanish, the others are filled in, and each stays insi
     assert.throws(() => expand('p', arg), ExecError, JSON.stringify(arg));
 });
 
-test('what is joined is split and expanded to the same arguments, whatever they hold', () => {
+test('joined arguments are split and expanded to the same ones, with any characters', () => {
   const nasty = [
     'a b',
     '"',

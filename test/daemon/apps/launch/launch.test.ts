@@ -209,7 +209,7 @@ test('verified, a launch waits for the trace page’s word through the proxy', a
 
 test('an Electron app that runs already is not started beside itself', async t => {
   const { apps, entry, program, place } = await createDesktop(t);
-  // what runs shows as the shell that reads the script
+  // the process shows as the shell that reads the script
   const chat = program(join(place, 'opt/chat/chat'), 'sleep 300; :');
   mkdirSync(join(place, 'opt/chat/resources'), { recursive: true });
   writeFileSync(join(place, 'opt/chat/resources/app.asar'), '');
@@ -260,7 +260,7 @@ test('with a systemd of the user the app becomes its own unit, outside the daemo
   assert.match(unit, /^--unit=app-culvert-my\\x5fapp\\x2d[0-9a-f]{8}-[0-9a-f]{8}\.service$/);
   assert.ok(!args.join(' ').includes('s3cret'), 'the session’s secrets are not arguments');
 
-  // what it says is read after its end
+  // its output is read after its end
   const words = 'echo "Failed to start transient service unit: no such file" >&2';
   program('systemd-run', `(while kill -0 $$ 2>/dev/null; do :; done; ${words}) & exit 1`);
   await assert.rejects(apps.launch({ appId: 'my app.desktop' }), problem('app-launch-failed', /transient service/));
