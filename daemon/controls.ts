@@ -29,13 +29,12 @@ import type {
   UpdateCheck,
   UpdateResponse,
 } from './api/schema.ts';
-import type { TunnelSubject } from './api/subjects.ts';
 import type { Settings } from './config/layers.ts';
 import type { State } from './state/store.ts';
 import type { Paths } from './system/paths.ts';
 import type { Tunnel } from './warp/tunnel.ts';
 
-/** What each feature is given. */
+/** Dependencies passed to each feature. */
 export interface FeatureContext {
   env: NodeJS.ProcessEnv;
   paths: Paths;
@@ -44,8 +43,11 @@ export interface FeatureContext {
   tunnel: Tunnel;
   /** Prints one line on stderr. */
   say(line: string): void;
-  /** Ends the daemon after the replies under way, and starts it again from where it is then installed. */
-  restart(): void;
+  /**
+   * Ends the daemon after the replies in progress, and starts it again from where it is then installed.
+   * @param unconfirmed whether changes that are not confirmed are reverted before
+   */
+  restart(unconfirmed: 'keep' | 'revert'): void;
 }
 
 export interface KillSwitchControl {
@@ -53,12 +55,12 @@ export interface KillSwitchControl {
   start(): void;
   /** Stops following. The rules stay as they are. */
   stop(): Promise<void>;
-  /** The state measured now. Never rejects: what can't be known is null, with the reason in `detail`. */
+  /** The state measured now. Never rejects: an unknown value is null, with the reason in `detail`. */
   read(): Promise<KillSwitch>;
   /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
   set(request: KillSwitchRequest): Promise<KillSwitch>;
-  /** Keeps an unconfirmed change, or takes it back. @throws Problem nothing-pending, and as `set` */
-  decide(what: 'confirm' | 'revert'): Promise<KillSwitch>;
+  /** Keeps an unconfirmed change, or reverts it. @throws Problem nothing-pending, and as `set` */
+  decide(decision: 'confirm' | 'revert'): Promise<KillSwitch>;
   /** @param seconds 0 ends a pause. @throws Problem as `set` */
   pause(seconds: number): Promise<KillSwitch>;
 }
@@ -78,12 +80,12 @@ export interface AppsControl {
 }
 
 export interface UpdatesControl {
-  /** With `updates.checkOnStartup`: checks once, later. What it finds is published as `update`. */
+  /** With `updates.checkOnStartup`: checks once, later. The result is published as `update`. */
   start(): void;
   stop(): Promise<void>;
   /**
    * Never rejects: the reason for a missing answer is in `problem`.
-   * @param fresh looks now, instead of repeating what was found a few minutes ago.
+   * @param fresh checks now, instead of repeating a result of the last minutes.
    */
   check(fresh?: boolean): Promise<UpdateCheck>;
   /** @throws Problem update-refused (with `reason`), update-not-applicable, update-failed, busy */
@@ -108,29 +110,33 @@ export interface DoctorControl {
   bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
 }
 
-/** What a change that can be taken back consists of. */
-export interface Making extends ChangeOptions {
-  /** The current value in readable form; null for lists. */
-  value: string | null;
-  /**
-   * Looks at what is there, once no other change of the subject is being made. The canonical entries of routes that it
-   * returns are set again where the daemon is killed meanwhile; null where nothing is to be changed.
-   */
-  prepare?: () => Promise<string[] | null>;
+/** The part of a plan of routes that the return of the routes needs. */
+export interface RoutesPlan {
+  /** Canonical entries to restore; null where the list stays as it is. */
+  previous: string[] | null;
 }
 
-/** Changes that are taken back by themselves. */
+/** A change of the routes, in two steps between which no other change of the routes is made. */
+export interface RoutesChange<P extends RoutesPlan, T> {
+  confirmWithin: number | undefined;
+  /** Reads the current list. */
+  plan(): Promise<P>;
+  /** Sets the new list. The previous one returns where the daemon is killed before the end. */
+  work(plan: P): Promise<T>;
+}
+
+/** Changes that revert automatically. */
 export interface ChangesControl {
-  /** Takes back what was left over by an earlier run. */
+  /** Reverts changes that an earlier run left under way. */
   start(): void;
   stop(): Promise<void>;
-  /** Sets back what was not confirmed, as far as that succeeds within `limitMs`. Never rejects. */
+  /** Reverts unconfirmed changes, as far as that succeeds within `limitMs`. Never rejects. */
   revertUnconfirmed(limitMs: number): Promise<void>;
   /** `Tunnel.perform`, with a limit where the request has one. @throws Problem previous-unknown, state-not-writable */
   perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null>;
-  /** Makes a change by `work`, one of a subject at a time. @throws Problem as `perform`, and what `work` throws */
-  make<T>(subject: TunnelSubject, making: Making, work: () => Promise<T>): Promise<T>;
-  /** @throws Problem nothing-pending, state-not-writable */
+  /** @throws Problem as `perform`, and what the steps throw */
+  setRoutes<P extends RoutesPlan, T>(change: RoutesChange<P, T>): Promise<T>;
+  /** Without a subject, it also acknowledges lost changes. @throws Problem nothing-pending, state-not-writable */
   confirm(request: ChangeRequest): Promise<Changes>;
   /** @throws Problem nothing-pending, and what setting the previous value throws */
   revert(request: ChangeRequest): Promise<Changes>;
@@ -146,14 +152,14 @@ export interface RoutesControl {
   apply(request: RoutesRequest): Promise<RoutesResponse>;
   /** @throws Problem nothing-to-undo, and as `apply` */
   undo(request: RoutesUndoRequest): Promise<RoutesResponse>;
-  /** @param id of the one document whose text is wanted */
+  /** @param id selects one document, which is returned with its text */
   history(id?: number): RoutesHistory;
   presets(): RoutesPresets;
-  /** Sets a list again, as a change is taken back. @param entries canonical */
+  /** Sets a list again when a change reverts. @param entries canonical */
   restore(entries: readonly string[]): Promise<void>;
 }
 
-/** What happened before: changes of the state, figures of the tunnel, totals. */
+/** The history: changes of the state, figures of the tunnel, totals. */
 export interface HistoryControl {
   /** Records, while `history.enabled`. */
   start(): void;
@@ -166,7 +172,7 @@ export interface HistoryControl {
 
 /** Metrics for Prometheus. They count while `metrics.enabled`, from the first request on. */
 export interface MetricsControl {
-  /** The text as it was made less than a second ago, while nothing that it says was published since; otherwise null. */
+  /** The text if it is less than a second old and nothing in it was published since; otherwise null. */
   ready(): Buffer | null;
   /** @throws Problem not-found while they are off */
   text(): Promise<string>;
@@ -187,11 +193,11 @@ export interface SettingsFileControl {
 
 /** The accounts that culvert-wrap holds for command-line tools. */
 export interface ToolAccountsControl {
-  /** Reads what is stored, and publishes its changes for two minutes from now. */
+  /** Reads the stored accounts, and publishes their changes for two minutes from now. */
   read(): ToolAccounts;
   /** @throws Problem wrapper-refused, wrapper-failed */
   change(request: ToolAccountsChange): Promise<ToolAccounts>;
-  /** Publishes what is stored, and its changes until the returned function is called. */
+  /** Publishes the stored accounts, and their changes until the returned function is called. */
   follow(): () => void;
   stop(): void;
 }
@@ -207,7 +213,7 @@ export interface Features {
   killSwitch(): Promise<KillSwitchControl>;
   apps(): Promise<AppsControl>;
   updates(): Promise<UpdatesControl>;
-  /** Starts what runs by itself. */
+  /** Starts the features that run without a request. */
   start(): void;
   stop(): Promise<void>;
 }

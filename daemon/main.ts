@@ -1,19 +1,14 @@
-// The daemon: its parts are wired here, opened, and shut down in order.
+// Wires the parts of the daemon, opens them, and shuts them down in order.
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { loadConfig, type Settings } from './config/layers.ts';
+import type { FeatureContext } from './controls.ts';
 import { createFeatures } from './features.ts';
 import type { Daemon } from './http/handlers.ts';
 import { createListeners } from './http/listeners.ts';
 import { keepRuntime } from './keep-runtime.ts';
-import {
-  addressesOf,
-  type DesktopPart,
-  type Flags,
-  LOOPBACK,
-  parseFlags,
-  searchPort,
-  startDesktop,
-} from './launcher.ts';
+import { addressesOf, type DesktopPart, type Flags, LOOPBACK, parseFlags, startDesktop } from './launcher.ts';
+import { searchPort } from './port-search.ts';
+import { RESTART_SIGNAL, startAgain } from './restart.ts';
 import { createLog } from './state/command-log.ts';
 import { areSettingsKnown, keepStatusFile } from './state/status-file.ts';
 import { createState, NO_KILL_SWITCH } from './state/store.ts';
@@ -55,29 +50,31 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   if ('heldBy' in lock) {
     const instance = running(paths);
     if (instance?.port) openPage(flags, settings, instance.port, env);
-    return joinRunning(instance, lock.heldBy, flags, env);
+    return joinRunning({ instance, pid: lock.heldBy, isReachable: instance !== null }, flags, env);
   }
   const stateLock = lockState(paths);
   if (stateLock && 'heldBy' in stateLock) {
     lock.release();
-    return joinRunning(null, stateLock.heldBy, flags, env);
+    return joinRunning({ instance: null, pid: stateLock.heldBy, isReachable: false }, flags, env);
   }
-  const stop = await start({ flags, settings, paths, env }, () => end(true));
   const release = () => {
     lock.release();
     stateLock?.release();
   };
-  if (!stop) return release();
-
+  const starting = start({ flags, settings, paths, env }, unconfirmed => void end(unconfirmed));
   let ending = false;
-  async function end(restarting: boolean): Promise<void> {
+  async function end(how: End): Promise<void> {
     if (ending) return;
     ending = true;
-    const shown = await stop!(restarting);
+    const stop = await starting;
+    const open = (await stop?.(how)) ?? [];
     release();
-    process.exit(restarting ? (await import('./restart.ts')).startAgain(argv, flags, shown, { env, say }) : 0);
+    process.exit(how === 'stop' ? 0 : startAgain(argv, flags, open, { env, say }));
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(false));
+  // before the start is complete: the default action would end the process
+  process.on(RESTART_SIGNAL, () => void end('keep'));
+  if (!(await starting)) return release();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end('stop'));
 }
 
 /** null where the state can't be written, so that two daemons can't damage it. */
@@ -90,6 +87,9 @@ function lockState({ state, stateLock }: Paths): Lock | null {
   }
 }
 
+/** A stop, or a restart that keeps or reverts unconfirmed changes. */
+type End = 'stop' | 'keep' | 'revert';
+
 interface Launch {
   flags: Flags;
   settings: Settings;
@@ -99,13 +99,13 @@ interface Launch {
 
 /**
  * Opens everything.
- * @returns what shuts it down and resolves with the parts of the desktop that were there until then; null when another
- * Culvert of this user is used instead
+ * @returns a function that shuts it down and resolves with the parts of the desktop that were open until then; null when
+ * another Culvert of this user is used instead
  */
 async function start(
   { flags, settings, paths, env }: Launch,
-  restart: () => void,
-): Promise<((restarting: boolean) => Promise<DesktopPart[]>) | null> {
+  restart: FeatureContext['restart'],
+): Promise<((how: End) => Promise<DesktopPart[]>) | null> {
   const { config } = settings;
   const cli = flags.demo ? programs.emulator : config.warp.cli;
   const state = createState(
@@ -156,12 +156,12 @@ async function start(
       })
     : null;
   daemon.pairing = access?.pairing ?? null;
-  const found = await searchPort(config.server.port, async candidate => {
+  const search = await searchPort(config.server.port, async candidate => {
     port = candidate;
     await listeners.listenTcp(candidate, remote && !access ? LOOPBACK : addresses, access);
   });
-  if ('running' in found) {
-    joinRunning({ ...found.running, started: '' }, found.running.pid, flags, env);
+  if ('running' in search) {
+    joinRunning({ instance: search.running, pid: search.running.pid, isReachable: false }, flags, env);
     return null;
   }
   const openSocket = async () => {
@@ -209,26 +209,26 @@ async function start(
   const desktop = startDesktop(flags, env, say);
   openPage(flags, settings, port!, env);
 
-  return async restarting => {
+  return async how => {
     notifier.stopping();
     clearTimeout(startingTunnel);
-    // after a restart, the next daemon reverts pending changes; otherwise they have to be reverted now
-    if (!restarting) await features.changes.revertUnconfirmed(REVERT_MS);
+    // after a restart, the next daemon reverts them
+    if (how !== 'keep') await features.changes.revertUnconfirmed(REVERT_MS);
     endKeeping();
     watching.close();
-    const shown = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
-    for (const { child } of shown) child.kill();
+    const open = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
+    for (const { child } of open) child.kill();
     await Promise.all([listeners.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
     // another daemon may have taken the runtime directory over, while it was gone
     if (lockHolder(paths.lock)?.pid === process.pid)
       for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
-    return shown.map(({ part }) => part);
+    return open.map(({ part }) => part);
   };
 }
 
-function autostart(paths: Paths, { autostart: wanted, startHidden }: { autostart: boolean; startHidden: boolean }) {
+function autostart(paths: Paths, tray: { autostart: boolean; startHidden: boolean }) {
   try {
-    setAutostart(paths, programs.culvert, wanted, startHidden);
+    setAutostart(paths, programs.culvert, tray.autostart, tray.startHidden);
   } catch (error) {
     say(`The autostart entry could not be changed: ${(error as Error).message}`);
   }
@@ -240,7 +240,7 @@ async function keepHeapSmall(): Promise<void> {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-/** Opens the browser page where it is on and wanted. */
+/** Opens the browser page where the configuration and the flags ask for it. */
 function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: number, env: NodeJS.ProcessEnv): void {
   if (!open || !webui.enabled || !ui.openBrowser) return;
   const address = `http://127.0.0.1:${port}/`;
@@ -249,12 +249,19 @@ function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: nu
     .then(obstacle => obstacle && say(`The browser page is at ${address}; it was not opened, because ${obstacle}.`));
 }
 
-/** Another daemon of this user runs: say so, and show its panel. */
-function joinRunning(instance: Instance | null, pid: number, flags: Flags, env: NodeJS.ProcessEnv): void {
+interface RunningCulvert {
+  instance: Pick<Instance, 'port' | 'version' | 'demo'> | null;
+  pid: number;
+  /** Whether this user's commands find it by the record in the runtime directory. */
+  isReachable: boolean;
+}
+
+/** Says that another daemon of this user runs, and shows its panel. */
+function joinRunning({ instance, pid, isReachable }: RunningCulvert, flags: Flags, env: NodeJS.ProcessEnv): void {
   const where = instance?.port ? ` on port ${instance.port}` : '';
   const what = instance?.demo ? 'The demo of Culvert' : 'Culvert';
   say(`${what} ${instance?.version ?? ''} is already running${where} (process ${pid}).`.replace('  ', ' '));
-  if (!instance) say(`If commands do not reach it, end it with: kill ${pid}`);
+  if (!isReachable) say(`If commands do not reach it, end it with: kill ${pid}`);
   if (flags.demo && !instance?.demo)
     say(`It was left as it is; for the demo, stop it first: culvert stop, or kill ${pid}`);
   if (!flags.demo && instance?.demo)

@@ -1,28 +1,31 @@
-// Starts the daemon again as the installed version, after an update or a rollback replaced it.
+// Starts the daemon again as the installed version: on request, and after an update or a rollback replaced it.
 import { spawn } from 'node:child_process';
 import type { DesktopPart, Flags } from './launcher.ts';
 import { programs } from './system/install-paths.ts';
 
 /** Exit status on which the user unit starts the daemon again (RestartForceExitStatus= in data/culvert.service.in). */
-export const RESTART = 75;
+const RESTART = 75;
+/** Signal by which `culvert restart` asks for it. Unlike the end by SIGTERM, it keeps what is not confirmed. */
+export const RESTART_SIGNAL = 'SIGUSR2';
 
 /**
  * Starts the daemon that is installed now with the flags of this one, unless systemd does. To be called when the ports
  * and the lock are free again.
  * @param argv this daemon's arguments
- * @param shown the parts of the desktop that were there until now; what the user has closed stays closed
+ * @param open the parts of the desktop that were open until now; the others stay closed, and so does the browser page
  * @returns the exit status to end with
  */
 export function startAgain(
   argv: readonly string[],
   flags: Flags,
-  shown: readonly DesktopPart[],
+  open: readonly DesktopPart[],
   { env, say }: { env: NodeJS.ProcessEnv; say: (line: string) => void },
 ): number {
   if (isUnit(env)) return RESTART;
-  const closed = (['tray', 'panel'] as const).filter(part => flags[part] && !shown.includes(part));
+  const closed = (['tray', 'panel'] as const).filter(part => flags[part] && !open.includes(part));
   say('Starting again as what is installed now; it goes on in the background.');
-  const next = spawn(programs.culvert, [...argv, ...closed.map(part => `--no-${part}`)], {
+  const next = spawn(programs.culvert, [...argv, '--no-open', ...closed.map(part => `--no-${part}`)], {
+    cwd: '/', // the daemon's own directory may be gone, and Node does not start in one
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: outside(env),
@@ -40,7 +43,7 @@ export function isUnit(env: NodeJS.ProcessEnv, pid = process.pid): boolean {
   return Boolean(env.NOTIFY_SOCKET) && (env.SYSTEMD_EXEC_PID === undefined || env.SYSTEMD_EXEC_PID === String(pid));
 }
 
-/** The environment without what the runtime of the AppImage that ends here has set. */
+/** The environment without the variables of the AppImage's runtime that ends here. */
 function outside(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { APPIMAGE: _, APPDIR: __, ARGV0: ___, OWD: ____, ...rest } = env;
   return rest;

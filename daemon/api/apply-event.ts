@@ -18,6 +18,7 @@ export const PARTS = [
   'diagnosis',
   'remoteAccess',
   'changes',
+  'lostChanges',
   'reminder',
 ] as const satisfies (keyof Snapshot & EventName)[];
 export type Part = (typeof PARTS)[number];

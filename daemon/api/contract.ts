@@ -82,6 +82,7 @@ export const events = {
   diagnosis: z.nullable(d.Diagnosis),
   remoteAccess: z.nullable(s.RemoteAccess),
   changes: z.array(s.Change),
+  lostChanges: s.Snapshot.shape.lostChanges,
   reminder: s.Snapshot.shape.reminder,
   routes: s.RoutesProgress,
   accounts: s.ToolAccounts,
@@ -327,7 +328,8 @@ export const endpoints = {
     kind: 'metrics',
   },
   'POST /api/changes/confirm': {
-    summary: 'Keep a change that would be taken back; without a subject, every unconfirmed one',
+    summary:
+      'Keep a change that would be taken back; without a subject, every unconfirmed one, and what is said of lost changes is acknowledged',
     body: s.ChangeRequest,
     response: s.Changes,
     problems: ['nothing-pending', 'state-not-writable', ...killSwitchProblems],

@@ -1,9 +1,9 @@
-// Makes changes that are taken back by themselves, and takes them back: unless they are confirmed, or when their time is up.
+// Makes changes that revert automatically, and reverts them: unless they are confirmed, or when their time is up.
 import { type ActionRequest, subjectOf } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/schema/changes.ts';
 import type { CommandOutput } from '../api/schema.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
-import type { FeatureContext, Making, RoutesControl } from '../controls.ts';
+import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { createChangeStore } from './change-store.ts';
@@ -20,21 +20,21 @@ interface Options {
 
 export type ChangeService = ReturnType<typeof createChangeService>;
 
-/** Reads the file of changes, and takes back at once what was being made when the daemon ended. */
+/** Reads the file of changes, and reverts immediately what was under way when the daemon ended. */
 export function createChangeService({ context, routes, clock = readClock }: Options) {
   const { paths, state, tunnel, say } = context;
-  const store = createChangeStore({ file: paths.changes, state, clock, say, look });
+  const store = createChangeStore({ paths, state, clock, say, onDue: revertDue });
   const exclusively = createQueues();
-  const { restore, previousOf } = createReturn(context, routes);
+  const restore = (previous: Value) => restoreValue(previous, context, routes);
   let stopped = false;
 
-  function look(): void {
-    for (const [subject, entry] of store.due()) void exclusively(subject, () => takeBackDue(subject, entry));
+  function revertDue(): void {
+    for (const [subject, entry] of store.due()) void exclusively(subject, () => revertOne(subject, entry));
     store.publish();
   }
 
-  async function takeBackDue(subject: Subject, entry: Pending): Promise<void> {
-    if (stopped || store.get(subject) !== entry) return; // confirmed, extended or replaced meanwhile
+  async function revertOne(subject: Subject, entry: Pending): Promise<void> {
+    if (stopped || store.get(subject) !== entry) return; // confirmed, extended or replaced since
     try {
       await restore(entry.previous);
       store.note(subject, null);
@@ -46,20 +46,20 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
     }
   }
 
-  async function make<T>(subject: Subject, making: Making, work: () => Promise<T>): Promise<T> {
-    const before = store.get(subject);
-    const { value, prepare, confirmWithin, forSeconds } = making;
-    const timed = confirmWithin !== undefined || forSeconds !== undefined;
-    const journal = (await prepare?.()) ?? null;
-    const previous = before?.previous ?? (prepare ? listed(journal) : timed ? await previousOf(subject) : null);
-    const changesNothing = prepare ? journal === null : previous && value !== null && value === textOf(previous);
-    if (!previous || (!timed && !prepare) || changesNothing) {
-      const result = await work();
-      if (before) store.note(subject, null); // a choice without a limit replaces one with a limit
-      return result;
-    }
-    const entry = () => entryOf(previous, making, clock());
-    store.set(subject, entry());
+  /** Makes a change that stays. It replaces one of the same subject that would revert. */
+  async function changeForGood<T>(subject: Subject, work: () => Promise<T>): Promise<T> {
+    const result = await work();
+    store.note(subject, null);
+    store.acknowledgeLost();
+    return result;
+  }
+
+  /** Makes a change whose previous value is on disk before: it returns after a kill, and when a limit is over. */
+  async function changeWithReturn<T>(change: LimitedChange, work: () => Promise<T>): Promise<T> {
+    const { subject } = change.previous;
+    const before = store.get(subject) ?? null;
+    const limited = isLimited(change) ? () => entryOf(change, clock()) : () => null;
+    store.set(subject, { ...entryOf(change, clock()), making: true });
     let result: T;
     try {
       result = await work();
@@ -69,44 +69,56 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
         throw error.problem;
       }
       // a command that was killed may have done its work before
-      const uncertain = timed && error instanceof Problem && error.code === 'tunnel-cli-timeout';
-      store.note(subject, uncertain ? { ...entry(), making: false } : (before ?? null));
+      const isUncertain = error instanceof Problem && error.code === 'tunnel-cli-timeout';
+      store.note(subject, (isUncertain && limited()) || before);
       throw error;
     }
-    store.note(subject, timed ? { ...entry(), making: false } : null);
+    store.note(subject, limited());
+    store.acknowledgeLost();
     return result;
   }
 
-  function the(subject: Subject | undefined, wanted: (entry: Pending) => boolean): Subject[] {
-    const found = store
+  async function performOf(subject: Subject, request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
+    const work = () => tunnel.perform(request);
+    if (!isLimited(request)) return changeForGood(subject, work);
+    const value = settingOf(request);
+    const previous = store.get(subject)?.previous ?? (await readPrevious(subject, context));
+    if (value !== null && value === textOf(previous)) return changeForGood(subject, work);
+    return changeWithReturn({ ...limitsOf(request), previous, value }, work);
+  }
+
+  function subjectsOf(subject: Subject | undefined, matches: (entry: Pending) => boolean): Subject[] {
+    return store
       .entries()
-      .filter(([name, entry]) => (!subject || name === subject) && !entry.making && wanted(entry));
-    if (found.length) return found.map(([name]) => name);
-    throw new Problem('nothing-pending', 'There is no such change, or its previous value has returned already.');
+      .filter(([name, entry]) => (!subject || name === subject) && !entry.making && matches(entry))
+      .map(([name]) => name);
   }
 
   return {
-    make: <T>(subject: Subject, making: Making, work: () => Promise<T>) =>
-      exclusively(subject, () => make(subject, making, work)),
-
     perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
-      const { confirmWithin, forSeconds } = request;
       const subject = subjectOf(request.action);
-      if (subject) {
-        const work = () => tunnel.perform(request);
-        return exclusively(subject, () =>
-          make(subject, { value: settingOf(request), confirmWithin, forSeconds }, work),
-        );
-      }
-      if (confirmWithin === undefined && forSeconds === undefined) return tunnel.perform(request);
+      if (subject) return exclusively(subject, () => performOf(subject, request));
+      if (!isLimited(request)) return tunnel.perform(request);
       throw new Problem('argument-rejected', `The action ${request.action} can't be taken back by itself.`, {
         hint: 'Leave confirmWithin and forSeconds out.',
       });
     },
 
+    setRoutes<P extends RoutesPlan, T>({ confirmWithin, plan, work }: RoutesChange<P, T>): Promise<T> {
+      return exclusively('routes', async () => {
+        const planned = await plan();
+        if (!planned.previous) return changeForGood('routes', () => work(planned));
+        const previous = store.get('routes')?.previous ?? { subject: 'routes', value: planned.previous };
+        return changeWithReturn({ confirmWithin, previous, value: null }, () => work(planned));
+      });
+    },
+
     /** @throws Problem nothing-pending, state-not-writable */
     confirm(subject?: Subject): void {
-      for (const name of the(subject, ({ confirmBy }) => confirmBy !== null)) {
+      const acknowledged = !subject && store.acknowledgeLost();
+      const unconfirmed = subjectsOf(subject, ({ confirmBy }) => confirmBy !== null);
+      if (!acknowledged) requireSome(unconfirmed);
+      for (const name of unconfirmed) {
         const entry = store.get(name)!;
         store.set(name, entry.endsAt ? { ...entry, confirmBy: null } : null);
       }
@@ -114,7 +126,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
 
     /** @throws Problem nothing-pending, and what the tunnel CLI answers */
     async revert(subject?: Subject): Promise<void> {
-      for (const name of the(subject, () => true))
+      for (const name of requireSome(subjectsOf(subject, () => true)))
         await exclusively(name, async () => {
           const entry = store.get(name);
           if (!entry || entry.making) return;
@@ -123,18 +135,18 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
         });
     },
 
-    /** Sets back what was not confirmed, before the daemon ends. What fails is set back at the next start. */
+    /** Reverts unconfirmed changes, before the daemon ends. The next start reverts those that fail now. */
     async revertUnconfirmed(): Promise<void> {
-      const revertOne = async (subject: Subject) => {
+      const revertUnlessConfirmed = async (subject: Subject) => {
         const entry = store.get(subject);
-        if (entry?.confirmBy && !entry.making) await takeBackDue(subject, entry);
+        if (entry?.confirmBy && !entry.making) await revertOne(subject, entry);
       };
-      await Promise.all(store.entries().map(([subject]) => exclusively(subject, () => revertOne(subject))));
+      await Promise.all(store.entries().map(([subject]) => exclusively(subject, () => revertUnlessConfirmed(subject))));
     },
 
     /** @throws Problem nothing-pending, state-not-writable */
     extend(subject: Subject | undefined, seconds: number): void {
-      for (const name of the(subject, ({ endsAt }) => endsAt !== null))
+      for (const name of requireSome(subjectsOf(subject, ({ endsAt }) => endsAt !== null)))
         store.set(name, { ...store.get(name)!, endsAt: deadlineIn(seconds, clock()) });
     },
 
@@ -145,7 +157,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
   };
 }
 
-/** Changes of one subject are made and taken back one after another. */
+/** Serializes the changes of one subject, and their returns. */
 function createQueues() {
   const queues = new Map<Subject, Promise<unknown>>();
   return <T>(subject: Subject, work: () => Promise<T>): Promise<T> => {
@@ -158,39 +170,50 @@ function createQueues() {
   };
 }
 
-/** Finds the value before a change, and sets it again. */
-function createReturn({ tunnel, state }: Options['context'], routes: Options['routes']) {
-  async function restore(previous: Value): Promise<void> {
-    if (previous.subject === 'routes') return (await routes()).restore(previous.value);
-    await tunnel.refresh('stale');
-    for (const action of actionsTo(previous, state.snapshot())) await tunnel.perform(action);
-  }
-
-  async function previousOf(subject: Subject): Promise<Value> {
-    await tunnel.refresh('stale');
-    const value = currentValue(subject, state.snapshot());
-    if (value) return value;
-    throw new Problem(
-      'previous-unknown',
-      'The tunnel client does not report what is set now, so it could not return.',
-      {
-        hint: 'Make the change without a time limit, or see: culvert doctor',
-      },
-    );
-  }
-
-  return { restore, previousOf };
+/** Sets a previous value again. */
+async function restoreValue(
+  previous: Value,
+  { tunnel, state }: Options['context'],
+  routes: Options['routes'],
+): Promise<void> {
+  if (previous.subject === 'routes') return (await routes()).restore(previous.value);
+  await tunnel.refresh('stale');
+  for (const action of actionsTo(previous, state.snapshot())) await tunnel.perform(action);
 }
 
-const listed = (value: string[] | null): Value | null => value && { subject: 'routes', value };
+/** Reads the value before a change. @throws Problem previous-unknown */
+async function readPrevious(subject: Subject, { tunnel, state }: Options['context']): Promise<Value> {
+  await tunnel.refresh('stale');
+  const value = currentValue(subject, state.snapshot());
+  if (value) return value;
+  throw new Problem('previous-unknown', 'The tunnel client does not report what is set now, so it could not return.', {
+    hint: 'Make the change without a time limit, or see: culvert doctor',
+  });
+}
 
-/** What is noted while the change is being made. */
-function entryOf(previous: Value, { value, confirmWithin, forSeconds }: Making, now: Clock): Pending {
+/** @throws Problem nothing-pending */
+function requireSome(subjects: Subject[]): Subject[] {
+  if (subjects.length) return subjects;
+  throw new Problem('nothing-pending', 'There is no such change, or its previous value has returned already.');
+}
+
+interface LimitedChange extends ChangeOptions {
+  previous: Value;
+  /** The new value in readable form; null for lists. */
+  value: string | null;
+}
+
+const limitsOf = ({ confirmWithin, forSeconds }: ChangeOptions): ChangeOptions => ({ confirmWithin, forSeconds });
+
+const isLimited = ({ confirmWithin, forSeconds }: ChangeOptions) =>
+  confirmWithin !== undefined || forSeconds !== undefined;
+
+function entryOf({ previous, value, confirmWithin, forSeconds }: LimitedChange, now: Clock): Pending {
   return {
     previous,
     value,
     setAt: new Date(now.wallMs).toISOString(),
-    making: true,
+    making: false,
     confirmBy: confirmWithin === undefined ? null : deadlineIn(confirmWithin, now),
     endsAt: forSeconds === undefined ? null : deadlineIn(forSeconds, now),
   };

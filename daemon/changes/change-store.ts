@@ -1,33 +1,26 @@
-// Keeps the changes that will be taken back: on disk, in the published state, and with the time of the next one to look
-// at.
-import type { Change } from '../api/schema/changes.ts';
+// Keeps the pending changes: on disk, in the published state, and with a timer for the next one that is due.
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import { NotRestored, Problem } from '../problem.ts';
 import { setPart } from '../state/pending-changes.ts';
 import type { State } from '../state/store.ts';
 import { reason } from '../system/errno.ts';
-import { loadChanges, type Pending, saveChanges } from './changes-file.ts';
+import type { Paths } from '../system/paths.ts';
+import { acknowledgeBroken, openChanges, type Pending, saveChanges } from './changes-file.ts';
 import { type Clock, remainingMs } from './deadline.ts';
-import { textOf } from './values.ts';
+import { describeChange, type Failure, SOON_MS } from './describe-change.ts';
 
-/** A sleeping machine stops timers: deadlines are looked at again after this time. */
-const LOOK_MS = 10_000;
+/** A sleeping machine stops timers, so deadlines are checked at least this often. */
+const CHECK_MS = 10_000;
 const RETRY_MS = { first: 1_000, last: 60_000 };
-/** When people are notified that a change ends. */
-const SOON_MS = 60_000;
 const INTERRUPTED: Failure = { problem: 'Culvert stopped before it was finished.', problemCode: 'interrupted' };
 
-/** Why a value could not be set again, as a change has it. */
-type Failure = Pick<Change, 'problem' | 'problemCode' | 'wording'>;
-
 interface Options {
-  /** The file of changes. */
-  file: string;
+  paths: Pick<Paths, 'changes' | 'brokenChanges'>;
   state: State;
   clock: () => Clock;
   say(line: string): void;
   /** Called when a change may be due. */
-  look(): void;
+  onDue(): void;
 }
 
 export interface ChangeStore {
@@ -37,24 +30,28 @@ export interface ChangeStore {
   set(subject: Subject, entry: Pending | null): void;
   /** As `set`, for what has happened already and can't be refused anymore. */
   note(subject: Subject, entry: Pending | null): void;
-  /** The change could not be taken back. @param now tries again at once, instead of after a pause that doubles */
+  /** The change could not be reverted. @param now tries again immediately, instead of after a pause that doubles */
   fail(subject: Subject, error: unknown, now?: 'now'): void;
-  /** The changes that are to be taken back now. */
+  /** The changes that are to be reverted now. */
   due(): [Subject, Pending][];
+  /** Ends the report of changes that were lost with their file. @returns whether there was one */
+  acknowledgeLost(): boolean;
   /** Publishes the changes, and sets the timer for the next one. */
   publish(): void;
   stop(): void;
 }
 
-/** Reads the pending changes. Those that were under way when the daemon ended are reverted at once. */
-export function createChangeStore({ file, state, clock, say, look }: Options): ChangeStore {
+/** Reads the pending changes. Those that were under way when the daemon ended are due immediately. */
+export function createChangeStore({ paths, state, clock, say, onDue }: Options): ChangeStore {
   const pending = new Map<Subject, Pending>();
   /** Returns that failed, and when to try again, in ms of `uptimeMs`. */
   const failed = new Map<Subject, { why: Failure; retryAt: number; delayMs: number }>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  for (const each of loadChanges(file, say)) {
+  const opened = openChanges(paths, say);
+  state.set('lostChanges', opened.lost === null ? null : { file: opened.lost });
+  for (const each of opened.pending) {
     pending.set(each.previous.subject, each);
     if (each.making) failed.set(each.previous.subject, { why: INTERRUPTED, retryAt: 0, delayMs: RETRY_MS.first });
   }
@@ -66,7 +63,7 @@ export function createChangeStore({ file, state, clock, say, look }: Options): C
     if (entry) pending.set(subject, entry);
     else pending.delete(subject);
     try {
-      saveChanges(file, [...pending.values()]);
+      saveChanges(paths.changes, [...pending.values()]);
     } catch (error) {
       if (before) pending.set(subject, before);
       else pending.delete(subject);
@@ -107,17 +104,17 @@ export function createChangeStore({ file, state, clock, say, look }: Options): C
     clearTimeout(timer);
     if (stopped) return;
     const now = clock();
-    const shown = [...pending.values()].filter(({ making, previous }) => !making || failed.has(previous.subject));
+    const published = [...pending.values()].filter(entry => !entry.making || failed.has(entry.previous.subject));
     setPart(
       state,
       'tunnel',
-      shown.map(each => describe(each, failed.get(each.previous.subject)?.why ?? { problem: null }, now)),
+      published.map(entry => describeChange(entry, now, failed.get(entry.previous.subject)?.why)),
     );
     const waits = [...pending.keys()].map(subject => waitMs(subject, now)).filter(ms => ms !== null);
-    if (waits.length) timer = setTimeout(look, Math.max(0, Math.min(LOOK_MS, ...waits))).unref();
+    if (waits.length) timer = setTimeout(onDue, Math.max(0, Math.min(CHECK_MS, ...waits))).unref();
   }
 
-  /** Until something is to be done about a change; null while it is being made. */
+  /** Milliseconds until a change needs attention; null while it is under way. */
   function waitMs(subject: Subject, now: Clock): number | null {
     const entry = pending.get(subject)!;
     const failure = failed.get(subject);
@@ -135,6 +132,12 @@ export function createChangeStore({ file, state, clock, say, look }: Options): C
     fail,
     due,
     publish,
+    acknowledgeLost() {
+      if (!state.snapshot().lostChanges) return false;
+      acknowledgeBroken(paths);
+      state.set('lostChanges', null);
+      return true;
+    },
     stop() {
       stopped = true;
       clearTimeout(timer);
@@ -153,17 +156,4 @@ function failureOf(error: unknown): Failure {
   if (!(cause instanceof Problem)) return { problem: reason(error) };
   const { code, message, wording } = cause;
   return { problem: message, problemCode: code, ...(wording ? { wording } : {}) };
-}
-
-function describe({ previous, value, setAt, confirmBy, endsAt }: Pending, why: Failure, now: Clock): Change {
-  return {
-    subject: previous.subject,
-    value,
-    previous: textOf(previous),
-    setAt,
-    confirmBy: confirmBy?.at ?? null,
-    endsAt: endsAt?.at ?? null,
-    endingSoon: endsAt !== null && remainingMs(endsAt, now) <= SOON_MS,
-    ...why,
-  };
 }

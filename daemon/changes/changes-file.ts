@@ -1,21 +1,21 @@
-// Keeps the file of changes that are to be taken back. It is written before a change is made, so that no kill loses its
-// return.
+// Keeps the file of pending changes. It is written before a change is made, so that the previous value survives any kill.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import { errno, reason } from '../system/errno.ts';
 import { replaceFile } from '../system/files.ts';
+import type { Paths } from '../system/paths.ts';
 import { Value } from './values.ts';
 
 const Deadline = z.object({ bootId: z.string(), uptimeMs: z.number(), at: z.iso.datetime() });
 
 const Pending = z.object({
-  /** What returns. */
+  /** The value to restore. */
   previous: Value,
-  /** What was set, for people. */
+  /** The new value, in readable form. */
   value: z.nullable(z.string()),
   setAt: z.iso.datetime(),
-  /** The change is under way. A daemon that finds this when it starts reverts the change. */
+  /** The change was begun and is not finished. A daemon that finds this when it starts reverts the change. */
   making: z.boolean(),
   confirmBy: z.nullable(Deadline),
   endsAt: z.nullable(Deadline),
@@ -24,29 +24,49 @@ export type Pending = z.infer<typeof Pending>;
 
 const File = z.object({ version: z.literal(1), pending: z.array(Pending) });
 
-/**
- * Reads the file. A missing file means no changes; a file that can't be parsed is renamed to `….broken`.
- * @param say called with a message about a broken file
- */
-export function loadChanges(path: string, say: (line: string) => void): Pending[] {
-  if (!existsSync(path)) return [];
+/** Reads the file and leaves it as it is. A missing file means no changes. @returns with the reason where it can't be read */
+export function readChanges(path: string): { pending: Pending[]; problem: string | null } {
+  if (!existsSync(path)) return { pending: [], problem: null };
   try {
-    return z.parse(File, JSON.parse(readFileSync(path, 'utf8'))).pending;
+    return { pending: z.parse(File, JSON.parse(readFileSync(path, 'utf8'))).pending, problem: null };
   } catch (error) {
-    const why = errno(error) ? reason(error) : 'It is damaged, or another version of Culvert wrote it';
-    say(
-      `${path} can't be read: ${why}. ${putAside(path)} Changes that were to be reverted stay: check mode and connection.`,
-    );
-    return [];
+    const problem = errno(error) ? reason(error) : 'It is damaged, or another version of Culvert wrote it';
+    return { pending: [], problem };
   }
 }
 
-function putAside(path: string): string {
+/**
+ * Reads the file at the start of the daemon. A file that can't be read is renamed to `….broken`, and keeps that name
+ * until the user has acknowledged that its changes are lost.
+ * @param say called with a message about a broken file
+ * @returns `lost`: the broken file, or null
+ */
+export function openChanges(
+  { changes, brokenChanges }: Pick<Paths, 'changes' | 'brokenChanges'>,
+  say: (line: string) => void,
+): { pending: Pending[]; lost: string | null } {
+  const { pending, problem } = readChanges(changes);
+  if (problem === null) return { pending, lost: existsSync(brokenChanges) ? brokenChanges : null };
+  let lost = brokenChanges;
+  let whereabouts = `The file is kept as ${brokenChanges}.`;
   try {
-    renameSync(path, `${path}.broken`);
-    return `The file is kept as ${path}.broken.`;
+    renameSync(changes, brokenChanges);
   } catch (error) {
-    return `It could not be renamed either: ${reason(error)}.`;
+    lost = changes;
+    whereabouts = `It could not be renamed either: ${reason(error)}.`;
+  }
+  say(
+    `${changes} can't be read: ${problem}. ${whereabouts} Changes that were to be reverted stay: check mode and connection.`,
+  );
+  return { pending, lost };
+}
+
+/** Renames a broken file, so that the next start does not report it again. Where that fails, the next start does. */
+export function acknowledgeBroken({ changes, brokenChanges }: Pick<Paths, 'changes' | 'brokenChanges'>): void {
+  try {
+    renameSync(brokenChanges, `${changes}.acknowledged`);
+  } catch {
+    // there is none, or the directory is read-only
   }
 }
 

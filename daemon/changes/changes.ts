@@ -1,4 +1,4 @@
-// Lazy facade of changes that are taken back by themselves: loads the rest when such a change is made, or was left over.
+// Lazy facade of changes that revert automatically: loads the rest when such a change is made, or one is left over.
 import { existsSync } from 'node:fs';
 import type { Subject } from '../api/schema/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
@@ -24,9 +24,8 @@ export function createChanges(
     });
     return loading;
   };
-  /** Read, unless it is known that there is none. */
-  const isNeeded = () => loading !== undefined || existsSync(paths.changes);
-  const left = () => ({ ok: true as const, changes: state.snapshot().changes });
+  const isNeeded = () => loading !== undefined || existsSync(paths.changes) || existsSync(paths.brokenChanges);
+  const pending = () => ({ ok: true as const, changes: state.snapshot().changes });
 
   return {
     start() {
@@ -51,27 +50,28 @@ export function createChanges(
       const limited = request.confirmWithin !== undefined || request.forSeconds !== undefined;
       return limited || isNeeded() ? (await load()).perform(request) : tunnel.perform(request);
     },
-    make: async (subject, making, work) => (await load()).make(subject, making, work),
+    setRoutes: async change => (await load()).setRoutes(change),
     confirm: ({ subject }) => decide('confirm', subject),
     revert: ({ subject }) => decide('revert', subject),
     async extend({ subject, seconds }) {
       if (subject === 'killSwitch')
         throw new Problem('nothing-pending', 'A change of the kill switch has no end that could be put off.');
       (await load()).extend(subject, seconds);
-      return left();
+      return pending();
     },
   };
 
   /** Without a subject: all changes, those of the root service as well. */
-  async function decide(what: 'confirm' | 'revert', subject: Subject | undefined) {
-    const { changes } = state.snapshot();
-    const isOfKillSwitch =
+  async function decide(decision: 'confirm' | 'revert', subject: Subject | undefined) {
+    const { changes, lostChanges } = state.snapshot();
+    const isForKillSwitch =
       subject === 'killSwitch' || (!subject && changes.some(change => change.subject === 'killSwitch'));
-    if (isOfKillSwitch) await (await killSwitch()).decide(what);
-    const isOnlyThat =
-      isOfKillSwitch &&
-      !changes.some(change => change.subject !== 'killSwitch' && (what === 'revert' || change.confirmBy));
-    if (subject !== 'killSwitch' && !isOnlyThat) await (await load())[what](subject);
-    return left();
+    if (isForKillSwitch) await (await killSwitch()).decide(decision);
+    const isForOthers =
+      !isForKillSwitch ||
+      (decision === 'confirm' && lostChanges !== null) ||
+      changes.some(change => change.subject !== 'killSwitch' && (decision === 'revert' || change.confirmBy));
+    if (subject !== 'killSwitch' && isForOthers) await (await load())[decision](subject);
+    return pending();
   }
 }

@@ -1,6 +1,7 @@
 // The control commands: one process, one command, one exit code. bin/culvert starts it for
 // subcommands and --help.
-import { ApiError, createClient } from '../api/client.ts';
+import { ApiError, createClient, Unreachable } from '../api/client.ts';
+import type { Change } from '../api/schema/changes.ts';
 import { running } from '../system/instance.ts';
 import { type Paths, paths } from '../system/paths.ts';
 import { printable } from '../system/printable.ts';
@@ -17,10 +18,10 @@ const ended = new AbortController();
 /** Known before parsing, so that a parsing failure is printed in the requested form. */
 const json = argv.includes('--json');
 const GRACE_MS = 2_000;
+const NOTHING_STAYS: Staying = { changes: [], lines: [] };
 /** Words of other programs, for which the most similar command here would be another one. */
 const GUESSES: ReadonlyMap<string, string> = new Map([
   ['start', 'culvert'],
-  ['restart', 'culvert stop, then culvert'],
   ['quit', 'culvert stop'],
   ['up', 'culvert connect'],
   ['down', 'culvert disconnect'],
@@ -50,8 +51,8 @@ main(argv.slice(2)).then(
   code => {
     process.exitCode = code;
   },
-  error => {
-    process.exitCode = complain(error);
+  async error => {
+    process.exitCode = complain(error, await stayingFor(error));
   },
 );
 
@@ -116,8 +117,22 @@ function sayWaiting(where: Paths, { say }: Context, isLong: boolean): void {
 let waiting = false;
 let typed: Chosen | null = null;
 
-/** Prints a failure on stderr; returns the exit code. */
-function complain(error: unknown): number {
+/** The changes that stay because no daemon runs. Never rejects. */
+async function stayingFor(error: unknown): Promise<Staying> {
+  if (!(error instanceof Unreachable) || error.daemon === 'silent') return NOTHING_STAYS;
+  const { pendingChanges, stayingText } = await import('./pending.ts');
+  const changes = await pendingChanges(env).catch(() => []);
+  return { changes, lines: stayingText(changes) };
+}
+
+interface Staying {
+  changes: readonly Change[];
+  /** The same for people. */
+  lines: readonly string[];
+}
+
+/** Prints a failure on stderr; returns the exit code. @param staying changes that stay because no daemon runs */
+function complain(error: unknown, staying: Staying = NOTHING_STAYS): number {
   if (isCommander(error)) {
     if (error.exitCode === 0) return EXIT.ok; // help was asked for
     if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
@@ -131,7 +146,8 @@ function complain(error: unknown): number {
   }
   const { exitCode, report: answered } = toExitReport(error);
   if (json) {
-    stderr.write(`${JSON.stringify({ ok: false, ...answered })}\n`);
+    const pending = staying.changes.length ? { pending: staying.changes } : {};
+    stderr.write(`${JSON.stringify({ ok: false, ...answered, ...pending })}\n`);
     return exitCode;
   }
   const isTyped = typed !== null && error instanceof ApiError;
@@ -139,6 +155,7 @@ function complain(error: unknown): number {
   const lines = [`${err.red('culvert:')} ${printable(report.detail)}`];
   const output = 'stderr' in report ? (report.stderr ?? '').trim().split('\n').map(printable) : [];
   lines.push(...output.filter(line => line && !report.detail.includes(line)).map(line => `  ${line}`));
+  lines.push(...staying.lines);
   if (report.hint) lines.push(printable(report.hint));
   stderr.write(`${wrapped(lines.join('\n'), widthOf(stderr))}\n`);
   return exitCode;

@@ -11,7 +11,7 @@ const DRAINED_BYTES = 1 << 20;
 const LINGER_MS = 2_000;
 
 export const INTERNAL_ERROR = new Problem('internal-error', 'Something went wrong inside the daemon.', {
-  hint: 'If Culvert was upgraded or removed since it started, restart it: culvert stop, then culvert',
+  hint: 'If Culvert was upgraded or removed since it started, restart it: culvert restart',
 });
 export const MALFORMED = new Problem('malformed-request', 'The daemon does not understand this request.');
 

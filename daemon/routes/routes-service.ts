@@ -1,8 +1,8 @@
 // Reads, previews and sets the split tunnel as a document, and keeps the last documents to go back to.
 import { createHash } from 'node:crypto';
-import type { RoutesCause } from '../api/schema/traffic/routes.ts';
+import type { RoutesCause, RoutesResponse } from '../api/schema/traffic/routes.ts';
 import type { Snapshot, SplitTunnel } from '../api/schema.ts';
-import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
+import type { ChangesControl, FeatureContext, RoutesControl, RoutesPlan } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { message } from '../view/message.ts';
@@ -15,54 +15,58 @@ import { preview } from './preview.ts';
 import { createSplitList, entriesOf } from './split-list.ts';
 import { readSurroundings } from './surroundings.ts';
 
-/** @param changes makes a list return that is interrupted or not confirmed */
+/** @param changes sets a list so that the previous one returns after a kill, or without a confirmation */
 export function createRoutes(
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>,
-  changes: Pick<ChangesControl, 'make'>,
+  changes: Pick<ChangesControl, 'setRoutes'>,
 ): RoutesControl {
   const { paths, state, say } = context;
   const list = createSplitList(context);
   const { current } = list;
 
-  function remember(split: SplitTunnel, document: string, cause: RoutesCause): void {
+  /** Adds the document of the present list to the history on disk. A failure is only reported: the list is set. */
+  function saveDocument(split: SplitTunnel, document: string, cause: RoutesCause): void {
     const entries = split.ips.length + split.hosts.length;
-    const found = { at: new Date().toISOString(), cause, revision: revisionOf(split), entries, document };
+    const item = { at: new Date().toISOString(), cause, revision: revisionOf(split), entries, document };
     try {
-      saveHistory(paths.routes, record(loadHistory(paths.routes, say), found));
+      saveHistory(paths.routes, record(loadHistory(paths.routes, say), item));
     } catch (error) {
       say(`Routes: ${reason(error)} This list can't be gone back to.`);
     }
   }
 
-  /** The history, with the list that is set now as its current document. */
+  /** The history, with the present list as its current document. */
   function historyWith(split: SplitTunnel): History {
     const history = loadHistory(paths.routes, say);
     if (currentOf(history)?.revision === revisionOf(split)) return history;
-    remember(split, textOf(split), 'outside');
+    saveDocument(split, textOf(split), 'outside');
     return loadHistory(paths.routes, say);
   }
 
-  /** @param choose the document, from the list that is set now */
-  async function set(choose: (split: SplitTunnel) => string, cause: RoutesCause, options: SetOptions) {
-    let plan: Plan | undefined;
-    const prepare = async () => {
-      refuseManaged(state.snapshot());
-      const split = await current();
-      if (options.ifRevision !== undefined && options.ifRevision !== revisionOf(split)) throw changedMeanwhile();
-      plan = planFor(choose(split), split);
-      const { added, removed, before } = plan;
-      return added + removed > 0 ? before.map(({ value }) => value) : null;
-    };
-    await changes.make('routes', { value: null, prepare, confirmWithin: options.confirmWithin }, async () => {
-      const { wanted, before, document, added, removed } = plan!;
-      if (added + removed > 0) {
-        historyWith(await current());
-        await list.setOrRollBack(wanted, before);
-      }
-      remember(await current(), document, cause);
+  /** @param choose selects the document, from the present list */
+  async function set(
+    choose: (split: SplitTunnel) => string,
+    cause: RoutesCause,
+    { ifRevision, confirmWithin }: SetOptions,
+  ): Promise<RoutesResponse> {
+    return changes.setRoutes({
+      confirmWithin,
+      async plan() {
+        refuseManaged(state.snapshot());
+        const split = await current();
+        if (ifRevision !== undefined && ifRevision !== revisionOf(split)) throw changedMeanwhile();
+        return planFor(choose(split), split);
+      },
+      async work({ entries, before, previous, document, added, removed }) {
+        if (previous) {
+          historyWith(await current());
+          await list.setOrRollBack(entries, before);
+        }
+        const split = await current();
+        saveDocument(split, document, cause);
+        return { ok: true, revision: revisionOf(split), added, removed };
+      },
     });
-    const { added, removed } = plan!;
-    return { ok: true as const, revision: revisionOf(await current()), added, removed };
   }
 
   return {
@@ -84,18 +88,18 @@ export function createRoutes(
       const split = await current();
       const { tunnel: facts, settings } = state.snapshot();
       const env = sshPeer === undefined ? {} : { SSH_CONNECTION: sshPeer };
-      const around = readSurroundings(env, { endpoints: facts.endpoints, clientMode: settings.Mode ?? null });
-      const found = preview(parseDocument(document), split, around);
+      const surroundings = readSurroundings(env, { endpoints: facts.endpoints, clientMode: settings.Mode ?? null });
+      const difference = preview(parseDocument(document), split, surroundings);
       const before = entriesOf(split);
-      const after = without(before, found.remove).concat(found.add);
+      const after = without(before, difference.remove).concat(difference.add);
       const { resets, rest } = callsFor({ mode: split.mode, before, after, supports: await list.supported() });
       const plain = (entries: readonly Entry[]) => entries.map(({ kind, value }) => ({ kind, value }));
       return {
         ok: true,
         revision: revisionOf(split),
-        ...found,
-        add: plain(found.add),
-        remove: plain(found.remove),
+        ...difference,
+        add: plain(difference.add),
+        remove: plain(difference.remove),
         calls: resets.length + rest.length,
       };
     },
@@ -103,22 +107,22 @@ export function createRoutes(
     apply: ({ document, cause, ...options }) => set(() => document, cause ?? 'api', options),
 
     undo(options) {
-      const before = (split: SplitTunnel) => {
+      const documentBefore = (split: SplitTunnel) => {
         const target = undoTarget(historyWith(split));
         if (target) return target.document;
         throw new Problem('nothing-to-undo', 'No earlier document of routes is kept.');
       };
-      return set(before, 'undo', options);
+      return set(documentBefore, 'undo', options);
     },
 
     history(id) {
       const history = loadHistory(paths.routes, say);
       const target = undoTarget(history);
-      const shown = id === undefined ? history.items : history.items.filter(item => item.id === id);
-      if (id !== undefined && shown.length === 0) throw new Problem('not-found', `No document ${id} is kept.`);
+      const items = id === undefined ? history.items : history.items.filter(item => item.id === id);
+      if (id !== undefined && items.length === 0) throw new Problem('not-found', `No document ${id} is kept.`);
       return {
         ok: true,
-        documents: shown.toReversed().map(({ id: number, at, cause, entries, document }) => ({
+        documents: items.toReversed().map(({ id: number, at, cause, entries, document }) => ({
           id: number,
           at,
           cause,
@@ -135,8 +139,8 @@ export function createRoutes(
     async restore(entries) {
       await list.set(entries.map(canonical), 'rolling-back');
       const split = await current();
-      const known = loadHistory(paths.routes, say).items.findLast(({ revision }) => revision === revisionOf(split));
-      remember(split, known?.document ?? textOf(split), 'revert'); // with its comments
+      const item = loadHistory(paths.routes, say).items.findLast(({ revision }) => revision === revisionOf(split));
+      saveDocument(split, item?.document ?? textOf(split), 'revert'); // the stored document has its comments
     },
   };
 }
@@ -151,10 +155,11 @@ function refuseManaged({ account }: Snapshot): void {
   );
 }
 
-interface Plan {
+interface Plan extends RoutesPlan {
   document: string;
   before: Entry[];
-  wanted: Entry[];
+  /** The list to set. */
+  entries: Entry[];
   added: number;
   removed: number;
 }
@@ -164,7 +169,14 @@ function planFor(document: string, split: SplitTunnel): Plan {
   const { add, remove, invalid } = preview(parseDocument(document), split);
   if (invalid.length) throw invalidDocument(invalid);
   const before = entriesOf(split);
-  return { document, before, wanted: without(before, remove).concat(add), added: add.length, removed: remove.length };
+  return {
+    document,
+    before,
+    previous: add.length + remove.length > 0 ? before.map(({ value }) => value) : null,
+    entries: without(before, remove).concat(add),
+    added: add.length,
+    removed: remove.length,
+  };
 }
 
 interface SetOptions {

@@ -9,7 +9,11 @@ import { describeRemoteAccess } from '../view/states/remote-access.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
 
-export type Shown = Pick<Snapshot, 'status' | 'settings' | 'tunnel' | 'tunnelCli' | 'remoteAccess' | 'changes'>;
+/** The parts of a snapshot that the line shows. */
+export type Shown = Pick<
+  Snapshot,
+  'status' | 'settings' | 'tunnel' | 'tunnelCli' | 'remoteAccess' | 'changes' | 'lostChanges'
+>;
 
 const LOOK: Record<ConnectionState, [symbol: string, color: keyof Style]> = {
   connected: ['●', 'green'],
@@ -25,7 +29,7 @@ const LOOK: Record<ConnectionState, [symbol: string, color: keyof Style]> = {
  * `● Connected · warp · MASQUE`. What blocks is followed by the command that ends it.
  */
 export function statusLine(shown: Shown, style: Style = plain): string {
-  const { status, settings, tunnel, tunnelCli, remoteAccess, changes } = shown;
+  const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
   const [symbol, color] = LOOK[status.state];
   const paint = style[color];
   const parts = [`${paint(symbol)} ${style.bold(paint(statusLabel(status, english)))}`];
@@ -45,6 +49,7 @@ export function statusLine(shown: Shown, style: Style = plain): string {
   const remote = describeRemoteAccess(remoteAccess, english);
   if (remote) parts.push(remote.caution ? style.yellow(remote.title) : remote.title);
   for (const change of changes) parts.push(style.yellow(printable(changeText(change, english))));
+  if (lostChanges) parts.push(style.yellow('changes did not revert, see: culvert doctor'));
   if (tunnelCli.emulated) parts.push(style.cyan('demo: nothing is tunneled'));
   return parts.join(style.dim(' · '));
 }
@@ -59,8 +64,10 @@ export function statusWarning({ update }: Pick<Snapshot, 'update'>): string | nu
  * What `culvert status --json` prints, and `--watch` on every line.
  * @param port the TCP port, or null without one
  */
-export function statusJson({ status, settings, tunnelCli, remoteAccess, changes }: Shown, port: number | null) {
-  const json = { ok: true, status, mode: settings.Mode ?? null, tunnelCli, port, remoteAccess, changes } as const;
+export function statusJson(shown: Shown, port: number | null) {
+  const { status, settings, tunnelCli, remoteAccess, changes, lostChanges } = shown;
+  const mode = settings.Mode ?? null;
+  const json = { ok: true, status, mode, tunnelCli, port, remoteAccess, changes, lostChanges } as const;
   return tunnelCli.emulated ? { ...json, demo: true as const } : json;
 }
 

@@ -50,6 +50,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
     diagnosis: null,
     remoteAccess: null,
     changes: [],
+    lostChanges: null,
     reminder: null,
     commands: NO_COMMANDS,
   };

@@ -18,8 +18,10 @@ export interface Paths {
   /** Devices on other machines that may use the page. */
   devices: string;
   acceptedTerms: string;
-  /** Changes that are to be taken back. */
+  /** Pending changes, which are to be reverted. */
   changes: string;
+  /** A file of pending changes that could not be read, until the user has acknowledged that. */
+  brokenChanges: string;
   /** The last documents of routes. */
   routes: string;
   /** Directory of the history. */
@@ -65,6 +67,7 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     devices: `${state}/devices.json`,
     acceptedTerms: `${state}/accepted-terms`,
     changes: `${ofTunnel}/changes.json`,
+    brokenChanges: `${ofTunnel}/changes.json.broken`,
     routes: `${ofTunnel}/routes.json`,
     history: `${ofTunnel}/history`,
     settingsBefore: `${ofTunnel}/settings-before.toml`,

@@ -50,12 +50,12 @@ export function createInstaller(parts: Parts): Installer {
   };
 
   /** One at a time; afterwards the daemon restarts as the version that was installed. */
-  async function change(work: (target: Target) => Promise<string>) {
+  async function change(work: (target: Target) => Promise<string>, changes: 'keep' | 'revert') {
     if (operation) throw new Problem('busy', message('An update is already in progress.'));
     operation = requireTarget().then(work);
     try {
       const to = await operation;
-      setImmediate(context.restart); // after the reply is written
+      setImmediate(context.restart, changes); // after the reply is written
       return { ok: true as const, from: build.version, to };
     } catch (error) {
       throw toProblem(error);
@@ -77,8 +77,9 @@ export function createInstaller(parts: Parts): Installer {
 
   return {
     target: openTarget,
-    apply: () => change(found => update(found, parts)),
-    rollback: () => change(found => rollBack(found, parts)),
+    apply: () => change(found => update(found, parts), 'keep'),
+    // an older version may not understand the file of pending changes
+    rollback: () => change(found => rollBack(found, parts), 'revert'),
     idle: () => Promise.allSettled([operation]),
   };
 }

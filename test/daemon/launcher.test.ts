@@ -1,66 +1,11 @@
-// The launcher before the daemon proper: the choice of a port, and which daemons count as another Culvert.
+// The launcher before the daemon proper: its flags, and the addresses to listen on.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { DEFAULTS } from '../../daemon/config/keys.ts';
-import { addressesOf, FRUGAL, parseFlags, searchPort } from '../../daemon/launcher.ts';
-import { freePort } from '../support/ports.ts';
+import { addressesOf, FRUGAL, parseFlags } from '../../daemon/launcher.ts';
 
-async function busyPort(t: { after(end: () => void): unknown }): Promise<number> {
-  const server = createServer((_, response) =>
-    response.end(JSON.stringify({ ok: true, app: 'culvert', version: '9', pid: 1, port: 1 })),
-  );
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
-}
-const busy = () => Promise.reject(Object.assign(new Error('in use'), { code: 'EADDRINUSE' }));
-
-test('a Culvert of this user that answers on a busy port is used', async t => {
-  const port = await busyPort(t);
-  const found = await searchPort(port, busy);
-  assert.ok('running' in found && found.running.version === '9');
-});
-
-test('what another user listens with is passed over, even if it claims to be Culvert', async t => {
-  const port = await busyPort(t);
-  const found = await searchPort(port, at => (at === port ? busy() : Promise.resolve()), process.getuid!() + 1);
-  assert.deepEqual(found, { taken: port + 1 });
-});
-
-for (const [what, listener] of [
-  ['never answer', () => {}],
-  [
-    'never end their answer',
-    (_, response) => {
-      const drip = setInterval(() => response.write(' '), 100);
-      response.once('close', () => clearInterval(drip));
-    },
-  ],
-] as [string, RequestListener][])
-  test(`ports whose listeners ${what} are passed over within seconds, all together`, async t => {
-    const first = freePort(20);
-    const servers = Array.from({ length: 20 }, () => createServer(listener));
-    t.after(() => servers.forEach(server => void server.close().closeAllConnections()));
-    await Promise.all(
-      servers.map((server, i) => new Promise<void>(done => server.listen(first + i, '127.0.0.1', done))),
-    );
-    const begin = performance.now();
-    const found = await searchPort(first, at => (at < first + 20 ? busy() : Promise.resolve()));
-    const ms = performance.now() - begin;
-    assert.deepEqual(found, { taken: first + 20 });
-    assert.ok(ms < 15_000, `${ms} ms`);
-    t.diagnostic(`${ms.toFixed()} ms`);
-  });
-
-test('an address that this machine does not have is named, and no other port is advised', async () => {
-  const missing = () => Promise.reject(Object.assign(new Error('listen 192.0.2.7'), { code: 'EADDRNOTAVAIL' }));
-  await assert.rejects(searchPort(4173, missing), /server\.bind is not an address of this machine.*192\.0\.2\.7/);
-});
-
-test('another loopback address is listened on beside the two by which the daemon is reached', () => {
+test('listens on another loopback address in addition to the two by which clients reach the daemon', () => {
   const bound = (bind: string) => addressesOf({ ...DEFAULTS, server: { port: 4173, bind } });
   assert.deepEqual(bound('127.0.0.2'), { addresses: ['127.0.0.2', '127.0.0.1', '::1'], remote: false });
   assert.deepEqual(bound('::1'), { addresses: ['127.0.0.1', '::1'], remote: false });

@@ -45,7 +45,7 @@ const ARGUMENTS: Record<string, string[]> = {
   'web revoke': ['none'],
 };
 /** Commands that end the daemon or the registration, open an editor, read a secret, or are not for people. */
-const LEFT_OUT = ['stop', 'account delete', 'account license', 'account token', 'routes edit', '__generate'];
+const LEFT_OUT = ['stop', 'restart', 'account delete', 'account license', 'account token', 'routes edit', '__generate'];
 /** The kill switch is the machine's, so daemon/cli/json.test.ts asks a daemon without one. */
 const OF_THE_MACHINE = ['on', 'off', 'pause', 'resume'].map(verb => `killswitch ${verb}`);
 

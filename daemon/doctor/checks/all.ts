@@ -1,6 +1,14 @@
 // Lists all checks, in the order in which they are listed.
 import type { Check } from '../check.ts';
-import { configuration, daemon, killSwitch, port, remoteAccess, socketDirectory } from './culvert/culvert.ts';
+import {
+  configuration,
+  daemon,
+  killSwitch,
+  pendingChanges,
+  port,
+  remoteAccess,
+  socketDirectory,
+} from './culvert/culvert.ts';
 import { display, panel, tray } from './culvert/desktop.ts';
 import { fallbackOnly, providerResolvers, resolvConf, search } from './dns/dns.ts';
 import { port53 } from './dns/port53.ts';
@@ -50,6 +58,7 @@ export const CHECKS: readonly Check[] = [
   socketDirectory,
   port,
   configuration,
+  pendingChanges,
   killSwitch,
   remoteAccess,
   knowledgeFiles,

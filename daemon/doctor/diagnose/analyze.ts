@@ -45,7 +45,16 @@ export async function analyze({ files }: Archive, knowledge: Knowledge): Promise
   const world = createWorld({
     env: { PATH: '/nonexistent' },
     tunnel: snapshot,
-    culvert: { version: '', runtime: '', userConfig: '', daemon: null, configuration: null, port: 0, cli: 'warp-cli' },
+    culvert: {
+      version: '',
+      runtime: '',
+      userConfig: '',
+      brokenChanges: '',
+      daemon: null,
+      configuration: null,
+      port: 0,
+      cli: 'warp-cli',
+    },
     knowledge,
     now: () => Date.parse(stampsOf(files, /./).at(-1) ?? new Date().toISOString()),
   });

@@ -13,6 +13,8 @@ export interface CulvertFacts {
   version: string;
   runtime: string;
   userConfig: string;
+  /** A file of pending changes that could not be read. */
+  brokenChanges: string;
   /** The daemon that answers; null when none runs. */
   daemon: { version: string; pid: number; port: number | null } | null;
   configuration: { problems: string[]; restartRequired: string[] } | { error: string } | null;

@@ -13,6 +13,10 @@ export async function askAboutChange({ call }: Pick<Model, 'call'>, ask: ChangeA
     await call('POST /api/changes/extend', { body: { subject, seconds: Math.min(left + seconds, A_WEEK) } });
     return;
   }
+  if (ask.kind === 'acknowledge') {
+    await call('POST /api/changes/confirm', { body: {} });
+    return;
+  }
   // one after another: without a subject, states that end by themselves would be reverted, too
   for (const subject of ask.subjects) await call(`POST /api/changes/${ask.what}`, { body: { subject } });
 }

@@ -59,6 +59,7 @@ async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): 
     case 'page':
       host.goTo(ask.page);
       return true;
+    case 'acknowledge':
     case 'change':
     case 'extend':
       await askAboutChange(model, ask);

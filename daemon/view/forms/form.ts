@@ -68,6 +68,8 @@ export type Ask =
 /** Requests about changes that revert on their own. */
 export type ChangeAsk =
   | { kind: 'change'; what: 'confirm' | 'revert'; subjects: readonly Subject[] }
+  /** The report of lost changes was read. */
+  | { kind: 'acknowledge' }
   /** So many seconds more than until `endsAt`. */
   | { kind: 'extend'; subject: Subject; endsAt: string; seconds: number };
 

@@ -2,12 +2,13 @@
 import type { ClientState } from '../client/client-state.ts';
 import { type Command, goTo } from '../forms/form.ts';
 import type { Translator } from '../translator.ts';
+import { lostChangesText } from './changes.ts';
 import { killSwitchBanner } from './killswitch.ts';
 import { describeRemoteAccess } from './remote-access.ts';
 import { configProblemText, type TunnelView } from './tunnel.ts';
 import type { UpdateView } from './updates.ts';
 
-export const BANNERS = ['demo', 'refusal', 'kill-switch', 'remote', 'update', 'config'] as const;
+export const BANNERS = ['demo', 'refusal', 'lost-changes', 'kill-switch', 'remote', 'update', 'config'] as const;
 export interface Banner {
   title: string;
   caution: boolean;
@@ -33,11 +34,20 @@ export function describeBanners(
           button: { label: _('Account'), command: goTo('account') },
         }
       : null,
+    'lost-changes': lostChangesBanner(client, tr),
     'kill-switch': blocking && { ...blocking, caution: true },
     remote: client.offline ? null : remoteBanner(client, tr),
     update: client.offline ? null : updateBanner(update, tr),
     config: config === null ? null : { title: config, caution: true, button: null },
   };
+}
+
+function lostChangesBanner({ snapshot, offline }: ClientState, tr: Translator): Banner | null {
+  if (offline || !snapshot?.lostChanges) return null;
+  // the same request would confirm it
+  const isUnconfirmed = snapshot.changes.some(({ confirmBy }) => confirmBy !== null);
+  const button = { label: tr._('Got It'), command: { ask: { kind: 'acknowledge' } } as const };
+  return { title: lostChangesText(tr), caution: true, button: isUnconfirmed ? null : button };
 }
 
 function remoteBanner({ snapshot }: ClientState, tr: Translator): Banner | null {

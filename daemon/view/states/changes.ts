@@ -48,6 +48,11 @@ export function changeText(change: Change, tr: Translator): string {
   return fill(_('%s %s until %s'), label, value ?? '', time).replace('  ', ' ');
 }
 
+/** Title of the report that pending changes were lost with their file. */
+export function lostChangesText({ _ }: Translator): string {
+  return _('Changes that should have reverted are still in effect. Check the mode and the connection.');
+}
+
 /** The changes that revert unless they are confirmed. */
 export interface Unconfirmed {
   /** The present values: `Mode: DNS only`, one line for each change. */

@@ -9,6 +9,7 @@ const CHANGES: ReadonlySet<Ask['kind']> = new Set([
   'config',
   'fix',
   'undo-fix',
+  'acknowledge',
   'change',
   'extend',
   'tool-accounts',

@@ -309,6 +309,46 @@ test('puts a file aside that it does not understand, and says so', t => {
   assert.match(m.said[0] ?? '', /can't be read/);
 });
 
+/** A machine whose daemon found a file that it does not understand, and was started again since. */
+function machineWithLostChanges(t: TestContext) {
+  const m = machine(t);
+  mkdirSync(dirname(m.paths.changes), { recursive: true });
+  writeFileSync(m.paths.changes, '{"version":2}');
+  m.boot(memoryTunnel());
+  const memory = memoryTunnel();
+  const service = m.boot(memory);
+  const lost = () => memory.state.snapshot().lostChanges;
+  assert.deepEqual(lost(), { file: m.paths.brokenChanges });
+  const isReportedAgain = () => {
+    const next = memoryTunnel();
+    m.boot(next);
+    return next.state.snapshot().lostChanges !== null;
+  };
+  return { service, lost, isReportedAgain, m };
+}
+
+test('reports lost changes over a restart, until they are acknowledged', t => {
+  const { service, lost, isReportedAgain, m } = machineWithLostChanges(t);
+  assert.throws(() => service.confirm('mode'), { code: 'nothing-pending' });
+  assert.notEqual(lost(), null);
+  service.confirm();
+  assert.equal(lost(), null);
+  assert.throws(() => service.confirm(), { code: 'nothing-pending' });
+  assert.equal(isReportedAgain(), false);
+  assert.equal(readFileSync(`${m.paths.changes}.acknowledged`, 'utf8'), '{"version":2}');
+});
+
+for (const [limit, options] of [
+  ['with a limit', { confirmWithin: 30 }],
+  ['without a limit', {}],
+] as const)
+  test(`reports lost changes until the next change is made, ${limit}`, async t => {
+    const { service, lost, isReportedAgain } = machineWithLostChanges(t);
+    await service.perform({ action: 'setMode', value: 'doh', ...options });
+    assert.equal(lost(), null);
+    assert.equal(isReportedAgain(), false);
+  });
+
 test('a daemon that ends reverts what is not confirmed, and leaves what holds for a while', async t => {
   const { boot, said } = machine(t);
   const memory = memoryTunnel();

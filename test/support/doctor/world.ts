@@ -47,6 +47,7 @@ export const CULVERT: WorldOptions['culvert'] = {
   version: '1.2.3',
   runtime: '/run/user/1000/culvert',
   userConfig: '/home/user/.config/culvert/config.json',
+  brokenChanges: '/home/user/.local/state/culvert/changes.json.broken',
   daemon: { version: '1.2.3', pid: process.pid, port: null },
   configuration: { problems: [], restartRequired: [] },
   port: 3200,

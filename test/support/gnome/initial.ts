@@ -34,6 +34,7 @@ export function initialSnapshot(revision: number): Snapshot {
     diagnosis: null,
     remoteAccess: null,
     changes: [],
+    lostChanges: null,
     reminder: null,
     commands: {
       status: null,

@@ -57,8 +57,7 @@ async function change(context: Context, key: string, value: Value | null, sessio
   if (value !== null && source !== layer) {
     context.say(`It stays ${now} all the same: the ${source} layer comes first. ${await overriddenBy(key, source)}`);
   }
-  if (response.restartRequired.includes(key))
-    context.say('It counts once the daemon is restarted: culvert stop, then culvert');
+  if (response.restartRequired.includes(key)) context.say('It counts once the daemon is restarted: culvert restart');
   sayProblems(context, response);
   return EXIT.ok;
 }
@@ -95,7 +94,7 @@ function byHand({ paths }: Context, key: string, value: Value | null, cause: unk
       ? `remove "${name}" from "${group}" in ${paths.userConfig}`
       : `put ${JSON.stringify({ [group]: { [name]: value } })} into ${paths.userConfig}`;
   return new Failure(`${key} can't be changed through the running daemon.`, {
-    hint: `Edit the file: ${edit}; then restart: culvert stop, then culvert`,
+    hint: `Edit the file: ${edit}; then: culvert restart`,
     cause,
   });
 }

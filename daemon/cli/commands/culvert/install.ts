@@ -50,7 +50,6 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
 export async function uninstallCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
   const purge = words.includes('--purge');
   if (words.some(word => word !== '--purge')) throw usage('__uninstall takes --purge, or nothing.');
-  const paths = pathsOf(env);
   const layout = userLayout(env);
   const own = layout.own.filter(directory => existsSync(directory) && !isInUse(directory));
   const clean = () => {
@@ -64,7 +63,7 @@ export async function uninstallCommand(words: readonly string[], env: NodeJS.Pro
   } else {
     removeShims(layout, env, say);
     removeShortcuts(layout, env, say);
-    await removeRunning(paths, layout, say);
+    await removeRunning(env, layout, say);
     const kept = await explained(() =>
       withInstallLock(layout, () => {
         const changed = uninstall(layout);
@@ -150,8 +149,11 @@ function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: S
 }
 
 /** What runs from the tree, and what starts it with the session. */
-async function removeRunning(paths: Paths, layout: UserLayout, say: Say): Promise<void> {
+async function removeRunning(env: NodeJS.ProcessEnv, layout: UserLayout, say: Say): Promise<void> {
+  const paths = pathsOf(env);
   const daemon = findDaemon(paths, layout);
+  const { outcomeOf, outcomeText, pendingChanges } = await import('../../pending.ts');
+  const before = await pendingChanges(env);
   if (mentionsInstall(layout, text(paths.autostart))) setAutostart(paths, '', false);
   const config = dirname(dirname(paths.userConfig));
   const wanted = join(config, 'systemd/user/default.target.wants');
@@ -165,6 +167,7 @@ async function removeRunning(paths: Paths, layout: UserLayout, say: Say): Promis
     await stopDaemon(daemon);
     say('Stopped the daemon.');
   }
+  for (const line of outcomeText(await outcomeOf(before, env))) say(line);
   removeIfEmpty(paths.runtime);
 }
 

@@ -203,8 +203,17 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'stop',
     summary: 'stop the daemon',
+    details:
+      'A change that was not confirmed is reverted first. One that ends later stays until Culvert runs again; it is named.',
     marksDemo: false,
     load: async () => (await import('./stop.ts')).stop,
+  },
+  {
+    name: 'restart',
+    summary: 'restart the daemon, or start it',
+    details: 'The options of its start are used again, and changes that end or wait to be confirmed go on as they are.',
+    marksDemo: false,
+    load: async () => (await import('./restart.ts')).restart,
   },
   {
     name: 'version',

@@ -13,7 +13,7 @@ export const version: Run = async context => {
   show(context, { ok: true, version: VERSION, node: process.versions.node, daemon }, ({ daemon }) =>
     [
       `culvert ${VERSION} (Node ${process.versions.node})`,
-      daemon ? describe(daemon) : 'The daemon is not running.',
+      daemon ? describe(daemon) : 'The Culvert daemon is not running.',
     ].join('\n'),
   );
   return 0;

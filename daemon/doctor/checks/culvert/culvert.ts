@@ -6,7 +6,7 @@ import { reason } from '../../../system/errno.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 
-const RESTART = message('Restart the daemon: culvert stop, then culvert');
+const RESTART = message('Restart the daemon: culvert restart');
 const WITHOUT_DAEMON = message('It is not known without the daemon.');
 
 export const daemon: Check = {
@@ -105,6 +105,24 @@ export const configuration: Check = {
     if (restartRequired.length > 0)
       return notice([message('%s changed since the start', restartRequired.join(', '))], RESTART);
     return ok(message('no problem in %s', userConfig));
+  },
+};
+
+export const pendingChanges: Check = {
+  id: 'pending-changes',
+  title: N_('Pending changes'),
+  group: 'culvert',
+  source: null,
+  async probe({ tunnel, culvert, files }) {
+    const lost = tunnel?.lostChanges?.file ?? ((await files.stat(culvert.brokenChanges)) && culvert.brokenChanges);
+    if (!lost) return ok(message('no pending change was lost'));
+    return problem(
+      [message("%s can't be read", lost)],
+      [
+        message('Changes that should have reverted are still in effect. Check the mode and the connection.'),
+        message('Then dismiss this message with: culvert keep'),
+      ],
+    );
   },
 };
 

@@ -48,7 +48,6 @@ test('every command prints help of its own, lists --json, and has code behind it
 
 for (const [words, said] of [
   [['start'], /\nUse: culvert\n$/],
-  [['restart'], /\nUse: culvert stop, then culvert\n$/],
   [['up'], /\nUse: culvert connect\n$/],
   [['ip'], /\nUse: culvert status --long\n$/],
   [['conect'], /unknown command 'conect'\.\nDid you mean connect\?/],
@@ -94,7 +93,10 @@ test('a group alone means its fallback, and help of a command its --help', () =>
 
 test('version works without a daemon', async t => {
   const { code, stdout } = await culvert(createHome(t), ['version']);
-  assert.deepEqual([code, stdout], [0, `culvert 9.9.9 (Node ${process.versions.node})\nThe daemon is not running.\n`]);
+  assert.deepEqual(
+    [code, stdout],
+    [0, `culvert 9.9.9 (Node ${process.versions.node})\nThe Culvert daemon is not running.\n`],
+  );
 });
 
 test('without HOME the failure says which variable to set', async t => {

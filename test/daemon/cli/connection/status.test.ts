@@ -24,6 +24,7 @@ const shown = (more: Partial<Shown>): Shown => ({
   tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
   remoteAccess: null,
   changes: [],
+  lostChanges: null,
   ...more,
 });
 
@@ -41,6 +42,11 @@ const change = (more: Partial<Change>): Change => ({
 
 const LINES: [string, Partial<Shown>, string][] = [
   ['connected', { settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' } }, '● Connected · warp · MASQUE'],
+  [
+    'connected',
+    { lostChanges: { file: '/state/changes.json.broken' } },
+    '● Connected · changes did not revert, see: culvert doctor',
+  ],
   ['unstable', { status: status('connected', { network: 'unstable' }) }, '● Connected · network unstable'],
   [
     'the protocol in use, when none is set',
@@ -129,6 +135,7 @@ test('status --json is the state with mode and port, and --long --json the whole
     port,
     remoteAccess,
     changes: [],
+    lostChanges: null,
   });
   const long = JSON.parse((await culvert(home, ['status', '--long', '--json'])).stdout);
   assert.deepEqual(long, JSON.parse(JSON.stringify(daemon.state.snapshot())));

@@ -5,9 +5,10 @@ import { once } from 'node:events';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { isSingleProcess } from '../../../../daemon/cli/commands/culvert/stop.ts';
+import { isSingleProcess } from '../../../../daemon/cli/commands/culvert/daemon-process.ts';
 import { startTime } from '../../../../daemon/system/process.ts';
 import { createHome, culvert, type Home } from '../../../support/daemon/command.ts';
+import { freePort } from '../../../support/ports.ts';
 
 /** A process that answers health on the home's socket. */
 async function daemon(t: TestContext, home: Home, onTerm: string) {
@@ -41,7 +42,7 @@ test('stop finds a daemon without a record by its socket', async t => {
   const home = createHome(t);
   const child = await daemon(t, home, 'process.exit(0)');
   const { code, stdout } = await culvert(home, ['stop', '--json']);
-  assert.deepEqual([code, JSON.parse(stdout)], [0, { ok: true, pid: child.pid }]);
+  assert.deepEqual([code, JSON.parse(stdout)], [0, { ok: true, pid: child.pid, reverted: [], pending: [] }]);
 });
 
 test('a pid that now belongs to another process is not signaled', async t => {
@@ -64,22 +65,115 @@ test('stop says immediately that the daemon is suspended, and how it goes on', a
   assert.match(stderr, new RegExp(`suspended.*\\n.*kill -CONT ${child.pid}`));
 });
 
-test('stop says what became of changes that were pending', async t => {
-  for (const [reverts, expected] of [
-    [false, /stays until Culvert runs again/],
-    [true, /not confirmed was reverted/],
-  ] as const) {
-    const home = createHome(t);
-    const state = join(home.path, '.local/state/culvert');
-    mkdirSync(state, { recursive: true });
-    const changes = join(state, 'changes.json');
-    writeFileSync(changes, '{}');
-    const revert = reverts ? `require('node:fs').rmSync(${JSON.stringify(changes)});` : '';
-    await daemon(t, home, `${revert} process.exit(0)`);
-    const { code, stderr } = await culvert(home, ['stop']);
-    assert.equal(code, 0);
-    assert.match(stderr, expected);
-  }
+const deadline = { bootId: 'x', uptimeMs: 0, at: '2026-01-01T18:00:00.000Z' };
+const entry = (more: object) => ({ setAt: '2026-01-01T10:00:00.000Z', making: false, ...more });
+const unconfirmed = entry({
+  previous: { subject: 'mode', value: 'warp' },
+  value: 'doh',
+  confirmBy: deadline,
+  endsAt: null,
+});
+const timed = entry({
+  previous: { subject: 'connection', value: true },
+  value: 'off',
+  confirmBy: null,
+  endsAt: deadline,
+});
+const fileOf = (pending: object[]) => JSON.stringify({ version: 1, pending });
+
+/** A home with pending changes, and a daemon that leaves some of them when it ends. */
+async function withChanges(t: TestContext, before: object[], after: object[]) {
+  const home = createHome(t);
+  const state = join(home.path, '.local/state/culvert');
+  mkdirSync(state, { recursive: true });
+  const changes = JSON.stringify(join(state, 'changes.json'));
+  writeFileSync(join(state, 'changes.json'), fileOf(before));
+  const end = after.length
+    ? `writeFileSync(${changes}, ${JSON.stringify(fileOf(after))})`
+    : `rmSync(${changes}, {force: true})`;
+  await daemon(t, home, `require('node:fs').${end}; process.exit(0)`);
+  return home;
+}
+
+for (const [situation, before, after, lines, outcome] of [
+  [
+    'reverted',
+    [unconfirmed],
+    [],
+    ['Reverted, because it was not confirmed: Mode'],
+    { reverted: ['mode'], pending: [] },
+  ],
+  [
+    'reverted, and one that ends later',
+    [unconfirmed, timed],
+    [timed],
+    [
+      'Reverted, because it was not confirmed: Mode',
+      'Reverts only when Culvert runs again: Off until 2026-01-01 18:00',
+    ],
+    { reverted: ['mode'], pending: ['connection'] },
+  ],
+  [
+    'not reverted in time',
+    [unconfirmed],
+    [unconfirmed],
+    ['Reverts only when Culvert runs again: Mode: changed, not confirmed, and set back at 2026-01-01 18:00:00'],
+    { reverted: [], pending: ['mode'] },
+  ],
+] as const)
+  test(`stop reports a change that was ${situation}, to people and to scripts`, async t => {
+    const { code, stderr } = await culvert(await withChanges(t, [...before], [...after]), ['stop']);
+    assert.deepEqual([code, stderr], [0, lines.map(line => `${line}\n`).join('')]);
+    const json = await culvert(await withChanges(t, [...before], [...after]), ['stop', '--json']);
+    const { reverted, pending } = JSON.parse(json.stdout);
+    assert.deepEqual({ reverted, pending: pending.map(({ subject }: { subject: string }) => subject) }, outcome);
+  });
+
+test('a command without a daemon names the changes that stay', async t => {
+  const home = await withChanges(t, [timed], [timed]);
+  await culvert(home, ['stop']);
+  const text = 'Reverts only when Culvert runs again: Off until 2026-01-01 18:00';
+  const status = await culvert(home, ['status']);
+  assert.deepEqual(
+    [status.code, status.stderr],
+    [5, `culvert: The Culvert daemon is not running.\n${text}\nStart it with: culvert\n`],
+  );
+  const report = JSON.parse((await culvert(home, ['status', '--json'])).stderr);
+  assert.deepEqual(
+    [report.code, report.pending[0].subject, report.pending[0].endsAt],
+    ['daemon-not-running', 'connection', deadline.at],
+  );
+});
+
+/** A Culvert that answers on the configured port alone, as one whose runtime and state were removed. */
+async function onPort(t: TestContext, home: Home, stateHome: string) {
+  const port = freePort();
+  const script = `
+    process.on('SIGTERM', () => process.exit(0));
+    const health = {ok: true, app: 'culvert', version: '1', port: ${port}, pid: process.pid};
+    require('node:http').createServer((_, r) => r.end(JSON.stringify(health)))
+      .listen(${port}, '127.0.0.1', () => console.log('ready'));`;
+  const child = spawn(process.execPath, ['-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...home.env, XDG_STATE_HOME: stateHome },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return { child, env: { CULVERT_SERVER_PORT: String(port) } };
+}
+
+test('stop finds a daemon that left no file by its port', async t => {
+  const home = createHome(t);
+  const { child, env } = await onPort(t, home, join(home.path, '.local/state'));
+  const { code, stdout } = await culvert(home, ['stop'], '', env);
+  assert.deepEqual([code, stdout], [0, `Stopped the daemon (pid ${child.pid}).\n`]);
+});
+
+test('stop leaves a daemon on the port alone whose state is another one', async t => {
+  const home = createHome(t);
+  const { child, env } = await onPort(t, home, join(home.path, 'other'));
+  assert.equal((await culvert(home, ['stop'], '', env)).code, 5);
+  assert.notEqual(startTime(child.pid!), null);
 });
 
 // told apart by the function only: were it wrong, running the command with these would end every process there is

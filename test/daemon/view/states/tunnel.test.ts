@@ -122,6 +122,18 @@ test('a demo never says that traffic is protected', () => {
   assert.equal(menuOf(shown(demo), tr).find(entry => entry.id === 3)!.label, 'Demo: Connected');
 });
 
+test('lost changes have a banner until they are acknowledged, without the button where it would confirm another change', () => {
+  const lostChanges = { file: '/state/changes.json.broken' };
+  const bannerOf = (more: Partial<Snapshot>) => {
+    const client = clientState();
+    return describeAll({ ...client, snapshot: { ...client.snapshot!, ...more } }, '1', tr).banners['lost-changes'];
+  };
+  assert.equal(bannerOf({}), null);
+  assert.deepEqual(bannerOf({ lostChanges })?.button?.command.ask, { kind: 'acknowledge' });
+  const unconfirmed = change('mode', { confirmBy: '2026-01-01T10:00:30.000Z' });
+  assert.equal(bannerOf({ lostChanges, changes: [unconfirmed] })?.button, null);
+});
+
 test('the menu of the tray offers what helps, and says that other machines are let in', () => {
   const given = facts({ state: 'unable', reason: { code: 'CaptivePortalTimedOut', text: '' } });
   given.snapshot!.remoteAccess = { open: true, devices: 1, managing: 0, tls: null, address: null, problem: null };

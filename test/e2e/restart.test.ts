@@ -1,0 +1,91 @@
+// `culvert restart` with real daemons: flags and pending changes go on, and the outcome is said.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createHome, culvert, type Home, startDemo } from '../support/e2e/culvert.ts';
+import { freePort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
+
+/** Ends a daemon that is not a child of the test. */
+function endWithTest(home: Home, pid: number): void {
+  home.defer(() => {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // it has ended
+    }
+    return until(() => !existsSync(`/proc/${pid}`), 'the end of the daemon');
+  });
+}
+
+async function snapshotOf(home: Home) {
+  const { stdout } = await culvert(home, 'status', '--long', '--json');
+  return JSON.parse(stdout) as {
+    changes: { subject: string; confirmBy: string | null }[];
+    tunnelCli: { emulated: boolean };
+  };
+}
+
+const pendingOf = async (home: Home) =>
+  (await snapshotOf(home)).changes.map(({ subject, confirmBy }) => [subject, confirmBy !== null]);
+
+test('a restart keeps the flags, what is not confirmed, and what ends later', async t => {
+  const home = createHome(t);
+  const { port, child, ended } = await startDemo(home);
+  assert.equal((await culvert(home, 'connect', '--wait')).code, 0);
+  assert.equal((await culvert(home, 'mode', 'doh', '--confirm-within', '500')).code, 0);
+  assert.equal((await culvert(home, 'off', '--for', '15m')).code, 0);
+  const before = await pendingOf(home);
+  assert.deepEqual(before.map(([subject]) => subject).sort(), ['connection', 'mode']);
+
+  const { code, stdout } = await culvert(home, 'restart', '--json');
+  const { pid, restarted } = JSON.parse(stdout);
+  endWithTest(home, pid);
+  assert.deepEqual([code, restarted, await ended], [0, true, 0]);
+  assert.notEqual(pid, child.pid);
+  const status = JSON.parse((await culvert(home, 'status', '--json')).stdout);
+  assert.equal(status.port, port);
+  await until(async () => (await pendingOf(home)).length === 2, 'the pending changes');
+  assert.deepEqual(await pendingOf(home), before);
+  assert.equal((await snapshotOf(home)).tunnelCli.emulated, true);
+
+  const stop = await culvert(home, 'stop');
+  assert.match(stop.stderr, /^Reverted, because it was not confirmed: Mode\nReverts only .*: Off until \d\d:\d\d\n$/);
+  const late = await culvert(home, 'status');
+  assert.equal(late.code, 5);
+  assert.match(
+    late.stderr,
+    /^culvert: The Culvert daemon is not running\.\nReverts only when Culvert runs again: Off until .*\nStart it with: culvert\n$/,
+  );
+});
+
+test('as a unit, the daemon ends with the status on which systemd starts it again', async t => {
+  const home = createHome(t);
+  home.env.NOTIFY_SOCKET = join(home.directory, 'nobody-listens');
+  const { child, ended } = await startDemo(home);
+  assert.equal((await culvert(home, 'mode', 'doh', '--confirm-within', '500')).code, 0);
+  child.kill('SIGUSR2');
+  assert.equal(await ended, 75);
+  assert.ok(existsSync(join(home.directory, '.local/state/culvert/demo/changes.json')));
+});
+
+test('without a daemon, a restart starts one and says so', async t => {
+  const home = createHome(t);
+  home.env.CULVERT_SERVER_PORT = String(freePort());
+  const { code, stdout } = await culvert(home, 'restart');
+  const [, pid] = /^The daemon was not running\. Started it: version \S+ \(pid (\d+)\)\.\n$/.exec(stdout) ?? [];
+  assert.ok(pid, stdout);
+  endWithTest(home, Number(pid));
+  assert.equal(code, 0);
+  assert.equal((await culvert(home, 'stop')).code, 0);
+});
+
+test('without a daemon, the launcher and the command line say the same, to people and to scripts', async t => {
+  const home = createHome(t);
+  const [launcher, commandLine] = [await culvert(home, 'status'), await culvert(home, 'mode')];
+  assert.deepEqual([launcher.code, launcher.stderr], [5, commandLine.stderr]);
+  const [short, long] = [await culvert(home, 'status', '--json'), await culvert(home, 'status', '--long', '--json')];
+  assert.deepEqual(JSON.parse(short.stderr), JSON.parse(long.stderr));
+  assert.equal(short.code, 5);
+});
