@@ -110,7 +110,9 @@ export function createRoutes(
       const documentBefore = (split: SplitTunnel) => {
         const target = undoTarget(historyWith(split));
         if (target) return target.document;
-        throw new Problem('nothing-to-undo', 'No earlier document of routes is kept.');
+        throw new Problem('nothing-to-undo', 'No earlier document of routes is kept.', {
+          hint: 'Single entries are changed back with: culvert split add, culvert split remove',
+        });
       };
       return set(documentBefore, 'undo', options);
     },

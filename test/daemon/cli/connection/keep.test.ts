@@ -193,7 +193,8 @@ test('imports, adds, removes, exports and takes back routes', async t => {
   for (let at = 0; at < 3; at++) assert.equal((await culvert(home, ['routes', 'undo'])).code, 0);
   assert.deepEqual(listed(), ['10.0.0.0/8', '198.18.7.0/24', 'example.com']);
   const none = await culvert(home, ['routes', 'undo']);
-  assert.deepEqual([none.code, none.stderr], [1, 'culvert: No earlier document of routes is kept.\n']);
+  assert.equal(none.code, 1);
+  assert.match(none.stderr, /^culvert: No earlier document of routes is kept\.\n.*culvert split add/);
   const history = await culvert(home, ['routes', 'history']);
   assert.match(
     history.stdout,
