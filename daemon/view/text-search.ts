@@ -21,3 +21,12 @@ export function holdsWords(text: string, query: string): boolean {
   // one word, as nearly always, needs no list of words for each of thousands of things
   return /\s/.test(wanted) ? wanted.split(/\s+/).every(word => text.includes(word)) : text.includes(wanted);
 }
+
+/** The text for a comparison: lower case, without diacritics, hyphens and other signs as single blanks. */
+export function foldText(text: string): string {
+  const plain = text
+    .normalize('NFKD')
+    .replace(/\p{Mn}/gu, '')
+    .toLowerCase();
+  return plain.replace(/[^\p{L}\p{N}\p{Mc}+.]+/gu, ' ').trim();
+}

@@ -32,7 +32,8 @@ export interface Shell {
   ask(question: Question): Promise<string>;
   /** Opens an address in the browser. */
   open(uri: string): void;
-  goTo(page: PageName): void;
+  /** @param row id of a row that is shown there */
+  goTo(page: PageName, row?: string | null): void;
   /** Asks what must be asked, does it, and reports what it came to. Resolves with whether it was done; never rejects. */
   run(command: Command): Promise<boolean>;
   /** Performs an action; as `run`. */
@@ -50,6 +51,8 @@ export interface Page extends Gtk.Widget {
   readonly first?: Gtk.Widget;
   /** Puts the keyboard into its search, where it has one. */
   focusSearch?(): void;
+  /** Scrolls to a row, marks it for a moment, and puts the keyboard onto it. */
+  reveal?(row: string): void;
   /** The page is turned to for the first time. */
   opened?(): void;
   /** Reads again what no event reports, when it is turned to again. */

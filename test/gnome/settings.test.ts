@@ -127,6 +127,21 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await stage.enter('Search settings', '');
     });
 
+    test('are searched by words of everyday speech, and the row that was meant has the keyboard', async () => {
+      const searched = async (word: string, hit: string, row: string) => {
+        await stage.turn('settings');
+        stage.key('ctrl+f');
+        await stage.enter('Search settings', word);
+        await press(hit);
+        await until(async () => (await stage.ask({ do: 'focused' })) === row, `the focus on ${row}`);
+        await stage.turn('settings');
+        await stage.enter('Search settings', '');
+      };
+      await searched('wlan', 'Every Wi-Fi', 'Every Wi-Fi');
+      await searched('dark mode', 'Theme', 'Theme');
+      await searched('reset-all', 'Reset all settings of WARP', 'Reset all settings of WARP: Reset…');
+    });
+
     test('are searched until Escape, which empties the search first and then goes back', async () => {
       await stage.turn('settings');
       stage.key('ctrl+f');

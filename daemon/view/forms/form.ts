@@ -121,8 +121,8 @@ export type Row = Common &
     /** One of a group's choices; `checked` is what is confirmed. */
     | { kind: 'radio'; checked: boolean; command: Command }
     | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }
-    /** Opens a page; `value` is what it is set to now. */
-    | { kind: 'link'; value?: string; page: PageName }
+    /** Opens a page, at one of its rows if `row` is its id; `value` is what it is set to now. */
+    | { kind: 'link'; value?: string; page: PageName; row?: string }
     /** An entry of a list, which `remove` takes off it. */
     | { kind: 'item'; badge?: string; remove: Command | null; removeLabel: string }
     /** Text to give; `check` says what is wrong with it, or null. */

@@ -83,7 +83,7 @@ export class Window extends Adw.ApplicationWindow {
       model,
       toasts,
       view: () => this.#view,
-      goTo: name => this.goTo(name),
+      goTo: (name, row) => this.goTo(name, page => row && page.reveal?.(row)),
       further: () => this.#pages.further(),
     });
     this.#pages = createPages(this.#shell, this.#history);

@@ -11,6 +11,9 @@ import type { Radios } from './radio-row.ts';
 import type { AnyRowWidget, RowHost } from './row-widget.ts';
 import { createRow } from './rows.ts';
 
+/** Time for which a row that was searched for is marked, in ms. */
+const REVEALED_MS = 2000;
+
 interface ShownGroup {
   widget: Adw.PreferencesGroup;
   /** The rows' list. */
@@ -44,6 +47,28 @@ export class FormGroups {
     const filled = groups.filter(({ rows }) => rows.length > 0);
     if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
     for (const group of filled) this.#showGroup(group);
+  }
+
+  /** Puts the keyboard onto a row, which scrolls to it, and marks it for a moment. */
+  reveal(id: string): void {
+    const rows = [...this.#shown.values()].flatMap(group => [...group.rows]);
+    const [, row] = rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id) ?? [];
+    if (!row) return;
+    const { widget } = row;
+    if (!widget.child_focus(Gtk.DirectionType.TAB_FORWARD)) {
+      widget.focusable = true; // a fact has no control
+      widget.grab_focus();
+    }
+    widget.add_css_class('culvert-revealed');
+    // a page that is new has its sizes after the next layout; a row that can't be used takes no keyboard, and no scrolling by it
+    GLib.idle_add(GLib.PRIORITY_DEFAULT_IDLE, () => {
+      scrollTo(widget);
+      return GLib.SOURCE_REMOVE;
+    });
+    GLib.timeout_add(GLib.PRIORITY_DEFAULT, REVEALED_MS, () => {
+      widget.remove_css_class('culvert-revealed');
+      return GLib.SOURCE_REMOVE;
+    });
   }
 
   #arrange(groups: Group[]): void {
@@ -85,6 +110,15 @@ export class FormGroups {
       place++;
     }
   }
+}
+
+/** Brings a row into the middle of what scrolls it. */
+function scrollTo(widget: Gtk.Widget): void {
+  const scrolled = widget.get_ancestor(Gtk.ScrolledWindow.$gtype) as Gtk.ScrolledWindow | null;
+  if (!scrolled) return;
+  const [placed, bounds] = widget.compute_bounds(scrolled);
+  const { vadjustment } = scrolled;
+  if (placed) vadjustment.value += bounds.get_y() + bounds.get_height() / 2 - vadjustment.page_size / 2;
 }
 
 /** Two entries of the same text have two rows. */
@@ -137,6 +171,10 @@ export class FormPage extends Adw.Bin implements Page {
   refresh(view: View): void {
     this.#view = view;
     this.#groups.show(this.#build(view));
+  }
+
+  reveal(row: string): void {
+    this.#groups.reveal(row);
   }
 
   tick(): void {

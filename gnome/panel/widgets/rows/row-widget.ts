@@ -6,7 +6,7 @@ import { noteName, setDescription } from '../a11y/accessible.ts';
 
 export interface RowHost {
   run(command: Command): Promise<boolean>;
-  goTo(page: PageName): void;
+  goTo(page: PageName, row?: string | null): void;
   toast(text: string): void;
 }
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;

@@ -60,7 +60,7 @@ export function linkRow(first: RowOf<'link'>, host: RowHost): RowWidget<'link'> 
   });
   widget.add_suffix(value);
   widget.add_suffix(arrow);
-  widget.connect('activated', () => host.goTo(first.page));
+  widget.connect('activated', () => host.goTo(first.page, first.row));
   return {
     widget,
     show(row) {

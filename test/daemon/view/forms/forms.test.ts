@@ -10,7 +10,6 @@ import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { type Command, commandsOf, type Form } from '../../../../daemon/view/forms/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
-import { searchPages } from '../../../../daemon/view/forms/search.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
 import { extension } from '../../../../daemon/view/forms/timed.ts';
 import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
@@ -291,19 +290,6 @@ test('the start at login is shown as the desktop has it, and hidden only where t
     ['tray.autostart', true, patch('autostart', false)],
     ['tray.startHidden', true, patch('startHidden', false)],
   ]);
-});
-
-test('the search finds rows by words of title, group and page, the best first', () => {
-  const pages = [
-    ['dns', 'DNS', forms().dns!],
-    ['mode', 'Mode', forms().mode!],
-  ] as const;
-  assert.equal(searchPages(pages, 'malw')[0]!.title, 'Malware');
-  assert.ok(searchPages(pages, 'dns fallback').every(({ page }) => page === 'dns'));
-  const page: Form = { groups: [{ id: 'a', rows: [{ kind: 'link', id: 'b', title: 'Past', page: 'history' }] }] };
-  assert.equal(searchPages([['settings', 'Settings', page]], 'past')[0]!.page, 'history', 'where a row leads to');
-  assert.deepEqual(searchPages(pages, 'xyzzy'), []);
-  assert.deepEqual(searchPages(pages, ' '), []);
 });
 
 test('the history turns counters into rates, and starts over with a new connection', () => {

@@ -31,10 +31,10 @@ export const SEARCH_WORDS: readonly (readonly [word: string, places: string])[] 
   ['local network sharing', 'killswitch/lan networks/local-allow'],
   ['zero trust', 'account/team'],
   ['team', 'account/team'],
-  ['organisation', 'account/team'],
+  ['organisation', 'account/team'], // glossary: quoted
   ['SSO', 'account/team'],
   ['warp+', 'account/license-set'],
-  ['licence', 'account/license-set'],
+  ['licence', 'account/license-set'], // glossary: quoted
   ['license key', 'account/license-set'],
   ['premium', 'account/license-set'],
   ['subscription', 'account/license-set'],

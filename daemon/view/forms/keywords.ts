@@ -1,0 +1,85 @@
+// Holds further words for rows: what people type who know a setting by another name.
+import type { Translator } from '../translator.ts';
+
+/** Keywords by `page/row`; words or phrases separated by semicolons, so that a translation can have more of them or fewer. */
+export function rowKeywords({ _ }: Translator): Record<string, string> {
+  return {
+    // Translators: in each of these lists, words for one setting, separated by semicolons: put those of your language
+    'settings/to-connection': _(
+      'connect; disconnect; turn on; turn off; pause; timer; snooze; break; schedule; airplane mode; status; captive portal; sign in',
+    ),
+    'settings/to-mode': _('VPN; tunnel; connection type; exit node; full tunnel; all traffic; protocol'),
+    'settings/to-killswitch': _(
+      'killswitch; firewall; lockdown; always-on; block internet; leak protection; captive portal; kill switch exceptions',
+    ),
+    'settings/to-routes': _(
+      'split tunneling; split tunnelling; exclude; exclusion; include; bypass; allow list; whitelist; exceptions; IPv4; IPv6; subnet routes; CIDR; allowed IPs', // glossary: quoted
+    ),
+    'settings/to-editor': _('import routes; export routes; paste list; file; presets; backup'),
+    'settings/to-dns': _('name server; resolver; custom DNS server; MagicDNS; blocker; encrypted DNS'),
+    'settings/to-networks': _(
+      'Wi-Fi; wireless; hotspot; public network; trusted network; captive portal; home; office; SSID',
+    ),
+    'settings/to-advanced': _(
+      'expert; MTU; server; endpoint; exit node; factory reset; defaults; virtual network; vnet',
+    ),
+    'settings/to-apps': _('app based split tunneling; programs; applications; browser; launch; per-app; proxy'),
+    'settings/to-account': _(
+      'profile; user; sign in; log in; login; log out; devices; device ID; subscription; phone; team',
+    ),
+    'settings/to-checks': _(
+      'doctor; diagnose; diagnostics; troubleshoot; help; support; bug; report a problem; repair; fix; error; not working; test',
+    ),
+    'settings/to-graph': _('speed; bandwidth; ping; statistics; throughput; live; performance; quality'),
+    'settings/to-history': _('speed; bandwidth; ping; data usage; traffic; statistics; uptime; sessions'),
+    'settings/to-log': _('logs; debug; console; terminal; output; commands'),
+    'settings/to-tools': _('API keys; command line; tokens; quota; rotate'),
+    'settings/to-updates': _('upgrade; version; new release; rollback; downgrade; about'),
+    'settings/to-preferences': _('options; app settings; notify; telemetry; privacy; general'),
+    'mode/mode-warp': _('VPN; full tunnel; everything'),
+    'mode/mode-warp+doh': _('DoH; DNS over HTTPS; encrypted DNS; secure DNS'),
+    'mode/mode-warp+dot': _('DoT; DNS over TLS; encrypted DNS; secure DNS; private DNS'),
+    'mode/mode-doh': _('DoH; DNS over HTTPS; encrypted DNS; 1.1.1.1; no VPN'),
+    'mode/mode-dot': _('DoT; DNS over TLS; private DNS; 1.1.1.1'),
+    'mode/mode-proxy': _('SOCKS; SOCKS5; HTTP proxy; per-app; split tunneling by app'),
+    'mode/protocol-MASQUE': _('QUIC; HTTP/3; obfuscation; stealth; censorship; anti-censorship; UDP blocked'),
+    'mode/protocol-WireGuard': _('WG; UDP; VPN protocol'),
+    'killswitch/lan': _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
+    'killswitch/boot': _('boot; startup; restart'),
+    'networks/wifi': _('Wi-Fi; WLAN; wireless; hotspot; auto-connect'),
+    'networks/ethernet': _('Ethernet; LAN cable; wired'),
+    'networks/local-allow': _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
+    'networks/ssid-add': _('SSID; WLAN name; home; office'),
+    'dns/families-malware': _(
+      'adblock; ad blocker; content blocker; NetShield; threat protection; phishing; trackers; security',
+    ),
+    'dns/families-full': _('family; parental control; kids; children; porn; NSFW; content blocker; safe browsing'),
+    'dns/fallback-add': _('local domain fallback; search domain; split DNS; intranet; custom DNS server; name server'),
+    'dns/gateway-set': _('DoH subdomain; Zero Trust location; Gateway'),
+    'account/team': _('Zero Trust; organisation; company; work; SSO; single sign-on; login; enroll'), // glossary: quoted
+    'account/license-set': _(
+      'WARP+; licence; premium; subscription; upgrade plan; unlimited; voucher; activation code', // glossary: quoted
+    ),
+    'account/delete': _('log out; logout; sign out; unregister; deregister; delete account; leave organization'),
+    'account/rotate': _('key rotation; rotate keys; regenerate WireGuard key'),
+    'advanced/proxy-port': _('SOCKS; SOCKS5; HTTP proxy; localhost'),
+    'advanced/endpoint-set': _('endpoint; server; location; custom IP; relay; country; city'),
+    'advanced/reset': _('factory reset; restore defaults; start over'),
+    'advanced/vnet': _('vnet; virtual network'),
+    'preferences/tray.autostart': _(
+      'autostart; startup; boot; launch at login; tray icon; menu bar; background; run at startup',
+    ),
+    'preferences/tray.startHidden': _('start minimized; background; tray icon'),
+    'preferences/ui.theme': _('dark mode; light theme; night; color; appearance'),
+    'preferences/ui.locale': _('translation; region; locale'),
+    'preferences/notifications.connection': _('notify; alerts; pop-up; messages'),
+    'preferences/notifications.reminders': _('notify; timer; alerts'),
+    'preferences/history.enabled': _('privacy; data retention; statistics; telemetry'),
+    'preferences/metrics.enabled': _('telemetry; Grafana; monitoring; statistics'),
+    'preferences/updates.checkOnStartup': _('upgrade; automatic updates'),
+    'preferences/updates.channel': _('beta program; preview; early access; release channel'),
+    'preferences/webui.enabled': _('remote access; browser; web interface; phone; dashboard; web UI'),
+    'preferences/export-settings': _('backup; save; transfer; sync'),
+    'preferences/apply-settings': _('import; restore; load; transfer'),
+  };
+}

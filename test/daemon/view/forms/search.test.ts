@@ -1,0 +1,67 @@
+// The search of settings, measured on words that people type.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Form } from '../../../../daemon/view/forms/form.ts';
+import { rowKeywords } from '../../../../daemon/view/forms/keywords.ts';
+import { type Hit, searchedPages, searchPages } from '../../../../daemon/view/forms/search.ts';
+import { describe } from '../../../../daemon/view/view.ts';
+import { clientState, tr } from '../../../support/gnome/translator.ts';
+import { SEARCH_WORDS } from './search-words.ts';
+
+const client = clientState({
+  status: { state: 'connected' },
+  killSwitch: { installed: true, enabled: true },
+  options: { switchLocked: true, trustedSsids: ['Home'] },
+});
+const pages = searchedPages(describe(client, '1.0.0', tr), tr);
+const find = (query: string): Hit[] => searchPages(pages, query, tr);
+/** Hits that people see without scrolling. */
+const SEEN = 5;
+
+test('at least 95 of 100 ordinary words find their row among the first five', () => {
+  const missed = SEARCH_WORDS.filter(([word, places]) => {
+    const expected = places.split(' ');
+    return !find(word)
+      .slice(0, SEEN)
+      .some(({ page, row }) => expected.includes(page) || expected.includes(`${page}/${row}`));
+  });
+  const share = 1 - missed.length / SEARCH_WORDS.length;
+  assert.ok(share >= 0.95, `${Math.round(100 * share)} of 100; missed: ${missed.map(([word]) => word).join(', ')}`);
+  assert.ok(SEARCH_WORDS.length >= 100);
+});
+
+test('hyphens, blanks, case and diacritics make no difference', () => {
+  const first = (query: string) => find(query).map(({ page, row }) => `${page}/${row}`)[0];
+  for (const same of [
+    ['kill switch', 'Kill-Switch', 'KILLSWITCH', ' kill  switch '],
+    ['Francais', 'français', 'FRANÇAIS'],
+    ['wifi', 'Wi-Fi', 'wi fi'],
+  ])
+    assert.equal(new Set(same.map(first)).size, 1, same.map(first).join(', '));
+});
+
+test('the search finds rows by title, group, description and values, the best first', () => {
+  assert.equal(find('malw')[0]!.row, 'families-malware');
+  assert.ok(
+    find('stays off where').some(({ row }) => row === 'wifi'),
+    'the description of a group',
+  );
+  assert.equal(find('Deutsch')[0]!.row, 'ui.locale', 'a value of a list');
+  const page: Form = { groups: [{ id: 'a', rows: [{ kind: 'link', id: 'b', title: 'Past', page: 'history' }] }] };
+  assert.equal(searchPages([['settings', 'Settings', page]], 'past', tr)[0]!.page, 'history', 'where a row leads to');
+  for (const nothing of ['xyzzy', ' ', '-']) assert.deepEqual(find(nothing), []);
+});
+
+test('the search uses the translated keywords', () => {
+  const german = { ...tr, _: (text: string) => (text.startsWith('Wi-Fi; WLAN') ? 'Funknetz; Drahtlosnetz' : text) };
+  assert.equal(searchPages(pages, 'funknetz', german)[0]!.row, 'wifi');
+});
+
+test('each list of keywords belongs to a row', () => {
+  const rows = pages.flatMap(([page, , { groups }]) =>
+    groups.flatMap(group => group.rows.map(({ id }) => `${page}/${id}`)),
+  );
+  const optional = ['killswitch/boot', 'advanced/vnet', 'preferences/tray.startHidden'];
+  const lost = Object.keys(rowKeywords(tr)).filter(name => !rows.includes(name) && !optional.includes(name));
+  assert.deepEqual(lost, []);
+});
