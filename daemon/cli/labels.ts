@@ -1,15 +1,19 @@
 // Lists the words that commands take, each with what it means: for checks, help, completions and the manual.
 // Records over the contract's own types: a word that is missing or too much does not compile.
 import type { Config, Mode, Protocol } from '../api/schema.ts';
+import { modeName } from '../view/states/labels.ts';
+import { english } from '../view/translator.ts';
+
+const modeTitle = (mode: Mode): string => modeName(mode, english).title;
 
 export const MODES: Record<Mode, string> = {
-  warp: 'tunnel, DNS unencrypted inside it',
-  doh: 'no tunnel, DNS over HTTPS',
-  'warp+doh': 'tunnel, DNS over HTTPS',
-  dot: 'no tunnel, DNS over TLS',
-  'warp+dot': 'tunnel, DNS over TLS',
-  proxy: 'tunnel only for what uses the local proxy',
-  tunnel_only: 'tunnel, DNS left alone',
+  warp: modeTitle('warp'),
+  doh: modeTitle('doh'),
+  'warp+doh': modeTitle('warp+doh'),
+  dot: modeTitle('dot'),
+  'warp+dot': modeTitle('warp+dot'),
+  proxy: modeTitle('proxy'),
+  tunnel_only: modeTitle('tunnel_only'),
 };
 
 export const PROTOCOLS: Record<Protocol, string> = {

@@ -1,4 +1,4 @@
-// Formats text, sizes and times for people, in color where the terminal wants it.
+// Formats text and times for people, in color where the terminal wants it.
 
 export interface Style {
   bold(text: string): string;
@@ -27,17 +27,6 @@ export const plain = createStyle(false);
 /** Whether to color a stream: terminals only, and not against the user's wish (https://no-color.org). */
 export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
-}
-
-/** `1.5 MiB` for 1572864. */
-export function bytes(count: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let unit = 0;
-  while (count >= 1024 && unit < units.length - 1) {
-    count /= 1024;
-    unit++;
-  }
-  return `${unit === 0 || count >= 100 ? Math.round(count) : count.toFixed(1)} ${units[unit]}`;
 }
 
 /** Local wall clock time of an ISO time: `14:03:21`. */

@@ -72,6 +72,12 @@ export function modeName(mode: string, { _ }: Translator): { title: string; subt
   return names[mode as Mode] ?? { title: mode, subtitle: '' };
 }
 
+/** A mode for the terminal, where people type its id: `Only chosen apps (proxy)`. */
+export function modeLabel(mode: string, tr: Translator): string {
+  const { title } = modeName(mode, tr);
+  return title === mode ? mode : `${title} (${mode})`;
+}
+
 /** The oldest client that Culvert can control: the first with its present commands, by the vendor's release notes. */
 export const OLDEST_CLIENT = '2024.9.346';
 

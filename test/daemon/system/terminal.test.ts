@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { printable } from '../../../daemon/system/printable.ts';
-import { bytes, createStyle, wantsColor } from '../../../daemon/system/terminal.ts';
+import { createStyle, wantsColor } from '../../../daemon/system/terminal.ts';
 
 test('text from outside can neither move the cursor nor turn the reading direction nor begin a line', () => {
   assert.equal(printable('a\x1b[2Jb\r\nc\u202ed\u009b1m\u2028e\t'), 'a [2Jb c d 1m e');
@@ -17,16 +17,4 @@ test('color is used on capable terminals, unless the user declines it', () => {
   assert.equal(wantsColor({ isTTY: true }, { TERM: 'dumb' }), false);
   assert.equal(wantsColor({}, {}), false);
   assert.equal(createStyle(false).red('x'), 'x');
-});
-
-test('byte counts use the unit that reads best', () => {
-  for (const [count, text] of [
-    [0, '0 B'],
-    [1023, '1023 B'],
-    [1024, '1.0 KiB'],
-    [1_572_864, '1.5 MiB'],
-    [5e14, '455 TiB'],
-  ] as const) {
-    assert.equal(bytes(count), text);
-  }
 });

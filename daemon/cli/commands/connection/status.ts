@@ -3,9 +3,11 @@ import { applyEvent } from '../../../api/apply-event.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusLine, statusWarning } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
-import { bytes, clock, dateTime } from '../../../system/terminal.ts';
+import { clock, dateTime } from '../../../system/terminal.ts';
+import { formatBytes, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/diagnosis.ts';
+import { modeLabel } from '../../../view/states/labels.ts';
 import { describeRemoteAccess } from '../../../view/states/remote-access.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
@@ -64,16 +66,16 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
     ['Since', dateTime(status.since)],
     ['Cause', cause && printable(`${cause.title}. ${cause.sentence}`)],
     ['Network', status.network],
-    ['Mode', settings.Mode],
+    ['Mode', settings.Mode && printable(modeLabel(settings.Mode, english))],
     ['Protocol', tunnel.protocol ?? protocolOf(snapshot)],
     ['Endpoint', tunnel.endpoints.join(', ')],
     ['Local proxy', tunnel.proxyPort === null ? null : `127.0.0.1:${tunnel.proxyPort}`],
     ['Data center', tunnel.colo && placeDetail(tunnel.colo)],
-    ['Latency', tunnel.latencyMs === null ? null : `${tunnel.latencyMs} ms`],
-    ['Loss', tunnel.loss === null ? null : `${+(tunnel.loss * 100).toFixed(2)} %`],
+    ['Latency', tunnel.latencyMs === null ? null : formatLatency(tunnel.latencyMs, english)],
+    ['Loss', tunnel.loss === null ? null : formatLoss(tunnel.loss, english)],
     ['Handshake', tunnel.handshakeAgeSeconds === null ? null : `${Math.round(tunnel.handshakeAgeSeconds)} s old`],
-    ['Sent', tunnel.bytesSent === null ? null : bytes(tunnel.bytesSent)],
-    ['Received', tunnel.bytesReceived === null ? null : bytes(tunnel.bytesReceived)],
+    ['Sent', tunnel.bytesSent === null ? null : formatBytes(tunnel.bytesSent, english)],
+    ['Received', tunnel.bytesReceived === null ? null : formatBytes(tunnel.bytesReceived, english)],
     ['Split tunnel', splitTunnel.mode && `${routes} ${routes === 1 ? 'entry' : 'entries'}, mode ${splitTunnel.mode}`],
     [
       'Account',

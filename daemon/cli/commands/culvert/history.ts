@@ -1,8 +1,8 @@
 // `culvert history`: what happened before, with totals; and deleting it.
 import { parseDuration } from '../../../api/duration.ts';
 import type { History, HistoryChange, HistorySample, HistoryTotal } from '../../../api/schema.ts';
-import { bytes, dateTime } from '../../../system/terminal.ts';
-import { formatDuration } from '../../../view/format.ts';
+import { dateTime } from '../../../system/terminal.ts';
+import { formatBytes, formatDuration } from '../../../view/format.ts';
 import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/history/records.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -123,7 +123,8 @@ function timeline(history: History, { dim, green, red, yellow }: Context['style'
 
 function totalRow(name: string, total: HistoryTotal): string[] {
   const { connectedSeconds, received, sent } = total;
-  return [name, formatDuration(connectedSeconds, english), bytes(received), bytes(sent), String(dropCount(total))];
+  const amounts = [received, sent].map(amount => formatBytes(amount, english));
+  return [name, formatDuration(connectedSeconds, english), ...amounts, String(dropCount(total))];
 }
 
 const HEADER = 'time,kind,state,reason,blocked,network,mode,colo,seconds,latency_ms,loss,received,sent';

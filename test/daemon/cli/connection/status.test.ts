@@ -145,6 +145,7 @@ test('status --long adds what is known and leaves out what is not', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));
+  daemon.state.set('settings', { Mode: 'proxy' });
   daemon.state.set('tunnel', {
     ...NO_TUNNEL,
     endpoints: ['162.159.198.2:443'],
@@ -154,10 +155,11 @@ test('status --long adds what is known and leaves out what is not', async t => {
   });
   const { stdout } = await culvert(home, ['status', '--long']);
   assert.match(stdout, /^ {2}Since +2026-01-01 10:00:00$/m);
+  assert.match(stdout, /^ {2}Mode +.+ \(proxy\)$/m);
   assert.match(stdout, /^ {2}Endpoint +162\.159\.198\.2:443$/m);
   assert.match(stdout, /^ {2}Latency +12 ms$/m);
   assert.match(stdout, /^ {2}Loss +0\.02 %$/m);
-  assert.match(stdout, /^ {2}Sent +1\.5 MiB$/m);
+  assert.match(stdout, /^ {2}Sent +1\.6 MB$/m);
   assert.doesNotMatch(stdout, /Data center|Handshake|null|undefined/);
 });
 

@@ -44,8 +44,8 @@ test('prints the timeline and the totals, and takes times as people type them', 
   const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
   assert.match(stdout, new RegExp(`^${time}  Connected +0:0\\d +Everything, via Amsterdam, Recording started$`, 'm'));
   assert.match(stdout, new RegExp(`^${time}  Can’t connect +0:0\\d +You are offline$`, 'm'));
-  assert.match(stdout, /^\d{4}-\d\d-\d\d +0:0\d +2\.0 MiB +0 B +1$/m);
-  assert.match(stdout, /^total +0:0\d +2\.0 MiB +0 B +1$/m);
+  assert.match(stdout, /^\d{4}-\d\d-\d\d +0:0\d +2\.1 MB +0 B +1$/m);
+  assert.match(stdout, /^total +0:0\d +2\.1 MB +0 B +1$/m);
   assert.match(stdout, /^1 × You are offline$/m);
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   for (const [words, message] of [

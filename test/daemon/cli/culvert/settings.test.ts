@@ -15,7 +15,7 @@ test('mode prints the name alone to a program and marks it among all names on a 
   assert.deepEqual(JSON.parse((await culvert(home, ['mode', '--json'])).stdout), { ok: true, mode: 'warp+doh' });
   const { stdout } = await ended(await startOnTerminal(home, ['mode'], { NO_COLOR: '1' }));
   assert.match(stdout, /^● {2}warp\+doh {5}tunnel, DNS over HTTPS\r$/m);
-  assert.match(stdout, /^ {3}tunnel_only {2}tunnel, DNS left alone\r$/m);
+  assert.match(stdout, /^ {3}tunnel_only {2}Everything except DNS\r$/m);
 });
 
 test('mode and protocol are set by any spelling of a known name, and by no other', async t => {
