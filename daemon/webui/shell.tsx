@@ -113,7 +113,7 @@ function Banners() {
   const { _ } = tr.value;
   return (
     <div class="banners">
-      <StaleBanner />
+      <OfflineBanner />
       {readOnly.value && (
         <div class="banner">
           <p>
@@ -131,7 +131,7 @@ function Banners() {
           </button>
         </div>
       )}
-      {BANNERS.map(name => {
+      {BANNERS.filter(name => name !== 'offline').map(name => {
         const banner = banners[name];
         return (
           banner && (
@@ -146,25 +146,23 @@ function Banners() {
   );
 }
 
-/** Since when what is shown may be out of date. */
-function StaleBanner() {
-  const { client, model, staleSince, tr, view } = useApp();
+/** The daemon is lost, and since when what is shown may be out of date. */
+function OfflineBanner() {
+  const { client, staleSince, tr, view } = useApp();
   const { _ } = tr.value;
-  const { offline, snapshot } = client.value;
-  const lost = offline !== null && staleSince.value !== null && (snapshot !== null || offline.code !== 'starting');
+  const banner = view.value.banners.offline;
   return (
     <div role="alert">
-      {lost && (
+      {banner && (
         <div class="banner caution stale">
           <p>
-            {snapshot &&
+            {banner.title}
+            {client.value.snapshot &&
+              staleSince.value !== null &&
               // Translators: %s is a time of day
-              `${fill(_('Not current since %s.'), formatTime(staleSince.value!, tr.value))} `}
-            {view.value.tunnel.sentence}
+              ` ${fill(_('Not current since %s.'), formatTime(staleSince.value, tr.value))}`}
           </p>
-          <button type="button" onClick={() => model.retry()}>
-            {_('Try Again')}
-          </button>
+          {banner.button && <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>}
         </div>
       )}
     </div>

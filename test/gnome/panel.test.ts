@@ -5,8 +5,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
+import { PAGE_NAMES } from '../../daemon/view/forms/form.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
+import { app } from '../support/gnome/initial.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
@@ -214,6 +216,33 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await daemon.listen();
     await find('Connected');
     await gone('Unavailable');
+  });
+
+  test('without a daemon every page says so, offers to start it, and keeps the last values', async () => {
+    await given('connected');
+    daemon.apps = [app('firefox', 'Firefox')];
+    daemon.set('options', { wifiTrusted: true });
+    for (const page of PAGE_NAMES) await stage.turn(page);
+    await stage.turn('apps');
+    await find('Firefox');
+    const stopped = daemon.stop();
+    await find(NOT_RUNNING);
+    for (const page of PAGE_NAMES) {
+      await stage.ask({ do: 'turn', name: page });
+      assert.equal((await find('Start')).sensitive, true, page);
+      assert.ok((await stage.names()).includes(NOT_RUNNING), page);
+    }
+    await stage.ask({ do: 'turn', name: 'apps' });
+    await find('Firefox');
+    await stage.ask({ do: 'turn', name: 'networks' });
+    await find('Every wired network');
+    const { checked, sensitive } = await stage.toggle('Every Wi-Fi');
+    assert.deepEqual([checked, sensitive], [true, false]);
+    await stopped;
+    await daemon.listen();
+    await gone(NOT_RUNNING);
+    daemon.set('options', { wifiTrusted: false });
+    await stage.turn('connection');
   });
 
   test('a demo is marked once', async () => {

@@ -1,6 +1,6 @@
 // Describes the page of the account: set-up, organization, license, devices, removal.
 import type { Account } from '../../api/schema.ts';
-import { type ClientState, current } from '../client/client-state.ts';
+import type { ClientState } from '../client/client-state.ts';
 import { fill, type Translator } from '../translator.ts';
 import { actionCommand, type Form, type Group, type Row } from './form.ts';
 import { termsLinks } from './setup.ts';
@@ -9,10 +9,10 @@ import { checks } from './validate.ts';
 /** @param account what `GET /api/account` said, or null before. */
 export function accountForm(client: ClientState, account: Account | null, tr: Translator): Form {
   const { _ } = tr;
-  const known = current(client);
-  const free = known !== null && client.pending === null && client.offline === null;
+  const known = client.snapshot;
+  const free = known !== null && client.pending === null;
   const registered = known?.account.registered === true && known.status.blocked !== 'not-registered';
-  if (!known) return { groups: [{ id: 'none', rows: [offlineRow(tr)] }] };
+  if (!known) return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
   return {
     groups: registered
       ? [
@@ -23,10 +23,6 @@ export function accountForm(client: ClientState, account: Account | null, tr: Tr
         ]
       : [setUpGroup(client, free, tr), organizationGroup(free, tr)],
   };
-}
-
-function offlineRow({ _ }: Translator): Row {
-  return { kind: 'note', id: 'offline', title: _('Culvert’s background service isn’t running.') };
 }
 
 /** Terms and registration in one step. */

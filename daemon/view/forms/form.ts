@@ -30,6 +30,7 @@ export type PageName = (typeof PAGE_NAMES)[number];
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
 const CLIENT_TASKS = [
   'start-daemon',
+  'try-again',
   'start-service',
   'restart-service',
   'install-killswitch',
@@ -162,6 +163,10 @@ export function actionCommand(request: ActionRequest & ChangeOptions, more: Omit
 
 export function goTo(page: PageName): Command {
   return { ask: { kind: 'page', page } };
+}
+
+export function clientCommand(task: ClientTask): Command {
+  return { ask: { kind: 'client', task } };
 }
 
 /** Every command that a form can lead to; entries and selections are asked with an example. */

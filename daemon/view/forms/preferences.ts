@@ -30,7 +30,7 @@ export const UNKNOWN_DESKTOP: DesktopFacts = { tray: null, autostart: null };
 
 export function preferencesForm(client: ClientState, { tray, autostart }: DesktopFacts, tr: Translator): Form {
   const { _ } = tr;
-  const known = client.offline ? null : client.config;
+  const known = client.config;
   if (!known) return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
   const { config } = known;
   const toggle = toggles(known, tr);
@@ -230,7 +230,12 @@ function selects(known: ConfigResponse, tr: Translator) {
 
 /** The page that lists all settings, each with its present value. */
 export function settingsForm(
-  { mode, killSwitch, routes, account }: { mode: string; killSwitch: string; routes: number; account: string | null },
+  {
+    mode,
+    killSwitch,
+    routes,
+    account,
+  }: { mode: string; killSwitch: string; routes: number | null; account: string | null },
   tr: Translator,
 ): Form {
   const { _, ngettext } = tr;
@@ -243,7 +248,7 @@ export function settingsForm(
     value,
   });
   // Translators: %d is a number of entries
-  const count = fill(ngettext('%d entry', '%d entries', routes), formatCount(routes, tr));
+  const count = routes === null ? '' : fill(ngettext('%d entry', '%d entries', routes), formatCount(routes, tr));
   return {
     groups: [
       {

@@ -26,7 +26,7 @@ export function toolAccountsForm(
   const note = (title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form => ({
     groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title, subtitle, tone }] }],
   });
-  if (offline) return note(_('Not available now'));
+  if (offline && !found) return note(_('Not available now'));
   const problem = failed ?? found?.problem ?? null;
   if (problem !== null) return note(_('Accounts can’t be shown'), problem, 'error');
   if (!found) return note(_('Reading…'));

@@ -25,19 +25,18 @@ export interface ProxyView {
 
 /** The local proxy, in the language of `tr`. */
 export function describeProxy(client: ClientState, tr: Translator): ProxyView {
-  const { snapshot, offline, pending } = client;
+  const { snapshot: known, offline, pending } = client;
   const { _ } = tr;
-  const known = offline ? null : snapshot;
   const on = known?.settings.Mode === 'proxy';
   return {
     look: !known ? 'unavailable' : on ? 'on' : 'off',
     address: on ? addressOf(known.tunnel.proxyPort) : null,
     warning:
-      on && known.status.state !== 'connected'
+      on && !offline && known.status.state !== 'connected'
         ? _('The tunnel is not connected: apps started now can’t reach anything.')
         : null,
     failure: on ? null : failureOf(client, tr),
-    sensitive: known !== null && !known.status.blocked && pending === null,
+    sensitive: !offline && known !== null && !known.status.blocked && pending === null,
     waiting: pending === 'enableLocalProxy',
   };
 }

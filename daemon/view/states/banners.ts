@@ -1,6 +1,6 @@
 // Describes the banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
 import type { ClientState } from '../client/client-state.ts';
-import { type Command, goTo } from '../forms/form.ts';
+import { type Command, clientCommand, goTo } from '../forms/form.ts';
 import type { Translator } from '../translator.ts';
 import { lostChangesText } from './changes.ts';
 import { killSwitchBanner } from './killswitch.ts';
@@ -8,7 +8,16 @@ import { describeRemoteAccess } from './remote-access.ts';
 import { configProblemText, type TunnelView } from './tunnel.ts';
 import type { UpdateView } from './updates.ts';
 
-export const BANNERS = ['demo', 'refusal', 'lost-changes', 'kill-switch', 'remote', 'update', 'config'] as const;
+export const BANNERS = [
+  'offline',
+  'demo',
+  'refusal',
+  'lost-changes',
+  'kill-switch',
+  'remote',
+  'update',
+  'config',
+] as const;
 export interface Banner {
   title: string;
   caution: boolean;
@@ -26,6 +35,7 @@ export function describeBanners(
   const blocking = killSwitchBanner(client, tunnel.look, tr);
   const demo = tunnel.emulated && !client.offline;
   return {
+    offline: offlineBanner(client, tunnel, tr),
     demo: demo ? { title: _('Demo: nothing is tunneled'), caution: true, button: null } : null,
     refusal: client.refusal
       ? {
@@ -48,6 +58,13 @@ function lostChangesBanner({ snapshot, offline }: ClientState, tr: Translator): 
   const isUnconfirmed = snapshot.changes.some(({ confirmBy }) => confirmBy !== null);
   const button = { label: tr._('Got It'), command: { ask: { kind: 'acknowledge' } } as const };
   return { title: lostChangesText(tr), caution: true, button: isUnconfirmed ? null : button };
+}
+
+/** The same on every page; none while a client looks for the daemon for the first time. */
+function offlineBanner({ offline }: ClientState, { sentence, remedy }: TunnelView, { _ }: Translator): Banner | null {
+  if (!offline || offline.code === 'starting') return null;
+  const button = remedy ?? { label: _('Try Again'), command: clientCommand('try-again') };
+  return { title: sentence, caution: true, button };
 }
 
 function remoteBanner({ snapshot }: ClientState, tr: Translator): Banner | null {

@@ -1,7 +1,7 @@
 // Pure: turns the state of the kill switch into what panel, page and tray show of it.
 
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
-import { type ClientState, current } from '../client/client-state.ts';
+import type { ClientState } from '../client/client-state.ts';
 import { formatCount, formatDuration } from '../format.ts';
 import { actionCommand, CONFIRM_SECONDS, type Command, type Row, type Tone } from '../forms/form.ts';
 import { worded } from '../message.ts';
@@ -25,7 +25,7 @@ export interface KillSwitchView {
   /** The state in tr, without what time changes. */
   sentence: string;
   tone: Tone;
-  /** Position of the switch: what is wanted, as confirmed. */
+  /** Position of the switch: what is wanted, as last confirmed. */
   on: boolean;
   /** The switch, and the one for the local network, can be flipped. */
   sensitive: boolean;
@@ -49,10 +49,10 @@ export const PAUSES = [5, 15, 60] as const;
 
 /** Everything that panel and tray show of the kill switch, in the language of `tr`. */
 export function describeKillSwitch(client: ClientState, tr: Translator): KillSwitchView {
-  const known = current(client)?.killSwitch ?? null;
-  const look = lookOf(known);
+  const known = client.snapshot?.killSwitch ?? null;
+  const look = client.offline ? 'unavailable' : lookOf(known);
   const usable = look !== 'unavailable' && look !== 'not-installed' && !client.killSwitchPending;
-  const enforced = known?.installed === true && (known.enabled || known.active === true);
+  const enforced = !client.offline && known?.installed === true && (known.enabled || known.active === true);
   return {
     look,
     ...describeLook(look, tr),

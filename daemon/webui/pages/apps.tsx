@@ -18,7 +18,7 @@ import { SearchField } from '../widgets/search-field.tsx';
 
 export function AppsPage() {
   const app = useApp();
-  const { proxy } = app.view.value;
+  const { proxy, client } = app.view.value;
   const { _ } = app.tr.value;
   return (
     <>
@@ -45,7 +45,7 @@ export function AppsPage() {
           </CommandButton>
         )}
       </section>
-      <AppList startable={proxy.look === 'on'} />
+      <AppList startable={proxy.look === 'on' && client.offline === null} />
     </>
   );
 }
@@ -120,7 +120,8 @@ function AppList({ startable }: { startable: boolean }) {
                     type="button"
                     aria-label={`${each.name}: ${_('In the app menu')}`}
                     aria-pressed={each.shortcut !== null}
-                    onClick={() => void setShortcut(each)}
+                    aria-disabled={online ? undefined : true}
+                    onClick={() => online && void setShortcut(each)}
                   >
                     {_('In the app menu')}
                   </button>

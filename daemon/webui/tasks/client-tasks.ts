@@ -43,6 +43,9 @@ async function task(app: App, name: ClientTask): Promise<boolean> {
       goTo('checks');
       await app.runChecks();
       return true;
+    case 'try-again':
+      model.retry();
+      return true;
     case 'report':
       await (await loadScript()).showReport(app);
       return true;

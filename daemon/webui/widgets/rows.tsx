@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { Fragment, type JSX, type TargetedInputEvent, type TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Command, Form, Group, Row, RowKind } from '../../view/forms/form.ts';
+import { withoutDaemon } from '../../view/forms/offline.ts';
 import { useApp } from '../client/app.ts';
 import { isChange } from '../client/rights.ts';
 import { addressOfPage } from '../navigation.ts';
@@ -12,9 +13,11 @@ import { CommandBox } from './command-box.tsx';
 type Of<K extends RowKind> = Extract<Row, { kind: K }>;
 
 export function FormView({ form }: { form: Form }) {
+  const client = useApp().client.value;
+  const { groups } = client.offline ? withoutDaemon(form, client) : form;
   return (
     <>
-      {form.groups
+      {groups
         .filter(({ rows }) => rows.length > 0)
         .map(group => (
           <GroupView key={group.id} group={group} />

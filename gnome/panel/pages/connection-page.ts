@@ -93,7 +93,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     turnTo(this.#stack, tunnel.setup ? 'setup' : 'connection', pageTitle('connection', tr));
     this.#hero.show(tunnel);
     if (before && before.look !== tunnel.look) announce(this.#hero.toggle, `${tunnel.label}. ${tunnel.sentence}`);
-    const known = tunnel.look !== 'unavailable';
+    const known = view.client.snapshot !== null;
     this.#groups.show({
       groups: [
         { id: 'timed', rows: timedRows(view.client, tr) },
@@ -101,7 +101,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
       ],
     });
     this.#off.show({
-      groups: [{ id: 'off', title: _('Turn Off for a While'), rows: known ? offRows(tunnel, tr) : [] }],
+      groups: [{ id: 'off', title: _('Turn Off for a While'), rows: offRows(tunnel, tr) }],
     });
     this.#showTunnel(view);
     this.tick();

@@ -61,12 +61,12 @@ export class SettingsPage extends Adw.Bin implements Page {
 }
 
 function overview({ tunnel, killSwitch, client }: View): Form {
-  const { splitTunnel, account } = client.snapshot ?? { splitTunnel: { ips: [], hosts: [] }, account: null };
+  const { splitTunnel, account, killSwitch: known } = client.snapshot ?? {};
   return settingsForm(
     {
       mode: tunnel.modeTitle,
-      killSwitch: killSwitch.on ? _('On') : _('Off'),
-      routes: splitTunnel.ips.length + splitTunnel.hosts.length,
+      killSwitch: !known ? '' : killSwitch.on ? _('On') : _('Off'),
+      routes: splitTunnel ? splitTunnel.ips.length + splitTunnel.hosts.length : null,
       account: account?.organization ?? account?.type ?? null,
     },
     tr,

@@ -31,6 +31,7 @@ export function createTasks(
       startDaemon(shell.showError);
       model.retry();
     },
+    'try-again': () => model.retry(),
     'start-service': () => changeSystem(() => manageWarp('StartUnit')),
     'restart-service': () => changeSystem(() => manageWarp('RestartUnit')),
     'install-killswitch': () => changeSystem(installKillSwitch),

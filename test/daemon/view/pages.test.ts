@@ -44,7 +44,8 @@ test('apps can be started only while the mode is the proxy, and the page says wh
   );
   assert.match(proxy('proxy', 'disconnected').warning!, /not connected/);
   assert.equal(proxy('warp', 'connected', { pending: 'enableLocalProxy' }).waiting, true);
-  assert.equal(proxy('proxy', 'connected', { offline: { code: 'stopped', detail: '' } }).look, 'unavailable');
+  const lost = proxy('proxy', 'connected', { offline: { code: 'stopped', detail: '' } });
+  assert.deepEqual([lost.look, lost.address, lost.sensitive], ['on', '127.0.0.1:40001', false]);
 });
 
 test('a proxy that could not be turned on says why, and what helps, until it is on', () => {

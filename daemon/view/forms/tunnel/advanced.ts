@@ -1,7 +1,7 @@
 // Describes the page of what few people need: endpoint, MASQUE, port of the proxy, virtual network, environment, reset.
 import type { ChangeOptions } from '../../../api/schema/changes.ts';
 import type { Snapshot, VirtualNetworks } from '../../../api/schema.ts';
-import { type ClientState, current } from '../../client/client-state.ts';
+import type { ClientState } from '../../client/client-state.ts';
 import type { Translator } from '../../translator.ts';
 import { actionCommand, type Command, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
@@ -9,7 +9,7 @@ import { toBeConfirmed } from './modes.ts';
 
 export function advancedForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
-  const known = current(client);
+  const known = client.snapshot;
   const options = known?.options;
   const check = checks(tr);
   const button = (id: string, title: string, label: string, command: Command): Row => ({

@@ -1,5 +1,5 @@
 // Describes the page of DNS: filter for families, Gateway location, fallback domains, log.
-import { type ClientState, current } from '../../client/client-state.ts';
+import type { ClientState } from '../../client/client-state.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { actionCommand, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
@@ -7,7 +7,7 @@ import { toBeConfirmed } from './modes.ts';
 
 export function dnsForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
-  const known = current(client);
+  const known = client.snapshot;
   const options = known?.options;
   const check = checks(tr);
   const family = (value: 'off' | 'malware' | 'full', title: string, subtitle: string): Row => ({

@@ -1,7 +1,7 @@
 // Describes the page of the tunnel's modes, which says what each of them means.
 import type { ChangeOptions } from '../../../api/schema/changes.ts';
 import type { Mode, Snapshot } from '../../../api/schema.ts';
-import { type ClientState, current } from '../../client/client-state.ts';
+import type { ClientState } from '../../client/client-state.ts';
 import { modeName } from '../../states/labels.ts';
 import type { Translator } from '../../translator.ts';
 import { actionCommand, CONFIRM_SECONDS, type Form, type Question, type Row } from '../form.ts';
@@ -15,7 +15,7 @@ const PARTIAL: readonly string[] = ['doh', 'dot', 'proxy'];
 
 export function modeForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
-  const known = current(client);
+  const known = client.snapshot;
   const locked = known?.options.modeLocked === true;
   const radio = (mode: Mode): Row => ({
     kind: 'radio',

@@ -1,5 +1,5 @@
 // Describes the page of networks: where the tunnel stays off, and access to the local network.
-import { type ClientState, current } from '../../client/client-state.ts';
+import type { ClientState } from '../../client/client-state.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { actionCommand, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
@@ -18,7 +18,7 @@ export function networksForm(
   tr: Translator,
 ): Form {
   const { _ } = tr;
-  const known = current(client);
+  const known = client.snapshot;
   const options = known?.options;
   const ssids = options?.trustedSsids ?? null;
   const off = (id: string, title: string, on: boolean, action: 'setTrustedWifi' | 'setTrustedEthernet'): Row => ({

@@ -1,6 +1,6 @@
 // Describes the split tunnel: which addresses, ranges and hosts go outside the tunnel, or are the only ones inside it.
 import type { ActionRequest, SplitTunnel } from '../../../api/schema.ts';
-import { type ClientState, current } from '../../client/client-state.ts';
+import type { ClientState } from '../../client/client-state.ts';
 import { DEFAULT_ROUTES } from '../../routes/default-routes.ts';
 import { holdsWords, searchable } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
@@ -30,7 +30,7 @@ const DEFAULTS = new Set(DEFAULT_ROUTES);
 
 export function describeRoutes(client: ClientState, settable: boolean, tr: Translator): RoutesView {
   const { _ } = tr;
-  const known = current(client);
+  const known = client.snapshot;
   const split = known?.splitTunnel ?? { mode: null, ips: [], hosts: [] };
   const managed = known?.options.modeLocked === true || known?.account.managed === true;
   const entry = ({ value: listed, description }: SplitTunnel['ips'][number], kind: RouteKind): RouteEntry => {

@@ -47,7 +47,9 @@ export class AppsPage extends Adw.Bin implements Page {
     icon_name: 'org.culvert.Culvert-unavailable-symbolic',
     title: _('Can’t list apps'),
   });
+  readonly #again = new Gtk.Button({ label: _('Try Again'), halign: Gtk.Align.CENTER, css_classes: ['pill'] });
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-apps-symbolic' });
+  readonly #list = new Gtk.ListView({ css_classes: ['culvert-list'], show_separators: true });
   /** By id, in the order of the list. */
   #apps = new Map<string, ListedApp>();
   /** Ids of the apps that the search finds. */
@@ -105,13 +107,12 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#remedy.visible = Boolean(proxy.failure?.remedy);
     labelButton(this.#remedy, proxy.failure?.remedy?.label ?? '');
     if (!client.offline && this.#loaded === 'no') void this.#load();
-    const failed = typeof this.#loaded === 'object' ? this.#loaded.failed : client.offline ? tunnel.sentence : null;
+    const listed = this.#loaded === 'yes';
+    const failed =
+      typeof this.#loaded === 'object' ? this.#loaded.failed : client.offline && !listed ? tunnel.sentence : null;
+    for (const widget of [this.#list, this.#reload, this.#again]) widget.sensitive = !client.offline;
     this.#failed.description = GLib.markup_escape_text(failed ?? '', -1);
-    turnTo(
-      this.#states,
-      failed !== null ? 'failed' : this.#loaded !== 'yes' ? 'loading' : this.#found(),
-      pageTitle('apps', tr),
-    );
+    turnTo(this.#states, failed !== null ? 'failed' : !listed ? 'loading' : this.#found(), pageTitle('apps', tr));
   }
 
   focusSearch(): void {
@@ -119,7 +120,7 @@ export class AppsPage extends Adw.Bin implements Page {
   }
 
   reload(): void {
-    if (this.#loaded === 'loading') return;
+    if (this.#loaded === 'loading' || this.#shell.view().client.offline) return;
     // the old list stays until the reply is there
     this.#loaded = 'no';
     this.refresh(this.#shell.view());
@@ -146,12 +147,9 @@ export class AppsPage extends Adw.Bin implements Page {
     for (const child of [this.#all, this.#verify])
       options.append(new Gtk.FlowBoxChild({ child, focusable: false, accessible_role }));
     for (const child of [about, this.#enable, this.#warning, this.#remedy, searching, options]) top.append(child);
-    const list = new Gtk.ListView({
-      model: new Gtk.NoSelection({ model: this.#shown }),
-      factory: this.#rows.factory,
-      css_classes: ['culvert-list'],
-      show_separators: true,
-    });
+    const list = this.#list;
+    list.model = new Gtk.NoSelection({ model: this.#shown });
+    list.factory = this.#rows.factory;
     this.#fill = stepwise(list, this.#shown);
     setName(list, _('Apps'));
     this.#search.set_key_capture_widget(list);
@@ -162,9 +160,8 @@ export class AppsPage extends Adw.Bin implements Page {
     const clamp = new Adw.ClampScrollable({ maximum_size: 720, child: list });
     const spinner = new Gtk.Spinner({ spinning: true, halign: Gtk.Align.CENTER, valign: Gtk.Align.CENTER });
     setName(spinner, _('Looking for apps'));
-    const again = new Gtk.Button({ label: _('Try Again'), halign: Gtk.Align.CENTER, css_classes: ['pill'] });
-    again.connect('clicked', () => this.reload());
-    this.#failed.child = again;
+    this.#again.connect('clicked', () => this.reload());
+    this.#failed.child = this.#again;
     const pages: [string, Gtk.Widget][] = [
       ['some', new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp })],
       ['none', this.#none],

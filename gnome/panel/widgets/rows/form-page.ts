@@ -4,6 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Form, Group, Row } from '../../../../daemon/view/forms/form.ts';
+import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import type { Page, Shell } from '../../shell.ts';
 import { setName, within } from '../a11y/accessible.ts';
@@ -170,7 +171,8 @@ export class FormPage extends Adw.Bin implements Page {
 
   refresh(view: View): void {
     this.#view = view;
-    this.#groups.show(this.#build(view));
+    const form = this.#build(view);
+    this.#groups.show(view.client.offline ? withoutDaemon(form, view.client) : form);
   }
 
   reveal(row: string): void {

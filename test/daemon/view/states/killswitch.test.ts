@@ -55,12 +55,12 @@ test('its page says whom it blocks, and who may turn it off again', () => {
   assert.equal(form(NO_KILL_SWITCH).description, undefined);
 });
 
-test('nothing of it can be changed while a change is pending or the daemon is lost', () => {
+test('nothing of it can be changed while a change is pending or the daemon is lost, and it is not shown as off', () => {
   const pending = describeKillSwitch(clientState({ killSwitch: ON }, { killSwitchPending: true }), tr);
   assert.deepEqual([pending.sensitive, pending.pausable, pending.on], [false, false, true]);
   const lost = describeKillSwitch(clientState({ killSwitch: ON }, { offline: { code: 'stopped', detail: '' } }), tr);
-  assert.deepEqual([lost.look, lost.on, lost.sensitive, lost.protection], ['unavailable', false, false, null]);
-  assert.equal(lost.allowLan, false);
+  assert.deepEqual([lost.look, lost.on, lost.sensitive, lost.protection], ['unavailable', true, false, null]);
+  assert.equal(lost.allowLan, ON.allowLan);
 });
 
 test('the protection of the rules is shown while there are rules', () => {
@@ -293,5 +293,9 @@ test('the page of a kill switch that is on offers pauses, and of one that is pau
   });
   assert.deepEqual(page(PAUSED).pause, [['resume', { seconds: 0 }, true]]);
   assert.deepEqual(page({ ...PAUSED, detail: 'Paused.' }).protection, page(PAUSED).protection);
-  assert.equal(page(ON, { offline: { code: 'stopped', detail: '' } }).pause, undefined);
+  const lost = page(ON, { offline: { code: 'stopped', detail: '' } }).pause!;
+  assert.deepEqual(
+    lost.map(([, , sensitive]) => sensitive),
+    [false, false, false],
+  );
 });
