@@ -1,13 +1,13 @@
-// Chooses among the languages that there are catalogs for.
+// Chooses a language that has a catalog.
 
-/** English in Latin script, told without `Intl.Locale`: a browser takes 5 ms to load the data behind it. */
+/** English in Latin script, without `Intl.Locale`: a browser takes 5 ms to load the data behind it. */
 const ENGLISH = /^en(-[a-z]{2}|-\d{3})?$/i;
 
 /**
- * The first wanted language that there is: the same tag, or else one that the same readers read, as zh-SG is read where
- * zh-CN is, and zh-TW is not.
+ * The first wanted language with a catalog: the same tag, or else one with the same readers, as zh-SG and zh-CN have,
+ * and zh-TW has not.
  * @param wanted tags (BCP 47, or with `_`), the best first
- * @param available tags beside English
+ * @param available tags besides English
  */
 export function chooseLanguage(wanted: readonly string[], available: readonly string[]): string {
   for (const each of wanted) {
@@ -15,8 +15,8 @@ export function chooseLanguage(wanted: readonly string[], available: readonly st
     if (available.includes(tag)) return tag;
     if (ENGLISH.test(tag)) return 'en';
     const readable = readers(tag);
-    const found = available.find(other => readers(other) === readable);
-    if (found) return found;
+    const match = available.find(other => readers(other) === readable);
+    if (match) return match;
     if (readable === 'en-Latn') return 'en';
   }
   return 'en';
