@@ -5,6 +5,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import type { Form } from '../../../daemon/view/forms/form.ts';
 import { settingsForm } from '../../../daemon/view/forms/preferences.ts';
 import { type Hit, hitsForm, searchedPages, searchPages } from '../../../daemon/view/forms/search.ts';
+import { createLookup } from '../../../daemon/view/routes/lookup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
@@ -18,11 +19,13 @@ export class SettingsPage extends Adw.Bin implements Page {
   readonly #shell: Shell;
   readonly #entry = new Gtk.SearchEntry({ placeholder_text: _('Search settings'), hexpand: true });
   readonly #groups: FormGroups;
+  readonly #lookup;
   #view: View | null = null;
 
   constructor(shell: Shell) {
     super();
     this.#shell = shell;
+    this.#lookup = createLookup(shell.model, () => this.#show());
     const page = new Adw.PreferencesPage({ vexpand: true });
     this.#groups = new FormGroups(
       shell,
@@ -52,7 +55,10 @@ export class SettingsPage extends Adw.Bin implements Page {
 
   #show(): void {
     if (!this.#view) return;
-    this.#groups.show(this.#entry.text.trim() ? hitsForm(this.#hits(), tr) : overview(this.#view));
+    this.#lookup.follow(this.#entry.text, this.#view);
+    const answer = this.#lookup.group(this.#view, tr);
+    const form = this.#entry.text.trim() ? hitsForm(this.#hits(), tr) : overview(this.#view);
+    this.#groups.show(answer ? { groups: [answer, ...form.groups] } : form);
   }
 
   #hits(): Hit[] {

@@ -1,0 +1,117 @@
+// Answers a search for an address or a host name: whether it uses WARP, with the change that sends it the other way.
+import type { Why } from '../../api/schema.ts';
+import type { Model } from '../client/model.ts';
+import { actionCommand, type Command, type Group, type Row } from '../forms/form.ts';
+import { addRoute, describeRoutes, type RoutesView, removal } from '../forms/tunnel/split-tunnel.ts';
+import { routeKind } from '../forms/validate.ts';
+import { errorText } from '../states/problems.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import { whyText } from './why.ts';
+
+/** Rest after the last key before a name is looked up, in ms: half a name must not be asked for. */
+const REST_MS = 600;
+
+/** The address or host name in a query, which may be a web address; null for other words. */
+export function targetOf(query: string): string | null {
+  const [, host] = /^[a-z]+:\/\/([^/?#]+)/i.exec(query.trim()) ?? [];
+  const target = (host ?? query.trim()).toLowerCase();
+  const kind = routeKind(target);
+  return kind === 'address' || (kind === 'host' && !target.startsWith('*')) ? target : null;
+}
+
+export interface Lookup {
+  /** Follows what is typed and the list of routes; asks once both rest. */
+  follow(query: string, view: View): void;
+  /** The answer as rows; null where no address or host name was typed. */
+  group(view: View, tr: Translator): Group | null;
+}
+
+/** @param changed is called once there is an answer */
+export function createLookup(model: Pick<Model, 'call'>, changed: () => void): Lookup {
+  let target: string | null = null;
+  let key = '';
+  let answer: Why | null = null;
+  let failure: unknown = null;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const ask = async (asked: string, host: string) => {
+    let why: Why | null = null;
+    let error: unknown = null;
+    try {
+      why = await model.call('GET /api/why', { query: { target: host } });
+    } catch (problem) {
+      error = problem;
+    }
+    if (asked !== key) return;
+    [answer, failure] = [why, error];
+    changed();
+  };
+  return {
+    follow(query, { client }) {
+      const host = targetOf(query);
+      const { snapshot } = client;
+      const asked = host === null ? '' : JSON.stringify([host, snapshot?.splitTunnel, snapshot?.status.state]);
+      if (asked === key) return;
+      // an answer about an earlier list of routes stays until the next one
+      if (host !== target) [answer, failure] = [null, null];
+      [key, target] = [asked, host];
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      if (host !== null) timer = setTimeout(() => void ask(asked, host), REST_MS);
+    },
+    group(view, tr) {
+      if (target === null) return null;
+      const rows = answer ? answerRows(answer, view, tr) : [waitingRow(target, failure, tr)];
+      return { id: 'lookup', rows };
+    },
+  };
+}
+
+function waitingRow(target: string, failure: unknown, tr: Translator): Row {
+  const subtitle = failure === null ? tr._('Looking it up…') : errorText(failure, tr);
+  return { kind: 'note', id: 'lookup', title: target, subtitle, tone: failure === null ? 'neutral' : 'warning' };
+}
+
+/** One row: the way of all its addresses, or that they differ. */
+export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): Row[] {
+  const { _ } = tr;
+  const { target, addresses } = why;
+  const [first] = addresses;
+  const ways = new Set(addresses.map(address => address.tunnel));
+  const way = first && ways.size === 1 ? first.tunnel : null;
+  const title =
+    way === null
+      ? target.value
+      : // Translators: %s is an address or a host name
+        fill(way ? _('%s uses WARP') : _('%s bypasses WARP'), target.value);
+  const text = first && ways.size === 1 ? whyText(first, why, tr) : null;
+  const mixed = first
+    ? _('Some of its addresses use WARP, others bypass it.')
+    : _('No address is known for this name.');
+  const subtitle = text ? [way === null ? text.verdict : null, text.because].filter(Boolean).join('\n') : mixed;
+  const change = way === null ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
+  if (!change) return [{ kind: 'note', id: 'lookup', title, subtitle }];
+  const label = way ? _('Bypass') : _('Tunnel It');
+  return [{ kind: 'button', id: 'lookup', title, subtitle, label, command: change, sensitive: tunnel.settable }];
+}
+
+/** Adds the target to the list of routes, or takes off the entry that names it and nothing else. */
+function changeOf({ target, list, addresses, nameEntry }: Why, way: boolean, view: RoutesView, tr: Translator) {
+  const reason = addresses[0]?.reason;
+  if (!view.sensitive || list === null || (reason !== 'entry' && reason !== 'default')) return null;
+  const { value } = target;
+  // an exclude list is added to for a bypass, an include list for the tunnel
+  if (way === (list === 'exclude')) return addition(value, tr);
+  const decided = nameEntry ?? addresses[0]?.entry?.replace(/\/(32|128)$/, '');
+  const entry = view.entries.find(each => each.removable && each.value === value && decided === value);
+  return entry ? removal(entry, tr) : null;
+}
+
+function addition(value: string, tr: Translator): Command {
+  const entry = { value, kind: routeKind(value) ?? 'host', origin: '', removable: true, note: null } as const;
+  return actionCommand(addRoute(value), {
+    undo: removal(entry, tr).ask,
+    // Translators: %s is an address or a host name
+    done: fill(tr._('%s added'), value),
+  });
+}
