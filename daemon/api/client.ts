@@ -148,7 +148,8 @@ function queryString(query: Record<string, string> | undefined): string {
  */
 function answerOf<T>({ status, body }: Reply): T {
   try {
-    return JSON.parse(body) as T;
+    const answer: T = JSON.parse(body);
+    return answer;
   } catch {
     throw unexpected(status, 'with something other than JSON');
   }
@@ -156,12 +157,19 @@ function answerOf<T>({ status, body }: Reply): T {
 
 function failure(status: number, body: string): ApiError {
   try {
-    const problem = JSON.parse(body) as Problem;
-    if (typeof problem.code === 'string' && typeof problem.detail === 'string') return new ApiError(problem);
+    const document: unknown = JSON.parse(body);
+    if (isProblem(document)) return new ApiError(document);
   } catch {
     // not one of ours: said below
   }
   return unexpected(status, 'without a problem document');
+}
+
+/** Checks the two members that clients use; see `answerOf`. */
+function isProblem(document: unknown): document is Problem {
+  if (typeof document !== 'object' || document === null || !('code' in document) || !('detail' in document))
+    return false;
+  return typeof document.code === 'string' && typeof document.detail === 'string';
 }
 
 function unexpected(status: number, how: string): ApiError {

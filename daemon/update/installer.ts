@@ -66,9 +66,9 @@ export function createInstaller(parts: Parts): Installer {
   }
 
   async function requireTarget(): Promise<Target> {
-    const found = await openTarget();
-    const why = found === null ? NOT_APPLICABLE[build.format] : found.notApplicableReason();
-    if (found !== null && why === null) return found;
+    const target = await openTarget();
+    const why = target === null ? NOT_APPLICABLE[build.format] : target.notApplicableReason();
+    if (target !== null && why === null) return target;
     const needsRelease = build.format !== 'source';
     const release = needsRelease ? (await checker.checkLatest()).release : null;
     const command = commandFor(build.format, build.prefix, release, checker.source());
@@ -84,13 +84,13 @@ export function createInstaller(parts: Parts): Installer {
   };
 }
 
-async function update(found: Target, { build, context, checker, publisher, signal }: Parts): Promise<string> {
+async function update(target: Target, { build, context, checker, publisher, signal }: Parts): Promise<string> {
   const release = await checker.fetchLatest();
   const { version } = release;
   if (!gt(version, build.version))
     throw new Problem('update-not-applicable', `Culvert ${build.version} is the newest.`, { reason: 'up-to-date' });
   const { addressOf, artifactIn, fetchVerified } = await import('./source/release.ts');
-  const artifact = artifactIn(release, found.artifactName(version));
+  const artifact = artifactIn(release, target.artifactName(version));
   const total = artifact.size;
   publisher.advance({ phase: 'downloading', received: 0, total });
   const download = {
@@ -99,7 +99,7 @@ async function update(found: Target, { build, context, checker, publisher, signa
     onProgress: (received: number) => publisher.advance({ phase: 'downloading', received, total }),
     onVerifying: () => publisher.advance({ phase: 'verifying', received: total, total }),
   };
-  await found.replace({
+  await target.replace({
     version,
     artifact,
     signal,
@@ -114,8 +114,8 @@ async function update(found: Target, { build, context, checker, publisher, signa
   return version;
 }
 
-async function rollBack(found: Target, { build, context }: Parts): Promise<string> {
-  const version = await found.rollBack();
+async function rollBack(target: Target, { build, context }: Parts): Promise<string> {
+  const version = await target.rollBack();
   attempt(context, 'The rollback was made, but could not be recorded', () =>
     saveUpdateState(context.paths, { declined: build.version }),
   );

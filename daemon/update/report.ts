@@ -72,7 +72,7 @@ const NETWORK_CODES = new Set([
 type SourceHistory = Pick<UpdateState, 'answeredAt' | 'failingSince'>;
 
 /**
- * Whether updates can reach this installation. Without this, a source that is blocked or serves an expired release
+ * Reports whether updates can reach this installation. Without this, a source that is blocked or serves an expired release
  * would go unnoticed: the freeze attack of TUF.
  * @param now in milliseconds since 1970
  */

@@ -28,8 +28,8 @@ export interface Fetching extends Client {
  */
 export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
-  const found = await receive({ url, most, take: piece => void pieces.push(piece) }, by);
-  return found ? Buffer.concat(pieces) : undefined;
+  const exists = await receive({ url, most, take: piece => void pieces.push(piece) }, by);
+  return exists ? Buffer.concat(pieces) : undefined;
 }
 
 /**

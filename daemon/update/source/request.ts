@@ -65,17 +65,17 @@ async function requestOnce(url: URL, signal: AbortSignal, { env, agent }: Client
 
 /** `localhost` is this machine, whatever a resolver says. */
 const loopback: RequestOptions['lookup'] = (_host, options, done) => {
-  const found = { address: '127.0.0.1', family: 4 };
-  if (options.all) (done as unknown as (e: null, all: object[]) => void)(null, [found, { address: '::1', family: 6 }]);
-  else done(null, found.address, found.family);
+  const ipv4 = { address: '127.0.0.1', family: 4 };
+  if (options.all) (done as unknown as (e: null, all: object[]) => void)(null, [ipv4, { address: '::1', family: 6 }]);
+  else done(null, ipv4.address, ipv4.family);
 };
 
 function responseTo(call: ClientRequest, url: URL): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     let response: IncomingMessage | undefined;
-    call.on('response', found => {
-      response = found;
-      resolve(found);
+    call.on('response', incoming => {
+      response = incoming;
+      resolve(incoming);
     });
     call.on('upgrade', (_, socket) => {
       socket.destroy();
@@ -87,7 +87,7 @@ function responseTo(call: ClientRequest, url: URL): Promise<IncomingMessage> {
   });
 }
 
-/** Whether an error is one of the network or of the protocol. */
+/** Reports whether an error is one of the network or of the protocol. */
 export function isNetwork(error: unknown): boolean {
   return typeof errno(error) === 'string';
 }

@@ -65,7 +65,7 @@ export function repair(layout: UserLayout): void {
   if (name !== null && isPending(layout)) use(layout, name, null);
 }
 
-/** Whether a run was killed while it replaced files. Cheap. */
+/** Reports whether a run was killed while it replaced files. Cheap. */
 export function isPending(layout: UserLayout): boolean {
   return readRecord(layout)?.pending === true;
 }
@@ -78,9 +78,9 @@ export function uninstall(layout: UserLayout): string[] {
   const record = readRecord(layout) ?? guessRecord(layout);
   const kept: string[] = [];
   for (const entry of record.entries) {
-    const found = stateOf(entry);
-    if (found === 'ours') rmSync(entry.path, { force: true });
-    else if (found === 'foreign') kept.push(entry.path);
+    const state = stateOf(entry);
+    if (state === 'ours') rmSync(entry.path, { force: true });
+    else if (state === 'foreign') kept.push(entry.path);
     rmSync(temporaryName(entry.path), { force: true });
   }
   for (const link of [layout.current, layout.previous]) {

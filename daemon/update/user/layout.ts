@@ -48,7 +48,7 @@ export function userLayout(env: NodeJS.ProcessEnv): UserLayout {
 }
 
 /**
- * Whether a text names a file of an installation: by the path of the root, or by its resolved path (`/home` is a link to
+ * Reports whether a text names a file of an installation: by the path of the root, or by its resolved path (`/home` is a link to
  * `/var/home` on some systems, and programs find themselves by the resolved path).
  */
 export function mentionsInstall({ root }: Pick<UserLayout, 'root'>, text: string): boolean {

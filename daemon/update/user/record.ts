@@ -17,7 +17,7 @@ const RecordedEntry = z.union([
 export type RecordedEntry = z.infer<typeof RecordedEntry>;
 
 const InstallRecord = z.object({
-  /** Whether files are being replaced: the next run completes what a killed one began. */
+  /** True while files are being replaced: the next run completes what a killed one began. */
   pending: z.boolean(),
   entries: z.array(RecordedEntry),
   /** Directories that did not exist before, outermost first. */
@@ -55,7 +55,7 @@ export function withPrevious(entry: RecordedEntry, record: InstallRecord): Recor
   return { path: entry.path, sha256: [...new Set([...old.sha256, ...entry.sha256])] };
 }
 
-/** Whether something that Culvert did not write is in the place of an entry. */
+/** Reports whether a foreign file is in the place of an entry. */
 export function isForeign(entry: Entry, record: InstallRecord): boolean {
   const old = record.entries.find(({ path }) => path === entry.path);
   return stateOf(toRecorded(entry)) === 'foreign' && (!old || stateOf(old) === 'foreign');

@@ -19,7 +19,7 @@ export interface RunningDaemon {
   /** Its command line, without the program. */
   flags: string[];
   env: NodeJS.ProcessEnv;
-  /** Whether systemd runs it as the user unit. */
+  /** True if systemd runs it as the user unit. */
   unit: boolean;
   /** The parts of the desktop that it has started: tray, panel. */
   shown: string[];
@@ -69,16 +69,16 @@ export async function stopDaemon({ pid, unit }: RunningDaemon): Promise<void> {
  * @returns its version
  * @throws Error when no daemon answers
  */
-export async function restartDaemon(found: RunningDaemon, paths: Paths, { current }: UserLayout): Promise<string> {
-  const wasUnit = found.unit && (await systemctl('daemon-reload')) && (await systemctl('restart', UNIT));
+export async function restartDaemon(before: RunningDaemon, paths: Paths, { current }: UserLayout): Promise<string> {
+  const wasUnit = before.unit && (await systemctl('daemon-reload')) && (await systemctl('restart', UNIT));
   if (!wasUnit) {
-    await stopDaemon(found);
-    const closed = ['tray', 'panel'].filter(part => !found.shown.includes(part)).map(part => `--no-${part}`);
-    const flags = [...new Set([...found.flags, ...closed])];
+    await stopDaemon(before);
+    const closed = ['tray', 'panel'].filter(part => !before.shown.includes(part)).map(part => `--no-${part}`);
+    const flags = [...new Set([...before.flags, ...closed])];
     const child = spawn(join(current, 'bin/culvert'), flags, {
       detached: true,
       stdio: 'ignore',
-      env: found.env,
+      env: before.env,
     });
     child.on('error', () => {}); // reported below, when no daemon answers
     child.unref();
@@ -86,7 +86,7 @@ export async function restartDaemon(found: RunningDaemon, paths: Paths, { curren
   let version: string | undefined;
   const answered = await eventually(() => {
     const next = running(paths);
-    if (next && next.pid !== found.pid && existsSync(paths.socket)) version = next.version;
+    if (next && next.pid !== before.pid && existsSync(paths.socket)) version = next.version;
     return version !== undefined;
   });
   if (!answered) throw new Error('The daemon was ended, but did not start again. Start it with: culvert');
