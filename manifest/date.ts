@@ -3,7 +3,7 @@
 const FORM = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 /**
- * Whether `text` is an RFC 3339 date-time that exists: no 30 February, hour 24 or offset of 25 hours. A leap second
+ * Reports whether `text` is an RFC 3339 date-time that exists: no 30 February, hour 24 or offset of 25 hours. A leap second
  * counts where one can be: in the last minute of a UTC day (RFC 3339, section 5.7).
  */
 export function isDateTime(text: string): boolean {

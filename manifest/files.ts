@@ -36,14 +36,14 @@ export function readSecret(path: string): Buffer {
 
 export const KEY_LIMIT = 16 * 1024;
 
-/** Whether an error is the refusal of a file that does not exist. */
+/** Reports whether an error means that a file does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Refusal && error.code === 'input-unreadable' && errno(error.cause) === 'ENOENT';
 }
 
 export interface WriteOptions {
   mode: number;
-  /** Whether a file that exists is replaced, or refused. */
+  /** Replaces an existing file instead of refusing it. */
   replace: boolean;
 }
 

@@ -65,7 +65,7 @@ export const Snapshot = z.object({
   splitTunnel: SplitTunnel,
   account: AccountSummary,
   killSwitch: KillSwitch,
-  /** What the last check for updates found; null before one. */
+  /** Result of the last check for updates; null before one. */
   update: z.nullable(UpdateCheck),
   /** The most likely cause of a tunnel that fails, or is connected and carries nothing; null while there is none. */
   diagnosis: z.nullable(Diagnosis),
@@ -92,7 +92,7 @@ export type ActionName = actions.ActionName;
 /** A mutation that takes nothing; still a JSON body, so that no web page can send it. */
 export const Empty = z.strictObject({});
 export type Empty = z.infer<typeof Empty>;
-/** Whether the value fits its action is checked by the daemon's grammar, which says what it expected instead. */
+/** The daemon's grammar checks the value against its action, and names the expected form. */
 export const ActionRequest = z.strictObject({
   action: ActionName,
   value: z.optional(z.string()),

@@ -70,7 +70,7 @@ export function createDoctor(
   };
 }
 
-/** Whether the interface of the tunnel has sent something and never received anything. */
+/** Reports whether the tunnel's interface has sent packets and never received any. */
 function carriesNothing(root: string): boolean {
   try {
     const [sent, received] = ['tx_bytes', 'rx_bytes'].map(name =>

@@ -122,7 +122,7 @@ function outsideRange(range: VersionRange | undefined, { tunnel }: World): Findi
   return inRange(version, range) ? null : notApplicable(message('Version %s is not affected.', version));
 }
 
-/** Whether a version is in a range; a bound that is absent does not limit it. */
+/** Reports whether a version is in a range; a bound that is absent does not limit it. */
 export function inRange(version: string, { since, before }: VersionRange): boolean {
   return (!since || compareVersions(version, since) >= 0) && (!before || compareVersions(version, before) < 0);
 }

@@ -10,7 +10,7 @@ import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
 import { loadSamples, saveSample } from './world/samples.ts';
 import { type CulvertFacts, createWorld, type World } from './world/world.ts';
 
-/** What a daemon that runs says. */
+/** Answers of a running daemon. */
 export interface Reported {
   health: Pick<Health, 'version' | 'pid' | 'port'>;
   snapshot: Snapshot;

@@ -166,7 +166,7 @@ export function knowledgeDirectories(shipped: string, userConfig: string): strin
 }
 
 /**
- * Whether a version has a bug: `maybe` where the first affected version is not known.
+ * Reports whether a version has a bug: `maybe` where the first affected version is not known.
  * Without a version that fixes it, the bug counts up to the last release that lists it.
  */
 export function affects({ since, fixed, last_listed }: Issue, version: string): 'yes' | 'maybe' | 'no' {

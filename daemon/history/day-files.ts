@@ -86,7 +86,7 @@ export function createDayFiles(directory: string) {
     left,
     touch,
     maintain,
-    /** Whether a day has lines already. */
+    /** Reports whether a day has lines already. */
     has: (day: string) => sizeOf(fileOf(day)) > 0,
     /** Deletes everything, all at once for readers. @throws FileError */
     clear(): void {

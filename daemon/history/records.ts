@@ -87,7 +87,7 @@ export function parseSample(bytes: Uint8Array, start: number, end: number, into 
   return into;
 }
 
-/** Whether the line has nine figures, each a number or a dash, with a space between. */
+/** Reports whether the line has nine figures, each a number or a dash, with a space between. */
 function readFigures(bytes: Uint8Array, start: number, end: number): boolean {
   let i = start;
   for (let n = 0; n < figures.length; n++) {

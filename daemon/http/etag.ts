@@ -5,7 +5,7 @@ export function etagOf({ revision }: { revision: number }): string {
   return `"${revision}"`;
 }
 
-/** Whether `If-None-Match` or `If-Match` names this ETag. */
+/** Reports whether `If-None-Match` or `If-Match` names this ETag. */
 export function etagMatches(header: string, etag: string): boolean {
   return header.trim() === '*' || header.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag);
 }

@@ -27,7 +27,7 @@ export interface EventStreams {
   open(request: IncomingMessage, response: ServerResponse, wanted: Wanted): Promise<void>;
   /** Streams open now. */
   count(): number;
-  /** Whether this connection carries a stream. */
+  /** Reports whether this connection carries a stream. */
   has(socket: Socket): boolean;
   /** Says goodbye and ends every stream. */
   close(reason: string): void;

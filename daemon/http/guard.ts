@@ -34,7 +34,7 @@ export interface RemoteAccess {
   address: string | null;
 }
 
-/** Whether a bearer token is the right one, in constant time. */
+/** Compares a bearer token in constant time. */
 type TokenCheck = (given: string) => boolean;
 
 export const LIMITS = {

@@ -59,7 +59,7 @@ export const Tool = z.object({
   /** Whose quota it is. */
   scope: z.enum(['key', 'project', 'team', 'ip']),
   terms: z.object({
-    /** Whether the provider allows several accounts. With `one-per-person`, no failure leads to another one. */
+    /** The provider's terms on several accounts. With `one-per-person`, no failure leads to another one. */
     accounts: z.enum(['allowed', 'per-team', 'one-per-person']),
     note: z.nullable(z.string()),
     url: z.nullable(z.string()),

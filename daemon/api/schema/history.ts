@@ -68,7 +68,7 @@ export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
 export const History = z.object({
   ok: z.literal(true),
-  /** Whether the history is being recorded: `history.enabled`. */
+  /** True while the history is recorded: `history.enabled`. */
   enabled: z.boolean(),
   since: Time,
   until: Time,

@@ -14,9 +14,9 @@ export const UpdateCheck = z.object({
   checkedAt: Time,
   /** Why no answer could be had; `code` is the refusal's own. */
   problem: z.nullable(z.object({ code: z.string(), detail: z.string() })),
-  /** Whether updates can reach this installation; `unreachable` after 7 days of checks without an answer. */
+  /** State of the source of updates; `unreachable` after 7 days of checks without an answer. */
   source: z.object({ state: z.enum(['ok', 'expired', 'refused', 'unreachable']), lastAnswerAt: z.nullable(Time) }),
-  /** Whether `POST /api/update/apply` can bring this installation to `latest`. */
+  /** True if `POST /api/update/apply` can bring this installation to `latest`. */
   applicable: z.boolean(),
   /** Command for updating by hand, ready to copy, where the daemon can't update. */
   command: z.nullable(z.string()),

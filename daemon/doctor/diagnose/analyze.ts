@@ -96,7 +96,7 @@ function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snap
   const settings = find(files, /settings/i, /Merged configuration:|"operation_mode"/);
   const account = find(files, /account|registration/i, /^[ \t]*"?account type"?:|"account"[ \t]*:/im);
   const read = settings ? parseSettings(settings) : null;
-  // how long a phase lasted is what the log says, by the time of its own machine
+  // the log gives the duration of a phase in the time of its own machine
   const since = stampsOf(files, /checking your organi[sz]ation/i)[0] ?? snapshot.status.since;
   return {
     ...snapshot,

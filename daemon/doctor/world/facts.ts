@@ -34,7 +34,7 @@ export const handlesDns = (mode: string) => DNS_MODES.has(mode);
 /** The client routes traffic of the whole machine in this mode. */
 export const routesTraffic = (mode: string) => TUNNEL_MODES.has(mode);
 
-/** Whether the tunnel says that it carries traffic; the emulator never does. */
+/** Reports whether the tunnel claims to carry traffic; the emulator never does. */
 export function isConnected({ tunnel }: World): boolean {
   return tunnel?.status.state === 'connected' && !tunnel.tunnelCli.emulated;
 }
@@ -52,7 +52,7 @@ export function protocolOf({ settings, tunnel }: Snapshot): 'MASQUE' | 'WireGuar
   return /^wireguard/i.test(text) ? 'WireGuard' : null;
 }
 
-/** Whether the device belongs to an organization; null before the registration was read. */
+/** Reports whether the device belongs to an organization; null before the registration was read. */
 export function isZeroTrust({ account }: Snapshot): boolean | null {
   if (account.registered === null) return null;
   return account.managed === true || Boolean(account.organization) || /^teams?$/i.test(account.type ?? '');
@@ -68,7 +68,7 @@ function rangeOf(text: string): { address: string; prefix: number; family: 'ipv4
   return length <= bits ? { address, prefix: length, family } : null;
 }
 
-/** Whether one of `ranges` contains the whole of `inner` (an address or a range). Text that is neither never matches. */
+/** Reports whether one of `ranges` contains the whole of `inner` (an address or a range). Text that is neither never matches. */
 export function covers(ranges: readonly string[], inner: string): boolean {
   const wanted = rangeOf(inner);
   if (!wanted) return false;
@@ -81,7 +81,7 @@ export function covers(ranges: readonly string[], inner: string): boolean {
   });
 }
 
-/** Whether traffic to an address or a range goes around the tunnel. @throws Unknown when the split tunnel is not known */
+/** Reports whether traffic to an address or a range goes around the tunnel. @throws Unknown when the split tunnel is not known */
 export function isOutsideTunnel(world: World, range: string): boolean {
   const { mode, ips } = tunnelOf(world).splitTunnel;
   if (mode === null) throw new Unknown(message('The split tunnel is not known: its lists could not be read.'));

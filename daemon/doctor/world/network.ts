@@ -15,7 +15,7 @@ export interface Network {
   connection(to: Address, limitMs: number, signal: AbortSignal): Promise<Reached>;
   /** Reads a page over plain HTTP, without following redirects. @throws Error */
   page(url: string, options: { localAddress?: string; signal: AbortSignal }): Promise<Page>;
-  /** Whether a request, through the local proxy when there is one, leaves through the tunnel. Never rejects. */
+  /** Reports whether a request, through the local proxy if there is one, leaves through the tunnel. Never rejects. */
   trace(url: string, proxyPort: number | null, limitMs: number): Promise<Trace>;
   /** Protocols of a local proxy. Never rejects. */
   proxy(port: number, limitMs: number): Promise<{ open: boolean; socks5: boolean; http: boolean }>;

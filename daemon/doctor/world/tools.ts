@@ -26,7 +26,7 @@ export interface Tools {
    * @throws Unknown when it is not installed, does not start, does not end in time, or prints too much
    */
   run(program: string, args: readonly string[], options?: RunLimits): Promise<Printed>;
-  /** Whether a program is installed. */
+  /** Reports whether a program is installed. */
   has(program: string): boolean;
   /** Number of started processes. */
   started(): number;

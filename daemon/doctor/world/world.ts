@@ -7,7 +7,7 @@ import { createNetwork, type Network } from './network.ts';
 import type { Sample } from './samples.ts';
 import { createTools, type Tools } from './tools.ts';
 
-/** What the doctor knows of Culvert itself. */
+/** Facts about Culvert itself. */
 export interface CulvertFacts {
   /** The installed version, which the daemon that runs may not be. */
   version: string;
@@ -35,10 +35,10 @@ interface Targets {
 export interface World {
   /** Aborted when the whole run is to end. */
   signal: AbortSignal;
-  /** Whether probes may contact other machines. */
+  /** Allows probes to contact other machines. */
   online: boolean;
   env: NodeJS.ProcessEnv;
-  /** What the daemon, or a read without it, says of the tunnel; null when nothing is known. */
+  /** Snapshot from the daemon, or from a read without it; null without either. */
   tunnel: Snapshot | null;
   culvert: CulvertFacts;
   files: Files;

@@ -8,7 +8,7 @@ export type WhyReason = z.infer<typeof WhyReason>;
 
 export const WhyAddress = z.object({
   address: z.string(),
-  /** Whether it would go through the tunnel; null where that can't be said. */
+  /** True for traffic through the tunnel; null where that can't be determined. */
   tunnel: z.nullable(z.boolean()),
   reason: WhyReason,
   /** The entry that decided, as the list prints it. */
@@ -21,7 +21,7 @@ export const WhyAddress = z.object({
       device: z.nullable(z.string()),
       gateway: z.nullable(z.string()),
       source: z.nullable(z.string()),
-      /** Whether the device is the tunnel's. */
+      /** True for the tunnel's device. */
       tunnel: z.boolean(),
     }),
   ),
@@ -38,7 +38,7 @@ export const Why = z.object({
   target: z.object({ kind: z.enum(['ip', 'host']), value: z.string() }),
   /** The client's mode, as setMode takes it. */
   mode: z.nullable(z.string()),
-  /** Whether the split tunnel lists what goes around the tunnel, or what goes through it. */
+  /** Meaning of the split tunnel's list: `exclude` goes around the tunnel, `include` through it. */
   list: z.nullable(z.enum(['exclude', 'include'])),
   /** The fallback domain that has a host's name resolved outside the tunnel, and its resolvers where they are set. */
   fallback: z.nullable(z.object({ domain: z.string(), resolvers: z.array(z.string()) })),

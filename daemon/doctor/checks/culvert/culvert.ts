@@ -156,7 +156,7 @@ function judgeKillSwitch(state: KillSwitch) {
     );
   if (active === null) return notice(why, message('See: systemctl status culvert-killswitch'));
   if (!active) return problem([message('on, but it does not block'), ...known], message('Try: culvert killswitch on'));
-  // what is not confirmed does not outlive a reboot, and has its own notice
+  // an unconfirmed value does not outlive a reboot, and has its own notice
   if (!bootGuard && !state.unconfirmed)
     return notice(
       [message('blocks, but not while the machine starts')],

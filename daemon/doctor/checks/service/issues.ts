@@ -57,7 +57,7 @@ function newestFix(issues: readonly Issue[]): string | null {
     : (versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1) ?? null);
 }
 
-/** Whether everything in a condition is the case. What can't be known is not the case. */
+/** Reports whether a condition holds. A part that can't be determined does not hold. */
 async function holds(when: Condition, world: World): Promise<boolean> {
   const snapshot = tunnelOf(world);
   if (!matchesSettings(when, snapshot) || !matchesStatus(when, snapshot)) return false;
