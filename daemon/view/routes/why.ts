@@ -1,6 +1,6 @@
 // Holds the words of "would this go through the tunnel?".
 import type { Why, WhyAddress } from '../../api/schema.ts';
-import type { Form, Row } from '../forms/form.ts';
+import type { Form, Row, Tone } from '../forms/form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
@@ -55,18 +55,19 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
 function answerRows(why: Why, tr: Translator): Row[] {
   const { _ } = tr;
   const { addresses, target, fallback, resolveProblem, wording } = why;
-  const note = (id: string, title: string, subtitle: string, warns = false): Row => ({
+  const note = (id: string, title: string, subtitle: string, tone: Tone = 'neutral'): Row => ({
     kind: 'note',
     id,
     title,
     subtitle,
-    tone: warns ? 'warning' : 'neutral',
+    tone,
   });
   return [
-    ...addresses.map((each): Row => {
+    ...addresses.flatMap((each): Row[] => {
       const { verdict, because, kernel, advice } = whyText(each, why, tr);
       const title = each.address === target.value ? each.address : `${target.value} · ${each.address}`;
-      return note(each.address, title, [verdict, because, kernel, advice].filter(Boolean).join('\n'), each.disagrees);
+      const answer = note(each.address, title, [verdict, because, kernel].join('\n'), verdictTone(each));
+      return advice === null ? [answer] : [answer, note(`${each.address} advice`, advice, '', 'warning')];
     }),
     ...(fallback
       ? [
@@ -81,8 +82,14 @@ function answerRows(why: Why, tr: Translator): Row[] {
           ),
         ]
       : []),
-    ...(resolveProblem ? [note('problem', target.value, worded(resolveProblem, wording, tr), true)] : []),
+    ...(resolveProblem ? [note('problem', target.value, worded(resolveProblem, wording, tr), 'warning')] : []),
   ];
+}
+
+/** Where the kernel disagrees, the advice below is the warning. */
+function verdictTone({ tunnel, disagrees }: WhyAddress): Tone {
+  if (disagrees) return 'neutral';
+  return tunnel ? 'success' : 'warning';
 }
 
 function verdictOf({ tunnel, blocked }: WhyAddress, { _ }: Translator): string {

@@ -122,7 +122,7 @@ export class RoutesPage extends Adw.Bin implements Page {
       child: this.#whyBox,
       hscrollbar_policy: Gtk.PolicyType.NEVER,
       propagate_natural_height: true,
-      max_content_height: 300,
+      max_content_height: 440,
     });
     edit.valign = Gtk.Align.CENTER;
     this.#sentence.hexpand = true;

@@ -399,12 +399,12 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
     resolveProblem: null,
   };
   const asked: string[] = [];
-  const [field, answer, fallback] = rowsOf(whyForm(why, async target => asked.push(target), tr));
+  const [field, answer, advice, fallback] = rowsOf(whyForm(why, async target => asked.push(target), tr));
   assert.deepEqual(
-    [answer!.title, answer!.tone, answer!.subtitle!.split('\n').slice(0, 3)],
+    [answer!.title, answer!.tone, answer!.subtitle!.split('\n')],
     [
       'example.com · 192.0.2.1',
-      'warning',
+      'neutral',
       [
         'This goes through the tunnel.',
         'No entry of the split tunnel excludes it.',
@@ -412,11 +412,20 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
       ],
     ],
   );
-  assert.match(answer!.subtitle!, /culvert doctor/);
+  assert.match(advice!.title, /culvert doctor/);
+  assert.equal(advice!.tone, 'warning');
   assert.match(fallback!.subtitle!, /10\.0\.0\.53/);
   assert.ok(field!.kind === 'entry');
   const { ask } = field!.command('192.0.2.1');
   assert.ok(ask.kind === 'work' && !ask.changes, 'asking is not a change');
+  const tones = [true, false, null].map(tunnel => {
+    const addresses = why.addresses.map(address => ({ ...address, tunnel, disagrees: false }));
+    return rowsOf(whyForm({ ...why, addresses, fallback: null }, async () => {}, tr)).map(({ tone }) => tone);
+  });
+  assert.deepEqual(
+    tones.map(([, ...rest]) => rest),
+    [['success'], ['warning'], ['warning']],
+  );
 });
 
 const DIFF = { ok: true, changes: [{ key: 'tunnel.mode', from: 'warp', to: 'doh' }], skipped: [], invalid: [] };
