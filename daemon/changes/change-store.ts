@@ -12,7 +12,7 @@ import { describeChange, type Failure, SOON_MS } from './describe-change.ts';
 /** A sleeping machine stops timers, so deadlines are checked at least this often. */
 const CHECK_MS = 10_000;
 const RETRY_MS = { first: 1_000, last: 60_000 };
-const INTERRUPTED: Failure = { problem: 'Culvert stopped before it was finished.', problemCode: 'interrupted' };
+const INTERRUPTED: Failure = { problem: 'Culvert stopped during this change.', problemCode: 'interrupted' };
 
 interface Options {
   paths: Pick<Paths, 'changes' | 'brokenChanges'>;

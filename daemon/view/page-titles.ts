@@ -11,7 +11,7 @@ export function pageTitle(page: PageName, { _ }: Translator): string {
     mode: _('Mode'),
     killswitch: _('Kill Switch'),
     routes: _('Routes'),
-    editor: _('Routes as Text'),
+    editor: _('Edit as Text'),
     dns: _('DNS'),
     networks: _('Networks'),
     account: _('Account'),

@@ -115,7 +115,7 @@ function changeEntries({ tunnel, timed, unconfirmed }: Shown, tr: Translator): E
       entry(33 + 3 * i, end.label, { ask: end.command }),
     ]),
     ...(toggle.action === 'disconnect' && tunnel.look !== 'unavailable'
-      ? [{ ...entry(24, _('Turn Off for a While'), null, settable && toggle.sensitive), children: off }]
+      ? [{ ...entry(24, _('Pause WARP'), null, settable && toggle.sensitive), children: off }]
       : []),
   ];
 }
@@ -126,7 +126,7 @@ function modeEntry({ mode, modeTitle, settable, lock }: TunnelView, tr: Translat
     const label = modeName(name, tr).title;
     return { ...entry(101 + i, label, { mode: name }, settable && lock === null), checked: name === mode, radio: true };
   });
-  // Translators: %s is a mode such as Everything
+  // Translators: %s is a mode such as All traffic
   return { ...entry(4, fill(tr._('Mode: %s'), modeTitle), null), children };
 }
 

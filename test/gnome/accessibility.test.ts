@@ -71,7 +71,7 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
     ...stops.filter(isBackwards).map(describeStop),
   ];
 }
-const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Account that is tried first'];
+const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'First account'];
 
 /** True where the Tab key went against the order of reading: up, or back on a line. A second column begins above. */
 function isBackwards({ box, before, rightToLeft }: Stop): boolean {
@@ -165,16 +165,16 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     connection: ['Connect', 'Mode', 'Kill Switch', 'Connection', 'Apps', 'Settings', 'Main Menu', 'Keep'],
     apps: ['Search apps', 'Show all', 'Tunnel Only Chosen Apps', 'Start Firefox'],
     settings: ['Search settings', 'Routes', 'Account'],
-    mode: ['Everything', 'DNS only', 'MASQUE', 'Back'],
+    mode: ['All traffic', 'DNS only', 'MASQUE', 'Back'],
     killswitch: ['Kill Switch', 'Allow local network', 'Pause for 15 minutes: Pause'],
     routes: ['Address, range or host to add', 'More for routes', 'Edit as Text', 'Remove 10.0.0.0/8'],
-    editor: ['Routes as Text', 'Not looked at yet: Preview', 'Set these routes: Apply', 'Keep', 'Last change: Undo'],
+    editor: ['Edit as Text', 'No preview yet: Preview', 'Apply changes: Apply', 'Keep', 'Last change: Undo'],
     dns: ['Malware', 'Add a domain', 'Add a domain: Add', 'Remove corp'],
-    networks: ['Every Wi-Fi', 'Add a Wi-Fi by its name', 'Remove Home'],
+    networks: ['All Wi-Fi networks', 'Add Wi-Fi name', 'Remove Home'],
     account: ['Team name', 'License key', 'Remove this device: Remove…'],
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
     tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
-    graph: ['Back', 'No figures yet'],
+    graph: ['Back', 'No statistics yet'],
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // findings are summed up at the end
     checks: [
@@ -193,30 +193,30 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   const values: { [page in PageName]?: Record<string, Wanted> } = {
     connection: {
       Connect: { role: 'push button' },
-      Mode: { role: 'list item', description: 'Everything' },
+      Mode: { role: 'list item', description: 'All traffic' },
       'Kill Switch': { role: 'check box', checked: true },
       Connection: { role: 'page tab', selected: true },
       Apps: { role: 'page tab', selected: false },
     },
     mode: {
-      Everything: { role: 'radio button', checked: true },
+      'All traffic': { role: 'radio button', checked: true },
       'DNS only': { role: 'radio button', checked: false },
       Back: { role: 'push button' },
     },
     killswitch: { 'Allow local network': { role: 'check box', checked: false } },
     dns: { Malware: { checked: true }, 'No filter': { checked: false }, 'Add a domain': { value: '' } },
     routes: { 'Search routes': { role: 'entry', value: '' } },
-    editor: { 'Routes as Text': { role: 'text' } },
+    editor: { 'Edit as Text': { role: 'text' } },
     advanced: { Port: { role: 'text', value: '' } },
     account: {
       'Team name': { role: 'text', value: '' },
       'License key': { role: 'password text' },
       'Remove this device: Remove…': { role: 'push button' },
     },
-    tools: { 'Account that is tried first': { role: 'combo box' } },
+    tools: { 'First account': { role: 'combo box' } },
     preferences: {
       'Start at login': { role: 'check box', checked: false },
-      Theme: { role: 'combo box', description: 'As the desktop' },
+      Theme: { role: 'combo box', description: 'Follow system' },
       'Keep a history': { role: 'check box', checked: true },
     },
   };
@@ -241,7 +241,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   const dialogs: [page: PageName, opens: string, shown: string[], closes: string][] = [
     ['account', 'Remove this device: Remove…', ['Remove this device?', 'Remove', 'Cancel'], 'Cancel'],
     ['dns', 'Default list: Reset', ['Cancel'], 'Cancel'],
-    ['networks', 'Trust no Wi-Fi by name: Reset', ['Cancel'], 'Cancel'],
+    ['networks', 'Forget all trusted Wi-Fi: Reset', ['Cancel'], 'Cancel'],
     ['advanced', 'Reset all settings of WARP: Reset…', ['Cancel'], 'Cancel'],
     ['history', 'Delete the history', ['Delete the history?', 'Delete', 'Cancel'], 'Cancel'],
     ['tools', '“team-d” is turned off: Remove…', ['Cancel'], 'Cancel'],
@@ -300,7 +300,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     daemon.set('killSwitch', KILL_SWITCH);
     await turn('connection', 'Connect');
     const button = (await survey()).find(({ name, description }) => name === 'Connect' && description)!;
-    assert.equal(button.description, 'Disconnected. You are not protected. Your traffic goes out directly.');
+    assert.equal(button.description, 'Disconnected. You are not protected. Your traffic bypasses WARP.');
     await atspi({ do: 'press', name: 'Connect' });
     await stage.acted(1);
     daemon.set('status', { state: 'connected', raw: 'Connected' });

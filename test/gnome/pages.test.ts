@@ -32,7 +32,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await until(async () => (await stage.toggle(SWITCH)).sensitive, 'the switch');
       assert.deepEqual(await positions(SWITCH), [true, true]);
       await stage.turn('killswitch');
-      await find('Other programs can’t remove the block');
+      await find('Other programs can’t turn it off');
       await find('Traffic is blocked before the network is up');
     });
 
@@ -124,7 +124,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.turn('apps');
       stage.key('ctrl+r');
       await find(
-        'Apps that you start here use WARP; everything else goes out directly. Proxy for other apps: 127.0.0.1:40000',
+        'Apps that you start here use WARP; everything else bypasses it. Proxy for other apps: 127.0.0.1:40000',
       );
     };
     beforeEach(() => {
@@ -171,7 +171,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
 
     test('are listed with how well they take the proxy; those that can’t come with “Show all”', async () => {
       await proxy();
-      await find('Separate profile');
+      await find('Own profile');
       assert.ok(!(await stage.names()).includes('Start Calculator'));
       await press('Show all');
       await find('Not supported');
@@ -183,14 +183,14 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await proxy();
       await press('Start Firefox');
       await find('Firefox started in the tunnel');
-      await press('Test the tunnel before each start');
+      await press('Check the tunnel first');
       await press('Start Mail');
       await stage.asked(2);
       assert.deepEqual(
         daemon.asked.map(({ body }) => body),
         [{ appId: 'firefox.desktop' }, { appId: 'mail.desktop', verify: true }],
       );
-      await press('Test the tunnel before each start');
+      await press('Check the tunnel first');
     });
 
     test('get and lose a shortcut', async () => {
@@ -286,7 +286,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.turn('history');
       stage.key('ctrl+r');
       await find('Latency: from 12 ms to 12 ms, 12 ms on average');
-      for (const text of ['Totals', '4 × You are offline', 'Everything, via Amsterdam']) await find(text);
+      for (const text of ['Totals', '4 × You are offline', 'All traffic, via Amsterdam']) await find(text);
       await press('Show More');
       await gone('Show More');
     });
@@ -295,7 +295,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       daemon.history = recorded();
       await stage.turn('history');
       stage.key('ctrl+r');
-      await find('Everything, via Amsterdam');
+      await find('All traffic, via Amsterdam');
       await press('Delete the history');
       await find('Delete the history?');
       await press('Delete');

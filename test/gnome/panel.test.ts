@@ -145,7 +145,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
   });
 
   test('a lack of authority stays on the page until something is allowed', async () => {
-    const refused = 'WARP does not allow this user to change it';
+    const refused = 'You can’t change WARP here';
     await given('connected');
     daemon.onAction = () => {
       throw problem('not-authorized', 403, 'The tunnel service does not allow this.');

@@ -80,7 +80,7 @@ function furnish(daemon: FakeDaemon): void {
       source: 'https://developers.cloudflare.com/',
     }),
     checkResult('mode', 'notice', {
-      title: 'Fallback domains',
+      title: 'Domains for your own DNS',
       explanation: 'They have no effect in this mode.',
       fix: MODE_FIX,
       fixId: 'b',
@@ -195,13 +195,13 @@ async function take(
   }
   if (!locale) {
     await stage.turn('editor');
-    await stage.press('Not looked at yet: Preview');
+    await stage.press('No preview yet: Preview');
     await stage.find('Difference');
     await stage.settled();
     picture('preview');
     await stage.turn('routes');
-    await stage.enter('Would this go through the tunnel?', 'example.com');
-    await stage.press('Would this go through the tunnel?: Ask');
+    await stage.enter('Does this site use WARP?', 'example.com');
+    await stage.press('Does this site use WARP?: Ask');
     await stage.find('example.com · 192.0.2.1');
     await stage.settled();
     picture('why');

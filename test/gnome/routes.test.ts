@@ -56,9 +56,9 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await stage.turn('routes');
       await press('Edit as Text');
       await find('Last change: Undo');
-      assert.equal((await find('Set these routes: Apply')).sensitive, false);
-      await stage.enter('Routes as Text', 'mode exclude\n10.0.0.0/8\n192.168.1.0/24\n');
-      await press('Not looked at yet: Preview');
+      assert.equal((await find('Apply changes: Apply')).sensitive, false);
+      await stage.enter('Edit as Text', 'mode exclude\n10.0.0.0/8\n192.168.1.0/24\n');
+      await press('No preview yet: Preview');
       await find('1 to add, 1 to remove, 1 unchanged, 0 invalid');
       await find(
         '+ 192.168.1.0/24\n- 192.168.0.0/16\n' +
@@ -67,7 +67,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await find(
         'Your router 192.168.1.1 goes into the tunnel. You can’t reach it, or devices near it, while connected.',
       );
-      await press('Set these routes: Apply');
+      await press('Apply changes: Apply');
       await stage.asked(2);
       assert.deepEqual(daemon.asked[1], {
         line: 'POST /api/routes',
@@ -78,7 +78,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
           confirmWithin: 30,
         },
       });
-      await find('Not looked at yet');
+      await find('No preview yet');
     });
 
     test('take presets and earlier documents, and undo', async () => {
@@ -98,16 +98,16 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await stage.turn('editor');
       stage.key('ctrl+r');
       await find('Your organization decides about this list');
-      await gone('Set these routes: Apply');
+      await gone('Apply changes: Apply');
       daemon.answers = ROUTE_ANSWERS;
       stage.key('ctrl+r');
-      await find('Set these routes: Apply');
+      await find('Apply changes: Apply');
     });
 
     test('have a field to ask whether a target would go through the tunnel', async () => {
       await stage.turn('routes');
-      await stage.enter('Would this go through the tunnel?', 'example.com');
-      await press('Would this go through the tunnel?: Ask');
+      await stage.enter('Does this site use WARP?', 'example.com');
+      await press('Does this site use WARP?: Ask');
       await find('example.com · 192.0.2.1');
       assert.ok((await stage.names()).some(name => /^This goes through the tunnel\.\n.*\nThe kernel sends/.test(name)));
     });
@@ -160,7 +160,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await press('Off for 15 minutes: Turn Off');
       await stage.acted(1);
       assert.deepEqual(daemon.actions[0], { action: 'disconnect', forSeconds: 900 });
-      await press('Extend: Add 15 Minutes');
+      await press('Extend: 15 Minutes More');
       await stage.asked(1);
       const { line, body } = daemon.asked[0] as { line: string; body: { subject: string; seconds: number } };
       assert.deepEqual([line, body.subject], ['POST /api/changes/extend', 'connection']);
@@ -175,7 +175,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
 
     test('can be those of the last file of settings', async () => {
       await stage.turn('preferences');
-      await press('Last file of settings: Undo');
+      await press('Undo last import: Undo');
       await stage.asked(1);
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/settings/undo', body: { confirmWithin: 30 } });
     });
@@ -185,11 +185,11 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
     /** A page, a control of it, the key that uses it, and what is typed first. */
     const cases: [page: PageName, control: string, key?: string, typed?: string][] = [
       ['connection', 'Connect'],
-      ['mode', 'Everything except DNS'],
+      ['mode', 'All traffic, your own DNS'],
       ['mode', 'WireGuard'],
       ['dns', 'Malware'],
       ['dns', 'Add a domain', 'Return', 'corp.example'],
-      ['networks', 'Every Wi-Fi'],
+      ['networks', 'All Wi-Fi networks'],
       ['routes', 'Address, range or host to add', 'Return', '203.0.113.7'],
       ['advanced', 'HTTP/3 only: Use'],
       ['killswitch', 'Allow local network'],
@@ -229,10 +229,10 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
     test('stays where the user put it meanwhile', async () => {
       daemon.onAction = () => {};
       await stage.turn('mode');
-      await reach('Everything except DNS');
+      await reach('All traffic, your own DNS');
       stage.key('space');
       await stage.acted(1);
-      await until(async () => !(await taker('Everything')).sensitive, 'an insensitive control');
+      await until(async () => !(await taker('All traffic')).sensitive, 'an insensitive control');
       await reach('Back');
       daemon.set('settings', { Mode: 'tunnel_only' });
       await find('Mode changed');

@@ -98,18 +98,18 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     test('show the mode as confirmed, and ask before most traffic goes outside the tunnel', async () => {
       daemon.set('status', { state: 'connected' });
       await stage.turn('mode');
-      assert.equal((await stage.toggle('Everything')).checked, true);
+      assert.equal((await stage.toggle('All traffic')).checked, true);
       await press('DNS only');
       await find('Tunnel less than now?');
       assert.equal((await stage.toggle('DNS only')).checked, false, 'no optimistic state');
       await press('Cancel');
       await gone('Tunnel less than now?');
-      await press('Everything except DNS');
+      await press('All traffic, your own DNS');
       await stage.acted(1);
       assert.deepEqual(daemon.actions[0], { action: 'setMode', value: 'tunnel_only', confirmWithin: 30 });
-      assert.equal((await stage.toggle('Everything')).checked, true);
+      assert.equal((await stage.toggle('All traffic')).checked, true);
       daemon.set('settings', { Mode: 'tunnel_only' });
-      await until(async () => (await stage.toggle('Everything except DNS')).checked, 'the mode');
+      await until(async () => (await stage.toggle('All traffic, your own DNS')).checked, 'the mode');
       await find('Mode changed');
     });
 
@@ -137,7 +137,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
         await stage.turn('settings');
         await stage.enter('Search settings', '');
       };
-      await searched('wlan', 'Every Wi-Fi', 'Every Wi-Fi');
+      await searched('wlan', 'All Wi-Fi networks', 'All Wi-Fi networks');
       await searched('dark mode', 'Theme', 'Theme');
       await searched('reset-all', 'Reset all settings of WARP', 'Reset all settings of WARP: Reset…');
     });
@@ -215,7 +215,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await press('Apply “Use another mode”: Apply');
       await find('Everything is in order.');
       await gone('Needs attention');
-      await press('Take the last fix back: Undo');
+      await press('Undo last fix: Undo');
       await find('1 problem');
       assert.deepEqual(daemon.asked, [
         { line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } },
@@ -243,7 +243,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     await find('team-a');
     await find('0 of 1000 left · Quota used up, used again in 12 minutes');
     await press('team-d');
-    await press('“team-b” cools down: Use Again');
+    await press('“team-b” is paused: Use Now');
     await press('netlify: Set Up…');
     await press('Install');
     await stage.asked(3);

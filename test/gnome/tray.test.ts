@@ -89,7 +89,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       [
         'Connect',
         'Disconnected',
-        'Mode: Everything',
+        'Mode: All traffic',
         'separator',
         'Kill Switch: install it in Culvert…',
         'separator',
@@ -175,7 +175,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await until(async () => (await shown()).some(label => /^Off until .*\d\d:\d\d$/.test(label)), 'the end');
     daemon.setChanges([{ ...off, endingSoon: true }]);
     await until(() => tray.output().includes('Ends in a minute: Off until'), 'the notification');
-    await click('Add 15 Minutes');
+    await click('15 Minutes More');
     await click('End Now');
     await until(() => daemon.asked.length === 2, 'two requests');
     assert.deepEqual(
@@ -189,7 +189,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
   test('the tunnel is turned off for a while from the menu', async () => {
     daemon.set('status', { state: 'connected' });
     await title('Connected');
-    assert.ok((await menu()).some(({ label }) => label === 'Turn Off for a While'));
+    assert.ok((await menu()).some(({ label }) => label === 'Pause WARP'));
     await ask({ do: 'click', id: 25 }); // the first entry of its submenu
     await asked(1);
     assert.deepEqual(daemon.actions, [{ action: 'disconnect', forSeconds: 900 }]);

@@ -89,7 +89,7 @@ function linesOf(context: Context): Line[] {
       closed: true,
     },
     {
-      key: 'Fallback domains',
+      key: 'Domains for your own DNS',
       source: ruled(settings.fallback ? 'user set' : 'default'),
       value: '',
       block: fallbackOf(context).map(fallbackLine),

@@ -27,7 +27,7 @@ export function parseRules(text: string): Stored {
   try {
     options = JSON.parse(line.slice(HEAD.length));
   } catch {
-    return broken(message("The stored settings can't be read: their options are torn."));
+    return broken(message("The stored settings can't be read: their options are incomplete."));
   }
   const wanted = parseOptions(options);
   return typeof wanted === 'string' ? broken(unreadable(wanted)) : { kind: 'wanted', wanted };

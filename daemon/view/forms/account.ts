@@ -66,7 +66,7 @@ function organizationGroup(free: boolean, tr: Translator): Group {
   return {
     id: 'organization',
     title: _('Join an organization'),
-    description: _('Enter the team’s name, sign in with the browser, and paste the address that it ends at.'),
+    description: _('Enter the team’s name, sign in with the browser, and paste the address of the last page.'),
     rows: [
       {
         kind: 'entry',
@@ -121,7 +121,7 @@ function licenseGroup(free: boolean, tr: Translator): Group {
   return {
     id: 'license',
     title: _('License'),
-    description: _('A key of WARP+ from the phone app.'),
+    description: _('Your WARP+ key (phone app: Account)'),
     rows: [
       {
         kind: 'entry',
@@ -160,8 +160,8 @@ function dangerGroup(client: ClientState, free: boolean, tr: Translator): Group 
       {
         kind: 'button',
         id: 'rotate',
-        title: _('New tunnel keys'),
-        label: _('Renew'),
+        title: _('Replace keys'),
+        label: _('Replace'),
         sensitive: free,
         command: actionCommand({ action: 'rotateKeys' }),
       },

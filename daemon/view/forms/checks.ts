@@ -44,7 +44,7 @@ function runRows({ running, results, undo, failed }: ChecksState, offline: boole
   const free = running === null;
   const idle = results.length
     ? summary(results, tr)
-    : _('Looks at service, DNS, network and desktop. Nothing leaves this computer.');
+    : _('Checks service, DNS, network and desktop. Nothing leaves this computer.');
   return [
     {
       kind: 'button',
@@ -66,7 +66,7 @@ function runRows({ running, results, undo, failed }: ChecksState, offline: boole
       id: 'report',
       title: _('Report a problem'),
       label: _('Show Report…'),
-      subtitle: _('Results, versions, state and log in one file, without names, addresses and keys.'),
+      subtitle: _('One file for a bug report, without names, addresses and keys.'),
       command: { ask: { kind: 'client', task: 'report' } },
     },
   ];
@@ -77,7 +77,7 @@ function undoRow(undo: Undoable, sensitive: boolean, tr: Translator): Row {
   return {
     kind: 'button',
     id: 'undo',
-    title: _('Take the last fix back'),
+    title: _('Undo last fix'),
     subtitle: labelOf(undo, tr),
     label: _('Undo'),
     sensitive,
@@ -133,7 +133,7 @@ function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): 
     kind: 'button',
     id: `source-${id}`,
     title: fill(_('A page on: %s'), title),
-    label: _('Read More'),
+    label: _('Learn More'),
     command: { ask: { kind: 'open', uri } },
   };
 }

@@ -57,12 +57,12 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         title: _('Appearance'),
         rows: [
           select(['ui', 'theme'], _('Theme'), [
-            { value: 'system', label: _('As the desktop') },
+            { value: 'system', label: _('Follow system') },
             { value: 'light', label: _('Light') },
             { value: 'dark', label: _('Dark') },
           ]),
           select(['ui', 'locale'], _('Language'), [
-            { value: '', label: _('As the desktop') },
+            { value: '', label: _('Follow system') },
             ...LANGUAGES.map(([value, label]) => ({ value, label })),
           ]),
         ],
@@ -74,11 +74,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
           toggle(['notifications', 'connection'], _('The connection is lost'), null),
           toggle(['notifications', 'signIn'], _('A network wants you to sign in'), null),
           toggle(['notifications', 'updates'], _('Updates'), null),
-          toggle(
-            ['notifications', 'reminders'],
-            _('Reminders'),
-            _('What ends in a minute, and that WARP is still off'),
-          ),
+          toggle(['notifications', 'reminders'], _('Reminders'), _('Before a timer ends, and when WARP stays off')),
         ],
       },
       {
@@ -88,7 +84,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
           toggle(
             ['history', 'enabled'],
             _('Keep a history'),
-            _('Changes of the connection and figures of the tunnel, for 90 days, on this computer only'),
+            _('Connections and statistics, for 90 days, on this computer only'),
           ),
         ],
       },
@@ -96,7 +92,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'metrics',
         title: _('Metrics'),
         rows: [
-          toggle(['metrics', 'enabled'], _('Answer Prometheus'), _('Figures for monitoring, at /api/metrics')),
+          toggle(['metrics', 'enabled'], _('Metrics for Prometheus'), _('Statistics for monitoring, at /api/metrics')),
           // has no effect while nothing is shown
           ...(config.metrics.enabled
             ? [
@@ -163,8 +159,8 @@ function settingsFileGroup({ _ }: Translator): Group {
         _('Tunnel, routes and preferences, without secrets'),
         _('Export…'),
       ),
-      button('apply-settings', _('Apply a file of settings'), _('Shows first what would change'), _('Choose File…')),
-      button('undo-settings', _('Last file of settings'), _('Restores what was set before it'), _('Undo')),
+      button('apply-settings', _('Import settings'), _('Shows first what would change'), _('Choose File…')),
+      button('undo-settings', _('Undo last import'), _('Restores what was set before it'), _('Undo')),
     ],
   };
 }
@@ -255,9 +251,9 @@ export function settingsForm(
         id: 'tunnel',
         title: _('Tunnel'),
         rows: [
-          link('mode', _('Mode'), _('What goes through the tunnel, and by which protocol'), mode),
+          link('mode', _('Mode'), _('Which traffic is protected, and how'), mode),
           link('killswitch', _('Kill Switch'), _('Block traffic outside the tunnel'), killSwitch),
-          link('routes', _('Routes'), _('Addresses and hosts that go outside the tunnel'), count),
+          link('routes', _('Routes'), _('Sites and networks that bypass WARP'), count),
           link('dns', _('DNS'), _('Filter, fallback domains')),
           link('networks', _('Networks'), _('Where WARP stays off; local network')),
           link('advanced', _('Advanced'), _('Server, proxy port, reset')),
@@ -276,8 +272,8 @@ export function settingsForm(
           link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool')),
           link('checks', _('Checks'), _('Find out why something does not work')),
           link('graph', _('Graph'), _('Latency, packet loss, throughput')),
-          link('history', _('History'), _('Past connections, totals, graphs up to 90 days')),
-          link('log', _('Log'), _('Commands and what they answered')),
+          link('history', _('History'), _('Connections and data use, 90 days')),
+          link('log', _('Log'), _('Commands run by Culvert')),
         ],
       },
     ],

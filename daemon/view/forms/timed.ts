@@ -29,7 +29,7 @@ export function describeTimed(client: ClientState, tr: Translator): (Timed & { c
     .map(change => ({
       change,
       text: changeText(change, tr),
-      extend: change.problem === null ? { label: _('Add 15 Minutes'), command: extension(change) } : null,
+      extend: change.problem === null ? { label: _('15 Minutes More'), command: extension(change) } : null,
       end: {
         label: change.problem === null ? _('End Now') : _('Try Again'),
         command: { ask: { kind: 'change', what: 'revert', subjects: [change.subject] } },
@@ -85,7 +85,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
     {
       kind: 'entry',
       id: 'off-until',
-      title: _('Off until a time of day'),
+      title: _('Until (time)'),
       label: _('Turn Off'),
       sensitive,
       placeholder: '18:00',

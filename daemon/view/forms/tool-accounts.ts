@@ -44,7 +44,7 @@ export function toolAccountsForm(
       {
         id: 'others',
         title: _('Tools on this computer'),
-        description: _('A shim in place of a tool starts it with one of your accounts.'),
+        description: _('Runs the tool with one of your accounts.'),
         rows: others.map(tool => setUpRow(tool, tr)),
       },
     ],
@@ -192,7 +192,7 @@ function firstRows({ cli, accounts }: Tool, { _ }: Translator): Row[] {
     {
       kind: 'select',
       id: `first-${cli}`,
-      title: _('Account that is tried first'),
+      title: _('First account'),
       value: first.name,
       options: enabled.map(({ name }) => ({ value: name, label: name })),
       command: name => change({ change: 'use', cli, name }),
@@ -220,8 +220,8 @@ function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr: Trans
     // Translators: %s is the name of an account
     kind: 'button',
     id: `wake-${cli}-${name}`,
-    title: fill(_('“%s” cools down'), name),
-    label: _('Use Again'),
+    title: fill(_('“%s” is paused'), name),
+    label: _('Use Now'),
     command: change({ change: 'wake', cli, name }),
   };
   return [row, wake];

@@ -17,7 +17,7 @@ export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): 
     'ssh-peer': _('Your SSH session comes from %s, whose traffic changes sides. The session will break.'),
     gateway: _('Your router %s goes into the tunnel. You can’t reach it, or devices near it, while connected.'),
     printer: _('You are connected to the printer %s, which goes into the tunnel. You can’t reach it while connected.'),
-    resolver: _('Your name server %s changes sides. Names may no longer resolve.'),
+    resolver: _('Your DNS server %s moves into or out of the tunnel. Names may no longer resolve.'),
     endpoint: _('%s is an endpoint of the tunnel itself, which must stay outside the tunnel.'),
     everything: _('%s means all addresses.'),
     'hosts-need-dns': _('%s has no effect: in the mode “Tunnel only” WARP sees no names.'),

@@ -23,7 +23,7 @@ export function whyText(address: WhyAddress, why: Why, tr: Translator): WhyText 
     because: becauseOf(address, why, tr),
     kernel: kernelOf(address, why, tr),
     advice: address.disagrees
-      ? _('Forecast and kernel disagree: another program may have changed the routes. Run culvert doctor.')
+      ? _('The system routes it differently; another program may have changed it. Run culvert doctor.')
       : null,
   };
 }
@@ -38,8 +38,8 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
   const field: Row = {
     kind: 'entry',
     id: 'target',
-    title: _('Would this go through the tunnel?'),
-    label: _('Ask'),
+    title: _('Does this site use WARP?'),
+    label: _('Check'),
     placeholder: 'example.com',
     check: () => null,
     command: target => ({ ask: { kind: 'work', changes: false, work: () => ask(target) } }),
@@ -75,10 +75,7 @@ function answerRows(why: Why, tr: Translator): Row[] {
             'fallback',
             fallback.domain,
             // Translators: %s is a list of addresses
-            fill(
-              _('Names below this domain are resolved outside the tunnel, by %s.'),
-              fallback.resolvers.join(', ') || '–',
-            ),
+            fill(_('Names below this domain bypass WARP; %s resolves them.'), fallback.resolvers.join(', ') || '–'),
           ),
         ]
       : []),
@@ -95,9 +92,7 @@ function verdictTone({ tunnel, disagrees }: WhyAddress): Tone {
 function verdictOf({ tunnel, blocked }: WhyAddress, { _ }: Translator): string {
   if (tunnel === null) return _('It is not known where this goes.');
   if (tunnel) return _('This goes through the tunnel.');
-  return blocked
-    ? _('This would go around the tunnel, and the kill switch blocks it.')
-    : _('This goes around the tunnel.');
+  return blocked ? _('This would bypass WARP, and the kill switch blocks it.') : _('This bypasses WARP.');
 }
 
 function becauseOf({ reason, entry }: WhyAddress, { list, proxy }: Why, { _ }: Translator): string {

@@ -61,9 +61,9 @@ function addressOf(port: number | null): string | null {
 export function appBadge({ method }: App, { _ }: Translator): string {
   const says: Record<ProxyMethod, string> = {
     arguments: _('Supported'),
-    profile: _('Separate profile'),
+    profile: _('Own profile'),
     environment: _('Usually works'),
-    proxychains: _('Best effort'),
+    proxychains: _('May leak'),
     none: _('Not supported'),
   };
   return says[method];
@@ -76,7 +76,7 @@ export function appDetails({ method, note, wording, packaging }: App, tr: Transl
     arguments: _('The app is told to use the proxy when it starts.'),
     profile: _('The app starts with its own profile, without your bookmarks.'),
     environment: _('The app is asked to use the proxy; most apps follow.'),
-    proxychains: _('proxychains catches its connections; some get past it.'),
+    proxychains: _('Some of its traffic may bypass WARP.'),
     none: _('No way is known to send it through the tunnel.'),
   };
   const from = { native: null, flatpak: 'Flatpak', snap: 'Snap' }[packaging];

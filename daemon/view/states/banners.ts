@@ -39,7 +39,7 @@ export function describeBanners(
     demo: demo ? { title: _('Demo: nothing is tunneled'), caution: true, button: null } : null,
     refusal: client.refusal
       ? {
-          title: tunnel.lock ?? _('WARP does not allow this user to change it'),
+          title: tunnel.lock ?? _('You can’t change WARP here'),
           caution: true,
           button: { label: _('Account'), command: goTo('account') },
         }

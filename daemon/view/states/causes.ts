@@ -177,14 +177,14 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
   [
     ['CF_TLS_INTERCEPTION_CHECK', 'TLSInterceptionDetected'],
-    _('Something decrypts secure traffic'),
+    _('A program reads your encrypted traffic'),
     _('A security product or company proxy inspects TLS, which WARP does not accept.'),
     'checks',
   ],
   [
     ['Admin directed disconnect', 'EmergencyDisconnect'],
     _('Disconnected by your administrator'),
-    _('WARP connects again by itself when the order ends.'),
+    _('WARP reconnects when your administrator allows it.'),
     'wait',
   ],
   [['DisabledForWiFi'], _('Off on Wi-Fi'), _('WARP is set to stay off on every Wi-Fi network.'), 'networks'],
@@ -201,7 +201,7 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
     _('WARP comes back when the code runs out.'),
     'connect',
   ],
-  [['Paused'], _('Paused'), _('WARP is paused. Your traffic goes out directly.'), 'connect'],
+  [['Paused'], _('Paused'), _('WARP is paused. Your traffic bypasses it.'), 'connect'],
   [
     ['InternalDNSError'],
     _('The DNS part of WARP failed'),
@@ -242,7 +242,7 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['AuthenticationExpired', 'Registration error. Please try again later'],
     _('Signing in took too long'),
-    _('The sign-in lives for 50 seconds; also check that the clock is right.'),
+    _('The sign-in is valid for 50 seconds; also check that the clock is right.'),
     'account',
     'session-expiry',
     'registration-stuck',

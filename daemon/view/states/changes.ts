@@ -19,7 +19,7 @@ export function subjectLabel(subject: Subject, { _ }: Translator): string {
     proxyPort: _('Local proxy'),
     families: _('Filter'),
     gatewayId: _('Gateway DNS location'),
-    fallback: _('Domains outside the tunnel'),
+    fallback: _('Domains for your own DNS'),
     routes: _('Routes'),
     killSwitch: _('Kill Switch'),
   };

@@ -84,7 +84,7 @@ function describeLook(look: KillSwitchLook, { _ }: Translator): Pick<KillSwitchV
     case 'unavailable':
       return { sentence: _('Culvert’s background service isn’t running.'), tone: 'neutral' };
     case 'not-installed':
-      return { sentence: _('Needs a small helper, which an administrator installs once.'), tone: 'neutral' };
+      return { sentence: _('Not installed. An administrator installs it once.'), tone: 'neutral' };
     case 'off':
       return { sentence: _('Off: if the tunnel drops, traffic continues unprotected.'), tone: 'neutral' };
     case 'stuck':
@@ -102,7 +102,7 @@ function describeLook(look: KillSwitchLook, { _ }: Translator): Pick<KillSwitchV
 
 function protectionText({ protection }: KillSwitch, { _ }: Translator): string {
   const says: Record<KillSwitch['protection'], string> = {
-    'owner-persist': _('Other programs can’t remove the block'),
+    'owner-persist': _('Other programs can’t turn it off'),
     watchdog: _('The block is restored at once when another program removes it'),
     none: _('Another program with administrator rights could remove the block'),
   };

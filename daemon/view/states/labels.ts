@@ -49,23 +49,26 @@ export function statusLabel(status: Snapshot['status'], tr: Translator): string 
 /** A mode as people know it, with what it does. Other modes than the known show as they are. */
 export function modeName(mode: string, { _ }: Translator): { title: string; subtitle: string } {
   const names: Record<Mode, { title: string; subtitle: string }> = {
-    warp: { title: _('Everything'), subtitle: _('All traffic and DNS go through the tunnel.') },
+    warp: { title: _('All traffic'), subtitle: _('All traffic and DNS go through the tunnel.') },
     'warp+doh': {
-      title: _('Everything, DNS by HTTPS'),
-      subtitle: _('All traffic goes through the tunnel, DNS by HTTPS.'),
+      title: _('All traffic, encrypted DNS (HTTPS)'),
+      subtitle: _('All traffic goes through the tunnel, and DNS is encrypted inside it (HTTPS).'),
     },
-    'warp+dot': { title: _('Everything, DNS by TLS'), subtitle: _('All traffic goes through the tunnel, DNS by TLS.') },
-    doh: { title: _('DNS only'), subtitle: _('Names are looked up by HTTPS; everything else goes out directly.') },
+    'warp+dot': {
+      title: _('All traffic, encrypted DNS (TLS)'),
+      subtitle: _('All traffic goes through the tunnel, and DNS is encrypted inside it (TLS).'),
+    },
+    doh: { title: _('DNS only'), subtitle: _('DNS is encrypted (HTTPS); everything else bypasses WARP.') },
     dot: {
-      title: _('DNS only, by TLS'),
-      subtitle: _('Names are looked up by TLS; everything else goes out directly.'),
+      title: _('DNS only (TLS)'),
+      subtitle: _('DNS is encrypted (TLS); everything else bypasses WARP.'),
     },
     proxy: {
-      title: _('Only chosen apps'),
-      subtitle: _('Apps that use the local proxy go through the tunnel; everything else goes out directly.'),
+      title: _('Chosen apps only'),
+      subtitle: _('Apps that use the local proxy go through the tunnel; everything else bypasses WARP.'),
     },
     tunnel_only: {
-      title: _('Everything except DNS'),
+      title: _('All traffic, your own DNS'),
       subtitle: _('All traffic goes through the tunnel; DNS stays as it is.'),
     },
   };

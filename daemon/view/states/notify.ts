@@ -57,7 +57,7 @@ export function notificationOf(
     return {
       kind: 'reminders',
       summary: _('WARP is still off'),
-      body: _('You are not protected. Your traffic goes out directly.'),
+      body: _('You are not protected. Your traffic bypasses WARP.'),
       action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
     };
   const offForAWhile = now.changes.some(({ subject, value }) => subject === 'connection' && value === 'off');
@@ -73,7 +73,7 @@ export function notificationOf(
     return {
       kind: 'connection',
       summary: cause?.title ?? _('Disconnected'),
-      body: cause?.sentence ?? _('You are not protected. Your traffic goes out directly.'),
+      body: cause?.sentence ?? _('You are not protected. Your traffic bypasses WARP.'),
       action: cause?.remedy ?? { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
     };
   }
@@ -95,7 +95,7 @@ export function keepNotification({ text, until, keep }: Unconfirmed, { _ }: Tran
   return {
     summary: _('Keep this change?'),
     // Translators: the first %s is a setting such as Mode: DNS only, the second one a time of day
-    body: fill(_('%s. It is set back at %s.'), text, timeOfDay(new Date(until).toISOString(), true)),
+    body: fill(_('%s. Reverts at %s.'), text, timeOfDay(new Date(until).toISOString(), true)),
     action: { label: _('Keep'), command: keep },
   };
 }

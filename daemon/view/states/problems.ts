@@ -69,7 +69,7 @@ function sentences(tr: Translator): { [code: string]: string | undefined } {
     'request-timeout': _('The request took too long.'),
     'invalid-body': _('Culvert’s background service does not understand this request.'),
     'invalid-query': _('Culvert’s background service does not understand this request.'),
-    interrupted: _('Culvert stopped before it was finished.'),
+    interrupted: _('Culvert stopped during this change.'),
     'internal-error': _('Something went wrong in Culvert.'),
   };
 }

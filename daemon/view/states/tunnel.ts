@@ -134,7 +134,7 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
       const blocked = active === true && pausedUntil === null;
       const direct = blocked
         ? _('Traffic is blocked by the kill switch')
-        : _('You are not protected. Your traffic goes out directly.');
+        : _('You are not protected. Your traffic bypasses WARP.');
       if (cause) return { label: cause.title, sentence: cause.sentence, remedy: cause.remedy, details };
       return { ...none, label: stateLabel(look, tr), sentence: direct };
     }
@@ -148,7 +148,7 @@ function describeState(look: Look, known: Snapshot | null, client: ClientState, 
         sentence: lostRegistration(known.status, tr)?.title ?? setupText(blocked!, tr, known.tunnelCli.version),
       };
     default:
-      if (raw === null) return { ...none, label: statusLabel(known.status, tr), sentence: _('Asking WARP how it is.') };
+      if (raw === null) return { ...none, label: statusLabel(known.status, tr), sentence: _('Reading the status…') };
       // it ended without a word, at the time limit as a rule
       if (raw === '')
         return {
@@ -258,7 +258,7 @@ function protocolOf({ settings, tunnel }: Snapshot): Protocol | null {
 export function durationText(look: Look, clock: string, { _ }: Translator): string | null {
   // Translators: %s is a clock such as 1:31; how long the state has lasted
   const says: Partial<Record<Look, string>> = {
-    connected: _('For %s'),
+    connected: _('Connected for %s'),
     connecting: _('Trying for %s'),
     unable: _('Trying for %s'),
     disconnected: _('For %s'),

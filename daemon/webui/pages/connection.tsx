@@ -39,9 +39,7 @@ export function ConnectionPage() {
           ],
         }}
       />
-      {more && (
-        <FormView form={{ groups: [{ id: 'off', title: _('Turn Off for a While'), rows: offRows(tunnel, tr) }] }} />
-      )}
+      {more && <FormView form={{ groups: [{ id: 'off', title: _('Pause WARP'), rows: offRows(tunnel, tr) }] }} />}
       {more && snapshot && tunnel.live && (
         <>
           <LatencyChart />

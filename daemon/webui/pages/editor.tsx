@@ -32,7 +32,7 @@ export function EditorPage() {
         autocomplete="off"
         spellcheck={false}
         rows={12}
-        aria-label={_('Routes as Text')}
+        aria-label={_('Edit as Text')}
         aria-describedby={`${id}-about`}
         readOnly={routes === null || routes.readOnly || busy === 'setting'}
         value={text}

@@ -19,7 +19,7 @@ export function GraphPage() {
       <LatencyChart />
       <Chart title={_('Packet loss')} times={times} lines={lines.loss} format={value => formatLoss(value, tr.value)} />
       <Chart
-        title={_('Throughput: received, and sent dashed')}
+        title={_('Speed: received (solid), sent (dashed)')}
         times={times}
         lines={lines.throughput}
         format={value => formatRate(value, tr.value)}

@@ -70,7 +70,7 @@ function Found({ history, span }: { history: History; span: Span }) {
     return (
       <section class="hero">
         <p class="state">{_('Nothing recorded')}</p>
-        <p>{_('Changes of the connection and figures of the tunnel appear here, unless that is turned off.')}</p>
+        <p>{_('Connections and statistics appear here, unless that is turned off.')}</p>
       </section>
     );
   return (
@@ -105,7 +105,7 @@ function Graphs({ slots, span }: { slots: Slot[]; span: Span }) {
         lines={[{ name: _('Packet loss'), values: slots.map(({ loss }) => loss) }]}
       />
       <Chart
-        title={_('Throughput: received, and sent dashed')}
+        title={_('Speed: received (solid), sent (dashed)')}
         times={times}
         formatAt={formatAt}
         format={value => formatRate(value, tr)}

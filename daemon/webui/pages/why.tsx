@@ -1,4 +1,4 @@
-// "Would this go through the tunnel?": a field, and the answer with what decides it and what the kernel says.
+// "Does this site use WARP?": a field, and the answer with what decides it and what the kernel says.
 import { useSignal } from '@preact/signals';
 import type { Why } from '../../api/schema.ts';
 import { whyForm } from '../../view/routes/why.ts';

@@ -38,7 +38,7 @@ export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
     <figure class="chart">
       <figcaption id={id}>{title}</figcaption>
       {rows.length < 2 ? (
-        <p class="empty">{_('No figures yet.')}</p>
+        <p class="empty">{_('No statistics yet.')}</p>
       ) : (
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={id}>
           <title>{title}</title>
@@ -61,7 +61,7 @@ export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
         </svg>
       )}
       <details>
-        <summary>{_('Figures as a table')}</summary>
+        <summary>{_('Statistics as a table')}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
         <section class="table" aria-labelledby={id} tabIndex={0}>
           <table>

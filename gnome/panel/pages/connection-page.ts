@@ -101,7 +101,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
       ],
     });
     this.#off.show({
-      groups: [{ id: 'off', title: _('Turn Off for a While'), rows: offRows(tunnel, tr) }],
+      groups: [{ id: 'off', title: _('Pause WARP'), rows: offRows(tunnel, tr) }],
     });
     this.#showTunnel(view);
     this.tick();
@@ -146,7 +146,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
             {
               kind: 'link',
               id: 'killswitch-more',
-              title: _('Pause, local network, protection'),
+              title: _('Kill switch options'),
               page: 'killswitch',
             } as const,
           ]),

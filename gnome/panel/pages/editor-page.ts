@@ -75,7 +75,7 @@ export class EditorPage extends Adw.Bin implements Page {
       this.#typed = buffer.text;
       this.#editor.type(this.#typed);
     });
-    setName(this.#field, _('Routes as Text'));
+    setName(this.#field, _('Edit as Text'));
     const about = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['dim-label'] });
     about.label = _(
       'One address, range, host or difference such as 10.0.0.0/8 - 10.1.2.0/24 a line; # begins a comment.',

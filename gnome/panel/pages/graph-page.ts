@@ -32,7 +32,7 @@ export class GraphPage extends Adw.Bin implements Page {
     this.#stack.add_named(new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp }), 'curves');
     const none = new Adw.StatusPage({
       icon_name: 'culvert-graph-symbolic',
-      title: _('No figures yet'),
+      title: _('No statistics yet'),
       description: _('They appear while the tunnel is connected.'),
     });
     this.#stack.add_named(none, 'none');

@@ -113,7 +113,7 @@ export class HistoryPage extends Adw.Bin implements Page {
       new Adw.StatusPage({
         icon_name: 'culvert-graph-symbolic',
         title: _('Nothing recorded'),
-        description: _('Changes of the connection and figures of the tunnel appear here, unless that is turned off.'),
+        description: _('Connections and statistics appear here, unless that is turned off.'),
       }),
       'none',
     );

@@ -127,7 +127,7 @@ test('every text of the daemon is put into the reader’s language, and what it 
   );
   assert.equal(
     set({ problemCode: 'interrupted' }),
-    '<<Mode> could not be set back yet: <Culvert stopped before it was finished.>>',
+    '<<Mode> could not be set back yet: <Culvert stopped during this change.>>',
   );
   assert.equal(
     set({ problemCode: 'busy', wording: [message('%s is taken', 'x')] }),

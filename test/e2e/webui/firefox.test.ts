@@ -86,7 +86,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
     await open(address);
     await is('Disconnected');
     const back = await openTab(`${address}#/mode`);
-    await hands.click('radio', 'Everything except DNS');
+    await hands.click('radio', 'All traffic, your own DNS');
     await back();
     await press('Connect');
     await shows('Your traffic is tunneled; DNS is not.');

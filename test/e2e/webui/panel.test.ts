@@ -8,7 +8,7 @@ import { getJson, start } from '../../support/e2e/culvert.ts';
 import { missing, openDesktop, talk } from '../../support/gnome/desktop.ts';
 import { until } from '../../support/until.ts';
 
-const WITHOUT_DNS = 'Everything except DNS';
+const WITHOUT_DNS = 'All traffic, your own DNS';
 
 test('two tabs and the panel show the same state, whichever of them changes it', { skip: missing() }, async t => {
   const desktop = await openDesktop();
@@ -49,7 +49,7 @@ test('two tabs and the panel show the same state, whichever of them changes it',
   await shows('Malware');
   await Promise.all([
     press(first.page, 'Connect'),
-    second.page.getByRole('radio', { name: 'Everything', exact: true }).click(),
+    second.page.getByRole('radio', { name: 'All traffic', exact: true }).click(),
     ask({ do: 'press', name: 'Malware' }),
   ]);
   await second.page.goto(`${address}#/dns`);

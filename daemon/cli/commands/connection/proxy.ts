@@ -33,8 +33,8 @@ export const proxyOn: Run = async (context, _, options) => {
 
 /** A sentence about the effect of proxy mode on all other traffic, and how to undo it. */
 export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot, when: 'now' | 'then'): string {
-  const goes = killSwitch.active ? 'is blocked by the kill switch' : 'goes out directly';
-  const rest = mode === 'doh' || mode === 'dot' ? `DNS ${when} goes out directly` : `Other traffic ${when} ${goes}`;
+  const goes = killSwitch.active ? 'is blocked by the kill switch' : 'bypasses WARP';
+  const rest = mode === 'doh' || mode === 'dot' ? `DNS ${when} bypasses WARP` : `Other traffic ${when} ${goes}`;
   return `${rest}; back: culvert mode ${mode ?? 'warp'}`;
 }
 

@@ -136,7 +136,7 @@ export const shortcutApp: Run = async (context, [appId], options) => {
   const response = await context.client.call('POST /api/apps/shortcut', { body: { appId, present: !options.remove } });
   show(context, response, ({ shortcut }) => shortcut ?? `The shortcut of ${appId} is gone.`);
   if (response.shortcut)
-    context.say('It switches the local proxy on where it is off; other traffic then goes out directly.');
+    context.say('It switches the local proxy on where it is off; other traffic then bypasses WARP.');
   return EXIT.ok;
 };
 

@@ -28,9 +28,8 @@ export const list: Run = async context => {
       ...ips.map(ip => [ip.value.includes('/') ? 'range' : 'address', ip]),
       ...hosts.map(host => ['host', host]),
     ] as [string, SplitTunnel['ips'][0]][];
-    const title = mode === 'include' ? 'Only these go through the tunnel:' : 'These go around the tunnel:';
-    if (!rows.length)
-      return mode === 'include' ? 'Nothing goes through the tunnel.' : 'Nothing goes around the tunnel.';
+    const title = mode === 'include' ? 'Only these use WARP:' : 'These bypass WARP:';
+    if (!rows.length) return mode === 'include' ? 'Nothing uses WARP.' : 'Nothing bypasses WARP.';
     const table = rows.map(([kind, { value, description }]) => [`  ${value}`, kind, description ?? '']);
     return `${context.style.bold(title)}\n${columns(
       table.map(([value, ...rest]) => ['', value!, ...rest]),

@@ -8,7 +8,7 @@ const entries: ArgumentSpec = { name: '<entry...>', summary: 'an IP address, a C
 export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'split',
-    summary: 'what goes around the tunnel',
+    summary: 'what bypasses WARP',
     details:
       'Lists have one entry on each line; # begins a comment. Importing adds what is missing, reports each line that fails, and can be repeated.',
     fallback: 'list',
@@ -214,7 +214,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         summary: 'start an app through the local proxy',
         arguments: [{ name: '<app>', summary: 'its id, as listed', lists: 'apps' }],
         details:
-          'Starts the daemon first, where that is needed. Where the local proxy is off, it asks before it changes the mode to proxy, since other traffic then goes out directly; without a terminal it refuses. The mode returns where the app does not start.',
+          'Starts the daemon first, where that is needed. Where the local proxy is off, it asks before it changes the mode to proxy, since other traffic then bypasses WARP; without a terminal it refuses. The mode returns where the app does not start.',
         options: [
           { flags: '-y, --yes', summary: 'switch the local proxy on without being asked' },
           { flags: '--shortcut', summary: 'add an entry to the menu of apps' },

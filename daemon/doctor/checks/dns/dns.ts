@@ -98,13 +98,8 @@ export const resolvConf: Check = {
       return problem(
         evidence,
         file.writer === null
-          ? message(
-              'The tunnel is connected, but another program has replaced its DNS server. Lookups go around the tunnel.',
-            )
-          : message(
-              'The tunnel is connected, but %s has replaced its DNS server. Lookups go around the tunnel.',
-              file.writer,
-            ),
+          ? message('The tunnel is connected, but another program has replaced its DNS server. Lookups bypass WARP.')
+          : message('The tunnel is connected, but %s has replaced its DNS server. Lookups bypass WARP.', file.writer),
         RECONNECT,
       );
     return ok(...evidence);

@@ -178,7 +178,7 @@ export const ipv6Beside: Check = {
     return problem(
       [...evidence, message('%s carries no IPv6', TUNNEL_LINK)],
       message(
-        'Connections over IPv6 go around the tunnel and show your own address. Turn IPv6 off while the tunnel is in use, or use the kill switch of Culvert.',
+        'Connections over IPv6 bypass WARP and show your own address. Turn IPv6 off while the tunnel is in use, or use the kill switch of Culvert.',
       ),
       adminCommands(
         message('Turn IPv6 off on these interfaces'),

@@ -44,14 +44,14 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
         title: _('Filter'),
         ...(options?.families === null ? { description: _('WARP does not report which filter is on.') } : {}),
         rows: [
-          family('off', _('No filter'), _('Every name is looked up.')),
-          family('malware', _('Malware'), _('Known dangerous sites are not found.')),
-          family('full', _('Malware and adult content'), _('Adult sites are not found either.')),
+          family('off', _('No filter'), _('Blocks nothing.')),
+          family('malware', _('Malware'), _('Blocks known dangerous sites.')),
+          family('full', _('Malware and adult content'), _('Blocks adult sites as well.')),
         ],
       },
       {
         id: 'fallback',
-        title: _('Fallback domains'),
+        title: _('Domains for your own DNS'),
         description: _('Names that your own DNS servers look up, outside the tunnel.'),
         rows: [
           {

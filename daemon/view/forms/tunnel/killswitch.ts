@@ -84,5 +84,5 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
 
 /** Turning on needs no administrator, so the user has to know what it means for others. */
 function consequence({ _ }: Translator): string {
-  return _('It blocks all users of this machine, also after a restart. Turning it off needs an administrator.');
+  return _('Applies to all users, even after a restart. Turning it off needs an administrator.');
 }

@@ -38,7 +38,7 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
           ...(unknown ? [{ kind: 'fact', id: 'mode-other', title: _('Now'), value: other } as const] : []),
         ],
       },
-      { id: 'variants', title: _('Variants'), rows: VARIANTS.map(radio) },
+      { id: 'variants', title: _('More ways to encrypt DNS'), rows: VARIANTS.map(radio) },
       protocolGroup(known, settable, tr),
     ],
   };
@@ -61,7 +61,7 @@ function question(known: Snapshot | null, mode: Mode, { _ }: Translator): { conf
   return {
     confirm: {
       heading: _('Tunnel less than now?'),
-      body: _('All traffic is tunneled now. In this mode most of it goes out directly.'),
+      body: _('All traffic is tunneled now. In this mode most of it bypasses WARP.'),
       accept: _('Change Mode'),
       destructive: true,
     },
@@ -84,7 +84,7 @@ function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Transla
     title: _('Protocol'),
     rows: [
       protocol('MASQUE', _('Looks like web traffic, so most networks let it through.')),
-      protocol('WireGuard', _('Light on the processor; some networks block it.')),
+      protocol('WireGuard', _('Uses less power; some networks block it.')),
       {
         kind: 'button',
         id: 'protocol-reset',

@@ -37,10 +37,10 @@ export function networksForm(
         : []),
       {
         id: 'kinds',
-        title: _('Trusted kinds of networks'),
+        title: _('Turn WARP off on'),
         description: _('WARP stays off where you trust the network.'),
         rows: [
-          off('wifi', _('Every Wi-Fi'), options?.wifiTrusted ?? false, 'setTrustedWifi'),
+          off('wifi', _('All Wi-Fi networks'), options?.wifiTrusted ?? false, 'setTrustedWifi'),
           off('ethernet', _('Every wired network'), options?.ethernetTrusted ?? false, 'setTrustedEthernet'),
         ],
       },
@@ -89,7 +89,7 @@ function currentRows({ kind, ssid }: CurrentNetwork, ssids: string[] | null, set
         title: ssid,
         label: _('Trust'),
         sensitive: settable,
-        subtitle: _('Trusted networks do without WARP'),
+        subtitle: _('WARP is off on trusted networks'),
         command: actionCommand(
           { action: 'addTrustedSsid', value: ssid },
           { undo: { kind: 'action', request: { action: 'removeTrustedSsid', value: ssid } }, done: _('Trusted') },
@@ -122,7 +122,7 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
       },
     );
   const reset = {
-    heading: _('Trust no Wi-Fi by name?'),
+    heading: _('Forget all trusted Wi-Fi?'),
     body: _('WARP then stays on in all of them.'),
     accept: _('Reset'),
     destructive: true,
@@ -131,7 +131,7 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
     {
       kind: 'entry',
       id: 'ssid-add',
-      title: _('Add a Wi-Fi by its name'),
+      title: _('Add Wi-Fi name'),
       label: _('Add'),
       sensitive: settable,
       check,
@@ -161,7 +161,7 @@ function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Ro
   rows.push({
     kind: 'button',
     id: 'ssid-reset',
-    title: _('Trust no Wi-Fi by name'),
+    title: _('Forget all trusted Wi-Fi'),
     label: _('Reset'),
     sensitive: settable,
     command: actionCommand({ action: 'resetTrustedSsids' }, { confirm: reset }),

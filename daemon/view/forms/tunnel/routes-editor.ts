@@ -81,7 +81,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
     {
       kind: 'button',
       id: 'preview',
-      title: preview ? differenceTotal(preview, tr) : _('Not looked at yet'),
+      title: preview ? differenceTotal(preview, tr) : _('No preview yet'),
       label: _('Preview'),
       sensitive: free,
       busy: busy === 'previewing',
@@ -103,7 +103,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
     {
       kind: 'button',
       id: 'apply',
-      title: _('Set these routes'),
+      title: _('Apply changes'),
       label: _('Apply'),
       style: 'suggested',
       subtitle:
@@ -143,7 +143,7 @@ function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator)
   const { _ } = tr;
   const state = editor.state();
   const found = state.presets.filter(({ entries }) => entries.length > 0);
-  if (!found.length) return [{ kind: 'note', id: 'none', title: _('None were found') }];
+  if (!found.length) return [{ kind: 'note', id: 'none', title: _('None found') }];
   return found.map(({ id, entries }): Row => {
     const missing = missingEntries(state, id);
     const named = entries.slice(0, NAMED).map(({ value, source }) => `${value} (${source})`);

@@ -61,8 +61,8 @@ function withoutFullLength(value: string): string {
 }
 
 function sentenceOf(mode: SplitTunnel['mode'], { _ }: Translator): string {
-  if (mode === 'include') return _('Only these go through the tunnel; everything else goes out directly.');
-  if (mode === 'exclude') return _('These go out directly; everything else goes through the tunnel.');
+  if (mode === 'include') return _('Only these use WARP; everything else bypasses it.');
+  if (mode === 'exclude') return _('These bypass WARP.');
   return _('WARP has not reported its list yet.');
 }
 

@@ -41,7 +41,7 @@ export class AppsPage extends Adw.Bin implements Page {
   readonly #warning = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['warning'] });
   readonly #remedy = new Gtk.Button({ halign: Gtk.Align.START });
   readonly #all = new Gtk.CheckButton({ label: _('Show all') });
-  readonly #verify = new Gtk.CheckButton({ label: _('Test the tunnel before each start') });
+  readonly #verify = new Gtk.CheckButton({ label: _('Check the tunnel first') });
   readonly #states = new Gtk.Stack({ vexpand: true });
   readonly #failed = new Adw.StatusPage({
     icon_name: 'org.culvert.Culvert-unavailable-symbolic',
@@ -93,12 +93,12 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#sentence.label = on
       ? // Translators: %s is an address such as 127.0.0.1:40000
         fill(
-          _('Apps that you start here use WARP; everything else goes out directly. Proxy for other apps: %s'),
+          _('Apps that you start here use WARP; everything else bypasses it. Proxy for other apps: %s'),
           proxy.address ?? '–',
         )
       : fill(
-          // Translators: %s is what goes through the tunnel now, such as: Everything
-          _('Apps that you start here use WARP; everything else then goes out directly. Now: %s.'),
+          // Translators: %s is what goes through the tunnel now, such as: All traffic
+          _('Apps that you start here use WARP; everything else then bypasses it. Now: %s.'),
           tunnel.modeTitle || '–',
         );
     const warning = proxy.failure?.text ?? proxy.warning;
@@ -260,7 +260,7 @@ export class AppsPage extends Adw.Bin implements Page {
       confirm: {
         heading: _('Tunnel only chosen apps?'),
         body: fill(
-          // Translators: %s is what goes through the tunnel now, such as: Everything
+          // Translators: %s is what goes through the tunnel now, such as: All traffic
           _('What goes through the tunnel now: %s. From then on only the apps that you start here use WARP.'),
           this.#shell.view().tunnel.modeTitle || '–',
         ),

@@ -221,7 +221,7 @@ test('edits the document in an editor, again where it has mistakes, and asks bef
   const child = await onTerminal(['routes', 'edit'], { EDITOR: editor });
   await prints(child, 'stdout', /! line 1: .*Edit it again\? \[y\/N\]/s);
   child.stdin.write('y\r');
-  await prints(child, 'stdout', /\+ a\.example.*Set these routes\? \[y\/N\]/s);
+  await prints(child, 'stdout', /\+ a\.example.*Apply changes\? \[y\/N\]/s);
   child.stdin.write('y\r');
   await prints(child, 'stdout', /Keep this change\?/);
   child.stdin.write('y\r');

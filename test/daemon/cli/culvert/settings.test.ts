@@ -14,8 +14,8 @@ test('mode prints the name alone to a program and marks it among all names on a 
   assert.deepEqual(await culvert(home, ['mode']), { code: 0, stdout: 'warp+doh\n', stderr: '' });
   assert.deepEqual(JSON.parse((await culvert(home, ['mode', '--json'])).stdout), { ok: true, mode: 'warp+doh' });
   const { stdout } = await ended(await startOnTerminal(home, ['mode'], { NO_COLOR: '1' }));
-  assert.match(stdout, /^● {2}warp\+doh {5}tunnel, DNS over HTTPS\r$/m);
-  assert.match(stdout, /^ {3}tunnel_only {2}Everything except DNS\r$/m);
+  assert.match(stdout, /^● {2}warp\+doh {5}All traffic, encrypted DNS \(HTTPS\)\r$/m);
+  assert.match(stdout, /^ {3}tunnel_only {2}All traffic, your own DNS\r$/m);
 });
 
 test('mode and protocol are set by any spelling of a known name, and by no other', async t => {
@@ -48,7 +48,7 @@ test('proxy on and off switch the mode, and off leaves every other mode alone', 
   });
   daemon.state.set('settings', { Mode: 'doh' });
   assert.equal((await culvert(home, ['proxy', 'off'])).stderr, 'The local proxy is already off.\n');
-  const on = 'Local proxy on at 127.0.0.1:40000.\nDNS now goes out directly; back: culvert mode doh.\n';
+  const on = 'Local proxy on at 127.0.0.1:40000.\nDNS now bypasses WARP; back: culvert mode doh.\n';
   assert.equal((await culvert(home, ['proxy', 'on'])).stderr, on);
   assert.deepEqual(JSON.parse((await culvert(home, ['proxy', '--json'])).stdout), {
     ok: true,

@@ -8,7 +8,7 @@ import { createHome, culvert, ended, prints, startDaemon, startOnTerminal } from
 import { memoryTunnel, showIn, type Values } from '../../../support/daemon/memory-tunnel.ts';
 
 const LAUNCH = ['apps', 'launch', 'firefox.desktop'];
-const CONSEQUENCE = /Other traffic then goes out directly; back: culvert mode warp/;
+const CONSEQUENCE = /Other traffic then bypasses WARP; back: culvert mode warp/;
 
 /** A daemon whose tunnel has values in memory, and whose apps start in proxy mode as `start` decides. */
 async function setUp(t: TestContext, given: Partial<Values> = {}, start: () => void = () => {}) {
@@ -57,7 +57,7 @@ test('starts the app after a yes, and says what changed and the way back', async
   child.stdin.write('y\r');
   const { code, stdout } = await ended(child);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /Other traffic now goes out directly; back: culvert mode tunnel_only/);
+  assert.match(stdout, /Other traffic now bypasses WARP; back: culvert mode tunnel_only/);
   assert.deepEqual([values.mode, daemon.state.snapshot().changes], ['proxy', []]);
 });
 
@@ -100,7 +100,7 @@ test('a reverted proxy restores protocol and connection as well', async t => {
   };
   const child = await startOnTerminal(home, ['proxy', 'on']);
   t.after(() => child.kill('SIGKILL'));
-  await prints(child, 'stdout', /Other traffic now goes out directly; back: culvert mode warp/);
+  await prints(child, 'stdout', /Other traffic now bypasses WARP; back: culvert mode warp/);
   await prints(child, 'stdout', /Keep this change/);
   child.stdin.write('n\r');
   assert.equal((await ended(child)).code, 1);

@@ -93,7 +93,7 @@ test('why says where a target goes, what decides that, and what the kernel says'
     [true, false, 'entry', '10.0.0.0/8'],
   );
   const own = await culvert(home, ['why', '127.0.0.53']);
-  assert.match(own.stdout, /around the tunnel\.\n {2}It is an address of this computer\.\n.*\n$/);
+  assert.match(own.stdout, /This bypasses WARP\.\n {2}It is an address of this computer\.\n.*\n$/);
   const refused = await culvert(home, ['why', '10.0.0.0/8']);
   assert.deepEqual([refused.code, refused.stdout], [2, '']);
   assert.match(refused.stderr, /not an address, a host name or a URL/);

@@ -27,13 +27,13 @@ test('split alone and split list show the entries with their kind and descriptio
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('splitTunnel', { mode: 'exclude', ips: [], hosts: [] });
-  assert.equal((await culvert(home, ['split'])).stdout, 'Nothing goes around the tunnel.\n');
+  assert.equal((await culvert(home, ['split'])).stdout, 'Nothing bypasses WARP.\n');
   daemon.state.set('splitTunnel', some);
   const { stdout } = await culvert(home, ['split']);
-  assert.match(stdout, /^These go around the tunnel:\n +10\.0\.0\.0\/8 +range +CLI exclude\n +example\.com +host\n$/);
+  assert.match(stdout, /^These bypass WARP:\n +10\.0\.0\.0\/8 +range +CLI exclude\n +example\.com +host\n$/);
   assert.deepEqual(JSON.parse((await culvert(home, ['split', '--json'])).stdout), { ok: true, ...some });
   daemon.state.set('splitTunnel', { ...some, mode: 'include' });
-  assert.match((await culvert(home, ['split', 'list'])).stdout, /^Only these go through the tunnel:/);
+  assert.match((await culvert(home, ['split', 'list'])).stdout, /^Only these use WARP:/);
 });
 
 test('lists that were never read are not shown or exported as empty', async t => {

@@ -88,7 +88,7 @@ test('a state that ends shows its end, can be extended and ended; one that could
     timedRows(client, tr).map(row => [row.id, row.kind === 'button' && row.label]),
     [
       ['timed-connection', 'End Now'],
-      ['timed-connection-extend', 'Add 15 Minutes'],
+      ['timed-connection-extend', '15 Minutes More'],
       ['timed-mode', 'Try Again'],
     ],
   );
@@ -118,7 +118,7 @@ test('the tunnel can be turned off for a while only while it is up and may be tu
     [
       ['Off for 15 minutes', true],
       ['Off for 1 hour', true],
-      ['Off until a time of day', true],
+      ['Until (time)', true],
     ],
   );
   assert.deepEqual(rows('disconnected'), []);

@@ -32,11 +32,11 @@ const day = (name: string, connectedSeconds: number, drops = {}) => ({
 
 test('a change is described in words', () => {
   const cases: [Partial<HistoryChange>, string, string][] = [
-    [{}, 'Connected', 'Everything, via Amsterdam'],
+    [{}, 'Connected', 'All traffic, via Amsterdam'],
     [
       { kind: 'start', network: 'unstable' },
       'Connected',
-      'Unstable network, Everything, via Amsterdam, Recording started',
+      'Unstable network, All traffic, via Amsterdam, Recording started',
     ],
     [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Disconnected', 'Turned off by hand'],
     [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],

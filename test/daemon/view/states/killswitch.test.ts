@@ -25,7 +25,7 @@ const PAUSED: KillSwitch = { ...ON, active: false, pausedUntil: '2026-11-21T10:0
 const view = (killSwitch: Partial<KillSwitch>) => describeKillSwitch(clientState({ killSwitch }), tr);
 
 const looks: [KillSwitchLook, Partial<KillSwitch>, RegExp][] = [
-  ['not-installed', NO_KILL_SWITCH, /Needs a small helper/],
+  ['not-installed', NO_KILL_SWITCH, /Not installed/],
   ['off', KILL_SWITCH, /^Off: /],
   ['stuck', { ...KILL_SWITCH, active: true }, /^Off, but traffic outside the tunnel is still blocked/],
   ['blocking', ON, /^On: .*blocked/],
@@ -51,7 +51,7 @@ test('only a block that was measured is shown as one', () => {
 test('its page says whom it blocks, and who may turn it off again', () => {
   const form = (killSwitch: KillSwitch) => killSwitchForm(view(killSwitch), NOW, tr).groups[0]!;
   for (const killSwitch of [KILL_SWITCH, ON])
-    assert.match(form(killSwitch).description!, /all users of this machine, also after a restart.* administrator/);
+    assert.match(form(killSwitch).description!, /all users, even after a restart.* administrator/);
   assert.equal(form(NO_KILL_SWITCH).description, undefined);
 });
 
@@ -64,13 +64,13 @@ test('nothing of it can be changed while a change is pending or the daemon is lo
 });
 
 test('the protection of the rules is shown while there are rules', () => {
-  assert.match(view(ON).protection!, /can’t remove/);
+  assert.match(view(ON).protection!, /can’t turn it off/);
   assert.match(view({ ...ON, protection: 'watchdog' }).protection!, /restored at once/);
   assert.match(view({ ...ON, protection: 'none' }).protection!, /could remove/);
   assert.match(view(ON).boot!, /before the network/);
   assert.match(view({ ...ON, bootGuard: false }).boot!, /until the kill switch is turned on again/);
   assert.deepEqual([view(KILL_SWITCH).protection, view(KILL_SWITCH).boot], [null, null]);
-  assert.match(view({ ...KILL_SWITCH, active: true }).protection!, /can’t remove/, 'off, but it blocks');
+  assert.match(view({ ...KILL_SWITCH, active: true }).protection!, /can’t turn it off/, 'off, but it blocks');
 });
 
 test('a command that helps is offered with what it is for', () => {

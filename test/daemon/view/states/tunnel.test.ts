@@ -164,9 +164,9 @@ test('the menu of the tray offers what helps, and says that other machines are l
 test('a disconnected tunnel never says that traffic goes out while the kill switch blocks it', () => {
   const sentence = (killSwitch: object) =>
     describe(clientState({ status: { state: 'disconnected' }, killSwitch }), tr).sentence;
-  assert.match(sentence({ active: false }), /goes out directly/);
+  assert.match(sentence({ active: false }), /bypasses/);
   assert.match(sentence({ active: true }), /blocked by the kill switch/);
-  assert.match(sentence({ active: true, pausedUntil: '2026-11-21T10:00:00.000Z' }), /goes out directly/);
+  assert.match(sentence({ active: true, pausedUntil: '2026-11-21T10:00:00.000Z' }), /bypasses/);
 });
 
 test('a connection says what its mode covers', () => {
@@ -237,8 +237,8 @@ test('the menu has the toggle first, and offers to start a daemon only when ther
   assert.deepEqual(labels(facts({ state: 'connected' }), false), [
     'Disconnect',
     'Connected (off)',
-    'Turn Off for a While',
-    'Mode: Everything',
+    'Pause WARP',
+    'Mode: All traffic',
     'null',
     'Kill Switch: install it in Culvert…',
     'null',
@@ -271,9 +271,9 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a tim
       'Keep',
       'Revert Now',
       'Mode doh until 2026-01-01 18:00 (off)',
-      'Add 15 Minutes',
+      '15 Minutes More',
       'End Now',
-      'Turn Off for a While',
+      'Pause WARP',
     ],
   );
   const ids = menu.flatMap(({ id, children = [] }) => [id, ...children.map(child => child.id)]);
@@ -340,17 +340,17 @@ test('the menu chooses a mode, starts the last apps in the tunnel and copies the
   );
   const at = (label: string) => menu.find(entry => entry.label === label)!;
   assert.deepEqual(
-    at('Mode: Only chosen apps').children!.map(({ label, checked, radio, command }) => [
+    at('Mode: Chosen apps only').children!.map(({ label, checked, radio, command }) => [
       label,
       checked,
       radio,
       command,
     ]),
     [
-      ['Everything', false, true, { mode: 'warp' }],
+      ['All traffic', false, true, { mode: 'warp' }],
       ['DNS only', false, true, { mode: 'doh' }],
-      ['Only chosen apps', true, true, { mode: 'proxy' }],
-      ['Everything except DNS', false, true, { mode: 'tunnel_only' }],
+      ['Chosen apps only', true, true, { mode: 'proxy' }],
+      ['All traffic, your own DNS', false, true, { mode: 'tunnel_only' }],
     ],
   );
   assert.deepEqual(at('Start in the Tunnel').children![0]!.command, { launch: 'firefox.desktop' });
@@ -437,7 +437,7 @@ test('the locks of an organization are named', () => {
 test('a clock runs with the states that last', () => {
   const texts = [...states, 'setup', 'unavailable'].map(look => durationText(look as Look, '1:31', tr));
   assert.deepEqual(Object.fromEntries([...states, 'setup', 'unavailable'].map((look, i) => [look, texts[i]])), {
-    connected: 'For 1:31',
+    connected: 'Connected for 1:31',
     connecting: 'Trying for 1:31',
     unable: 'Trying for 1:31',
     disconnected: 'For 1:31',

@@ -58,7 +58,7 @@ test('each option has its line', () => {
     '(not set)\tCustom Endpoint: 162.159.198.2:443',
     '(not set)\tCompliance Environment: Normal',
     '(network policy)\tLAN Access Settings: Allowed until reconnect on a /24 subnet',
-    '(user set)\tFallback domains:',
+    '(user set)\tDomains for your own DNS:',
     '  corp (added)',
     '  example.org\t-> [10.0.0.53]',
     '  lan',
