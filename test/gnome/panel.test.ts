@@ -236,7 +236,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await find('Firefox');
     await stage.ask({ do: 'turn', name: 'networks' });
     await find('Every wired network');
-    const { checked, sensitive } = await stage.toggle('Every Wi-Fi');
+    const { checked, sensitive } = await stage.toggle('All Wi-Fi networks');
     assert.deepEqual([checked, sensitive], [true, false]);
     await stopped;
     await daemon.listen();
