@@ -54,14 +54,14 @@ export function statusLine(shown: Shown, style: Style = plain): string {
   return parts.join(style.dim(' · '));
 }
 
-/** What `culvert status` prints on stderr, beside its one line: that updates can't reach this installation, and what to do. */
+/** Warning of `culvert status` on stderr: updates can't reach this installation, and what to do. */
 export function statusWarning({ update }: Pick<Snapshot, 'update'>): string | null {
   const warning = update && sourceWarning(update, english);
   return warning && `${warning}. See: culvert update check`;
 }
 
 /**
- * What `culvert status --json` prints, and `--watch` on every line.
+ * Output of `culvert status --json`, and of `--watch` on every line.
  * @param port the TCP port, or null without one
  */
 export function statusJson(shown: Shown, port: number | null) {

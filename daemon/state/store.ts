@@ -141,7 +141,7 @@ export const NO_OPTIONS: Snapshot['options'] = {
   localNetwork: null,
 };
 
-/** What is known of a tunnel that is not up. */
+/** Facts of a tunnel that is not up. */
 export const NO_TUNNEL: Snapshot['tunnel'] = {
   protocol: null,
   proxyPort: null,

@@ -30,7 +30,7 @@ test('a Culvert of this user is found on a later port without taking one, and th
   assert.equal(await findOnPorts(65_535), null);
 });
 
-test('what another user listens with is passed over, even if it claims to be Culvert', async t => {
+test('another user’s listener is passed over, even if it claims to be Culvert', async t => {
   const port = await busyPort(t);
   const onlyFirst = (candidate: number) => (candidate === port ? busy() : Promise.resolve());
   const search = await searchPort(port, onlyFirst, process.getuid!() + 1);

@@ -78,7 +78,7 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
   return unique(hits.map(({ hit }) => hit)).slice(0, 50);
 }
 
-/** What is around a row's own words: its description, values, group and page. */
+/** Context of a row: its description, values, group and page. */
 function aboutOf(row: Row, { title, description }: Group, place: string): string {
   const values = row.kind === 'select' ? row.options.map(({ label }) => label) : [];
   const value = row.kind === 'fact' || row.kind === 'link' ? row.value : '';

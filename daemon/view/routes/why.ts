@@ -83,7 +83,7 @@ function answerRows(why: Why, tr: Translator): Row[] {
   ];
 }
 
-/** Where the kernel disagrees, the advice below is the warning. */
+/** No warning of its own if the kernel disagrees: the advice below has it. */
 function verdictTone({ tunnel, disagrees }: WhyAddress): Tone {
   if (disagrees) return 'neutral';
   return tunnel ? 'success' : 'warning';

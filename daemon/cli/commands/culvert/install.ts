@@ -148,7 +148,7 @@ function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: S
   }
 }
 
-/** What runs from the tree, and what starts it with the session. */
+/** Stops the programs that run from the tree, and removes their start with the session. */
 async function removeRunning(env: NodeJS.ProcessEnv, layout: UserLayout, say: Say): Promise<void> {
   const paths = pathsOf(env);
   const daemon = findDaemon(paths, layout);

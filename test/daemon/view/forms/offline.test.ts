@@ -37,7 +37,7 @@ function forms(client: ClientState): Record<string, Form> {
 
 const rowsOf = ({ groups }: Form): Row[] => groups.flatMap(({ rows }) => rows);
 
-/** What a row says of the state. */
+/** Facts of the state in a row. */
 const factsOf = (row: Row) => [
   row.kind,
   row.id,
@@ -77,7 +77,7 @@ for (const code of CODES)
     }
   });
 
-test('what was never read is not shown as off', () => {
+test('a value that was never read is not shown as off', () => {
   const never = forms(clientState({}, { snapshot: null, config: null, offline: { code: 'not-running', detail: '' } }));
   for (const [name, form] of Object.entries(never))
     assert.deepEqual(
@@ -87,7 +87,7 @@ test('what was never read is not shown as off', () => {
     );
 });
 
-test('what needs no daemon can still be used', () => {
+test('a control that needs no daemon can still be used', () => {
   const client = clientState({}, { offline: { code: 'stopped', detail: '' } });
   const form: Form = {
     groups: [
