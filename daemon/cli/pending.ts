@@ -6,14 +6,24 @@ import { printable } from '../system/printable.ts';
 import { changeText, subjectLabel } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
 
+/** A change on disk. */
+export interface PendingChange extends Change {
+  /** Whether it is one of the demo, and nothing of this machine is changed. */
+  demo?: true;
+}
+
 /** Pending changes on disk, of the demo as well. */
-export function pendingChanges(env: NodeJS.ProcessEnv): Promise<Change[]> {
-  return listChanges([paths(env), paths(env, true)]);
+export async function pendingChanges(env: NodeJS.ProcessEnv): Promise<PendingChange[]> {
+  const [own, ofDemo] = await Promise.all([listChanges([paths(env)]), listChanges([paths(env, true)])]);
+  return [...own, ...ofDemo.map(change => ({ ...change, demo: true as const }))];
 }
 
 /** One line for each change that stays until the daemon runs again. */
-export function stayingText(changes: readonly Change[]): string[] {
-  return changes.map(change => `Reverts only when Culvert runs again: ${printable(changeText(change, english))}`);
+export function stayingText(changes: readonly PendingChange[]): string[] {
+  return changes.map(change => {
+    const when = change.demo ? 'Demo: reverts only when the demo runs again' : 'Reverts only when Culvert runs again';
+    return `${when}: ${printable(changeText(change, english))}`;
+  });
 }
 
 /** The outcome of the changes that were pending before the daemon ended. */
@@ -21,13 +31,14 @@ export interface Outcome {
   /** Subjects whose previous value was set again. */
   reverted: Change['subject'][];
   /** Changes that stay until the daemon runs again. */
-  pending: Change[];
+  pending: PendingChange[];
 }
 
-export async function outcomeOf(before: readonly Change[], env: NodeJS.ProcessEnv): Promise<Outcome> {
+export async function outcomeOf(before: readonly PendingChange[], env: NodeJS.ProcessEnv): Promise<Outcome> {
   const pending = await pendingChanges(env);
-  const remaining = new Set(pending.map(({ subject }) => subject));
-  const reverted = before.filter(({ confirmBy, subject }) => confirmBy !== null && !remaining.has(subject));
+  const remains = (change: PendingChange) =>
+    pending.some(({ subject, demo }) => subject === change.subject && demo === change.demo);
+  const reverted = before.filter(change => change.confirmBy !== null && !remains(change));
   return { reverted: reverted.map(({ subject }) => subject), pending };
 }
 

@@ -129,6 +129,19 @@ for (const [situation, before, after, lines, outcome] of [
     assert.deepEqual({ reverted, pending: pending.map(({ subject }: { subject: string }) => subject) }, outcome);
   });
 
+test('a change of the demo is not taken for one of this machine', async t => {
+  const home = await withChanges(t, [unconfirmed], []);
+  const demo = join(home.path, '.local/state/culvert/demo');
+  mkdirSync(demo);
+  writeFileSync(join(demo, 'changes.json'), fileOf([unconfirmed]));
+  const lines = (await culvert(home, ['stop'])).stderr.split('\n');
+  assert.equal(lines[0], 'Reverted, because it was not confirmed: Mode');
+  assert.match(lines[1]!, /^Demo: reverts only when the demo runs again: Mode: /);
+  const { stderr } = await culvert(home, ['connect']);
+  assert.match(stderr, /^Demo: reverts only when the demo runs again: /m);
+  assert.doesNotMatch(stderr, /^Reverts only/m);
+});
+
 test('a command without a daemon names the changes that stay', async t => {
   const home = await withChanges(t, [timed], [timed]);
   await culvert(home, ['stop']);
