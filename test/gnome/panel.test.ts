@@ -245,6 +245,29 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.turn('connection');
   });
 
+  test('a long id is below its title, and gives way in the middle', async () => {
+    await given('connected');
+    const id = 'f3a1c7d2-9b64-4e0f-8a55-0c1d2e3f4a5b';
+    daemon.answers['GET /api/account'] = {
+      ok: true,
+      ...daemon.snapshot.account,
+      deviceId: id,
+      accountId: 'a',
+      license: null,
+      devices: [],
+    };
+    await stage.turn('account');
+    await find('Device ID');
+    const rows = (await stage.ask({ do: 'rows' })) as { title: string; subtitle: string }[];
+    assert.equal(rows.find(({ title }) => title === 'Device ID')!.subtitle, id);
+    const texts = (await stage.ask({ do: 'texts' })) as { text: string; outside: boolean }[];
+    assert.deepEqual(
+      texts.filter(({ text, outside }) => text === id && outside),
+      [],
+    );
+    await stage.turn('connection');
+  });
+
   test('a demo is marked once', async () => {
     await given('connected');
     daemon.set('tunnelCli', { emulated: true });

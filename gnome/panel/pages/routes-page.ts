@@ -30,6 +30,7 @@ import { nameListItem } from '../widgets/compat.ts';
 import { type Fill, stepwise } from '../widgets/lists/fill.ts';
 import { type RowFactory, rowFactory } from '../widgets/lists/row-factory.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
+import { withoutHyphens } from '../widgets/rows/row-widget.ts';
 import { turnTo } from '../widgets/stack.ts';
 
 interface Row {
@@ -175,7 +176,7 @@ export class RoutesPage extends Adw.Bin implements Page {
 
   #factory(): Gtk.SignalListItemFactory {
     const create = (item: Gtk.ListItem): Row => {
-      const title = new Gtk.Label({ xalign: 0, wrap: true });
+      const title = new Gtk.Label({ xalign: 0, wrap: true, attributes: withoutHyphens() });
       const note = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
       const text = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true, valign: Gtk.Align.CENTER });
       text.append(title);

@@ -1,8 +1,9 @@
 // Defines the widget of a row, and what the widgets of all kinds share: the action row and its words.
 import Adw from 'gi://Adw?version=1';
-import type Gtk from 'gi://Gtk?version=4.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import type { Command, PageName, Row, RowKind, Tone } from '../../../../daemon/view/forms/form.ts';
-import { noteName, setDescription } from '../a11y/accessible.ts';
+import { noteName, setDescription, within } from '../a11y/accessible.ts';
 
 export interface RowHost {
   run(command: Command): Promise<boolean>;
@@ -21,7 +22,14 @@ const TONES: Tone[] = ['success', 'accent', 'warning', 'error'];
 export function actionRow(): Adw.ActionRow {
   const row = new Adw.ActionRow({ title_lines: 0, subtitle_lines: 0, focusable: false });
   row.use_markup = false;
+  // a hyphen at the end of a line would be read as a part of a name or an address
+  for (const label of within(row)) if (label instanceof Gtk.Label) label.attributes = withoutHyphens();
   return row;
+}
+
+/** Attributes of a text that may hold names and addresses. */
+export function withoutHyphens(): Pango.AttrList {
+  return Pango.AttrList.from_string('0 -1 insert-hyphens false')!;
 }
 
 export function showWords(widget: Adw.ActionRow, { title, subtitle, tone }: Row): void {

@@ -3,11 +3,11 @@ import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import { _ } from '../../../i18n.ts';
-import { setDescription, setName } from '../a11y/accessible.ts';
+import { setDescription, setName, within } from '../a11y/accessible.ts';
 import { copyButton } from '../copy.ts';
 import { preformatted } from '../dialogs/preformatted.ts';
 import { commandBox } from './command-box.ts';
-import { actionRow, type RowHost, type RowOf, type RowWidget, showWords } from './row-widget.ts';
+import { actionRow, type RowHost, type RowOf, type RowWidget, showWords, withoutHyphens } from './row-widget.ts';
 
 /** Right-aligned text that wraps rather than being cut. */
 function valueLabel(): Gtk.Label {
@@ -17,8 +17,21 @@ function valueLabel(): Gtk.Label {
     natural_wrap_mode: Gtk.NaturalWrapMode.NONE,
     xalign: 1,
     justify: Gtk.Justification.RIGHT,
+    attributes: withoutHyphens(),
     css_classes: ['dim-label', 'numeric'],
   });
+}
+
+/** A longer value, such as an id, a key or an address, is below its title, in characters. */
+const BESIDE = 24;
+
+/** The row shows its subtitle on one line, cut in the middle, in letters of one width. */
+function showAsCode(widget: Adw.ActionRow): void {
+  for (const label of within(widget))
+    if (label instanceof Gtk.Label && label.has_css_class('subtitle')) {
+      label.ellipsize = Pango.EllipsizeMode.MIDDLE;
+      label.add_css_class('monospace');
+    }
 }
 
 export function factRow(first: RowOf<'fact'>, host: RowHost): RowWidget<'fact'> {
@@ -37,8 +50,12 @@ export function factRow(first: RowOf<'fact'>, host: RowHost): RowWidget<'fact'> 
   return {
     widget,
     show(row) {
-      showWords(widget, row);
+      const below = row.value.length > BESIDE && !row.value.includes('\n') && !row.subtitle;
+      showWords(widget, below ? { ...row, subtitle: row.value } : row);
+      if (below) showAsCode(widget);
+      widget.tooltip_text = below ? row.value : '';
       text = row.value;
+      value.visible = !below;
       value.label = row.value;
       setDescription(widget, [row.value, row.subtitle].filter(Boolean).join('. '));
     },
