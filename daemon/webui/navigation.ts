@@ -10,13 +10,36 @@ export function followAddress(): ReadonlySignal<ShownPage> {
     hash.value = location.hash;
   });
   return computed(() => {
-    const name = /^#\/([a-z]+)$/.exec(hash.value)?.[1];
+    const name = /^#\/([a-z]+)(?:\/|$)/.exec(hash.value)?.[1];
     return SHOWN_PAGES.find(page => page === name) ?? 'connection';
   });
 }
 
-export function addressOfPage(page: PageName): string {
-  return `#/${page}`;
+/** @param row id of a row of the page to show */
+export function addressOfPage(page: PageName, row?: string): string {
+  return row === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(row)}`;
+}
+
+/** Time for which a row that was searched for is marked, in ms. */
+const REVEALED_MS = 2000;
+
+/** Scrolls to the row in the address, marks it for a moment, and puts the keyboard onto it. */
+export function revealRow(): void {
+  const [, id] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
+  if (id === undefined) return;
+  const row = [...document.querySelectorAll<HTMLElement>('main [data-rows]')].flatMap(card => {
+    const place = (card.dataset.rows ?? '').split(' ').indexOf(id);
+    const child = card.children[place];
+    return child instanceof HTMLElement ? [child] : [];
+  })[0];
+  if (!row) return;
+  const controls = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled)';
+  const control = row.matches(controls) ? row : (row.querySelector<HTMLElement>(controls) ?? row);
+  if (control === row && !row.matches(controls)) row.tabIndex = -1; // a fact has no control
+  row.scrollIntoView({ block: 'center' });
+  control.focus({ preventScroll: true });
+  row.dataset.revealed = '';
+  setTimeout(() => delete row.dataset.revealed, REVEALED_MS);
 }
 
 export function goTo(page: PageName): void {

@@ -1,19 +1,20 @@
 // Draws what surrounds every page: navigation, banners, toasts, dialog; sets the page's title and theme.
-import { useSignal, useSignalEffect } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
+import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { formatTime } from '../view/format.ts';
 import { pageTitle } from '../view/page-titles.ts';
 import { BANNERS } from '../view/states/banners.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
 import { furtherPages, openFurtherPages } from './further-pages.ts';
-import { addressOfPage } from './navigation.ts';
+import { addressOfPage, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
 import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';
 import { ConfirmBar } from './widgets/confirm-bar.tsx';
 import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
 import { CommandButton } from './widgets/rows.tsx';
+import { SearchField } from './widgets/search-field.tsx';
 import { Toasts } from './widgets/toasts.tsx';
 
 export function Shell() {
@@ -25,7 +26,12 @@ export function Shell() {
   const { _ } = app.tr.value;
   // only devices on other machines are refused after they got the page
   const unpaired = client.offline?.code === 'refused';
-  const title = pageTitle(page, app.tr.value);
+  const query = useSignal('');
+  const searching = further !== null && !unpaired && query.value.trim() !== '';
+  const leaveSearch = useCallback(() => {
+    query.value = '';
+  }, [query]);
+  const title = searching ? _('Search') : pageTitle(page, app.tr.value);
   const heading = useRef<HTMLHeadingElement>(null);
   const Page = page === 'connection' ? ConnectionPage : further!.PAGES[page];
   useTheme();
@@ -43,6 +49,9 @@ export function Shell() {
     if (page !== before.current) heading.current!.focus(); // a screen reader reads where it is now
     before.current = page;
   }, [page]);
+  useEffect(() => {
+    if (!searching) revealRow();
+  }, [page, searching, further]);
   return (
     <>
       <button type="button" class="skip" onClick={() => heading.current!.focus()}>
@@ -56,14 +65,16 @@ export function Shell() {
         </span>
       </header>
       <div class="columns">
-        <Navigation page={page} />
+        <Navigation page={page} query={query} />
         <main data-page={page} aria-busy={client.pending !== null || client.offline?.code === 'starting'}>
           <ConfirmBar />
           <Banners />
           <h1 tabIndex={-1} ref={heading}>
             {title}
           </h1>
-          {unpaired ? further && <further.PairingPage /> : <Page key={page} />}
+          {unpaired && further && <further.PairingPage />}
+          {searching && <further.SearchResults query={query.value} leave={leaveSearch} />}
+          {!unpaired && !searching && <Page key={page} />}
         </main>
       </div>
       <Toasts />
@@ -72,12 +83,16 @@ export function Shell() {
   );
 }
 
-function Navigation({ page }: { page: ShownPage }) {
-  const { tr } = useApp();
+function Navigation({ page, query }: { page: ShownPage; query: Signal<string> }) {
+  const app = useApp();
+  const { tr } = app;
   const { _ } = tr.value;
   const open = useSignal(false);
   return (
     <nav aria-label={_('Pages')}>
+      <search class="search" onFocusIn={() => void openFurtherPages(app)}>
+        <SearchField query={query} label={_('Search settings')} />
+      </search>
       <button
         type="button"
         class="menu"

@@ -25,6 +25,7 @@ import { UpdatesPage } from './updates.tsx';
 export { showReport } from '../tasks/report.ts';
 export { runSettingsTask } from '../tasks/settings.ts';
 export { PairingPage } from './pairing.tsx';
+export { SearchResults } from './search.tsx';
 
 export const PAGES = {
   mode: formPage((view, { tr }) => modeForm(view.client, view.tunnel.settable, tr.value)),

@@ -33,7 +33,11 @@ function GroupView({ group: { title, description, rows } }: { group: Group }) {
     <section class="group" aria-labelledby={title ? id : undefined}>
       {title && <h2 id={id}>{title}</h2>}
       {description && <p class="description">{description}</p>}
-      <div class="card" {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}>
+      <div
+        class="card"
+        data-rows={rows.map(row => encodeURIComponent(row.id)).join(' ')}
+        {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}
+      >
         {rows.map(row => (
           <RowView key={`${row.kind} ${row.id}`} row={row} />
         ))}
@@ -238,7 +242,7 @@ function ButtonRow({ row }: { row: Of<'button'> }) {
 
 function LinkRow({ row }: { row: Of<'link'> }) {
   return (
-    <a class="row" href={addressOfPage(row.page)}>
+    <a class="row" href={addressOfPage(row.page, row.row)}>
       <Words row={row} />
       {row.value && <span class="value">{row.value}</span>}
       <span class="arrow" aria-hidden="true" />
