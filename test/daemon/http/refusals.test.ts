@@ -119,6 +119,27 @@ test('the own origin is allowed over TCP', async () => {
   }
 });
 
+test('no answer allows the page of another origin to read it, nor does a preflight', () =>
+  everywhere(async (send, { target, host, name }) => {
+    const own: Record<string, string> = name === 'socket' ? {} : { origin: `http://${host}` };
+    const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' };
+    const requests = [
+      request('GET /api/health', host, own),
+      request('GET /api/snapshot', host, own),
+      request('GET /api/nothing', host, own),
+      request('OPTIONS /api/action', host, { ...own, ...preflight }),
+      request('OPTIONS /api/action', host, { ...preflight, origin: 'http://evil.example' }),
+    ];
+    for (const text of requests) {
+      const { headers } = await send(target, text);
+      assert.deepEqual(
+        Object.keys(headers).filter(header => header.startsWith('access-control')),
+        [],
+        `${name} ${text}`,
+      );
+    }
+  }));
+
 test('cross-site and same-site fetches are refused, reads too', () =>
   everywhere(async (send, { target, host, name }) => {
     for (const site of ['cross-site', 'same-site', 'SAME-ORIGIN', 'bogus', '']) {

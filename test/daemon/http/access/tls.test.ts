@@ -6,7 +6,7 @@ import { connect as connectTcp } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { before, type TestContext, test } from 'node:test';
-import { connect } from 'node:tls';
+import { connect, type SecureVersion } from 'node:tls';
 import { loadConfig } from '../../../../daemon/config/layers.ts';
 import { openRemoteAccess } from '../../../../daemon/http/access/remote-access.ts';
 import { loadTls, type TlsFiles } from '../../../../daemon/http/access/tls.ts';
@@ -137,6 +137,20 @@ test('another machine speaks TLS, is led to it without, and this machine needs n
   const [cookie] = /culvert-device=[^;]+/.exec(paired)!;
   assert.match(paired, /; SameSite=Strict; Secure\r\n/i);
   assert.match(await ask(request('GET /api/health', host, { ...close, cookie })), /^HTTP\/1\.1 200 /);
+});
+
+test('TLS older than 1.2 is refused', async t => {
+  if (!outside) return t.skip('this machine has no address beyond loopback');
+  const { port } = await startListeners(t, { remote: 'a'.repeat(43), access: { tls: load(pairs.a) } });
+  const handshake = (version: SecureVersion) =>
+    new Promise<string | null>((resolve, reject) => {
+      const options = { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0', servername: 'a' };
+      const socket = connect({ port, host: outside, ca: readFileSync(pairs.a.certificate), ...options });
+      socket.on('error', reject).on('secureConnect', () => resolve(socket.getProtocol()));
+      t.after(() => socket.destroy());
+    });
+  assert.deepEqual([await handshake('TLSv1.2'), await handshake('TLSv1.3')], ['TLSv1.2', 'TLSv1.3']);
+  await assert.rejects(handshake('TLSv1.1'));
 });
 
 test('a connection that never finishes its handshake is closed, and takes nobody’s place', async t => {
