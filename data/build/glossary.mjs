@@ -47,16 +47,32 @@ const OPENINGS = [
   ['of', 'a noun, such as "Path of the file"'],
   ['what|who|whoever|whatever|which|where|how', 'a noun, such as "Options of a fetch"'],
 ].map(([words, better]) => ({ pattern: new RegExp(`${START}(?:${words})\\b(?!.*\\?)`, 'gi'), better }));
+/** Terms that translated strings replace, as of the table in CONTRIBUTING.md. */
+const TERMS = {
+  'go(es)? (out )?directly': 'bypass WARP',
+  'go(es)? around the tunnel': 'bypass WARP',
+  'turn off for a while': 'pause',
+  '^only chosen apps$': 'Chosen apps only',
+  'everything except DNS': 'All traffic, your own DNS',
+  'colo\\b': 'data center',
+  'DNS,? by (HTTPS|TLS)': 'encrypted DNS (HTTPS)',
+  'figures?\\b': 'statistics',
+};
+/** A translated string, in code or in a file that xgettext reads. */
+const TRANSLATED =
+  /(?<!\w)(?:N?_|message|ngettext)\(\s*(['"`])(.*?)(?<!\\)\1|(?:translatable="yes"|<(?:_?message|_?description|summary|title))[^>]*>([^<]*)/g;
+/** Sources of sentences; tests may quote old words. */
+const SENTENCES = /^(daemon|gnome|wrapper|data)\//;
 /** Files that quote others: recordings, data that repeats warp-cli's own words, and this file. */
 const QUOTES = /^(test\/fixtures\/|data\/knowledge\/|data\/build\/glossary\.mjs|CHANGELOG\.md|package-lock\.json|po\/)/;
 /** A line may quote a word that is not ours. */
 const EXEMPT = /glossary: quoted/;
 
 const TEXT = /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml)$|^culvert-tool$/;
-const banned = Object.entries({ ...SPELLINGS, ...WORDS }).map(([word, better]) => ({
-  pattern: new RegExp(`(?<!\\w)${word}`, 'gi'),
-  better,
-}));
+const patternsOf = words =>
+  Object.entries(words).map(([word, better]) => ({ pattern: new RegExp(`(?<!\\w)${word}`, 'gi'), better }));
+const banned = patternsOf({ ...SPELLINGS, ...WORDS });
+const terms = patternsOf(TERMS);
 
 const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
   encoding: 'utf8',
@@ -72,6 +88,13 @@ for (const file of files) {
       console.error(`${file}:${text.slice(0, index).split('\n').length}: begin with ${better}`);
       faults++;
     }
+  for (const { 2: code = '', 3: sentence = code, index } of SENTENCES.test(file) ? text.matchAll(TRANSLATED) : [])
+    for (const { pattern, better } of terms)
+      for (const [term] of sentence.matchAll(pattern)) {
+        const line = text.slice(0, index).split('\n').length;
+        console.error(`${file}:${line}: write "${better}" instead of "${term}" in a translated string`);
+        faults++;
+      }
   for (const [index, line] of lines.entries())
     for (const { pattern, better } of banned)
       for (const match of EXEMPT.test(line) ? [] : line.matchAll(pattern)) {
