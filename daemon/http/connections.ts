@@ -28,7 +28,7 @@ export interface Connections {
   add(socket: Socket, peer: Peer | Promise<Peer | null>, serve: Serve): void;
   get(socket: Socket): Connection | undefined;
   entries(): Iterable<[Socket, Connection]>;
-  /** Closes what was not admitted. */
+  /** Closes the connections that are not admitted, and those that arrive from now on. */
   closeRefused(): void;
   /** Keeps the unread answers within their limit, once this one has been written. */
   watch(response: ServerResponse): void;
@@ -48,9 +48,12 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
   const counts: Record<Kind, number> = { own: 0, remote: 0 };
   const refused = new Map<Socket, string>();
   let pending = 0;
+  let isClosing = false;
 
   function settle(socket: Socket, { via, uid }: Peer, serve: Serve): void {
     if (socket.destroyed) return;
+    // a closing HTTP server no longer ends idle connections, so one that is admitted now would keep it open
+    if (isClosing) return void socket.destroy();
     const problem = checkPeer(via);
     if (problem) {
       refuse(socket, problem, `user ${uid ?? '?'}`);
@@ -110,6 +113,7 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
     get: socket => open.get(socket),
     entries: () => [...open],
     closeRefused() {
+      isClosing = true;
       for (const socket of refused.keys()) socket.destroy();
     },
     watch: response => void response.once('prefinish', limitUnread),
