@@ -20,7 +20,7 @@ export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): 
     resolver: _('Your DNS server %s moves into or out of the tunnel. Names may no longer resolve.'),
     endpoint: _('%s is an endpoint of the tunnel itself, which must stay outside the tunnel.'),
     everything: _('%s means all addresses.'),
-    'hosts-need-dns': _('%s has no effect: in the mode “Tunnel only” WARP sees no names.'),
+    'hosts-need-dns': _('%s has no effect: in the mode “All traffic, your own DNS” WARP sees no names.'),
   };
   return fill(sentences[code] ?? '%s', value);
 }
