@@ -71,7 +71,7 @@ export function forecast(
     target,
     mode,
     list: splitTunnel.mode,
-    fallback: target.kind === 'host' ? fallbackOf(target.value, settings['Domains for your own DNS']) : null,
+    fallback: target.kind === 'host' ? fallbackOf(target.value, settings['Fallback domains']) : null,
     proxy: mode === 'proxy' && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null,
     ...(target.kind === 'host' ? { nameEntry: hostEntry(target.value, entries) } : {}),
     ...(tunnelCli.emulated ? { demo: true } : {}),

@@ -204,7 +204,7 @@ async function memory(browser: Browser) {
 async function scrolling(browser: Browser) {
   const { daemon, page, close } = await openLive(browser);
   await page.goto(`${page.url()}#/log`);
-  await page.getByRole('searchbox').waitFor();
+  await page.getByRole('main').getByRole('searchbox').waitFor();
   // a busy page may miss some: it is given more until it has them
   const last = page.locator('.virtual-list li[aria-setsize="10000"]');
   for (let id = 1; id <= 10_000 || (await last.count()) === 0; id++) {

@@ -107,7 +107,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
     test('have a field to ask whether a target would go through the tunnel', async () => {
       await stage.turn('routes');
       await stage.enter('Does this site use WARP?', 'example.com');
-      await press('Does this site use WARP?: Ask');
+      await press('Does this site use WARP?: Check');
       await find('example.com · 192.0.2.1');
       assert.ok((await stage.names()).some(name => /^This goes through the tunnel\.\n.*\nThe kernel sends/.test(name)));
     });

@@ -41,7 +41,7 @@ export function isConnected({ tunnel }: World): boolean {
 
 /** Entries of the list of fallback domains, as they are printed: `wikipedia.org -> [8.8.8.8]`. */
 export function fallbackDomains({ settings }: Snapshot): string[] {
-  const list = settings['Domains for your own DNS'];
+  const list = settings['Fallback domains'];
   return Array.isArray(list) ? list.map(String) : [];
 }
 

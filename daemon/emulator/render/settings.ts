@@ -89,7 +89,7 @@ function linesOf(context: Context): Line[] {
       closed: true,
     },
     {
-      key: 'Domains for your own DNS',
+      key: 'Fallback domains',
       source: ruled(settings.fallback ? 'user set' : 'default'),
       value: '',
       block: fallbackOf(context).map(fallbackLine),

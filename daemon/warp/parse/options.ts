@@ -20,7 +20,7 @@ export function optionsOf(settings: Settings): Omit<Options, 'trustedSsids' | 'v
   };
   const mayChangeMode = truth('Allow Mode Switch');
   const masque = get('MASQUE Protocol Settings');
-  const fallback = get('Domains for your own DNS');
+  const fallback = get('Fallback domains');
   return {
     switchLocked: truth('Switch Locked'),
     modeLocked: mayChangeMode === null ? null : !mayChangeMode,

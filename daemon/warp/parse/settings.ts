@@ -62,7 +62,7 @@ const KEYS = new Map<string, string>(
     disable_for_ethernet: 'Disabled for Ethernet',
     onboarding: 'Onboarding',
     disable_auto_fallback: 'Disable Auto Fallback',
-    fallback_domains: 'Domains for your own DNS',
+    fallback_domains: 'Fallback domains',
     organization: 'Organization',
     allow_mode_switch: 'Allow Mode Switch',
     allow_updates: 'Allow Updates',
@@ -89,7 +89,7 @@ function parseObject(source: Json): SettingsReading {
       settings.Mode = mode.name;
       proxyPort = mode.port ?? proxyPort;
     } else if (key === 'WARP tunnel protocol') settings[key] = protocolOf(String(value));
-    else if (key === 'Domains for your own DNS' && Array.isArray(value)) settings[key] = value.map(fallbackDomain);
+    else if (key === 'Fallback domains' && Array.isArray(value)) settings[key] = value.map(fallbackDomain);
     else settings[key] = typeof value === 'string' ? (VALUES.get(value) ?? value) : (value as Settings[string]);
   }
   const splitTunnel = splitOf(source.split_tunnel_mode, source.split_tunnel_ips, source.split_tunnel_hosts);
@@ -142,14 +142,14 @@ function indentedAfter(lines: string[], at: number): string[] {
 /** `{key: value}` for a block of such lines, else the list of its lines. */
 function blockValue(key: string, block: string[]): Settings[string] {
   const pairs = block.map(line => /^([^:]+):\s+(.+)$/.exec(line));
-  if (key !== 'Domains for your own DNS' && pairs.every(pair => pair !== null)) {
+  if (key !== 'Fallback domains' && pairs.every(pair => pair !== null)) {
     return Object.fromEntries(pairs.map(pair => [pair[1], typed(pair[1] ?? '', pair[2] ?? '')]));
   }
   return block.map(line => line.replace(/\s+/g, ' '));
 }
 
 function typed(key: string, value: string): string | number | boolean | [] {
-  if (key === 'Domains for your own DNS' && value === '') return [];
+  if (key === 'Fallback domains' && value === '') return [];
   if (TEXT_KEYS.has(key)) return value;
   if (value === 'true' || value === 'false') return value === 'true';
   return /^(0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;

@@ -212,7 +212,7 @@ export const DNS_CASES: Case[] = [
     how: 'snapshot',
     title: 'DNS-only mode without fallback domains',
     verdict: 'ok',
-    world: t => world(t, { tunnel: snapshot({ settings: { Mode: 'doh', 'Domains for your own DNS': [] } }) }),
+    world: t => world(t, { tunnel: snapshot({ settings: { Mode: 'doh', 'Fallback domains': [] } }) }),
   },
   {
     check: providerResolvers,

@@ -65,7 +65,7 @@ const LEAKY = snapshot({
   settings: {
     Organization: 'canaryteam',
     'Trusted SSIDs': ['CanaryCoffee 5G'],
-    'Domains for your own DNS': ['canarylan -> [203.0.113.77]', 'canary-host.example.net'],
+    'Fallback domains': ['canarylan -> [203.0.113.77]', 'canary-host.example.net'],
     'Support URL': 'https://canary-host.example.net/help',
     'Unknown setting': ALL,
   },
@@ -250,7 +250,7 @@ function archive(t: TestContext, entries: ZipEntry[]): string {
 }
 
 const SETTINGS = (mode: string) =>
-  `Merged configuration:\n(user set)\tMode: ${mode}\n(network policy)\tWARP tunnel protocol: MASQUE\n(default)\tExclude mode, with hosts/ips:\n  10.0.0.0/8\n\n(default)\tDomains for your own DNS:\n  corp\n  lan\n`;
+  `Merged configuration:\n(user set)\tMode: ${mode}\n(network policy)\tWARP tunnel protocol: MASQUE\n(default)\tExclude mode, with hosts/ips:\n  10.0.0.0/8\n\n(default)\tFallback domains:\n  corp\n  lan\n`;
 const DIAG: ZipEntry[] = [
   { name: 'version.txt', content: 'warp-cli 2026.8.2100.0\n' },
   { name: 'status.txt', content: 'Status update: Connected\n' },

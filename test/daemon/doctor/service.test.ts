@@ -107,7 +107,7 @@ test('a fix is applied only as it was shown, and can be taken back once', async 
 
 test('a fix that consists of actions is performed by the tunnel', async t => {
   const { doctor, state, performed } = await setUp(t);
-  state.set('settings', { Mode: 'doh', 'Domains for your own DNS': ['corp'] });
+  state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
   const { results } = await doctor.run({ only: ['dns-fallback-only'] });
   await doctor.fix({ id: 'dns-fallback-only', fixId: results[0]?.fixId ?? '' });
   await doctor.undo();
@@ -143,7 +143,7 @@ test('a bundle holds the same files as its archive', async t => {
 
 test('a tunnel that fails gets its most likely cause, once, and loses it when it disconnects', async t => {
   const { doctor, state, status, events } = await setUp(t);
-  state.set('settings', { Mode: 'doh', 'Domains for your own DNS': ['corp'] });
+  state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
   doctor.start();
   status({ state: 'unable', reason: { code: 'NoNetwork', text: 'No Network' } });
   const found = z.parse(Diagnosis, await until(() => state.snapshot().diagnosis));
@@ -158,7 +158,7 @@ test('a tunnel that is connected and carries nothing gets its cause', async t =>
   const statistics = '/sys/class/net/CloudflareWARP/statistics';
   const root = tree(t, { [`${statistics}/tx_bytes`]: '9000\n', [`${statistics}/rx_bytes`]: '0\n' });
   const { doctor, state, status } = await setUp(t, { root });
-  state.set('settings', { Mode: 'doh', 'Domains for your own DNS': ['corp'] });
+  state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
   doctor.start();
   status({ state: 'connected' });
   await until(() => state.snapshot().diagnosis);

@@ -127,7 +127,7 @@ describe('the forecast', () => {
   test('finds the longest fallback domain, with its resolvers', () => {
     const settings = {
       Mode: 'warp',
-      'Domains for your own DNS': ['example', 'corp.example -> [10.0.0.1, 10.0.0.2]', 'lan'],
+      'Fallback domains': ['example', 'corp.example -> [10.0.0.1, 10.0.0.2]', 'lan'],
     };
     assert.deepEqual(ask('a.corp.example', '192.0.2.1', connected({ settings })).all.fallback, {
       domain: 'corp.example',

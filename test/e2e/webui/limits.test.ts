@@ -60,10 +60,10 @@ test('the page at its limits', async t => {
     const { page } = await openTab(browser, `${address}#/routes`);
     await page.getByText('5000 entries').waitFor();
     assert.ok((await page.locator('.virtual-list li').count()) < 100, 'only those in sight are in the document');
-    await page.getByRole('searchbox').fill('10.19.135.');
+    await page.getByRole('main').getByRole('searchbox').fill('10.19.135.');
     await page.getByText('1 entry').waitFor();
     await page.getByText('10.19.135.0/24').waitFor();
-    await page.getByRole('searchbox').fill('');
+    await page.getByRole('main').getByRole('searchbox').fill('');
     await page.locator('.virtual-list').focus();
     await page.keyboard.press('End');
     await page.getByText('10.19.135.0/24').waitFor();
@@ -75,7 +75,7 @@ test('the page at its limits', async t => {
     // as many as the daemon keeps come again when the page reads the log, as it does when its stream broke
     daemon.log = createLog({ capacity: 500, onEntry: added => state.publish('log', added) });
     const { page } = await openTab(browser, `${address}#/log`);
-    await page.getByRole('searchbox').waitFor();
+    await page.getByRole('main').getByRole('searchbox').waitFor();
     for (let id = 1; id <= 10_050; id++) {
       const { id: _, ...added } = entry(id);
       daemon.log.append(added);
@@ -92,7 +92,7 @@ test('the page at its limits', async t => {
   await t.test('the log shows what a read printed, which the stream of the page leaves out', async () => {
     const { page } = await openTab(browser, `${address}#/log`);
     await page.getByRole('combobox', { name: 'Filter' }).selectOption('all');
-    await page.getByRole('searchbox').fill('printed by');
+    await page.getByRole('main').getByRole('searchbox').fill('printed by');
     for (const which of ['first', 'second']) {
       const { id: _, ...read } = { ...entry(1), source: 'read' as const, stdout: `printed by the ${which}` };
       daemon.log.append(read);

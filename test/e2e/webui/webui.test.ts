@@ -433,7 +433,7 @@ test('a change counts down on every page, and is kept, reverted, or ends on time
 test('the routes are edited as text with a preview, and settings are exported and applied as a file', async t => {
   const { page, complaints, home } = await openDemo(t);
   await visit(page, 'routes');
-  await page.getByRole('link', { name: 'Edit as Text' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Edit as Text' }).click();
   const field = page.getByLabel('Edit as Text');
   await press(page, 'No preview yet: Preview');
   await page.getByText('0 to add, 0 to remove').waitFor();

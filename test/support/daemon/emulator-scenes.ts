@@ -59,7 +59,7 @@ function routes(row: number) {
 }
 
 function fallback(row: number) {
-  return block(row, 'Domains for your own DNS').map(line => {
+  return block(row, 'Fallback domains').map(line => {
     const [domain = '', servers] = line.split('\t-> ');
     return { domain, description: '', servers: servers ? servers.slice(1, -1).split(', ') : [] };
   });

@@ -26,7 +26,7 @@ export function snapshot(parts: Parts = {}): Snapshot {
   const base = createState({ available: true, path: '/usr/bin/warp-cli', version: NEWEST, emulated: false }).snapshot();
   const usual: Parts = {
     status: { state: 'connected', network: 'healthy', since: '2026-11-21T10:00:00.000Z' },
-    settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE', 'Domains for your own DNS': ['corp', 'lan'] },
+    settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE', 'Fallback domains': ['corp', 'lan'] },
     splitTunnel: {
       mode: 'exclude',
       ips: ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fd00::/8'].map(value => ({

@@ -103,7 +103,7 @@ export const STEPS: readonly Step[] = [
   ['advanced', confirmed('Reset all settings of WARP: Reset…', 'Reset')],
   ['apps', press('Turn On the Local Proxy')],
   ['account', fill('License key', 'abcd1234-abcd1234-abcd1234')],
-  ['account', press('Replace keys: Renew')],
+  ['account', press('Replace keys: Replace')],
   // on a machine that is too slow for the local proxy, its change was reverted, and nothing is connected
   ['connection', press('Disconnect', 'Cancel', 'Connect')],
   ['account', confirmed('Remove this device: Remove…', 'Remove')],

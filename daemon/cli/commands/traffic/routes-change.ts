@@ -109,7 +109,7 @@ async function apply(context: Context, { document, cause, options, asks, routes 
   const changes = found.add.length + found.remove.length > 0;
   if (changes && isAttended(context) && options.yes !== true && (asks === 'always' || found.warnings.length)) {
     context.say(describePreview(context, found));
-    if (!(await confirm(context, 'Set these routes?'))) throw new Failure('Nothing was changed.');
+    if (!(await confirm(context, 'Apply changes?'))) throw new Failure('Nothing was changed.');
   } else for (const warning of found.warnings) context.say(describePreview(context, { ...EMPTY, warnings: [warning] }));
   const ifRevision = routes?.revision ?? found.revision;
   const body = { document, cause, ifRevision, ...limited(keeping) };

@@ -104,7 +104,10 @@ for (const [key, value, text] of [
     for (const layer of [[], ['--session']]) {
       const { code, stderr } = await culvert(home, ['config', 'set', ...layer, key, value]);
       assert.equal(code, 1);
-      assert.ok(stderr.includes(`put ${text} into ${home.path}/.config/culvert/config.json; then restart`), stderr);
+      assert.ok(
+        stderr.includes(`put ${text} into ${home.path}/.config/culvert/config.json; then: culvert restart`),
+        stderr,
+      );
     }
   });
 }

@@ -143,7 +143,7 @@ test('undo lists what an administrator may have run, with the commands that take
     alone.stderr,
     /Stop dnsmasq\.service[\s\S]*\n +sudo systemctl start dnsmasq\.service\n[\s\S]*nothing else to take back/,
   );
-  daemon.state.set('settings', { Mode: 'doh', 'Domains for your own DNS': ['corp'] });
+  daemon.state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
   assert.equal((await culvert(home, ['doctor', 'fix', 'dns-fallback-only', '--yes'])).code, 0);
   const both = await culvert(home, ['doctor', 'undo', '--yes', '--json']);
   const { file: _, ...listed } = entry;
@@ -154,7 +154,7 @@ test('undo lists what an administrator may have run, with the commands that take
 test('a fix that consists of actions goes through the daemon, and so does its undo', async t => {
   const home = createHome(t);
   const { daemon, performed } = await startDaemon(t, home);
-  daemon.state.set('settings', { Mode: 'doh', 'Domains for your own DNS': ['corp'] });
+  daemon.state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
   const { code, stderr } = await culvert(home, ['doctor', 'fix', 'dns-fallback-only', '--yes']);
   assert.equal(code, 0, stderr);
   assert.match(stderr, /culvert action setMode warp\+doh/);
@@ -168,7 +168,7 @@ test('a fix that consists of actions goes through the daemon, and so does its un
 test('on a terminal the fix is asked for, and the spinner names what is checked', async t => {
   const home = createHome(t);
   const { daemon, performed } = await startDaemon(t, home);
-  daemon.state.set('settings', { Mode: 'dot', 'Domains for your own DNS': ['corp'] });
+  daemon.state.set('settings', { Mode: 'dot', 'Fallback domains': ['corp'] });
   const child = await startOnTerminal(home, ['doctor', 'fix', 'dns-fallback-only']);
   await prints(child, 'stdout', /Checking: Local names in DNS-only mode/);
   await prints(child, 'stdout', /Use the tunnel with DNS over TLS\? \[y\/N\]/);

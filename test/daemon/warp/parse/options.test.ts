@@ -58,7 +58,7 @@ test('each option has its line', () => {
     '(not set)\tCustom Endpoint: 162.159.198.2:443',
     '(not set)\tCompliance Environment: Normal',
     '(network policy)\tLAN Access Settings: Allowed until reconnect on a /24 subnet',
-    '(user set)\tDomains for your own DNS:',
+    '(user set)\tFallback domains:',
     '  corp (added)',
     '  example.org\t-> [10.0.0.53]',
     '  lan',

@@ -30,13 +30,13 @@ test('every recorded listing is understood, and none takes a trap for the mode',
 });
 
 test('a consumer listing of 2026 with sources', () => {
-  const { settings, proxyPort, splitTunnel } = find('2026.3.846', 'Domains for your own DNS');
+  const { settings, proxyPort, splitTunnel } = find('2026.3.846', 'Fallback domains');
   assert.equal(settings.Mode, 'proxy');
   assert.equal(proxyPort, 40000);
   assert.equal(settings['Always On'], true);
   assert.equal(settings['WARP tunnel protocol'], 'MASQUE');
   assert.deepEqual(settings['MASQUE Protocol Settings'], { 'HTTP Version': 'MASQUE (HTTP/3 with HTTP/2 fallback)' });
-  assert.equal((settings['Domains for your own DNS'] as string[]).length, 14);
+  assert.equal((settings['Fallback domains'] as string[]).length, 14);
   assert.equal(settings['Firewall Scope'], 'All interfaces');
   assert.equal(splitTunnel?.mode, 'exclude');
   assert.equal(splitTunnel?.ips.length, 27);
@@ -51,7 +51,7 @@ test('a team listing with descriptions, hosts and resolvers', () => {
   assert.equal(settings['Support URL'], '');
   assert.equal(settings.Organization, 'example-org');
   assert.equal(settings['Allow Mode Switch'], true);
-  assert.ok((settings['Domains for your own DNS'] as string[]).includes('wikipedia.org -> [8.8.8.8]'));
+  assert.ok((settings['Fallback domains'] as string[]).includes('wikipedia.org -> [8.8.8.8]'));
   assert.deepEqual(splitTunnel?.ips[2], { value: '169.254.0.0/16', description: 'DHCP Unspecified' });
   assert.deepEqual(
     splitTunnel?.hosts.map(host => host.value),
@@ -113,7 +113,7 @@ test('JSON and text of the same settings read the same', () => {
       '(derived)\tAlways On: false',
       '(user set)\tMode: WarpProxy on port 41000',
       '(network policy)\tWARP tunnel protocol: WireGuard',
-      '(network policy)\tDomains for your own DNS:',
+      '(network policy)\tFallback domains:',
       '  corp',
       '  wikipedia.org\t-> [8.8.8.8]',
       '  bytedns3.com (CLI add)',
@@ -163,7 +163,7 @@ test('the port of the local proxy is that of the mode, of the settings, or the d
 
 test('JSON lists under other keys stay as they are', () => {
   const { settings } = parseSettings('{"always_on":true,"other":[1],"fallback_domains":null}')!;
-  assert.deepEqual(settings, { 'Always On': true, other: [1], 'Domains for your own DNS': null });
+  assert.deepEqual(settings, { 'Always On': true, other: [1], 'Fallback domains': null });
 });
 
 test('a block of text is an object where each line is a pair, and a list otherwise', () => {
@@ -173,13 +173,13 @@ test('a block of text is an object where each line is a pair, and a list otherwi
     Team: { 'Profile ID': '12', Seats: 3 },
     Notes: ['a: b', 'only words'],
   });
-  const domains = parseSettings('Mode: Warp\nDomains for your own DNS:\n  corp: 10.0.0.1\n')?.settings;
-  assert.deepEqual(domains?.['Domains for your own DNS'], ['corp: 10.0.0.1']);
+  const domains = parseSettings('Mode: Warp\nFallback domains:\n  corp: 10.0.0.1\n')?.settings;
+  assert.deepEqual(domains?.['Fallback domains'], ['corp: 10.0.0.1']);
 });
 
 test('no fallback domains are an empty list, and no other value is empty text', () => {
-  const { settings } = parseSettings('Mode: Warp\nDomains for your own DNS:\nSupport URL:\nOther:\n')!;
-  assert.deepEqual(settings, { Mode: 'warp', 'Domains for your own DNS': [], 'Support URL': '', Other: '' });
+  const { settings } = parseSettings('Mode: Warp\nFallback domains:\nSupport URL:\nOther:\n')!;
+  assert.deepEqual(settings, { Mode: 'warp', 'Fallback domains': [], 'Support URL': '', Other: '' });
 });
 
 test('addresses and ranges of both families are distinguished from names', () => {
