@@ -158,12 +158,9 @@ test('parts that cannot be read in time are listed with their age, until they ar
   await tunnel.perform({ action: 'setMode', value: 'doh' });
   await until(async () => {
     await tunnel.refresh('stale');
-    return (
-      tunnel
-        .stale()
-        .map(({ part }) => part)
-        .join() === 'settings,options'
-    );
+    // on a busy machine, another part may wait for its next attempt as well
+    const parts = tunnel.stale().map(({ part }) => part);
+    return parts.includes('settings') && parts.includes('options');
   });
   const stale = tunnel.stale();
   assert.ok(stale.every(({ ageSeconds }) => (ageSeconds ?? -1) >= 0));
