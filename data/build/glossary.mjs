@@ -2,6 +2,7 @@
 // them, so that it passes at all times.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { po } from 'gettext-parser';
 
 /** British spelling -> the American one that we use. A pattern matches at the start of a word. */
 const SPELLINGS = {
@@ -40,14 +41,14 @@ const WORDS = {
   'stands where': 'is where',
   unhinder: 'clearBlocked',
 };
-/** Start of a comment, but not its further lines, or of a test's title. */
-const START = String.raw`(?:/\*\*?\s+(?:\* )?|(?<!//.*\n\s*)// |\b(?:test|it)\(\s*['"\`])`;
+/** Start of a comment, but not its further lines, or of the title of a test or a suite. */
+const START = String.raw`(?:/\*\*?\s+(?:\* )?|(?<!^\s*//.*\n\s*)// |\b(?:test|it|describe)(?:\.\w+)?\(\s*['"\`])`;
 /** Openings of comments and titles that make a reader look for the subject. */
 const OPENINGS = [
   ['of', 'a noun, such as "Path of the file"'],
   ['what|who|whoever|whatever|which|where|how', 'a noun, such as "Options of a fetch"'],
-].map(([words, better]) => ({ pattern: new RegExp(`${START}(?:${words})\\b(?!.*\\?)`, 'gi'), better }));
-/** Terms that translated strings replace, as of the table in CONTRIBUTING.md. */
+].map(([words, better]) => ({ pattern: new RegExp(`${START}(?:${words})\\b(?!.*\\?)`, 'gim'), better }));
+/** Terms that translated strings do not use, from the table in CONTRIBUTING.md -> the usual ones. */
 const TERMS = {
   'go(es)? (out )?directly': 'bypass WARP',
   'go(es)? around the tunnel': 'bypass WARP',
@@ -58,11 +59,8 @@ const TERMS = {
   'DNS,? by (HTTPS|TLS)': 'encrypted DNS (HTTPS)',
   'figures?\\b': 'statistics',
 };
-/** A translated string, in code or in a file that xgettext reads. */
-const TRANSLATED =
-  /(?<!\w)(?:N?_|message|ngettext)\(\s*(['"`])(.*?)(?<!\\)\1|(?:translatable="yes"|<(?:_?message|_?description|summary|title))[^>]*>([^<]*)/g;
-/** Sources of sentences; tests may quote old words. */
-const SENTENCES = /^(daemon|gnome|wrapper|data)\//;
+/** Every translated string; `po/update.sh --check` holds that it is complete. */
+const TEMPLATE = 'po/culvert.pot';
 /** Files that quote others: recordings, data that repeats warp-cli's own words, and this file. */
 const QUOTES = /^(test\/fixtures\/|data\/knowledge\/|data\/build\/glossary\.mjs|CHANGELOG\.md|package-lock\.json|po\/)/;
 /** A line may quote a word that is not ours. */
@@ -88,13 +86,6 @@ for (const file of files) {
       console.error(`${file}:${text.slice(0, index).split('\n').length}: begin with ${better}`);
       faults++;
     }
-  for (const { 2: code = '', 3: sentence = code, index } of SENTENCES.test(file) ? text.matchAll(TRANSLATED) : [])
-    for (const { pattern, better } of terms)
-      for (const [term] of sentence.matchAll(pattern)) {
-        const line = text.slice(0, index).split('\n').length;
-        console.error(`${file}:${line}: write "${better}" instead of "${term}" in a translated string`);
-        faults++;
-      }
   for (const [index, line] of lines.entries())
     for (const { pattern, better } of banned)
       for (const match of EXEMPT.test(line) ? [] : line.matchAll(pattern)) {
@@ -102,6 +93,13 @@ for (const file of files) {
         faults++;
       }
 }
+for (const strings of Object.values(po.parse(readFileSync(TEMPLATE)).translations))
+  for (const { msgid, msgid_plural: plural = '', comments } of Object.values(strings))
+    for (const { pattern, better } of terms)
+      for (const [term] of [msgid, plural].flatMap(text => [...text.matchAll(pattern)])) {
+        console.error(`${comments.reference}: write "${better}" instead of "${term}" in "${msgid}"`);
+        faults++;
+      }
 process.exitCode = faults > 0 ? 1 : 0;
 
 /** The text of a file that may have been deleted since it was listed. */

@@ -83,7 +83,7 @@ test('verify accepts what create writes; two threads hash large files as openssl
   assert.match(bad.stdout, /3 of 4/);
 });
 
-describe('what cannot be listed is refused, and nothing is written', () => {
+describe('files that cannot be listed are refused, and nothing is written', () => {
   type Spoil = (directory: string) => string | string[];
   const cases: [what: string, code: RefusalCode, files: Spoil][] = [
     ['a missing file', 'artifact-missing', d => `${d}/culvert-none`],

@@ -316,7 +316,7 @@ const artifacts: Case[] = [
   ],
 ];
 
-describe('what is hostile is refused with its own code, and nothing on disk changes', { concurrency: 2 }, () => {
+describe('a hostile file is refused with its own code, and nothing on disk changes', { concurrency: 2 }, () => {
   const runner = firstStarts();
   for (const [what, code, spoil, args = []] of [...manifests, ...names, ...sidecars, ...artifacts]) {
     const verify = runner(code);

@@ -346,7 +346,7 @@ test('a hundred scrapes leave nothing behind', async t => {
     return process.memoryUsage().heapUsed;
   };
   await scrapes(100); // fills caches and compiles
-  // what the engine compiles later differs from run to run; what a scrape leaves behind grows in every hundred
+  // code that the engine compiles later differs from run to run; garbage of a scrape grows in every hundred
   const grown: number[] = [];
   while (grown.length < 6 && !grown.some(bytes => bytes < 100_000))
     grown.push(-(await scrapes(0)) + (await scrapes(100)));
