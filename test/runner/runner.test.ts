@@ -7,7 +7,7 @@ import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 import { type FileResult, runFile } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
-import { longestFirst, parseSeconds, schedule } from './schedule.ts';
+import { longestFirst, ordered, parseSeconds, schedule } from './schedule.ts';
 import { allTestFiles, groupOf, select } from './select.ts';
 
 const HEAD = `import { describe, test } from 'node:test';\nimport assert from 'node:assert/strict';\n`;
@@ -137,6 +137,14 @@ test('sorts by the seconds of earlier runs, and the other files by size after th
     longestFirst(files, seconds).map(({ file }) => file),
     ['select.ts', 'report.ts', 'runner.test.ts', 'schedule.ts'].map(name => `test/runner/${name}`),
   );
+});
+
+test('stores no seconds of a file that is gone', () => {
+  const seconds = parseSeconds('9 test/gone.test.ts\n2 test/runner/select.ts\n3.5 test/runner/report.ts\n');
+  assert.deepEqual(ordered(seconds), [
+    ['test/runner/report.ts', 3.5],
+    ['test/runner/select.ts', 2],
+  ]);
 });
 
 test('selects by file, folder and part of a path, and refuses what names nothing', () => {

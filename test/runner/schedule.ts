@@ -1,5 +1,5 @@
 // Orders test files by the seconds that they took last, and runs several of them at the same time.
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -23,17 +23,22 @@ export function readSeconds(): Seconds {
   return new Map([...parseSeconds(textOf(LONG_FILES)), ...parseSeconds(textOf(LAST_RUNS))]);
 }
 
+/** Files and their seconds, the longest first, without files that were moved or deleted. */
+export function ordered(seconds: Seconds): [file: string, seconds: number][] {
+  return [...seconds].filter(([file]) => existsSync(join(root, file))).sort(([, a], [, b]) => b - a);
+}
+
 /**
  * Stores how long files took.
  * @param record also replaces the list for fresh clones
  */
 export function writeSeconds(seconds: Seconds, record: boolean): void {
-  const longestFirst = [...seconds].sort(([, a], [, b]) => b - a);
-  const lines = longestFirst.map(([file, value]) => `${value.toFixed(1)} ${file}\n`);
+  const entries = ordered(seconds);
+  const lines = entries.map(([file, value]) => `${value.toFixed(1)} ${file}\n`);
   mkdirSync(dirname(LAST_RUNS), { recursive: true });
   writeFileSync(LAST_RUNS, lines.join(''));
   if (!record) return;
-  const long = longestFirst.filter(([, value]) => value >= LONG_SECONDS);
+  const long = entries.filter(([, value]) => value >= LONG_SECONDS);
   writeFileSync(LONG_FILES, long.map(([file, value]) => `${Math.round(value)} ${file}\n`).join(''));
 }
 
