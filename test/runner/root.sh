@@ -31,7 +31,7 @@ mount --bind "$root" "$root"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
 mount --bind "$cache/archives" "$root/var/cache/apt/archives"
-# what tests download stays as well
+# downloads of tests stay as well
 mkdir -p "$cache/../appimage" "$root/var/cache/culvert-test/appimage"
 mount --bind "$cache/../appimage" "$root/var/cache/culvert-test/appimage"
 mount -t proc proc "$root/proc"

@@ -231,7 +231,7 @@ test('a quota that several accounts share counts once before a warning', async t
   assert.match((await box.run('fake', ['x'])).stderr, /4 left over all accounts, below 8/);
 });
 
-test('every command goes on with any end of a limit that a provider names', async t => {
+test('no end of a limit that a provider names stops a command', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('60s', '99999999999999999999s') });
   assert.equal((await box.run('fake', ['x'])).stdout, 'ok good\n');
   for (const args of [['status'], ['accounts'], ['explain', 'fake', 'x'], ['doctor'], ['metrics']]) {

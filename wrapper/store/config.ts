@@ -219,7 +219,7 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
   });
 }
 
-/** Makes a test whether an account is the one of `cli` called `name`. */
+/** Makes a predicate for the account of `cli` called `name`. */
 export function same(wanted: { cli: string; name: string }): (account: { cli: string; name: string }) => boolean {
   return account => account.cli === wanted.cli && account.name === wanted.name;
 }

@@ -29,7 +29,7 @@ export interface Sources {
   catalog: string;
 }
 
-/** The stored plan of one CLI, or `undefined` when it is missing, damaged, or older than its sources. */
+/** The stored plan of one CLI, or `undefined` when it is missing, damaged, or made from other sources. */
 export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undefined {
   const plan = readLastPlan(cli, paths);
   return plan?.stamp === stamp ? plan : undefined;

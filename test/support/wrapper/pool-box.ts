@@ -17,7 +17,7 @@ interface Options {
   pool?: string;
   /** Lines of `[capacity.tool]`. */
   capacity?: string;
-  /** Further lines of each `[[accounts]]`. */
+  /** Credentials by the names of accounts. */
   keys?: Record<string, string>;
   /** Shell commands that the tool runs before it asks the provider. */
   before?: string;

@@ -34,7 +34,7 @@ const audit = (box: Sandbox): { account: string | null; outcome: string; why?: s
     .split('\n')
     .map(line => JSON.parse(line));
 
-test('a machine knows the figures and limits that another one met', async t => {
+test('a machine knows what another one has used, and the limit that it met', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 2, kb: 10 });
   const first = poolBox(t, { url: server.url, api });

@@ -44,7 +44,7 @@ test('install and uninstall of a file leave the machine as it was, to the byte',
   assert.ok(!fs.existsSync(box.state));
 });
 
-test('other tests install in their own process the same files as the program', async t => {
+test('the install in the process of other tests leaves the same files as the program', async t => {
   const boxes = [withTool(t), withTool(t)] as const;
   const leftBy = (box: Sandbox) => {
     const base = path.dirname(box.home);

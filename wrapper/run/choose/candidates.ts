@@ -87,7 +87,7 @@ export function orderCandidates(
   return usable.length > 0 ? usable : order.slice(0, 1);
 }
 
-/** The earliest time at which one of the candidates is available again, or `undefined` when no account becomes available without help. */
+/** The earliest time at which one of the candidates is available again, or `undefined` when each waits for the user. */
 export function earliestAvailable(candidates: readonly Candidate[], now: number): number | undefined {
   const times = candidates.flatMap(({ availableAt }) =>
     availableAt !== null && availableAt > now ? [availableAt] : [],

@@ -12,7 +12,7 @@ interface Identity {
   head: string;
 }
 
-/** Counts, and the position in the log up to which they were made. It is stored as JSON. */
+/** Counts, and the position in the log up to which they were made; stored as JSON. */
 export interface Tally {
   /** The log that was read last, and the one before it; null without a log. */
   log: Identity | null;

@@ -55,7 +55,7 @@ test('an account that is named comes first whatever the strategy', () => {
   assert.equal(others.map(({ account }) => account.name).join(''), 'bca');
 });
 
-test('with a chosen account that alone may be used, neither a cooldown nor a strategy leads to another', () => {
+test('an account that alone may be used is not left for a cooldown or a strategy', () => {
   const state = parseState({ default: 'b', remaining, resting: { b: { class: 'quota', until: HOUR, since: 0 } } });
   const only = (choice: Parameters<typeof orderCandidates>[2], capacity: Partial<Capacity> = {}) =>
     orderCandidates(accounts, state, choice, { now: 1, cost: 1, capacity, onlyChosen: true }).map(
