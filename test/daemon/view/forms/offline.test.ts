@@ -13,6 +13,7 @@ import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../../daemon/view/forms/updates.ts';
 import { describe as describeAll } from '../../../../daemon/view/view.ts';
+import { rowsOf } from '../../../support/gnome/forms.ts';
 import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 
@@ -34,8 +35,6 @@ function forms(client: ClientState): Record<string, Form> {
   if (!client.offline) return made;
   return Object.fromEntries(Object.entries(made).map(([name, form]) => [name, withoutDaemon(form, client)]));
 }
-
-const rowsOf = ({ groups }: Form): Row[] => groups.flatMap(({ rows }) => rows);
 
 /** Facts of the state in a row. */
 const factsOf = (row: Row) => [

@@ -1,0 +1,59 @@
+// The way of an address, as the split tunnel has it and as the kernel does.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Why } from '../../../../daemon/api/schema.ts';
+import { whyForm } from '../../../../daemon/view/routes/why.ts';
+import { rowsOf } from '../../../support/gnome/forms.ts';
+import { tr } from '../../../support/gnome/translator.ts';
+
+test('forecast and fact are side by side, and a contradiction leads to the doctor', () => {
+  const why: Why = {
+    ok: true,
+    target: { kind: 'host', value: 'example.com' },
+    mode: 'warp',
+    list: 'exclude',
+    proxy: null,
+    fallback: { domain: 'com', resolvers: ['10.0.0.53'] },
+    addresses: [
+      {
+        address: '192.0.2.1',
+        tunnel: true,
+        reason: 'default',
+        entry: null,
+        blocked: false,
+        kernelProblem: null,
+        kernel: { device: 'eth0', gateway: '10.0.0.1', source: '10.0.0.2', tunnel: false },
+        disagrees: true,
+      },
+    ],
+    resolveProblem: null,
+  };
+  const asked: string[] = [];
+  const [field, answer, advice, fallback] = rowsOf(whyForm(why, async target => asked.push(target), tr));
+  assert.deepEqual(
+    [answer!.title, answer!.tone, answer!.subtitle!.split('\n')],
+    [
+      'example.com · 192.0.2.1',
+      'neutral',
+      [
+        'This goes through the tunnel.',
+        'No entry of the split tunnel excludes it.',
+        'The kernel sends it to 10.0.0.1 by eth0.',
+      ],
+    ],
+  );
+  assert.match(advice!.title, /culvert doctor/);
+  assert.equal(advice!.tone, 'warning');
+  assert.match(fallback!.subtitle!, /10\.0\.0\.53/);
+  assert.ok(field!.kind === 'entry');
+  const { ask } = field!.command('192.0.2.1');
+  assert.ok(ask.kind === 'work' && !ask.changes, 'asking is not a change');
+  const tones = [true, false, null].map(tunnel => {
+    const addresses = why.addresses.map(address => ({ ...address, tunnel, disagrees: false }));
+    return rowsOf(whyForm({ ...why, addresses, fallback: null }, async () => {}, tr)).map(({ tone }) => tone);
+  });
+  assert.deepEqual(
+    tones.map(([, ...rest]) => rest),
+    [['success'], ['warning'], ['warning']],
+  );
+});
