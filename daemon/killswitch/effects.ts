@@ -96,8 +96,12 @@ function moveFormerPause({ files, clock }: Edges): void {
   const text = files.read('pause.json');
   if (text === null) return;
   const pause = parseFormerPause(text, clock.now());
-  if (pause && files.read('trial.json') === null) files.write('trial.json', formatTrial(pause));
-  files.remove('pause.json');
+  try {
+    if (pause && files.read('trial.json') === null) files.write('trial.json', formatTrial(pause));
+  } finally {
+    // a pause that could not be moved has ended, and must not begin again with a later start
+    files.remove('pause.json');
+  }
 }
 
 /** null where reading fails. */

@@ -219,10 +219,12 @@ export interface FilesBefore {
 
 /** Effects that restore the state before a failed change. */
 export function undo(before: Mode, event: Event, { rules, trial }: FilesBefore): Transition {
-  const effects: Effect[] = [];
+  const isFirstTrial = event.kind === 'try' && trial === null;
+  // first: whatever fails after it, the failed change does not begin with the next start
+  const effects: Effect[] = isFirstTrial ? [FORGET_TRIAL] : [];
   if (rules !== null) effects.push({ do: 'restore-rules', text: rules });
   if (trial !== null) effects.push({ do: 'restore-trial', text: trial });
-  if (event.kind === 'try' && trial === null) effects.push(FORGET_TRIAL, DISARM);
+  if (isFirstTrial) effects.push(DISARM);
   const wasOff = before.kind === 'off' || (before.kind === 'trying' && before.previous === null);
   if (rules === null && wasOff && event.kind !== 'disable') effects.push({ do: 'forget-rules' });
   if (before.kind !== 'off') {

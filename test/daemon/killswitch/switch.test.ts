@@ -346,15 +346,28 @@ test('a pause that an older service wrote goes on to its end, in the file of thi
   }
 });
 
+test('a pause that failed does not begin with a later start, even where its undoing fails as well', async () => {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  await control.enable(NARROW, ALL_ACTIONS);
+  machine.before = step => {
+    if (step === 'remove' || step === 'write rules.nft') throw new Error('No space left on device');
+  };
+  await assert.rejects(control.pause(60), { code: 'Failed' });
+  assert.equal((await machine.boot().start()).active, true);
+});
+
 test('a former pause whose file cannot be moved ends it', async () => {
   const machine = createMachine();
   machine.files.set('rules.nft', formatRules(NARROW));
   machine.files.set('pause.json', '{"bootId":"boot-1","until":1020}');
   const control = machine.boot();
   machine.before = step => {
-    if (step === 'write trial.json') throw new Error('Read-only file system');
+    if (step === 'write trial.json') throw new Error('No space left on device');
   };
   assert.equal((await control.start()).active, true);
+  assert.equal((await machine.boot().start()).active, true, 'a later start does not begin it again');
 });
 
 test('a pause does not start unless systemd can end it', async () => {

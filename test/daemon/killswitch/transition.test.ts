@@ -196,8 +196,8 @@ test('a failed change is taken back to what was in force before', () => {
   for (const [before, event, stored, mode, effects] of [
     [OFF, enable, null, OFF, 'forget-rules unwatch open'],
     [OFF, attempt(NEW), null, OFF, 'forget-trial disarm? forget-rules unwatch open'],
-    [ON, attempt(NEW), 'text', ON, 'restore-rules forget-trial disarm? watch'],
-    [ON, attempt(null), 'text', ON, 'restore-rules forget-trial disarm? watch'],
+    [ON, attempt(NEW), 'text', ON, 'forget-trial restore-rules disarm? watch'],
+    [ON, attempt(null), 'text', ON, 'forget-trial restore-rules disarm? watch'],
     [OFF, enable, 'text', OFF, 'restore-rules unwatch open'],
     [ON, enable, 'text', ON, 'restore-rules'],
     [ON, enable, null, ON, ''],
@@ -205,7 +205,7 @@ test('a failed change is taken back to what was in force before', () => {
     [OFF, { kind: 'disable' }, null, OFF, ''],
     [ON, { kind: 'disable' }, 'text', ON, 'restore-rules watch'],
     [FAIL_CLOSED, { kind: 'disable' }, null, FAIL_CLOSED, 'watch'],
-    [ON, pause, 'text', ON, 'restore-rules forget-trial disarm? watch'],
+    [ON, pause, 'text', ON, 'forget-trial restore-rules disarm? watch'],
   ] as const) {
     const result = undo(before, event, { rules: stored, trial: null });
     assert.deepEqual(result.mode, mode, `${before.kind} ${event.kind}`);
