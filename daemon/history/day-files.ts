@@ -9,6 +9,8 @@ import { FULL, MAX_BYTES, MINUTE, summarize, tierIn, tierOf } from './summarize.
 
 const NAME = /^(\d{4}-\d{2}-\d{2})\.log$/;
 const EQUALS = 0x3d;
+/** Lines of counters. A summary has none, but the next start of today's recording needs the last. */
+const COUNTERS = /^= .*\n/gm;
 
 export type DayFiles = ReturnType<typeof createDayFiles>;
 
@@ -31,7 +33,9 @@ export function createDayFiles(directory: string) {
     writing(path, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       appendLines(path, text);
-      if (sizeOf(path) > FULL.bytes) replaceFile(path, summarize(readFileSync(path, 'utf8'), MINUTE));
+      if (sizeOf(path) <= FULL.bytes) return;
+      const lines = readFileSync(path, 'utf8');
+      replaceFile(path, summarize(lines, MINUTE) + (lines.match(COUNTERS)?.at(-1) ?? ''));
     });
   }
 

@@ -118,6 +118,16 @@ test('quarters of an hour from earlier versions become hours, without a byte los
   assert.equal(readFileSync(join(directory, `${DAY}.log`), 'utf8'), sample(1));
 });
 
+test('a day that is summed up because it is full keeps the last counters, from which the next start goes on', t => {
+  const { files, path } = setUp(t);
+  files.append(DAY, Array.from({ length: 40_000 }, (_, i) => sample(i)).join(''));
+  files.append(DAY, '= 1 2 3\n');
+  const full = Array.from({ length: 20_000 }, (_, i) => sample(40_000 + i)).join('');
+  files.append(DAY, `${full}= 100 500 70\n`);
+  assert.match(readFileSync(path, 'utf8'), /^# minute\n/);
+  assert.deepEqual(files.left(DAY).counters, { at: 100, received: 500, sent: 70 });
+});
+
 test('the whole never exceeds its size, however much happens', t => {
   const { files, directory } = setUp(t);
   const flood = `${JSON.stringify({ at: Date.parse(DAY), kind: 'state' })}\n`.repeat(40_000);
