@@ -64,7 +64,8 @@ export function ownerOf(table: string, ends: Ends): number | null | undefined {
     if (at < 0) continue;
     // after "local remote": state, queues, timer, retransmits, uid, timeout, inode
     const fields = table.slice(at + 1, table.indexOf('\n', at)).split(/ +/);
-    return fields[8] === '0' || fields[8] === undefined ? null : Number(fields[6]);
+    const [uid, inode] = [fields[6], fields[8]];
+    return !inode || inode === '0' ? null : Number(uid);
   }
   return undefined;
 }
@@ -81,7 +82,10 @@ export function listenerOf(table: string, port: number): number | undefined {
   return undefined;
 }
 
-/** The kernel gives at most a page of whole rows for each read; a page has up to 64 KiB. */
+/**
+ * Linux gives at most a page of whole rows for each read, and one read after the other, also to several threads. A page has up
+ * to 64 KiB.
+ */
 const PAGE_BYTES = 65_536;
 const MAX_READS = 16;
 
@@ -107,7 +111,8 @@ export async function readTable(table: Table): Promise<string> {
         if (read.status === 'rejected') throw read.reason;
         return pages[i]!.toString('latin1', 0, read.value.bytesRead);
       });
-      text += rows.join('');
+      // a line end after each read: on a kernel that cuts rows, no half may get the rest of another one
+      for (const page of rows) text += `${page}\n`;
       if (rows.some(row => row === '')) return text;
     }
   } finally {

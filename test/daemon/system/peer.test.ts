@@ -28,6 +28,19 @@ test('a peer that is in no table is unknown', () => {
   assert.equal(ownerOf('   1: 0100007F:9C40 0100007F:104D 01', V4), null);
 });
 
+test('half a row never names another user', () => {
+  const other = row('0100007F:9C41', '0100007F:104D', 1000, 7);
+  const rows: [text: string, owner: number | null][] = [
+    [peerRow(1001, 8), 1001],
+    [peerRow(0, 0), null],
+  ];
+  for (const [text, owner] of rows)
+    for (let cut = 0; cut < text.length; cut++) {
+      const named = ownerOf(`${text.slice(0, cut)}\n${other.slice(cut)}`, V4);
+      assert.ok([owner, null, undefined].includes(named), `cut at ${cut}: ${named}`);
+    }
+});
+
 test('IPv6 and mapped IPv4 addresses are found', () => {
   const one = '00000000000000000000000001000000';
   const v6: Ends = { localAddress: '::1', localPort: 4173, remoteAddress: '::1', remotePort: 40000 };
