@@ -329,7 +329,7 @@ export const endpoints = {
   },
   'POST /api/changes/confirm': {
     summary:
-      'Keep a change that would be taken back; without a subject, every unconfirmed one, and what is said of lost changes is acknowledged',
+      'Keep a change that would be taken back; without a subject, keep every unconfirmed one and acknowledge lost changes',
     body: s.ChangeRequest,
     response: s.Changes,
     problems: ['nothing-pending', 'state-not-writable', ...killSwitchProblems],

@@ -74,8 +74,8 @@ export const Snapshot = z.object({
   /** Changes whose previous value returns by itself: unconfirmed, or made for a while. */
   changes: z.array(Change),
   /**
-   * The file of changes that were to revert can't be read, so they stay; null otherwise. Until it is acknowledged by
-   * confirming without a subject, or until the next change.
+   * The file of changes that were to revert can't be read, so they stay; null otherwise. It is null again after a
+   * confirmation without a subject, and after the next change.
    */
   lostChanges: z.nullable(z.object({ file: z.string() })),
   /** The tunnel was up, and has been off for longer than `reminders.offMinutes`. */

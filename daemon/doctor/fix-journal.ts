@@ -136,7 +136,7 @@ function removeCopies(journal: string, entries: readonly Entry[]): void {
     if (name.startsWith(COPY) && !needed.includes(name)) rmSync(join(dirname(journal), name));
 }
 
-/** The entries with this one in front; without those whose changes were never made, which this one could make seem made. */
+/** The entries with this one in front. Others whose changes were never made go: this one could make them look made. */
 function withEntry(journal: string, entry: Entry, all: readonly Entry[]): Entry[] {
   const others = all.filter(other => !isSame(other, entry) && other.steps.some(step => happened(journal, step)));
   return entry.steps.length > 0 ? [entry, ...others] : others;

@@ -22,7 +22,7 @@ export const SettingsDiff = z.object({
   skipped: z.array(Reason),
   /** Invalid keys. A file that has any is not applied. */
   invalid: z.array(Reason),
-  /** The file was exported from a demo and this is none, so it is applied only with `allowDemo`. Absent otherwise. */
+  /** The file was exported from a demo and this daemon runs none, so it is applied only with `allowDemo`. Absent otherwise. */
   fromDemo: z.optional(z.boolean()),
 });
 export type SettingsDiff = z.infer<typeof SettingsDiff>;

@@ -1,4 +1,4 @@
-// Summaries of a day in samples of a minute or a quarter of an hour.
+// Summaries of a day in samples of a minute or an hour.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
