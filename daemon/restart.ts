@@ -24,15 +24,18 @@ export function startAgain(
   if (isUnit(env)) return RESTART;
   const closed = (['tray', 'panel'] as const).filter(part => flags[part] && !open.includes(part));
   say('Starting again as what is installed now; it goes on in the background.');
-  const next = spawn(programs.culvert, [...argv, '--no-open', ...closed.map(part => `--no-${part}`)], {
+  const more = [...(flags.open ? ['--no-open'] : []), ...closed.map(part => `--no-${part}`)];
+  const next = spawn(programs.culvert, [...argv, ...more], {
     cwd: '/', // the daemon's own directory may be gone, and Node does not start in one
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: outside(env),
   });
-  next.on('error', error => say(`${programs.culvert} could not be started: ${error.message}. Start it by hand.`));
   next.unref();
-  return next.pid === undefined ? 1 : 0;
+  if (next.pid !== undefined) return 0;
+  next.on('error', () => {}); // emitted later than the caller ends this process
+  say(`${programs.culvert} could not be started. Start it by hand.`);
+  return 1;
 }
 
 /**

@@ -1,7 +1,10 @@
 // The restart by systemd, or by the daemon itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isUnit } from '../../daemon/restart.ts';
+import { parseFlags } from '../../daemon/launcher.ts';
+import { isUnit, startAgain } from '../../daemon/restart.ts';
+import { programs } from '../../daemon/system/install-paths.ts';
+import { missing } from '../support/temporary.ts';
 
 test('only the main process of a unit that systemd waits for is started again by systemd', () => {
   const cases: [NodeJS.ProcessEnv, boolean][] = [
@@ -15,4 +18,13 @@ test('only the main process of a unit that systemd waits for is started again by
     [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify' }, true],
   ];
   for (const [env, expected] of cases) assert.equal(isUnit(env, 42), expected, JSON.stringify(env));
+});
+
+test('a program that cannot be started is named before the daemon ends', t => {
+  const { culvert } = programs;
+  Object.assign(programs, { culvert: missing(t) });
+  t.after(() => Object.assign(programs, { culvert }));
+  const said: string[] = [];
+  assert.equal(startAgain([], parseFlags([]), [], { env: {}, say: line => said.push(line) }), 1);
+  assert.equal(said.at(-1), `${programs.culvert} could not be started. Start it by hand.`);
 });

@@ -1,6 +1,6 @@
 // `culvert restart` with real daemons: flags and pending changes go on, and the outcome is said.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createHome, culvert, type Home, startDemo } from '../support/e2e/culvert.ts';
@@ -27,6 +27,9 @@ async function snapshotOf(home: Home) {
   };
 }
 
+/** The words of a process after its program. */
+const wordsOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(2, -1);
+
 const pendingOf = async (home: Home) =>
   (await snapshotOf(home)).changes.map(({ subject, confirmBy }) => [subject, confirmBy !== null]);
 
@@ -39,11 +42,13 @@ test('a restart keeps the flags, what is not confirmed, and what ends later', as
   const before = await pendingOf(home);
   assert.deepEqual(before.map(([subject]) => subject).sort(), ['connection', 'mode']);
 
+  const words = wordsOf(child.pid!);
   const { code, stdout } = await culvert(home, 'restart', '--json');
   const { pid, restarted } = JSON.parse(stdout);
   endWithTest(home, pid);
   assert.deepEqual([code, restarted, await ended], [0, true, 0]);
   assert.notEqual(pid, child.pid);
+  assert.deepEqual(wordsOf(pid), words);
   const status = JSON.parse((await culvert(home, 'status', '--json')).stdout);
   assert.equal(status.port, port);
   await until(async () => (await pendingOf(home)).length === 2, 'the pending changes');
