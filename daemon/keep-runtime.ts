@@ -31,6 +31,7 @@ export function keepRuntime(
     clearTimeout(timer);
     try {
       await restore();
+      if (isClosed) return;
       inode = inodeOf();
       delayMs = RETRY_MS.first;
       // the removed directory reports no end of its own while the old socket is open, which keeps it (inotify(7))
