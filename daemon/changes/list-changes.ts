@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs';
 import type { Change } from '../api/schema/changes.ts';
 import type { Paths } from '../system/paths.ts';
 
-/** Pending changes of the files that exist; those of a file that can't be read are left to the next daemon's report. */
-export async function listChanges(places: readonly Pick<Paths, 'changes'>[]): Promise<Change[]> {
-  const files = places.map(({ changes }) => changes).filter(file => existsSync(file));
-  if (!files.length) return [];
+/** Pending changes of the file, if it exists; those of a file that can't be read are left to the next daemon's report. */
+export async function listChanges({ changes }: Pick<Paths, 'changes'>): Promise<Change[]> {
+  if (!existsSync(changes)) return [];
   const [{ readChanges }, { describeChange }, { readClock }] = await Promise.all([
     import('./changes-file.ts'),
     import('./describe-change.ts'),
     import('./deadline.ts'),
   ]);
-  return files.flatMap(file => readChanges(file).pending.map(entry => describeChange(entry, readClock())));
+  const now = readClock();
+  return readChanges(changes).pending.map(entry => describeChange(entry, now));
 }

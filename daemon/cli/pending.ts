@@ -14,7 +14,7 @@ export interface PendingChange extends Change {
 
 /** Pending changes on disk, of the demo as well. */
 export async function pendingChanges(env: NodeJS.ProcessEnv): Promise<PendingChange[]> {
-  const [own, ofDemo] = await Promise.all([listChanges([paths(env)]), listChanges([paths(env, true)])]);
+  const [own, ofDemo] = await Promise.all([listChanges(paths(env)), listChanges(paths(env, true))]);
   return [...own, ...ofDemo.map(change => ({ ...change, demo: true as const }))];
 }
 
