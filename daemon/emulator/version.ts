@@ -8,34 +8,34 @@ const OLDEST = '2024.9.346';
 /** Later than any build of its month. */
 const LAST = 9999;
 
-/** First release that shows a trait, and the first that no longer does. Where releases are unrecorded, the comment says so. */
+/** First release that shows a trait. Where releases are unrecorded, the comment says so. */
 const TRAITS = {
   /** `Reason:` on its own line. Changed between 2024 and mid-2025, the release is not known. */
-  reasonLine: ['2025.1'],
+  reasonLine: '2025.1',
   /** Phases of connecting in `status`. A capture of early 2025 has `Reason:` lines, but none for `Connecting`. */
-  connectingReason: ['2025.7.176'],
+  connectingReason: '2025.7.176',
   /** `Unable` for `Unable to connect`. "Improved status message" in 2025.5.893 is the likeliest release. */
-  unableAlone: ['2025.5.893'],
-  networkHealth: ['2025.9.558'],
+  unableAlone: '2025.5.893',
+  networkHealth: '2025.9.558',
   /** The reason after a `disconnect`: before, `Manual Disconnection`. */
-  settingsChanged: ['2026.1'],
-  masqueDefault: ['2025.7.176'],
-  masqueOnlyProxy: ['2025.8.779'],
+  settingsChanged: '2026.1',
+  masqueDefault: '2025.7.176',
+  masqueOnlyProxy: '2025.8.779',
   /** HTTP CONNECT and SOCKS4 as well as SOCKS5. */
-  httpProxy: ['2025.8.779'],
-  plainHttpProxy: ['2025.10.186'],
-  protocolInStats: ['2025.2.600'],
-  coloInStats: ['2026.1'],
-  modernSettings: ['2025.9.558'],
-  pkixLine: ['2026.4.1350'],
-} as const satisfies Record<string, readonly [string, string?]>;
+  httpProxy: '2025.8.779',
+  plainHttpProxy: '2025.10.186',
+  protocolInStats: '2025.2.600',
+  coloInStats: '2026.1',
+  modernSettings: '2025.9.558',
+  pkixLine: '2026.4.1350',
+};
 type Trait = keyof typeof TRAITS;
 
 export interface CliGeneration {
   version: string;
   has(trait: Trait): boolean;
-  /** True if this version is `since` or newer, and older than `until`. */
-  within(since?: string, until?: string): boolean;
+  /** True if this version is `release` or newer; also without a release. */
+  since(release?: string): boolean;
 }
 
 /**
@@ -49,9 +49,8 @@ export function generationOf(text: string): CliGeneration {
   if (position.length < 3) position.push(LAST);
   if (compare(position, OLDEST) < 0)
     throw new FaultError(`Version ${version} can't be emulated: the oldest is ${OLDEST}.`);
-  const within = (since = '0', until?: string) =>
-    compare(position, since) >= 0 && (until === undefined || compare(position, until) < 0);
-  return { version, within, has: trait => within(...(TRAITS[trait] as readonly [string, string?])) };
+  const since = (release = OLDEST) => compare(position, release) >= 0;
+  return { version, since, has: trait => since(TRAITS[trait]) };
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];

@@ -24,7 +24,6 @@ export interface Option {
   value?: string;
   repeats?: true;
   hidden?: true;
-  since?: string;
 }
 
 export interface Command {
@@ -46,12 +45,12 @@ export interface Command {
 
 export function aboutOf(command: Command, generation: CliGeneration): string {
   if (typeof command.about === 'string') return command.about;
-  return command.about.findLast(([since]) => generation.within(since))?.[1] ?? '';
+  return command.about.findLast(([since]) => generation.since(since))?.[1] ?? '';
 }
 
-/** Subcommands that exist in an generation, in the order of its help page. */
+/** Subcommands that exist in a generation, in the order of its help page. */
 export function subcommandsOf(command: Command, generation: CliGeneration): Command[] {
-  return (command.subcommands ?? []).filter(each => generation.within(each.since));
+  return (command.subcommands ?? []).filter(each => generation.since(each.since));
 }
 
 export function find(command: Command, name: string, generation: CliGeneration): Command | undefined {
@@ -68,10 +67,9 @@ const NO_PAGINATE: Option = { long: 'no-paginate', about: 'Disable automatic pag
 const HELP: Option = { short: 'h', long: 'help', about: 'Print help' };
 
 /** Options that a command takes itself; the global ones belong to the root only. */
-export function optionsOf(path: Command[], generation: CliGeneration): Option[] {
+export function optionsOf(path: Command[]): Option[] {
   const own = path.at(-1)?.options ?? [];
-  const all = path.length === 1 ? own : [...own, NO_PAGINATE, HELP];
-  return all.filter(option => generation.within(option.since));
+  return path.length === 1 ? own : [...own, NO_PAGINATE, HELP];
 }
 
 /** clap offers a long page when any argument has more to say than one line. */

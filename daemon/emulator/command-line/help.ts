@@ -22,10 +22,10 @@ export function helpPage(path: Command[], long: boolean, generation: CliGenerati
   const spacious = long && hasLongHelp(path);
   return [
     aboutOf(command, generation),
-    `Usage: ${usage(path, generation)}`,
+    `Usage: ${usage(path)}`,
     commandSection(command, generation),
     argumentSection(command, spacious),
-    optionSection(path, spacious, generation),
+    optionSection(path, spacious),
   ]
     .filter(Boolean)
     .join('\n\n')
@@ -33,12 +33,10 @@ export function helpPage(path: Command[], long: boolean, generation: CliGenerati
 }
 
 /** `warp-cli mode [OPTIONS] <MODE>`; two lines where a subcommand excludes the arguments. */
-export function usage(path: Command[], generation: CliGeneration): string {
+export function usage(path: Command[]): string {
   const command = path.at(-1)!;
   const name = path.map(each => each.name).join(' ');
-  const options = optionsOf(path, generation).some(option => !['help', 'version'].includes(option.long))
-    ? ' [OPTIONS]'
-    : '';
+  const options = optionsOf(path).some(option => !['help', 'version'].includes(option.long)) ? ' [OPTIONS]' : '';
   const args = (command.args ?? []).map(argument => ` ${placeholder(argument)}`).join('');
   if (!command.subcommands) return `${name}${options}${args}`;
   if (command.argsOrSubcommand) return `${name}${options}${args}\n       ${name} <COMMAND>`;
@@ -77,9 +75,9 @@ function valueList(argument: Argument): string {
   return `          Possible values:\n${lines.join('\n')}`;
 }
 
-function optionSection(path: Command[], spacious: boolean, generation: CliGeneration): string {
+function optionSection(path: Command[], spacious: boolean): string {
   const more = hasLongHelp(path) ? (spacious ? " (see a summary with '-h')" : " (see more with '--help')") : '';
-  const rows = optionsOf(path, generation)
+  const rows = optionsOf(path)
     .filter(option => !option.hidden)
     .map(option => [flags(option), option.about + (option.long === 'help' ? more : '')] as const);
   if (!spacious) return `Options:\n${table(rows)}`;

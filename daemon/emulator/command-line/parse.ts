@@ -46,7 +46,7 @@ export function parse(argv: string[], generation: CliGeneration): Parsed {
       continue;
     }
     if (!optionsEnded && token.startsWith('-') && token !== '-') {
-      const options = optionsOf(path, generation);
+      const options = optionsOf(path);
       for (const flag of flagsIn(token, options)) {
         const option = options.find(each => each.long === flag.long || (flag.short && each.short === flag.short));
         if (!option) return fail({ kind: 'unexpected', token: flag.text, options });

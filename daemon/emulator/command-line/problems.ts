@@ -21,7 +21,7 @@ export function problemText(problem: ParseProblem, path: Command[], generation: 
 
 function describe(what: ParseProblem, path: Command[], generation: CliGeneration): string[] {
   const command = path.at(-1)!;
-  const usageLine = `Usage: ${usage(path, generation)}`;
+  const usageLine = `Usage: ${usage(path)}`;
   switch (what.kind) {
     case 'unrecognized': {
       const names = subcommandsOf(command, generation).map(each => each.name);

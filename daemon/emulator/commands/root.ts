@@ -164,6 +164,6 @@ export const ROOT: Command = {
         },
       ],
     },
-    { ...leaf('certs', 'Print all account certificates installed on the device to stdout') },
+    leaf('certs', 'Print all account certificates installed on the device to stdout'),
   ],
 };

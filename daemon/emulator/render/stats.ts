@@ -1,4 +1,4 @@
-// `tunnel stats` (`warp-stats`): the figures in the layout of each generation.
+// `tunnel stats`: the figures in the layout of each generation.
 import type { Context } from '../answer.ts';
 import { effectiveMode } from '../client/connection.ts';
 import type { Stats } from '../client/state.ts';
