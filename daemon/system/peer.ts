@@ -91,7 +91,7 @@ const MAX_READS = 16;
 
 /**
  * Reads a table with several reads at a time, because each waits for a turn of the event loop, and thousands of sockets take
- * hundreds of reads. The rows are in any order.
+ * hundreds of reads. The header comes first, and the rows are in any order.
  * @throws NodeJS.ErrnoException when the kernel has the table and does not give it (EMFILE).
  */
 export async function readTable(table: Table): Promise<string> {

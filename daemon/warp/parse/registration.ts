@@ -16,7 +16,7 @@ export const UNREGISTERED: RegistrationReading = {
   managed: null,
 };
 
-/** The answer of `registration show` or null for anything else. The license is masked. */
+/** The answer of `registration show`, or null for anything else. The license is masked. */
 export function parseRegistration(text: string): RegistrationReading | null {
   const value = jsonOf(text);
   if (isObject(value)) return parseObject(value);

@@ -5,7 +5,7 @@ import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
 /** The figures of `tunnel stats`: seconds, bytes, milliseconds, and loss as a fraction. */
 export type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
 
-/** The answer of `tunnel stats` or null for anything else. Never throws. */
+/** The answer of `tunnel stats`, or null for anything else. Never throws. */
 export function parseStats(text: string): StatsReading | null {
   const value = jsonOf(text);
   if (isObject(value)) return 'bytes_sent' in value || 'v4_endpoint' in value ? parseObject(value) : null;

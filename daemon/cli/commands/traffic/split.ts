@@ -1,4 +1,4 @@
-// `culvert split`: the entries that go around the tunnel (or, in include mode, through it).
+// `culvert split`: the entries that bypass WARP (or, in include mode, use it).
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { ApiError } from '../../../api/client.ts';
@@ -178,7 +178,7 @@ async function read({ client }: Context): Promise<SplitTunnel> {
   return (await client.call('GET /api/snapshot')).splitTunnel;
 }
 
-/** The lists are empty before they were ever read, too: that must not pass for "nothing goes around the tunnel". */
+/** The lists are empty before they were ever read, too: that must not pass for "nothing bypasses WARP". */
 function known(snapshot: Snapshot): SplitTunnel {
   const split = snapshot.splitTunnel;
   if (split.mode === null && split.ips.length + split.hosts.length === 0)
