@@ -1,0 +1,47 @@
+// Accounts without a shim, their default, and secrets that an account left.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { calls, setUp, stored } from '../../support/wrapper/fake-cli.ts';
+
+test('M4: accounts are managed without a shim, and leave nothing behind', async t => {
+  const box = setUp(t);
+  box.uninstall('fake');
+  fs.rmSync(path.join(box.bin, 'fake'));
+  const accounts = (...args: string[]) => box.wrap(['accounts', ...args], { input: 'key-1\n' });
+  assert.equal((await accounts('add', 'fake', 'a', '--file')).exit, 0);
+  assert.equal((await accounts('add', 'fake', 'b', '--env', 'FAKE_KEY=env:B')).exit, 0);
+  assert.equal((await accounts('rename', 'fake', 'a', 'main')).exit, 0);
+  assert.equal(stored(box), 'main/FAKE_KEY=key-1\n');
+  assert.match((await accounts('disable', 'fake', 'main')).stdout, /fake now uses "b"/);
+  assert.equal((await accounts('default', 'fake')).stdout, 'b\n');
+  await accounts('enable', 'fake', 'main');
+  assert.match((await accounts('use', 'fake', 'main')).stdout, /now uses "main"/);
+  assert.equal((await accounts('wake', 'fake', 'main')).exit, 0);
+  for (const name of ['main', 'b']) assert.equal((await accounts('remove', 'fake', name)).exit, 0);
+  assert.equal(stored(box), '');
+  assert.equal((await accounts('remove', 'fake', 'b')).exit, 2);
+  assert.match((await accounts('list')).stdout, /there are no accounts/);
+});
+
+test('M6: the default that is shown is the one that runs use', async t => {
+  const box = setUp(t, { a: 'k1', b: 'k2' });
+  await box.run('fake', ['auth', 'use', 'a']);
+  assert.match((await box.run('fake', ['auth', 'disable', 'a'])).stdout, /disabled; fake now uses "b"/);
+  assert.equal((await box.run('fake', ['auth', 'default'])).stdout, 'b\n');
+  assert.match((await box.run('fake', ['auth', 'list'])).stdout, /^\* +b /m);
+  await box.run('fake', ['x']);
+  assert.deepEqual(calls(box), ['k2 x']);
+  assert.match((await box.run('fake', ['auth', 'disable', 'b'])).stdout, /runs without an account/);
+  assert.match((await box.run('fake', ['auth', 'default'])).stdout, /no enabled account/);
+});
+
+test('L4: a secret never outlives its account unseen', async t => {
+  const box = setUp(t, { a: 'k1' });
+  fs.mkdirSync(path.join(box.config, 'secrets'), { recursive: true });
+  fs.writeFileSync(path.join(box.config, 'secrets/fake.env'), 'ghost/FAKE_KEY=left-behind\n', { mode: 0o600 });
+  assert.match((await box.wrap(['doctor'])).stdout, /holds ghost\/FAKE_KEY, which no account uses\n.*accounts purge/);
+  assert.match((await box.wrap(['accounts', 'purge'])).stdout, /removed ghost\/FAKE_KEY/);
+  assert.equal(stored(box), '');
+});
