@@ -71,10 +71,10 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     release();
     process.exit(how === 'stop' ? 0 : startAgain(argv, flags, open, { env, say }));
   }
-  // before the start is complete: the default action would end the process
+  // before the start is complete: the default action would end the process with changes unreverted
   process.on(RESTART_SIGNAL, () => void end('keep'));
-  if (!(await starting)) return release();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end('stop'));
+  if (!(await starting)) return release();
 }
 
 /** null where the state can't be written, so that two daemons can't damage it. */

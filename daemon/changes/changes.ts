@@ -38,12 +38,13 @@ export function createChanges(
       (await loading?.catch(() => undefined))?.stop();
     },
     async revertUnconfirmed(limitMs) {
-      if (!loading) return;
+      if (!isNeeded()) return; // also those of an earlier run, before `start`
       let limit: NodeJS.Timeout | undefined;
       const expired = new Promise<void>(resolve => {
         limit = setTimeout(resolve, limitMs);
       });
-      await Promise.race([loading.then(service => service.revertUnconfirmed()).catch(() => {}), expired]);
+      const reverted = load().then(service => service.revertUnconfirmed());
+      await Promise.race([reverted.catch(() => {}), expired]);
       clearTimeout(limit);
     },
     async perform(request) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createHome, culvert, type Home, startDemo } from '../support/e2e/culvert.ts';
+import { createHome, culvert, type Home, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -76,6 +76,20 @@ test('as a unit, the daemon ends with the status on which systemd starts it agai
   child.kill('SIGUSR2');
   assert.equal(await ended, 75);
   assert.ok(existsSync(join(home.directory, '.local/state/culvert/demo/changes.json')));
+});
+
+test('a daemon that ends right after its start reverts what is not confirmed', async t => {
+  const home = createHome(t);
+  const { child, ended, port } = await startDemo(home);
+  assert.equal((await culvert(home, 'mode', 'doh', '--confirm-within', '500')).code, 0);
+  child.kill('SIGKILL');
+  await ended;
+  const next = start(home, '--demo', '--port', String(port));
+  const record = join(home.runtime, 'daemon.json');
+  await until(() => JSON.parse(readFileSync(record, 'utf8')).pid === next.child.pid, 'its record');
+  next.child.kill('SIGTERM');
+  assert.equal(await next.ended, 0);
+  assert.equal(existsSync(join(home.directory, '.local/state/culvert/demo/changes.json')), false);
 });
 
 test('without a daemon, a restart starts one and says so', async t => {
