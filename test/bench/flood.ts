@@ -1,18 +1,17 @@
 // Floods the listeners with pipelined requests of another user and of this one, and measures the answers that this user gets
-// meanwhile. Prints a line for each shape of request. Exits 1 when an answer takes longer than a second.
+// meanwhile. Prints a line for each shape of request. Exits 1 when an answer takes longer than a second, or is refused.
 // Run as root: node --import tsx test/bench/flood.ts [--minutes 10] [SHAPE…]
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { flooding, residentMegabytes } from '../support/daemon/flooding.ts';
 import { raw, request } from '../support/daemon/listeners.ts';
-import { bundleScript } from '../support/script.ts';
+import type { Ends } from '../support/temporary.ts';
 
 const BAR_MS = 1_000;
-const [OTHER_USER, OTHER_CONNECTIONS, OWN_CONNECTIONS] = [65_534, 120, 60];
+const OTHER_USER = 65_534;
 const SHAPES = ['openapi', 'health', 'snapshot', 'slow', 'bare', 'large', 'header', 'foreign'];
 
 const { values, positionals } = parseArgs({
@@ -22,28 +21,15 @@ const { values, positionals } = parseArgs({
 const shapes = positionals.length ? positionals : SHAPES;
 const directory = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
 process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
-chmodSync(directory, 0o755);
-const support = join(import.meta.dirname, '../support/daemon');
-const [serve, flood] = ['serve-listeners.ts', 'flood.ts'].map(name => bundleScript(join(support, name), directory));
-
-function startFlood(target: string, shape: string, user: number | null): ChildProcess {
-  const words = [process.execPath, flood!, target, String(user === null ? OWN_CONNECTIONS : OTHER_CONNECTIONS), shape];
-  const command = user === null ? words : ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...words];
-  return spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'ignore', 'inherit'] });
-}
-
-const residentMegabytes = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+const { start, attack } = flooding(directory);
 
 /** Asks over both listeners in turn, until the time is over. */
-async function measure(shape: string, by: 'another user' | 'this user', limitMs: number): Promise<void> {
-  const server = spawn(process.execPath, [serve!], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [line] = (await once(server.stdout, 'data')) as [Buffer];
-  const { port, socket } = JSON.parse(line.toString());
-  const before = residentMegabytes(server.pid!);
+async function measure(t: Ends, shape: string, by: 'another user' | 'this user', limitMs: number): Promise<void> {
+  const { pid, port, socket } = await start(t);
+  const before = residentMegabytes(pid);
   // another user may not open the socket
   const targets = by === 'this user' ? [String(port), socket] : [String(port)];
-  const clients = targets.map(target => startFlood(target, shape, by === 'this user' ? null : OTHER_USER));
+  for (const target of targets) await attack(t, target, shape, by === 'this user' ? null : OTHER_USER);
   await delay(1_000);
   const times: number[] = [];
   let most = before;
@@ -54,10 +40,12 @@ async function measure(shape: string, by: 'another user' | 'this user', limitMs:
     const host = overTcp ? `127.0.0.1:${port}` : 'localhost';
     const { status } = await raw(target, request('GET /api/health', host, { connection: 'close' }));
     times.push(performance.now() - begun);
-    if (status !== 200) console.log(`✗ ${shape}: answered ${status}`);
-    most = Math.max(most, residentMegabytes(server.pid!));
+    if (status !== 200) {
+      console.log(`✗ ${shape}: answered ${status}`);
+      process.exitCode = 1;
+    }
+    most = Math.max(most, residentMegabytes(pid));
   }
-  for (const child of [...clients, server]) child.kill('SIGKILL');
   times.sort((a, b) => a - b);
   const worst = times.at(-1)!;
   const inTime = times.filter(ms => ms <= BAR_MS).length;
@@ -69,4 +57,12 @@ async function measure(shape: string, by: 'another user' | 'this user', limitMs:
 
 const users = process.getuid!() === 0 ? (['another user', 'this user'] as const) : (['this user'] as const);
 const limitMs = (Number(values.minutes) * 60_000) / (shapes.length * users.length);
-for (const shape of shapes) for (const by of users) await measure(shape, by, limitMs);
+for (const shape of shapes)
+  for (const by of users) {
+    const ends: (() => unknown)[] = [];
+    try {
+      await measure({ after: end => ends.push(end) }, shape, by, limitMs);
+    } finally {
+      for (const end of ends) end();
+    }
+  }

@@ -1,51 +1,17 @@
 // Clients that send pipelined requests and read no answers: the owner is answered in time, and the memory stays bounded.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
+import { flooding, residentMegabytes, type Server } from '../../support/daemon/flooding.ts';
 import { open, raw, request, startListeners } from '../../support/daemon/listeners.ts';
-import { bundleScript } from '../../support/script.ts';
 import { temporary } from '../../support/temporary.ts';
 import { sample } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 const isRoot = process.getuid!() === 0;
-const support = join(import.meta.dirname, '../../support/daemon');
-const directory = temporary({ after });
-const [serve, flood] = ['serve-listeners.ts', 'flood.ts'].map(name => bundleScript(join(support, name), directory));
+const { start, attack } = flooding(temporary({ after }));
 /** A request of the owner; the defect took up to 80 seconds on a machine with less to do. */
 const LIMIT_MS = 20_000;
 const MEGABYTES = 120;
-
-before(() => chmodSync(directory, 0o755));
-
-interface Server {
-  pid: number;
-  port: number;
-  socket: string;
-}
-
-async function start(t: TestContext): Promise<Server> {
-  const child = spawn(process.execPath, [serve!], { stdio: ['pipe', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  const { port, socket } = JSON.parse(line.toString());
-  return { pid: child.pid!, port, socket };
-}
-
-async function attack(t: TestContext, target: string, shape: string, uid: number | null): Promise<ChildProcess> {
-  const words = [process.execPath, flood!, target, uid === null ? '60' : '120', shape];
-  const command = uid === null ? words : ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', ...words];
-  const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  await once(child.stdout!, 'data');
-  return child;
-}
-
-const residentMegabytes = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 
 /** Asks as the owner, over both listeners, while clients send. */
 async function ask({ pid, port, socket }: Server, shape: string): Promise<void> {

@@ -1,4 +1,4 @@
-// Sends pipelined requests and reads no answers. A program of its own, so that it can run as another user.
+// Sends pipelined requests and reads no answers, until stdin ends. A program of its own, so that it can run as another user.
 // Arguments: target (a port, or the path of a socket), connections, shape.
 import { connect, type Socket } from 'node:net';
 
@@ -42,4 +42,6 @@ function flood(target: string, count: number, shape: string): void {
 
 const [target, count, shape] = process.argv.slice(2);
 flood(target!, Number(count), shape!);
+process.stdin.resume();
+process.stdin.once('end', () => process.exit(0));
 process.stdout.write('flooding\n');
