@@ -15,7 +15,7 @@ import { setName } from '../widgets/a11y/accessible.ts';
 import { copyText } from '../widgets/copy.ts';
 import { saveText } from '../widgets/dialogs/files.ts';
 import { type Fill, stepwise } from '../widgets/lists/fill.ts';
-import { rowFactory } from '../widgets/lists/row-factory.ts';
+import { dropRows, rowFactory } from '../widgets/lists/row-factory.ts';
 import { type Follow, followEnd } from '../widgets/lists/stick-to-end.ts';
 import { turnTo } from '../widgets/stack.ts';
 import { type LogSource, logRows } from './log-row.ts';
@@ -135,6 +135,7 @@ export class LogPage extends Adw.Bin implements Page {
 
   close(): void {
     this.#unsubscribe();
+    dropRows(this._list, this._shows);
   }
 
   /** The whole log, page by page. */

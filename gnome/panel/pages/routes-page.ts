@@ -28,7 +28,7 @@ import type { Page, Shell } from '../shell.ts';
 import { nameMenuButton, setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { nameListItem } from '../widgets/compat.ts';
 import { type Fill, stepwise } from '../widgets/lists/fill.ts';
-import { type RowFactory, rowFactory } from '../widgets/lists/row-factory.ts';
+import { dropRows, type RowFactory, rowFactory } from '../widgets/lists/row-factory.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
 import { withoutHyphens } from '../widgets/rows/row-widget.ts';
 import { turnTo } from '../widgets/stack.ts';
@@ -63,6 +63,7 @@ export class RoutesPage extends Adw.Bin implements Page {
   #answer: Why | null = null;
   readonly #shown = new Gtk.StringList();
   #fill: Fill | null = null;
+  readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'boxed'], show_separators: true });
   #rows: RowFactory<Row>['rows'] = new Map();
   readonly #stack = new Gtk.Stack({ vexpand: true });
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-routes-symbolic', title: _('No routes') });
@@ -79,7 +80,6 @@ export class RoutesPage extends Adw.Bin implements Page {
       group => this.#whyBox.remove(group),
     );
     this.#why.name = pageTitle('routes', tr);
-    this.#showWhy();
     this.child = this.#build();
     this.#search.connect('changed', () => this.#showFound());
     this.#add.connect('changed', () => this.#validate());
@@ -93,6 +93,7 @@ export class RoutesPage extends Adw.Bin implements Page {
     this.#sentence.label = view.sentence;
     this.#add.sensitive = view.sensitive;
     this.#validate();
+    this.#showWhy();
     const key = JSON.stringify([view.entries, view.sensitive]);
     if (key === this.#key) return;
     this.#key = key;
@@ -104,6 +105,10 @@ export class RoutesPage extends Adw.Bin implements Page {
   /** The form that changes the list; the question above it is about the present list. */
   get first(): Gtk.Widget {
     return this.#add;
+  }
+
+  close(): void {
+    dropRows(this.#list);
   }
 
   focusSearch(): void {
@@ -129,12 +134,9 @@ export class RoutesPage extends Adw.Bin implements Page {
     this.#sentence.hexpand = true;
     const searching = line(this.#search, this.#menu());
     for (const child of [why, line(this.#sentence, edit), adding, this.#wrong, searching]) top.append(child);
-    const list = new Gtk.ListView({
-      model: new Gtk.NoSelection({ model: this.#shown }),
-      factory: this.#factory(),
-      css_classes: ['culvert-list', 'boxed'],
-      show_separators: true,
-    });
+    const list = this.#list;
+    list.model = new Gtk.NoSelection({ model: this.#shown });
+    list.factory = this.#factory();
     this.#fill = stepwise(list, this.#shown);
     setName(list, _('Routes'));
     const clamp = new Adw.ClampScrollable({ maximum_size: 720, child: list });

@@ -107,7 +107,8 @@ export class Window extends Adw.ApplicationWindow {
     });
 
     const unsubscribe = model.subscribe(() => this.#show());
-    this.connect('destroy', () => {
+    // not 'destroy', which GTK sends with the last reference: what is subscribed here holds one
+    this.connect('unrealize', () => {
       unsubscribe();
       this.#history.close();
       for (const built of this.#pages.made()) built.close?.();

@@ -24,6 +24,7 @@ import { setName } from '../../widgets/a11y/accessible.ts';
 import { labelButton } from '../../widgets/button-label.ts';
 import { copyButton } from '../../widgets/copy.ts';
 import { type Fill, stepwise } from '../../widgets/lists/fill.ts';
+import { dropRows } from '../../widgets/lists/row-factory.ts';
 import { turnTo } from '../../widgets/stack.ts';
 import { type AppRows, appRows, type ListedApp } from './app-row.ts';
 import { offerShortcuts } from './shortcut-offer.ts';
@@ -117,6 +118,10 @@ export class AppsPage extends Adw.Bin implements Page {
 
   focusSearch(): void {
     this.#search.grab_focus();
+  }
+
+  close(): void {
+    dropRows(this.#list);
   }
 
   reload(): void {

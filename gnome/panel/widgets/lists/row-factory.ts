@@ -33,3 +33,11 @@ export function rowFactory<R>(
   });
   return { factory, rows };
 }
+
+/**
+ * Drops the rows of lists whose window closes. Else they are torn down when the engine collects the lists, and it must not
+ * call back then.
+ */
+export function dropRows(...lists: (Gtk.ListView | Gtk.DropDown)[]): void {
+  for (const list of lists) list.factory = null!;
+}
