@@ -44,7 +44,10 @@ export class FormGroups {
     [this.#host, this.#add, this.#remove] = [host, add, remove];
   }
 
-  show({ groups }: Form): void {
+  /** Without a daemon, rows that need it can't be used. */
+  show(form: Form): void {
+    const { client } = this.#host.view();
+    const { groups } = client.offline ? withoutDaemon(form, client) : form;
     const filled = groups.filter(({ rows }) => rows.length > 0);
     if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
     for (const group of filled) this.#showGroup(group);
@@ -171,8 +174,7 @@ export class FormPage extends Adw.Bin implements Page {
 
   refresh(view: View): void {
     this.#view = view;
-    const form = this.#build(view);
-    this.#groups.show(view.client.offline ? withoutDaemon(form, view.client) : form);
+    this.#groups.show(this.#build(view));
   }
 
   reveal(row: string): void {

@@ -3,9 +3,11 @@ import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { Command, PageName, Row, RowKind, Tone } from '../../../../daemon/view/forms/form.ts';
+import type { View } from '../../../../daemon/view/view.ts';
 import { noteName, setDescription, within } from '../a11y/accessible.ts';
 
 export interface RowHost {
+  view(): View;
   run(command: Command): Promise<boolean>;
   goTo(page: PageName, row?: string | null): void;
   toast(text: string): void;
