@@ -23,10 +23,10 @@ export function addressOfPage(page: PageName, row?: string): string {
 /** Time for which a row that was searched for is marked, in ms. */
 const REVEALED_MS = 2000;
 
-/** Scrolls to the row in the address, marks it for a moment, and puts the keyboard onto it. */
+/** Scrolls to the row in the address, marks it for a moment, and puts the keyboard onto it, unless a search is typed. */
 export function revealRow(): void {
   const [, id] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
-  if (id === undefined) return;
+  if (id === undefined || document.activeElement?.closest('search')) return;
   const row = [...document.querySelectorAll<HTMLElement>('main [data-rows]')].flatMap(card => {
     const place = (card.dataset.rows ?? '').split(' ').indexOf(id);
     const child = card.children[place];

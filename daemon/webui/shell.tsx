@@ -27,12 +27,13 @@ export function Shell() {
   // only devices on other machines are refused after they got the page
   const unpaired = client.offline?.code === 'refused';
   const query = useSignal('');
+  const heading = useRef<HTMLHeadingElement>(null);
   const searching = further !== null && !unpaired && query.value.trim() !== '';
   const leaveSearch = useCallback(() => {
     query.value = '';
+    heading.current!.focus(); // the link that was followed is gone
   }, [query]);
   const title = searching ? _('Search') : pageTitle(page, app.tr.value);
-  const heading = useRef<HTMLHeadingElement>(null);
   const Page = page === 'connection' ? ConnectionPage : further!.PAGES[page];
   useTheme();
   useEffect(() => {

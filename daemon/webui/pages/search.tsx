@@ -18,8 +18,17 @@ export function SearchResults({ query, leave }: { query: string; leave(): void }
   const answer = lookup.group(view, tr);
   const form = hitsForm(searchPages(searchedPages(view, tr), query, tr), tr);
   useEffect(() => {
+    // a link to the present address causes no hashchange
+    const follow = ({ target }: MouseEvent) => {
+      const link = target instanceof Element ? target.closest('a') : null;
+      if (link?.hash && link.hash === location.hash) leave();
+    };
     addEventListener('hashchange', leave);
-    return () => removeEventListener('hashchange', leave);
+    addEventListener('click', follow);
+    return () => {
+      removeEventListener('hashchange', leave);
+      removeEventListener('click', follow);
+    };
   }, [leave]);
   return (
     <>

@@ -12,7 +12,30 @@ test('the search finds a row by an everyday word, and puts the keyboard onto it'
   await page.getByRole('heading', { name: 'Networks', level: 1 }).waitFor();
   await page.locator('[data-revealed]', { hasText: 'All Wi-Fi networks' }).waitFor();
   assert.ok(await page.evaluate(`document.activeElement.closest('[data-revealed]') !== null`), 'the keyboard');
-  await page.getByRole('searchbox', { name: 'Search settings' }).fill('192.0.2.7');
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  await search.fill('192.0.2.7');
   await page.getByRole('status').getByText('192.0.2.7').first().waitFor();
+  await search.fill('');
+  await page.getByRole('heading', { name: 'Networks', level: 1 }).waitFor();
+  await page.locator('[data-revealed]').waitFor({ state: 'detached' });
+  assert.ok(await page.evaluate(`document.activeElement.type === 'search'`), 'an emptied search keeps the keyboard');
+  assert.deepEqual(complaints, []);
+});
+
+test('a hit on the page behind the search closes the search', async t => {
+  const { address } = await startWeb(t, {});
+  const { page, complaints } = await openTab(await launchBrowser(t), `${address}#/dns`);
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  const closes = async (word: string, hit: RegExp) => {
+    await search.fill(word);
+    await page.getByRole('main').getByRole('link', { name: hit }).first().click();
+    await page.getByRole('heading', { name: 'DNS', level: 1 }).waitFor();
+    assert.equal(await search.inputValue(), '');
+  };
+  await closes('dns', /^DNS/);
+  for (const _ of ['first', 'again']) {
+    await closes('malware', /^Malware/);
+    await page.locator('[data-revealed]', { hasText: 'Malware' }).waitFor();
+  }
   assert.deepEqual(complaints, []);
 });
