@@ -14,14 +14,14 @@ const REST_MS = 600;
 
 /** The address or host name in a query, which may be a web address; null for other words. */
 export function targetOf(query: string): string | null {
-  const [, host] = /^[a-z]+:\/\/([^/?#]+)/i.exec(query.trim()) ?? [];
+  const [, host] = /^[a-z]+:\/\/(?:[^@/?#]*@)?([^/?#:]+)/i.exec(query.trim()) ?? [];
   const target = (host ?? query.trim()).toLowerCase();
   const kind = routeKind(target);
   return kind === 'address' || (kind === 'host' && !target.startsWith('*')) ? target : null;
 }
 
 export interface Lookup {
-  /** Follows what is typed and the list of routes; asks once both rest. */
+  /** Follows the typed text and the state that decides the answer; asks once both rest. */
   follow(query: string, view: View): void;
   /** The answer as rows; null where no address or host name was typed. */
   group(view: View, tr: Translator): Group | null;
@@ -49,8 +49,9 @@ export function createLookup(model: Pick<Model, 'call'>, changed: () => void): L
   return {
     follow(query, { client }) {
       const host = targetOf(query);
-      const { snapshot } = client;
-      const asked = host === null ? '' : JSON.stringify([host, snapshot?.splitTunnel, snapshot?.status.state]);
+      const { splitTunnel, status, settings, killSwitch } = client.snapshot ?? {};
+      const causes = [splitTunnel, status?.state, settings?.Mode, killSwitch?.active, client.offline === null];
+      const asked = host === null ? '' : JSON.stringify([host, ...causes]);
       if (asked === key) return;
       // an answer about an earlier list of routes stays until the next one
       if (host !== target) [answer, failure] = [null, null];
@@ -79,20 +80,21 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
   const [first] = addresses;
   const ways = new Set(addresses.map(address => address.tunnel));
   const way = first && ways.size === 1 ? first.tunnel : null;
-  const title =
-    way === null
-      ? target.value
-      : // Translators: %s is an address or a host name
-        fill(way ? _('%s uses WARP') : _('%s bypasses WARP'), target.value);
+  const inTitle = way !== null && !first?.blocked;
+  const title = !inTitle
+    ? target.value
+    : // Translators: %s is an address or a host name
+      fill(way ? _('%s uses WARP') : _('%s bypasses WARP'), target.value);
   const text = first && ways.size === 1 ? whyText(first, why, tr) : null;
   const mixed = first
     ? _('Some of its addresses use WARP, others bypass it.')
     : _('No address is known for this name.');
-  const subtitle = text ? [way === null ? text.verdict : null, text.because].filter(Boolean).join('\n') : mixed;
+  const subtitle = text ? [inTitle ? null : text.verdict, text.because, text.advice].filter(Boolean).join('\n') : mixed;
+  const tone = text?.advice ? 'warning' : 'neutral';
   const change = way === null ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
-  if (!change) return [{ kind: 'note', id: 'lookup', title, subtitle }];
+  if (!change) return [{ kind: 'note', id: 'lookup', title, subtitle, tone }];
   const label = way ? _('Bypass') : _('Tunnel It');
-  return [{ kind: 'button', id: 'lookup', title, subtitle, label, command: change, sensitive: tunnel.settable }];
+  return [{ kind: 'button', id: 'lookup', title, subtitle, tone, label, command: change, sensitive: tunnel.settable }];
 }
 
 /** Adds the target to the list of routes, or takes off the entry that names it and nothing else. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Why, WhyAddress } from '../../../../daemon/api/schema.ts';
 import { answerRows, createLookup, targetOf } from '../../../../daemon/view/routes/lookup.ts';
-import { describe } from '../../../../daemon/view/view.ts';
+import { describe, type View } from '../../../../daemon/view/view.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 
 const address = (parts: Partial<WhyAddress>): WhyAddress => ({
@@ -43,6 +43,7 @@ function answer(given: Why, view = viewOf([])) {
 test('only whole addresses and host names are looked up, also those of a web address', () => {
   assert.equal(targetOf('netflix.com'), 'netflix.com');
   assert.equal(targetOf(' https://www.Netflix.com/browse?a=1 '), 'www.netflix.com');
+  assert.equal(targetOf('https://me@www.netflix.com:8443/browse'), 'www.netflix.com');
   assert.equal(targetOf('2001:db8::1'), '2001:db8::1');
   for (const words of ['wifi', 'split tunnel', '10.0.0.0/33 x', '*.example.com', ''])
     assert.equal(targetOf(words), null);
@@ -65,6 +66,32 @@ test('the answer offers the change that sends the target the other way, where on
   assert.deepEqual(answer(why([address({ tunnel: null, reason: 'disconnected' })])), ['example.com']);
   assert.deepEqual(answer(why([address({}), address({ tunnel: false })])), ['example.com']);
   assert.deepEqual(answer(why([], { resolveProblem: 'No such name' })), ['example.com']);
+});
+
+test('a block by the kill switch and a contradiction of the kernel are in the answer', () => {
+  const [blocked] = answerRows(why([address({ tunnel: false, blocked: true })]), viewOf([]), tr);
+  assert.equal(blocked!.title, 'example.com');
+  assert.match(blocked!.subtitle!, /^This would bypass WARP, and the kill switch blocks it\.\n/);
+  const [contradicted] = answerRows(why([address({ disagrees: true })]), viewOf([]), tr);
+  assert.match(contradicted!.subtitle!, /another program may have changed it/);
+  assert.equal(contradicted!.tone, 'warning');
+});
+
+test('a daemon that comes back is asked again', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let reachable = false;
+  const call = () => (reachable ? Promise.resolve(why([address({})])) : Promise.reject(new Error('gone')));
+  const lookup = createLookup({ call: call as never }, () => {});
+  const view = viewOf([]);
+  const follow = async (offline: View['client']['offline']) => {
+    lookup.follow('example.com', { ...view, client: { ...view.client, offline } });
+    t.mock.timers.tick(1000);
+    for (let turn = 0; turn < 4; turn++) await Promise.resolve();
+    return lookup.group(view, tr)!.rows[0]!;
+  };
+  assert.equal((await follow({ code: 'stopped', detail: '' })).subtitle, 'gone');
+  reachable = true;
+  assert.equal((await follow(null)).title, 'example.com uses WARP');
 });
 
 test('an answer belongs to what is typed now, and is asked for once the keys rest', async t => {
