@@ -67,7 +67,7 @@ function answerRows(why: Why, tr: Translator): Row[] {
       const { verdict, because, kernel, advice } = whyText(each, why, tr);
       const title = each.address === target.value ? each.address : `${target.value} · ${each.address}`;
       const answer = note(each.address, title, [verdict, because, kernel].join('\n'), verdictTone(each));
-      return advice === null ? [answer] : [answer, note(`${each.address} advice`, advice, '', 'warning')];
+      return advice === null ? [answer] : [answer, note(`${each.address} advice`, _('Warning'), advice, 'warning')];
     }),
     ...(fallback
       ? [

@@ -42,7 +42,7 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
       ],
     ],
   );
-  assert.match(advice!.title, /culvert doctor/);
+  assert.match(advice!.subtitle!, /culvert doctor/);
   assert.equal(advice!.tone, 'warning');
   assert.match(fallback!.subtitle!, /10\.0\.0\.53/);
   assert.ok(field!.kind === 'entry');
