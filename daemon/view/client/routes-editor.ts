@@ -170,7 +170,7 @@ export function missingEntries({ presets, text }: EditorState, id: string): { va
 /** The lines of the last text, which every preset of every view asks for. */
 let last: { text: string; lines: ReadonlySet<string> } = { text: '', lines: new Set() };
 
-/** Number of entries in a text: its lines without comments. */
+/** Entries of a text: its lines without comments. */
 function linesOf(text: string): ReadonlySet<string> {
   if (last.text === text) return last.lines;
   const lines = text.split('\n').map(line => {

@@ -75,7 +75,7 @@ export function modeName(mode: string, { _ }: Translator): { title: string; subt
   return names[mode as Mode] ?? { title: mode, subtitle: '' };
 }
 
-/** A mode for the terminal, where people type its id: `Only chosen apps (proxy)`. */
+/** A mode for the terminal, where people type its id: `Chosen apps only (proxy)`. */
 export function modeLabel(mode: string, tr: Translator): string {
   const { title } = modeName(mode, tr);
   return title === mode ? mode : `${title} (${mode})`;
