@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { PageName } from '../../daemon/view/forms/form.ts';
+import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
 import { languages } from '../../data/build/catalogs.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
@@ -34,30 +34,12 @@ interface Text {
 const [NARROW, FRAME] = [360, 10];
 /** The width of the window when it is first opened. */
 const FIRST = 440;
-const PAGES: PageName[] = [
-  'connection',
-  'apps',
-  'settings',
-  'mode',
-  'killswitch',
-  'routes',
-  'editor',
-  'dns',
-  'networks',
-  'account',
-  'advanced',
-  'graph',
-  'history',
-  'log',
-  'preferences',
-  'checks',
-  'updates',
-];
 /** Text that a page shows once it has read its data. */
 const LOADED: { [page in PageName]?: string } = {
   apps: 'Firefox',
   log: 'warp-cli connect',
   updates: '0.2.7',
+  tools: 'netlify',
   editor: '172.17.0.0/16 (docker0)',
 };
 /** Dialogs and menus: a page, what opens one there, and what closes it. */
@@ -69,6 +51,7 @@ const DIALOGS: [page: PageName, opens: string, closes: string][] = [
 const DATA = [
   /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|d|firefox\.desktop|mail\.desktop|Free\.?|· Frankfurt|Frankfurt( \(FRA\))?|\(FRA\)|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
   /^((\w+ \d+, \d+, [\d: ]+[AP]M\n)?warp-cli connect,[\s,]*|[\d:]+(\s[AP]M)?\s+connect|Success|sudo systemctl .*)$/,
+  /^(\/home\/a\/\.local\/bin\/)?netlify,?$/,
   /^[\d.,:/%\s·+-]*$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
   /^\w+ \d+, \d+, [\d:]+\s[AP]M:?$/,
@@ -148,6 +131,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     execFileSync('msgfmt', ['-o', join(messages, 'culvert.mo'), catalog]);
     daemon.apps = [app('firefox', 'Firefox', { kind: 'firefox', method: 'profile' }), app('mail', 'Mail')];
     daemon.entries = [logEntry(1, 'warp-cli connect')];
+    daemon.tools = [tool('netlify')];
     daemon.answers = ROUTE_ANSWERS;
     await daemon.listen();
     await stage.find('Disconnected');
@@ -168,7 +152,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
   };
   /** Turns to each page and shows each state, and looks. */
   const survey = async (look: Look, read = texts, size = NARROW) => {
-    for (const page of PAGES) {
+    for (const page of PAGE_NAMES) {
       await stage.turn(page);
       await stage.ask({ do: 'resize', width: size + FRAME, height: 720 });
       await stage.settled();
@@ -240,7 +224,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     const long = 'n'.repeat(63);
     const host = Array.from({ length: 3 }, () => long).join('.');
     daemon.apps = [app('firefox', 'Firefox'), app('long', long)];
-    daemon.tools = [tool(long)];
+    daemon.tools = [tool('netlify'), tool(long)];
     daemon.setRoutes({ mode: 'exclude', ips: [], hosts: [{ value: host, description: long }] });
     daemon.set('options', {
       fallbackDomains: [{ domain: host, note: long }],

@@ -7,29 +7,13 @@ import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod/mini';
 import { DoctorReport } from '../../../daemon/api/schema/doctor.ts';
 import { quoted } from '../../../daemon/view/message.ts';
+import { SHOWN_PAGES } from '../../../daemon/webui/pages/shown-pages.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';
 import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
 import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
 import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
-const PAGES = [
-  'connection',
-  'mode',
-  'killswitch',
-  'routes',
-  'dns',
-  'networks',
-  'account',
-  'apps',
-  'advanced',
-  'graph',
-  'history',
-  'checks',
-  'log',
-  'preferences',
-  'updates',
-];
 /** Pixels: the narrowest window that has to show everything (WCAG 1.4.10). */
 const NARROW = 320;
 /** The one app of this computer. */
@@ -94,7 +78,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.reload();
     await page.getByText(pseudo('Disconnected')).first().waitFor();
     const untranslated: string[] = [];
-    for (const name of PAGES) {
+    for (const name of SHOWN_PAGES) {
       await visit(page, name);
       for (const text of await page.evaluate<string[]>(SHOWN)) {
         const rest = foreign(text).trim();
@@ -136,7 +120,7 @@ describe('the page in other languages', { concurrency: false }, () => {
       await page.locator(`html[lang="${language}"]`).waitFor();
       assert.equal(await page.locator('html').getAttribute('dir'), language === 'ar' ? 'rtl' : 'ltr');
       const wrong: string[] = [];
-      for (const name of PAGES) {
+      for (const name of SHOWN_PAGES) {
         await visit(page, name);
         const width = await page.evaluate<number>('document.documentElement.scrollWidth');
         if (width > NARROW) wrong.push(`${name} needs ${width} pixels`);
