@@ -205,7 +205,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     };
     daemon.onAsked = () => ({ ok: true, changes: [] });
     await ask({ do: 'click', id: 102 });
-    await until(() => tray.output().includes('Keep this change?: Mode: DNS only. '), 'the question');
+    await until(() => tray.output().includes('Keep this change?: Mode: DNS only. Reverts at '), 'the question');
     assert.deepEqual(daemon.actions, [{ action: 'setMode', value: 'doh', confirmWithin: 30 }]);
     await click('Keep');
     await until(() => daemon.asked.some(({ line }) => line === 'POST /api/changes/confirm'), 'the confirmation');
