@@ -51,7 +51,7 @@ const DIALOGS: [page: PageName, opens: string, closes: string][] = [
 const DATA = [
   /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|d|firefox\.desktop|mail\.desktop|Free\.?|· Frankfurt|Frankfurt( \(FRA\))?|\(FRA\)|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
   /^((\w+ \d+, \d+, [\d: ]+[AP]M\n)?warp-cli connect,[\s,]*|[\d:]+(\s[AP]M)?\s+connect|Success|sudo systemctl .*)$/,
-  /^(\/home\/a\/\.local\/bin\/)?netlify,?$/,
+  /^(\/home\/a\/\.local\/bin\/)?netlify[,:]?$/,
   /^[\d.,:/%\s·+-]*$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
   /^\w+ \d+, \d+, [\d:]+\s[AP]M:?$/,
