@@ -232,7 +232,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     const question = (await stage.ask({ do: 'focusable', name: 'Does this site use WARP?' })) as { sensitive: boolean };
     assert.equal(question.sensitive, false, 'a question to the daemon');
     await stage.ask({ do: 'turn', name: 'networks' });
-    await find('Every wired network');
+    await find('All wired networks');
     const { checked, sensitive } = await stage.toggle('All Wi-Fi networks');
     assert.deepEqual([checked, sensitive], [true, false]);
     await stopped;

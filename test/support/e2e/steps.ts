@@ -86,7 +86,7 @@ export const STEPS: readonly Step[] = [
   ['dns', fill('Location ID', 'abc123')],
   ['dns', press('No location: Reset')],
   ['dns', press('Start logging: Start')],
-  ['networks', click('switch', 'Every wired network')],
+  ['networks', click('switch', 'All wired networks')],
   ['networks', fill('Add Wi-Fi name', 'Café <1>')],
   ['networks', press('Remove Café <1>')],
   ['networks', confirmed('Forget all trusted Wi-Fi: Reset', 'Reset')],

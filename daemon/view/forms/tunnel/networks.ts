@@ -41,7 +41,7 @@ export function networksForm(
         description: _('WARP stays off where you trust the network.'),
         rows: [
           off('wifi', _('All Wi-Fi networks'), options?.wifiTrusted ?? false, 'setTrustedWifi'),
-          off('ethernet', _('Every wired network'), options?.ethernetTrusted ?? false, 'setTrustedEthernet'),
+          off('ethernet', _('All wired networks'), options?.ethernetTrusted ?? false, 'setTrustedEthernet'),
         ],
       },
       { id: 'ssids', title: _('Trusted Wi-Fi'), rows: ssidRows(ssids, settable, tr) },
