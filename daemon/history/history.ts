@@ -1,8 +1,7 @@
 // Follows the state for the history: keeps what is published until it is written, and loads the rest for that.
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import type { HistoryService } from './history-service.ts';
-import type { Seen } from './observe.ts';
-import { SWITCH_MS } from './records.ts';
+import { createUnwritten } from './unwritten.ts';
 
 export interface Pace {
   /** Interval of writes, each with all changes since the last one: a kill loses no more. */
@@ -19,7 +18,7 @@ export function createHistory(
   { writeMs, readMs }: Pace = PACE,
 ): HistoryControl {
   let loading: Promise<HistoryService> | undefined;
-  let seen: (Seen & { isModeOld: boolean })[] = [];
+  const unwritten = createUnwritten();
   let wroteAt = performance.now();
   let writing: NodeJS.Timeout | undefined;
   let reading: NodeJS.Timeout | undefined;
@@ -32,56 +31,26 @@ export function createHistory(
   const load = () => (loading ??= open());
 
   function observe(event?: string): void {
-    const { status, settings: ofTunnel, tunnel: figures } = state.snapshot();
+    const snapshot = state.snapshot();
+    const { status } = snapshot;
     if (status.state === 'unknown' && status.raw === null && !status.blocked) return; // nothing is known yet
-    const [at, mode, changing] = [Date.now(), ofTunnel.Mode, tunnel.changing()];
-    nameMode(at, mode);
-    if (changing !== 'now') for (const each of seen) each.isModeOld = false;
-    seen.push({
-      at,
-      status,
-      mode,
-      asked: changing !== null,
-      isModeOld: changing === 'now' && event !== 'settings',
-      tunnel: figures,
-    });
+    unwritten.add(snapshot, tunnel.changing(), event);
     if (status.state === 'connected') reading ??= setTimeout(readFigures, readMs).unref();
     const waitMs = wroteAt + writeMs - performance.now();
-    if (seen.length >= MANY || (waitMs <= 0 && !writing)) void write();
+    if (unwritten.count() >= MANY || (waitMs <= 0 && !writing)) void write();
     else writing ??= setTimeout(() => void write(), Math.max(0, waitMs)).unref();
-  }
-
-  /** Names the mode of buffered rows: a status event arrives before the settings are read. */
-  function nameMode(at: number, mode: string | undefined): void {
-    let wasConnecting = false;
-    for (const each of seen.toReversed()) {
-      const isPhase = each.status.state === 'connecting' || each.status.state === 'disconnecting';
-      if (each.mode === mode || at - each.at > SWITCH_MS) return;
-      // a connection before the reconnect had the mode before
-      if (!isPhase && (wasConnecting || !each.isModeOld)) return;
-      wasConnecting ||= isPhase;
-      each.mode = mode;
-      each.isModeOld = false;
-    }
   }
 
   async function write(): Promise<void> {
     clearTimeout(writing);
     writing = undefined;
     wroteAt = performance.now();
-    const isModeOld = tunnel.changing() === 'now';
-    const [now, batch] = [
-      Date.now(),
-      seen.map(each => (isModeOld && each.isModeOld ? { ...each, mode: undefined } : each)),
-    ];
-    seen = [];
+    const [now, batch] = [new Date(), unwritten.take(tunnel.changing())];
     try {
       if (batch.length) (await load()).record(batch);
     } catch (error) {
       // a package may have replaced the program's files
-      say(
-        `The history is not recorded since ${new Date(now).toISOString()}: ${(error as Error).message}. Restart Culvert.`,
-      );
+      say(`The history is not recorded since ${now.toISOString()}: ${(error as Error).message}. Restart Culvert.`);
       follow(false);
     }
   }

@@ -1,6 +1,7 @@
 // Walks through records in order, and finds the changes to show, the time connected, and what ended a connection. Pure.
 import type { HistoryDay, HistoryTotal } from '../api/schema/history.ts';
 import { addDrops, totalOf } from '../api/totals.ts';
+import { createDays } from './days.ts';
 import { type Change, type Sample, SWITCH_MS } from './records.ts';
 
 /** Longer than a restart of the daemon or an update takes, in ms. */
@@ -21,7 +22,7 @@ interface End {
 
 /** @param range what counts, in ms since the epoch; the state before it must be walked through as well */
 export function createTimeline(range: { since: number; until: number }, onChange: (change: Change) => void) {
-  const days = new Map<string, HistoryDay>();
+  const days = createDays(range);
   let present: Change | null = null;
   /** Not shown yet, because the next one may complete it. */
   let waiting: Change | null = null;
@@ -36,33 +37,12 @@ export function createTimeline(range: { since: number; until: number }, onChange
 
   /** In seconds, as samples have them. */
   const [since, until] = [range.since / 1000, range.until / 1000];
-  /** The day that was looked up last, in ms: most records are of the same, and names of days cost more than all else. */
-  let [lastFrom, lastTo] = [0, 0];
-  let lastDay: HistoryDay | null = null;
-
-  function dayOf(at: number): HistoryDay {
-    if (lastDay === null || at < lastFrom || at >= lastTo) {
-      [lastFrom, lastTo] = [at, dayAfter(at)];
-      lastDay = entryOf(days, at);
-    }
-    return lastDay;
-  }
-
-  function count(from: number, to: number): void {
-    const end = Math.min(to, range.until);
-    for (let at = Math.max(from, range.since); at < end; ) {
-      const day = dayOf(at);
-      const next = Math.min(end, lastTo);
-      day.connectedSeconds += (next - at) / 1000;
-      at = next;
-    }
-  }
 
   function drop(): void {
     const { at = Number.NaN, cause = null } = ended ?? {};
     ended = null;
     if (ASKED_FOR.includes(cause ?? UNKNOWN) || !(at >= range.since && at < range.until)) return;
-    addDrops(dayOf(at).drops, cause ?? UNKNOWN, 1);
+    addDrops(days.at(at).drops, cause ?? UNKNOWN, 1);
   }
 
   /** Reports whether a settings change ended the connection, regardless of the reason text. */
@@ -88,7 +68,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
   function follow(change: Change): void {
     const { at, kind, state, lastAt } = change;
     if (kind === 'same') {
-      if (gap) count(gap.from, gap.to);
+      if (gap) days.count(gap.from, gap.to);
       gap = null;
       return;
     }
@@ -116,7 +96,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
   }
 
   function close(at: number): void {
-    count(upSince ?? at, at);
+    days.count(upSince ?? at, at);
     gap = { from: at, to: at };
     upSince = null;
   }
@@ -141,16 +121,16 @@ export function createTimeline(range: { since: number; until: number }, onChange
     },
     sample({ at, received, sent }: Sample): void {
       if (at < since || at >= until) return;
-      const day = dayOf(at * 1000);
+      const day = days.at(at * 1000);
       day.received += received;
       day.sent += sent;
     },
     /** @param now the state lasts until then, in ms; null where nothing is recorded anymore */
     end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
-      if (upSince !== null && now !== null) count(upSince, now);
+      if (upSince !== null && now !== null) days.count(upSince, now);
       drop();
       showWaiting();
-      const list = [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1)).map(rounded);
+      const list = days.list();
       return { total: totalOf(list), days: list };
     },
   };
@@ -168,26 +148,4 @@ function completes(before: Change, after: Change): boolean {
     (before.mode === null || before.mode === after.mode) &&
     (before.colo === null || before.colo === after.colo)
   );
-}
-
-const rounded = (day: HistoryDay): HistoryDay => ({ ...day, connectedSeconds: Math.round(day.connectedSeconds) });
-
-function entryOf(days: Map<string, HistoryDay>, at: number): HistoryDay {
-  const day = dayName(at);
-  const entry = days.get(day) ?? { day, connectedSeconds: 0, received: 0, sent: 0, drops: {} };
-  days.set(day, entry);
-  return entry;
-}
-
-/** The day of this time zone. */
-function dayName(at: number): string {
-  const date = new Date(at);
-  const [year, ...rest] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
-  return [String(year).padStart(4, '0'), ...rest.map(n => String(n).padStart(2, '0'))].join('-');
-}
-
-/** The next midnight of this time zone. */
-function dayAfter(at: number): number {
-  const date = new Date(at);
-  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime();
 }
