@@ -1,23 +1,21 @@
 // Wires what the daemon knows about the tunnel: listening for changes, reading what is outdated, performing actions.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionName, ActionRequest } from '../api/actions.ts';
 import type { Account, CommandOutput, StalePart } from '../api/schema.ts';
-import { Problem } from '../problem.ts';
 import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import { isSupported } from './actions/commands.ts';
 import { createPerform } from './actions/perform.ts';
 import { childEnv } from './cli/child.ts';
 import { createCliTracker } from './cli/cli-info.ts';
-import { blockedProblem } from './cli/failures.ts';
 import { createRunner } from './cli/run.ts';
 import { createTerms } from './cli/terms.ts';
 import { NEWEST } from './cli/version.ts';
 import { createHearing, type Hearing } from './listen/hear.ts';
 import { createWatch } from './listen/watch.ts';
+import { readAccount } from './read/account.ts';
 import { createChangedParts } from './read/changed-parts.ts';
 import { createReader } from './read/reader.ts';
-import { READ_LIMIT_MS } from './read/reads.ts';
+import { createRefresh } from './read/refresh.ts';
 import { createTunnelStore } from './tunnel-store.ts';
 
 export interface Tunnel {
@@ -76,10 +74,6 @@ interface Options {
   proxyLimitMs?: number;
 }
 
-const REFRESH_MS = 1000;
-/** Settings that were never read are waited for this much longer. */
-const FIRST_READ_MS = 2 * READ_LIMIT_MS;
-const FULL_REFRESH_MS = READ_LIMIT_MS + 1000;
 const ADOPT_AGAIN_MS = 1000;
 
 /** A tunnel that spawns nothing before `start` or the first request. */
@@ -145,11 +139,14 @@ export function createTunnel(options: Options): Tunnel {
     batch: changes.during,
     changing: changes.changing,
     supports: async action => isSupported(action, (await tracker.current())?.can ?? NEWEST),
-    refresh,
+    refresh: createRefresh({ reader, watch, adopted: () => adopting }),
     readFigures: () => reader.readLatest('tunnelStats'),
     isFresh: reader.isFresh,
     stale: () => reader.stale(),
-    account,
+    async account() {
+      await adopting;
+      return readAccount(reader, store, state.snapshot);
+    },
   };
 
   /** Takes the executable that is there now, or none, in place of the one before. */
@@ -180,40 +177,5 @@ export function createTunnel(options: Options): Tunnel {
     store.clearBlocked('cli-missing', 'cli-too-old');
     watch.listen({ file: cli.path, form: cli.can.json ? 'json' : 'text', acceptTerms: terms.accepted() });
     void reader.readLatest('settings'); // the status file and the history name the mode
-  }
-
-  async function refresh(which: 'stale' | 'all'): Promise<void> {
-    if (which === 'stale' && reader.isFresh()) return;
-    const limit = new AbortController();
-    const limitMs = which === 'all' || reader.hasUnreadChanges() ? FULL_REFRESH_MS : REFRESH_MS;
-    const enough = delay(limitMs, undefined, { signal: limit.signal });
-    if (which === 'all') watch.retry();
-    const work = which === 'all' ? reader.readAll() : reader.readStale(() => adopting.then(watch.spoken));
-    await Promise.race([work, enough]).catch(() => {});
-    if (reader.stale(['settings']).some(({ ageSeconds }) => ageSeconds === null)) {
-      const longer = delay(FIRST_READ_MS, undefined, { signal: limit.signal });
-      await Promise.race([reader.readLatest('settings'), longer]).catch(() => {});
-    }
-    limit.abort();
-  }
-
-  async function account(): Promise<Account> {
-    await adopting;
-    await reader.readLatest('registration');
-    if (store.account()?.registration.registered) await reader.readLatest('devices');
-    const { status, commands, tunnelCli } = state.snapshot();
-    const known = store.account();
-    // an earlier answer is worthless once nothing can be read
-    if (status.blocked && status.blocked !== 'not-registered' && !(known && status.blocked === 'not-authorized'))
-      throw blockedProblem(status.blocked, tunnelCli.version);
-    if (known) {
-      const stale = known.registration.registered ? reader.stale(['registration', 'devices']) : [];
-      return { ok: true, ...known.registration, devices: known.devices, ...(stale.length ? { stale } : {}) };
-    }
-    const { exitCode = null, stderr = '' } = commands.registration ?? {};
-    throw new Problem('tunnel-cli-failed', 'The tunnel CLI did not report the registration of this device.', {
-      exitCode,
-      stderr,
-    });
   }
 }
