@@ -4,11 +4,12 @@ import type { ChangeOptions } from '../api/schema/changes.ts';
 import type { CommandOutput } from '../api/schema.ts';
 import type { TunnelSubject as Subject } from '../api/subjects.ts';
 import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
-import { NotRestored, Problem } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { createChangeStore } from './change-store.ts';
 import type { Pending } from './changes-file.ts';
 import { type Clock, deadlineIn, readClock } from './deadline.ts';
+import { createMaker, isLimited, limitsOf } from './make-change.ts';
 import { actionsTo, currentValue, settingOf, textOf, type Value } from './values.ts';
 
 interface Options {
@@ -24,6 +25,7 @@ export type ChangeService = ReturnType<typeof createChangeService>;
 export function createChangeService({ context, routes, clock = readClock }: Options) {
   const { paths, state, tunnel, say } = context;
   const store = createChangeStore({ paths, state, clock, say, onDue: revertDue });
+  const maker = createMaker(store, clock);
   const exclusively = createQueues();
   const restore = (previous: Value) => restoreValue(previous, context, routes);
   let stopped = false;
@@ -46,45 +48,13 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
     }
   }
 
-  /** Makes a change that stays. It replaces one of the same subject that would revert. */
-  async function changeForGood<T>(subject: Subject, work: () => Promise<T>): Promise<T> {
-    const result = await work();
-    store.note(subject, null);
-    store.acknowledgeLost();
-    return result;
-  }
-
-  /** Makes a change whose previous value is on disk before: it returns after a kill, and when a limit is over. */
-  async function changeWithReturn<T>(change: LimitedChange, work: () => Promise<T>): Promise<T> {
-    const { subject } = change.previous;
-    const before = store.get(subject) ?? null;
-    const limited = isLimited(change) ? () => entryOf(change, clock()) : () => null;
-    store.set(subject, { ...entryOf(change, clock()), making: true });
-    let result: T;
-    try {
-      result = await work();
-    } catch (error) {
-      if (error instanceof NotRestored) {
-        store.fail(subject, error, 'now');
-        throw error.problem;
-      }
-      // a command that was killed may have done its work before
-      const isUncertain = error instanceof Problem && error.code === 'tunnel-cli-timeout';
-      store.note(subject, (isUncertain && limited()) || before);
-      throw error;
-    }
-    store.note(subject, limited());
-    store.acknowledgeLost();
-    return result;
-  }
-
-  async function performOf(subject: Subject, request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
+  async function actWithin(subject: Subject, request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
     const work = () => tunnel.perform(request);
-    if (!isLimited(request)) return changeForGood(subject, work);
+    if (!isLimited(request)) return maker.keep(subject, work);
     const value = settingOf(request);
     const previous = store.get(subject)?.previous ?? (await readPrevious(subject, context));
-    if (value !== null && value === textOf(previous)) return changeForGood(subject, work);
-    return changeWithReturn({ ...limitsOf(request), previous, value }, work);
+    if (value !== null && value === textOf(previous)) return maker.keep(subject, work);
+    return maker.makeReturning({ ...limitsOf(request), previous, value }, work);
   }
 
   function subjectsOf(subject: Subject | undefined, matches: (entry: Pending) => boolean): Subject[] {
@@ -97,7 +67,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
   return {
     perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
       const subject = subjectOf(request.action);
-      if (subject) return exclusively(subject, () => performOf(subject, request));
+      if (subject) return exclusively(subject, () => actWithin(subject, request));
       if (!isLimited(request)) return tunnel.perform(request);
       throw new Problem('argument-rejected', `The action ${request.action} can't be taken back by itself.`, {
         hint: 'Leave confirmWithin and forSeconds out.',
@@ -107,9 +77,9 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
     setRoutes<P extends RoutesPlan, T>({ confirmWithin, plan, work }: RoutesChange<P, T>): Promise<T> {
       return exclusively('routes', async () => {
         const planned = await plan();
-        if (!planned.previous) return changeForGood('routes', () => work(planned));
+        if (!planned.previous) return maker.keep('routes', () => work(planned));
         const previous = store.get('routes')?.previous ?? { subject: 'routes', value: planned.previous };
-        return changeWithReturn({ confirmWithin, previous, value: null }, () => work(planned));
+        return maker.makeReturning({ confirmWithin, previous, value: null }, () => work(planned));
       });
     },
 
@@ -195,26 +165,4 @@ async function readPrevious(subject: Subject, { tunnel, state }: Options['contex
 function requireSome(subjects: Subject[]): Subject[] {
   if (subjects.length) return subjects;
   throw new Problem('nothing-pending', 'There is no such change, or its previous value has returned already.');
-}
-
-interface LimitedChange extends ChangeOptions {
-  previous: Value;
-  /** The new value in readable form; null for lists. */
-  value: string | null;
-}
-
-const limitsOf = ({ confirmWithin, forSeconds }: ChangeOptions): ChangeOptions => ({ confirmWithin, forSeconds });
-
-const isLimited = ({ confirmWithin, forSeconds }: ChangeOptions) =>
-  confirmWithin !== undefined || forSeconds !== undefined;
-
-function entryOf({ previous, value, confirmWithin, forSeconds }: LimitedChange, now: Clock): Pending {
-  return {
-    previous,
-    value,
-    setAt: new Date(now.wallMs).toISOString(),
-    making: false,
-    confirmBy: confirmWithin === undefined ? null : deadlineIn(confirmWithin, now),
-    endsAt: forSeconds === undefined ? null : deadlineIn(forSeconds, now),
-  };
 }
