@@ -2,11 +2,9 @@
 import type { KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
-import type { Report } from '../report.ts';
-import { wantedEndpoints } from '../rules/endpoint-allowlist.ts';
-import type { Endpoint } from '../rules/rules.ts';
 import { explained, message, wordingOf } from '../wording.ts';
 import type { Call } from './busctl.ts';
+import { createEnabler, isDenied } from './enabler.ts';
 import { type Places, places as usual } from './published-state.ts';
 import { createPublisher } from './publisher.ts';
 import { createServiceLink } from './service-link.ts';
@@ -14,8 +12,6 @@ import { createServiceLink } from './service-link.ts';
 /** Any program can slow the bus down. After that long, what the service last published answers a reader. */
 const READ_MS = 500;
 
-const LEFT_OUT =
-  'Kill switch: warp.endpoints needs an administrator and is left out. Turn the kill switch on again to be asked.';
 const DEMO = {
   detail: message('This is the demo: it never changes the kill switch of this machine.'),
   hint: 'End the demo with: culvert stop. Then repeat the command.',
@@ -27,52 +23,13 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
   const link = createServiceLink(places, () => publishFile());
   const { publish, publishFile, publishAbsent, setUnmet } = createPublisher(context, link, places);
   let unsubscribe = () => {};
-  /** The endpoints that this daemon last gave the service. */
-  let given = '';
-
   const emulated = () => state.snapshot().tunnelCli.emulated;
-  const endpoints = (own = settings.config.warp.endpoints) => wantedEndpoints(state.snapshot().tunnel.endpoints, own);
-
-  /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
-  async function enable(allowLan: boolean, interactive: boolean, seconds?: number): Promise<Report> {
-    const wanted = endpoints();
-    for (const why of wanted.refused) say(`Kill switch: ${why}`);
-    given = JSON.stringify(wanted.endpoints); // asked once, whatever the answer
-    try {
-      const change = { allowLan, endpoints: wanted.endpoints };
-      const call: Call =
-        seconds === undefined ? { method: 'Enable', ...change } : { method: 'TryEnable', ...change, seconds };
-      return await link.ask(call, interactive);
-    } catch (error) {
-      const without = endpoints('').endpoints;
-      // no user can be asked here, and blocking matters more than endpoints that need an administrator
-      if (interactive || !isDenied(error) || without.length === wanted.endpoints.length) throw error;
-      say(LEFT_OUT);
-      return link.ask({ method: 'Enable', allowLan, endpoints: without }, false);
-    }
-  }
-
-  /** The tunnel has moved to an address that the rules do not let through. */
-  async function followTunnel(): Promise<void> {
-    const { enabled, active, allowLan, unconfirmed } = state.snapshot().killSwitch;
-    if (!enabled || active !== true || emulated()) return;
-    const { endpoints: wanted, beyondShipped } = endpoints();
-    if ((!beyondShipped && given === '') || JSON.stringify(wanted) === given) return;
-    await (unconfirmed ? setEndpoints(wanted) : enable(allowLan, false)).then(publish, error =>
-      say(`Kill switch: ${error.message}`),
-    );
-  }
-
-  /** Turning it on again would confirm what the user has yet to confirm. */
-  function setEndpoints(wanted: readonly Endpoint[]): Promise<Report> {
-    given = JSON.stringify(wanted);
-    return link.ask({ method: 'SetEndpoints', endpoints: wanted }, false);
-  }
+  const { enable, followTunnel } = createEnabler(context, link);
 
   async function applyConfiguration(): Promise<void> {
-    const known = await read();
-    if (!settings.config.warp.killSwitch || known.enabled || !known.installed || emulated()) return;
-    if (known.unconfirmed) return; // it was turned off, and returns unless that is confirmed
+    const { enabled, installed, unconfirmed } = await read();
+    if (!settings.config.warp.killSwitch || enabled || !installed || emulated()) return;
+    if (unconfirmed) return; // it was turned off, and returns unless that is confirmed
     try {
       publish(await enable(settings.config.warp.allowLan, false));
     } catch (error) {
@@ -129,7 +86,8 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     start() {
       link.follow();
       unsubscribe = state.subscribe(({ event }) => {
-        if (event === 'tunnel') void followTunnel();
+        if (event === 'tunnel' && !emulated())
+          void followTunnel()?.then(publish, error => say(`Kill switch: ${error.message}`));
       });
       void applyConfiguration();
     },
@@ -165,8 +123,4 @@ async function remember({ settings, say }: FeatureContext, killSwitch: boolean, 
     say(`Kill switch: ${(error as Error).message}`);
   }
   if (settings.config.warp.killSwitch !== killSwitch) settings.setSession(choice);
-}
-
-function isDenied(error: unknown): boolean {
-  return error instanceof Problem && error.code === 'killswitch-denied';
 }

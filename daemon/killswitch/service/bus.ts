@@ -11,7 +11,8 @@ import {
   MAX_ENDPOINTS,
   tooManyEndpoints,
 } from '../request.ts';
-import { type Caller, type Switch, SwitchError } from '../switch.ts';
+import type { Caller, Switch } from '../switch.ts';
+import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';
 import { mayCall } from './authorization.ts';
 import type { Gate } from './gate.ts';

@@ -1,0 +1,127 @@
+// Keeps kernel, files and report in step with the mode of the kill switch.
+import { describeState } from './describe-state.ts';
+import type { Edges } from './edges.ts';
+import { createEffects, messageOf, readStored, readTrial, tolerant } from './effects.ts';
+import type { Report } from './report.ts';
+import type { Trial } from './rules/persisted-rules.ts';
+import { isBlocking, type Listing } from './rules/ruleset-diff.ts';
+import { SwitchError } from './switch-error.ts';
+import { type Event, inForce, type Mode, reconcile, transition, undo } from './transition.ts';
+import { type Message, wordingOf } from './wording.ts';
+
+/** Until the next attempt, where the kernel did not take what is wanted. */
+const RETRY_SECONDS = 2;
+
+/** @param ring called when something has to be done by then. Calls must not overlap. */
+export function createKeeper(edges: Edges, ring: () => void) {
+  const { kernel, files, clock } = edges;
+  let mode: Mode = { kind: 'off' };
+  let trouble: Message[] | null = null;
+  let repairedAt: number | null = null;
+  let announced: { until: number; ends: number } | null = null;
+  const effects = createEffects(edges);
+
+  /** Runs what an event calls for; the mode follows once all of it is done, or first. @throws Error */
+  async function run({ mode: next, effects: list }: ReturnType<typeof transition>, order: 'first' | 'after' = 'after') {
+    if (order === 'first') mode = next;
+    for (const effect of list) await effects.run(effect);
+    mode = 'fingerprint' in next && inForce(next) ? { ...next, fingerprint: effects.fingerprint() } : next;
+  }
+
+  /** Repairs, ends a pause whose time has come, and lists. */
+  async function settle(): Promise<Listing | null> {
+    const listing = await kernel.list();
+    const seen = { fingerprint: listing?.fingerprint ?? null, blocks: isBlocking(listing) };
+    const event = reconcile(mode, seen, clock.uptime());
+    if (!event) return listing;
+    if (event.kind === 'damaged') await repairDamage();
+    else await run(transition(mode, event));
+    return kernel.list();
+  }
+
+  async function repairDamage(): Promise<void> {
+    if (!('fingerprint' in mode) || mode.fingerprint !== null) repairedAt = clock.now();
+    await run(transition(mode, { kind: 'damaged' }));
+  }
+
+  /** By the clock of the wall as it was when the trial began: a report must not change with each measurement. */
+  function trialEnds({ until }: Trial): number {
+    if (announced?.until !== until) announced = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
+    return announced.ends;
+  }
+
+  async function measure(): Promise<Report> {
+    let listing: Listing | null | undefined;
+    try {
+      listing = await settle();
+      if (mode.kind !== 'fail-closed') trouble = null;
+    } catch (error) {
+      trouble = wordingOf(error);
+      listing = await kernel.list().catch(() => undefined);
+    }
+    const active = listing === undefined ? null : isBlocking(listing);
+    const report = describeState(mode, {
+      active,
+      protection: kernel.protection(listing ?? null),
+      bootGuard: edges.bootGuard(),
+      backend: kernel.backend,
+      trouble,
+      repairedAt,
+      ends: mode.kind === 'trying' ? trialEnds(mode.trial) : 0,
+    });
+    edges.alarm(nextLook(mode, active, clock.uptime()), ring);
+    edges.publish(report);
+    return report;
+  }
+
+  /** Runs a change, or brings back what was before. @throws SwitchError Failed */
+  async function change(event: Event, failure: string): Promise<Report> {
+    const before = mode;
+    const stored = {
+      rules: tolerant(() => files.read('rules.nft')),
+      trial: tolerant(() => files.read('trial.json')),
+    };
+    try {
+      await run(transition(mode, event));
+      trouble = repairedAt = null;
+    } catch (error) {
+      await run(undo(before, event, stored)).catch(() => {});
+      await measure();
+      throw new SwitchError('Failed', `${failure}: ${messageOf(error)}`, error);
+    }
+    return measure();
+  }
+
+  async function start(): Promise<Report> {
+    try {
+      const stored = readStored(files);
+      const event: Event = {
+        kind: 'started',
+        stored,
+        trial: readTrial(edges),
+        inForce: stored.kind === 'absent' && (await kernel.list()) !== null,
+      };
+      await run(transition(mode, event), 'first');
+    } catch (error) {
+      trouble = wordingOf(error);
+    }
+    return measure();
+  }
+
+  return {
+    start,
+    change,
+    measure,
+    mode: () => mode,
+  };
+}
+
+/** Seconds until something has to be done; null: time alone calls for nothing. */
+function nextLook(mode: Mode, active: boolean | null, uptime: number): number | null {
+  if (mode.kind === 'trying') {
+    const left = mode.trial.until - uptime;
+    const retry = active !== true && mode.trial.wanted !== null;
+    return retry || left <= 0 ? Math.min(RETRY_SECONDS, left > 0 ? left : RETRY_SECONDS) : left;
+  }
+  return active !== true && mode.kind !== 'off' ? RETRY_SECONDS : null;
+}
