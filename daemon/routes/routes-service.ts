@@ -1,19 +1,15 @@
-// Reads, previews and sets the split tunnel as a document, and keeps the last documents to go back to.
-import { createHash } from 'node:crypto';
 import type { RoutesCause, RoutesResponse } from '../api/schema/traffic/routes.ts';
 import type { Snapshot, SplitTunnel } from '../api/schema.ts';
 import type { ChangesControl, FeatureContext, RoutesControl, RoutesPlan } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import { reason } from '../system/errno.ts';
 import { message } from '../view/message.ts';
-import { callsFor } from './calls.ts';
-import { originOf } from './defaults.ts';
-import { canonical, type Entry, formatDocument, parseDocument } from './document.ts';
+import { canonical, type Entry, parseDocument } from './document.ts';
 import { currentOf, type History, loadHistory, record, saveHistory, undoTarget } from './document-history.ts';
 import { readPresets } from './presets.ts';
 import { preview } from './preview.ts';
+import { previewRoutes, readRoutes, revisionOf, textOf, without } from './read-routes.ts';
 import { createSplitList, entriesOf } from './split-list.ts';
-import { readSurroundings } from './surroundings.ts';
 
 /** @param changes sets a list so that the previous one returns after a kill, or without a confirmation */
 export function createRoutes(
@@ -70,40 +66,8 @@ export function createRoutes(
   }
 
   return {
-    async read() {
-      const split = await current();
-      const { managed } = state.snapshot().account;
-      const item = currentOf(loadHistory(paths.routes, say));
-      const revision = revisionOf(split);
-      const document = item?.revision === revision ? item.document : textOf(split);
-      const comments = commentsOf(document);
-      const entries = [...split.ips, ...split.hosts].map(({ value: listed, description }) => {
-        const { kind, value } = canonical(listed);
-        return { kind, value, origin: originOf(value, managed, comments.get(value)), description };
-      });
-      return { ok: true, revision, mode: split.mode, readOnly: managed === true, entries, document };
-    },
-
-    async preview({ document, sshPeer }) {
-      const split = await current();
-      const { tunnel: facts, settings } = state.snapshot();
-      const env = sshPeer === undefined ? {} : { SSH_CONNECTION: sshPeer };
-      const surroundings = readSurroundings(env, { endpoints: facts.endpoints, clientMode: settings.Mode ?? null });
-      const difference = preview(parseDocument(document), split, surroundings);
-      const before = entriesOf(split);
-      const after = without(before, difference.remove).concat(difference.add);
-      const { resets, rest } = callsFor({ mode: split.mode, before, after, supports: await list.supported() });
-      const plain = (entries: readonly Entry[]) => entries.map(({ kind, value }) => ({ kind, value }));
-      return {
-        ok: true,
-        revision: revisionOf(split),
-        ...difference,
-        add: plain(difference.add),
-        remove: plain(difference.remove),
-        calls: resets.length + rest.length,
-      };
-    },
-
+    read: () => readRoutes(list, context),
+    preview: request => previewRoutes(request, list, context),
     apply: ({ document, cause, ...options }) => set(() => document, cause ?? 'api', options),
 
     undo(options) {
@@ -184,31 +148,6 @@ function planFor(document: string, split: SplitTunnel): Plan {
 interface SetOptions {
   ifRevision?: string | undefined;
   confirmWithin?: number | undefined;
-}
-
-/** Identifies a list: the same for every order of its entries and every form in which the tunnel CLI prints them. */
-function revisionOf(split: SplitTunnel): string {
-  const values = entriesOf(split)
-    .map(({ value }) => value)
-    .sort();
-  return createHash('sha256')
-    .update([split.mode ?? '', ...values].join('\n'))
-    .digest('hex')
-    .slice(0, 16);
-}
-
-function without(entries: readonly Entry[], removed: readonly Entry[]): Entry[] {
-  const values = new Set(removed.map(({ value }) => value));
-  return entries.filter(({ value }) => !values.has(value));
-}
-
-function commentsOf(document: string): Map<string, string | null> {
-  const { lines } = parseDocument(document);
-  return new Map(lines.flatMap(({ entries, comment }) => entries.map(({ value }) => [value, comment] as const)));
-}
-
-function textOf(split: SplitTunnel): string {
-  return formatDocument(split, () => null);
 }
 
 function changedMeanwhile(): Problem {
