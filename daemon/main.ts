@@ -1,5 +1,5 @@
 // Wires the parts of the daemon, opens them, and shuts them down in order.
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { loadConfig, type Settings } from './config/layers.ts';
 import type { FeatureContext } from './controls.ts';
 import { createFeatures } from './features.ts';
@@ -9,17 +9,16 @@ import { keepRuntime } from './keep-runtime.ts';
 import { addressesOf, type DesktopPart, type Flags, LOOPBACK, parseFlags, startDesktop } from './launcher.ts';
 import { searchPort } from './port-search.ts';
 import { RESTART_SIGNAL, startAgain } from './restart.ts';
+import { createRuntimeFiles } from './runtime-files.ts';
 import { createLog } from './state/command-log.ts';
 import { areSettingsKnown, keepStatusFile } from './state/status-file.ts';
 import { createState, NO_KILL_SWITCH } from './state/store.ts';
 import { setAutostart } from './system/autostart.ts';
 import { VERSION } from './system/build-info.ts';
-import { replaceFile } from './system/files.ts';
 import { programs } from './system/install-paths.ts';
 import { type Instance, prepareRuntime, running } from './system/instance.ts';
-import { acquireLock, type Lock, lockHolder } from './system/lock.ts';
+import { acquireLock, type Lock } from './system/lock.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
-import { startTime } from './system/process.ts';
 import { createNotifier } from './system/systemd.ts';
 import { createTunnel } from './warp/tunnel.ts';
 
@@ -164,25 +163,14 @@ async function start(
     joinRunning({ instance: search.running, pid: search.running.pid, isReachable: false }, flags, env);
     return null;
   }
-  const openSocket = async () => {
-    rmSync(paths.socket, { force: true });
-    await listeners.listenUnix(paths.socket);
-    chmodSync(paths.socket, 0o600);
-    const started = startTime(process.pid)!;
-    const record: Instance = { pid: process.pid, port, version: VERSION, started, demo: flags.demo };
-    replaceFile(paths.record, `${JSON.stringify(record)}\n`, { durable: false });
-  };
-  await openSocket();
+  const runtime = createRuntimeFiles(paths, listeners, { port, demo: flags.demo });
+  await runtime.open();
   writeStatusFile = keepStatusFile(paths.statusFile, state, {
     port: () => port,
     isModeKnown: () => areSettingsKnown(tunnel),
   });
   const restoreRuntime = async () => {
-    prepareRuntime(paths);
-    const taken = acquireLock(paths.lock);
-    if ('heldBy' in taken && taken.heldBy !== process.pid)
-      throw new Error(`process ${taken.heldBy} uses ${paths.runtime} now`);
-    await openSocket();
+    await runtime.restore();
     writeStatusFile();
   };
   const endKeeping = keepRuntime(paths, restoreRuntime, say);
@@ -202,9 +190,7 @@ async function start(
     void keepHeapSmall();
   }, TUNNEL_DELAY_MS);
 
-  if (port !== config.server.port) say(`Port ${config.server.port} is in use; took ${port} instead.`);
-  say(`version ${VERSION} answers on http://127.0.0.1:${port}/api/ and ${paths.socket}`);
-  if (flags.demo) say('Demo: the embedded emulator stands in for warp-cli, and nothing is tunneled.');
+  announce(port!, config.server.port, paths, flags);
   notifier.ready(`Answering on port ${port}`);
   const desktop = startDesktop(flags, env, say);
   openPage(flags, settings, port!, env);
@@ -219,11 +205,15 @@ async function start(
     const open = desktop.filter(({ child }) => child.pid && child.exitCode === null && child.signalCode === null);
     for (const { child } of open) child.kill();
     await Promise.all([listeners.close('stopped', GRACE_MS), tunnel.stop(), features.stop()]);
-    // another daemon may have taken the runtime directory over, while it was gone
-    if (lockHolder(paths.lock)?.pid === process.pid)
-      for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
+    runtime.remove();
     return open.map(({ part }) => part);
   };
+}
+
+function announce(port: number, asked: number, { socket }: Paths, { demo }: Flags): void {
+  if (port !== asked) say(`Port ${asked} is in use; took ${port} instead.`);
+  say(`version ${VERSION} answers on http://127.0.0.1:${port}/api/ and ${socket}`);
+  if (demo) say('Demo: the embedded emulator stands in for warp-cli, and nothing is tunneled.');
 }
 
 function autostart(paths: Paths, tray: { autostart: boolean; startHidden: boolean }) {
