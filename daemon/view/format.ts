@@ -50,6 +50,24 @@ export function formatDuration(seconds: number, tr: Translator): string {
   return fill(tr.ngettext('%d day, %s', '%d days, %s', days), formatCount(days, tr), clock);
 }
 
+/** Seconds in words, as exact as people count: `42 s`, `12 min`, `1 h 2 min`, `2 days, 1 h`. */
+export function formatElapsed(seconds: number, tr: Translator): string {
+  const { _ } = tr;
+  const minutes = Math.floor(Math.max(0, seconds) / 60);
+  const hours = Math.floor(minutes / 60);
+  const days = Math.floor(hours / 24);
+  const count = (n: number) => formatCount(n, tr);
+  // Translators: seconds; %s is a number
+  if (minutes < 1) return isolate(fill(_('%s s'), count(Math.floor(Math.max(0, seconds)))), tr);
+  // Translators: minutes; %s is a number
+  if (hours < 1) return isolate(fill(_('%s min'), count(minutes)), tr);
+  // Translators: hours and minutes, both numbers
+  if (days < 1) return isolate(fill(_('%s h %s min'), count(hours), count(minutes % 60)), tr);
+  // Translators: hours; %s is a number
+  const rest = isolate(fill(_('%s h'), count(hours % 24)), tr);
+  return fill(tr.ngettext('%d day, %s', '%d days, %s', days), count(days), rest);
+}
+
 /** A rough distance to a time: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
 export function formatIn(seconds: number, { locale }: Translator): string {
   const format = relativeTimes(locale, { numeric: 'always' });

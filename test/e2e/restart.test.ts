@@ -58,13 +58,13 @@ test('a restart keeps the flags, what is not confirmed, and what ends later', as
   const stop = await culvert(home, 'stop');
   assert.match(
     stop.stderr,
-    /^Reverted, because it was not confirmed: Mode\nDemo: reverts only .*: Off until \d\d:\d\d\n$/,
+    /^Reverted, because it was not confirmed: Mode\nDemo: reverts only .*: Back on at \d\d:\d\d\n$/,
   );
   const late = await culvert(home, 'status');
   assert.equal(late.code, 5);
   assert.match(
     late.stderr,
-    /^culvert: The Culvert daemon is not running\.\nDemo: reverts only when the demo runs again: Off until .*\nStart it with: culvert\n$/,
+    /^culvert: The Culvert daemon is not running\.\nDemo: reverts only when the demo runs again: Back on at .*\nStart it with: culvert\n$/,
   );
 });
 

@@ -172,18 +172,18 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     const off = change('connection', { value: 'off', endsAt: new Date(Date.now() + 900_000).toISOString() });
     daemon.setChanges([off]);
     const shown = async () => (await menu()).map(({ label }) => label ?? '');
-    await until(async () => (await shown()).some(label => /^Off until .*\d\d:\d\d$/.test(label)), 'the end');
+    await until(async () => (await shown()).some(label => /^Back on at .*\d\d:\d\d$/.test(label)), 'the end');
     daemon.setChanges([{ ...off, endingSoon: true }]);
-    await until(() => tray.output().includes('Ends in a minute: Off until'), 'the notification');
+    await until(() => tray.output().includes('WARP is back on in a minute: Back on at'), 'the notification');
     await click('15 Minutes More');
-    await click('End Now');
+    await click('Connect Now');
     await until(() => daemon.asked.length === 2, 'two requests');
     assert.deepEqual(
       daemon.asked.map(({ line }) => line),
       ['POST /api/changes/extend', 'POST /api/changes/revert'],
     );
     daemon.setChanges([]);
-    await until(async () => !(await shown()).includes('End Now'), 'the end of it');
+    await until(async () => !(await shown()).includes('Connect Now'), 'the end of it');
   });
 
   test('the tunnel is turned off for a while from the menu', async () => {

@@ -2,13 +2,13 @@
 import type { Change } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { formatCount } from '../format.ts';
-import { changeText } from '../states/changes.ts';
+import { changeText, isPause } from '../states/changes.ts';
 import type { TunnelView } from '../states/tunnel.ts';
 import { secondsUntil } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { actionCommand, type Command, type Row } from './form.ts';
 
-/** Time that "Extend" adds, in seconds. */
+/** Time that "15 Minutes More" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
 /** For how long the tunnel can be turned off with one press, in minutes. */
 const OFF_MINUTES = [15, 60] as const;
@@ -31,14 +31,14 @@ export function describeTimed(client: ClientState, tr: Translator): (Timed & { c
       text: changeText(change, tr),
       extend: change.problem === null ? { label: _('15 Minutes More'), command: extension(change) } : null,
       end: {
-        label: change.problem === null ? _('End Now') : _('Try Again'),
+        label: change.problem !== null ? _('Try Again') : isPause(change) ? _('Connect Now') : _('End Now'),
         command: { ask: { kind: 'change', what: 'revert', subjects: [change.subject] } },
       },
     }));
 }
 
 /** @param change with an end */
-export function extension({ subject, endsAt }: Change): Command {
+function extension({ subject, endsAt }: Change): Command {
   return { ask: { kind: 'extend', subject, endsAt: endsAt!, seconds: EXTENSION_SECONDS } };
 }
 
@@ -56,7 +56,7 @@ export function timedRows(client: ClientState, tr: Translator): Row[] {
             {
               kind: 'button' as const,
               id: `${id}-extend`,
-              title: tr._('Extend'),
+              title: tr._('More time'),
               label: extend.label,
               command: extend.command,
             },

@@ -27,7 +27,12 @@ export function subjectLabel(subject: Subject, { _ }: Translator): string {
   return labels[subject] ?? subject;
 }
 
-/** One sentence on what holds now, and when or why it ends: `Off until 18:00`. */
+/** True for a tunnel that is off for a while. */
+export function isPause({ subject, value }: Change): boolean {
+  return subject === 'connection' && value === 'off';
+}
+
+/** One sentence on what holds now, and when or why it ends: `Back on at 18:00`. */
 export function changeText(change: Change, tr: Translator): string {
   const { _ } = tr;
   const { subject, value, confirmBy, endsAt, problem, problemCode = '', wording } = change;
@@ -43,9 +48,9 @@ export function changeText(change: Change, tr: Translator): string {
   if (endsAt === null) return label;
   const time = timeOfDay(endsAt, false);
   // Translators: %s is a time of day
-  if (subject === 'connection') return fill(value === 'off' ? _('Off until %s') : _('On until %s'), time);
-  // Translators: such as: Mode doh until 18:00
-  return fill(_('%s %s until %s'), label, value ?? '', time).replace('  ', ' ');
+  if (subject === 'connection') return fill(value === 'off' ? _('Back on at %s') : _('On until %s'), time);
+  // Translators: a setting with its value, and a time of day, such as: Mode: DNS only until 18:00
+  return fill(_('%s until %s'), settingText(change, tr), time);
 }
 
 /** Title of the report that pending changes were lost with their file. */
@@ -84,7 +89,7 @@ export function countdownText({ until }: Unconfirmed, now: number, tr: Translato
 }
 
 /** The value that a change has set: `Mode: DNS only`. */
-function settingText({ subject, value }: Change, tr: Translator): string {
+export function settingText({ subject, value }: Change, tr: Translator): string {
   const label = subjectLabel(subject, tr);
   if (value === null) return label;
   const onOff: Record<string, string> = {

@@ -2,10 +2,10 @@
 import type { Config } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Command } from '../forms/form.ts';
-import { extension } from '../forms/timed.ts';
+import { describeTimed } from '../forms/timed.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { changeText, type Unconfirmed } from './changes.ts';
+import { isPause, type Unconfirmed } from './changes.ts';
 import { explainedCause } from './diagnosis.ts';
 
 export interface Notification {
@@ -39,19 +39,17 @@ export function notificationOf(
     const cause = explainedCause(now, tr);
     if (cause) return { kind: 'signIn', summary: cause.title, body: cause.sentence, action: cause.remedy };
   }
-  const ending = now.changes.find(
-    ({ subject, endingSoon }) => endingSoon && !then.changes.some(each => each.subject === subject && each.endingSoon),
+  const ending = describeTimed(after, tr).find(
+    ({ change: { subject, endingSoon } }) =>
+      endingSoon && !then.changes.some(each => each.subject === subject && each.endingSoon),
   );
   if (on?.reminders !== false && ending)
     return {
       kind: 'reminders',
-      summary: _('Ends in a minute'),
-      body: changeText(ending, tr),
-      action: { label: _('Extend'), command: extension(ending) },
-      other: {
-        label: ending.subject === 'connection' && ending.value === 'off' ? _('Connect Now') : _('End Now'),
-        command: { ask: { kind: 'change', what: 'revert', subjects: [ending.subject] } },
-      },
+      summary: isPause(ending.change) ? _('WARP is back on in a minute') : _('Ends in a minute'),
+      body: ending.text,
+      action: ending.extend,
+      other: ending.end,
     };
   if (on?.reminders !== false && now.reminder && !then.reminder)
     return {
@@ -60,7 +58,7 @@ export function notificationOf(
       body: _('You are not protected. Your traffic bypasses WARP.'),
       action: { label: _('Reconnect'), command: actionCommand({ action: 'connect' }) },
     };
-  const offForAWhile = now.changes.some(({ subject, value }) => subject === 'connection' && value === 'off');
+  const offForAWhile = now.changes.some(isPause);
   const lost = then.status.state === 'connected' && ['unable', 'disconnected'].includes(now.status.state);
   if (
     on?.connection !== false &&

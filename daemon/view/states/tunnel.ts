@@ -1,7 +1,7 @@
 // Pure: turns the state of the tunnel into what every client shows of it.
 import type { ConfigResponse, ConnectionState, Protocol, Blocked as Setup, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
-import { formatCount, formatLatency, formatLoss } from '../format.ts';
+import { formatCount, formatElapsed, formatLatency, formatLoss } from '../format.ts';
 import type { Command, Tone } from '../forms/form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -254,9 +254,10 @@ function protocolOf({ settings, tunnel }: Snapshot): Protocol | null {
   return /^wireguard/i.test(text) ? 'WireGuard' : null;
 }
 
-/** A clock that runs since the state began, with its words, or null where none makes sense. */
-export function durationText(look: Look, clock: string, { _ }: Translator): string | null {
-  // Translators: %s is a clock such as 1:31; how long the state has lasted
+/** Duration of the state, in words; null for a state that does not last. */
+export function durationText(look: Look, seconds: number, tr: Translator): string | null {
+  const { _ } = tr;
+  // Translators: %s is a duration such as 12 min; how long the state has lasted
   const says: Partial<Record<Look, string>> = {
     connected: _('Connected for %s'),
     connecting: _('Trying for %s'),
@@ -264,7 +265,7 @@ export function durationText(look: Look, clock: string, { _ }: Translator): stri
     disconnected: _('For %s'),
   };
   const text = says[look];
-  return text ? fill(text, clock) : null;
+  return text ? fill(text, formatElapsed(seconds, tr)) : null;
 }
 
 /** The first thing wrong in the configuration files: file, line and reason. */

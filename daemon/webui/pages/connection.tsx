@@ -6,7 +6,7 @@ import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../vi
 import type { Row } from '../../view/forms/form.ts';
 import { setupView } from '../../view/forms/setup.ts';
 import { offRows, timedRows } from '../../view/forms/timed.ts';
-import { placeDetail } from '../../view/places.ts';
+import { placeDetail, placeName } from '../../view/places.ts';
 import { killSwitchRow } from '../../view/states/killswitch.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
@@ -109,8 +109,9 @@ function Duration() {
   const { client, tunnel } = view.value;
   const since = client.snapshot && !client.offline ? Date.parse(client.snapshot.status.since) : null;
   if (since === null) return null;
-  const text = durationText(tunnel.look, formatDuration((now.value - since) / 1000, tr.value), tr.value);
-  return text && <p class="duration">{text}</p>;
+  const text = durationText(tunnel.look, (now.value - since) / 1000, tr.value);
+  const code = tunnel.live ? client.snapshot?.tunnel.colo : null;
+  return text && <p class="duration">{[text, code && placeName(code)].filter(Boolean).join(' · ')}</p>;
 }
 
 function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] {

@@ -4,7 +4,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import { rangeOf } from '../../../daemon/view/client/history.ts';
-import { formatBytes, formatDate, formatDuration, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
+import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
 import type { Command, Row } from '../../../daemon/view/forms/form.ts';
 import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
@@ -112,8 +112,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     const { tunnel, client } = this.#view ?? {};
     const since = client?.snapshot?.status.since;
     const running = tunnel && since && tunnel.look !== 'unavailable' ? Date.now() - Date.parse(since) : null;
-    const clock = running === null ? null : formatDuration(running / 1000, tr);
-    const text = clock && durationText(tunnel!.look, clock, tr);
+    const text = running === null ? null : durationText(tunnel!.look, running / 1000, tr);
     const code = tunnel?.live ? client?.snapshot?.tunnel.colo : null;
     this.#hero.clock.label = [text, code && placeName(code)].filter(Boolean).join(' · ');
     this.#hero.clock.visible = Boolean(text);

@@ -425,7 +425,7 @@ test('a change counts down on every page, and is kept, reverted, or ends on time
   await visit(page, 'connection');
   await press(page, 'Off for 15 minutes: Turn Off');
   await press(page, 'Extend: 15 Minutes More');
-  await press(page, /^Off until .*\d\d:\d\d: End Now$/);
+  await press(page, /^Back on at .*\d\d:\d\d: Connect Now$/);
   await page.getByText('Your traffic goes through Cloudflare.').waitFor();
   assert.deepEqual(complaints, []);
 });

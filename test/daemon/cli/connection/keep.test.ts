@@ -155,11 +155,11 @@ test('off --for, extend and revert', async t => {
   const { home, daemon, values } = await setUp(t);
   const off = await culvert(home, ['off', '--for', '15m']);
   assert.equal(off.code, 0);
-  assert.match(off.stderr, /^Disconnecting\.\nOff until .*\d\d:\d\d\.\n$/);
+  assert.match(off.stderr, /^Disconnecting\.\nBack on at .*\d\d:\d\d\.\n$/);
   const ends = () => Date.parse(daemon.state.snapshot().changes[0]!.endsAt!) - Date.now();
   assert.ok(Math.abs(ends() - 900_000) < 60_000);
   const extended = await culvert(home, ['extend', '2h']);
-  assert.match(extended.stderr, /^Off until/);
+  assert.match(extended.stderr, /^Back on at/);
   assert.ok(Math.abs(ends() - 7_200_000) < 60_000);
   assert.equal(values.connected, false);
   assert.equal((await culvert(home, ['revert', 'connection'])).code, 0);

@@ -62,7 +62,7 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'what ends by itself',
     { status: status('disconnected'), changes: [change({ endsAt: '2026-01-02T18:00:00.000Z' })] },
-    '○ Disconnected · Off until 2026-01-02 18:00',
+    '○ Disconnected · Back on at 2026-01-02 18:00',
   ],
   [
     'what is not confirmed',

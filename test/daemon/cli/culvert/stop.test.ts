@@ -109,7 +109,7 @@ for (const [situation, before, after, lines, outcome] of [
     [timed],
     [
       'Reverted, because it was not confirmed: Mode',
-      'Reverts only when Culvert runs again: Off until 2026-01-01 18:00',
+      'Reverts only when Culvert runs again: Back on at 2026-01-01 18:00',
     ],
     { reverted: ['mode'], pending: ['connection'] },
   ],
@@ -145,7 +145,7 @@ test('a change of the demo is not taken for one of this machine', async t => {
 test('a command without a daemon names the changes that stay', async t => {
   const home = await withChanges(t, [timed], [timed]);
   await culvert(home, ['stop']);
-  const text = 'Reverts only when Culvert runs again: Off until 2026-01-01 18:00';
+  const text = 'Reverts only when Culvert runs again: Back on at 2026-01-01 18:00';
   const status = await culvert(home, ['status']);
   assert.deepEqual(
     [status.code, status.stderr],

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { askAboutChange } from '../../../../daemon/view/client/change-requests.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
 import { type Command, commandsOf } from '../../../../daemon/view/forms/form.ts';
-import { describeTimed, extension, offRows, timedRows } from '../../../../daemon/view/forms/timed.ts';
+import { describeTimed, offRows, timedRows } from '../../../../daemon/view/forms/timed.ts';
 import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
 import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
@@ -62,14 +62,14 @@ test('a state that ends shows its end, can be extended and ended; one that could
   const client = withChanges([off, stuck, change('routes', { confirmBy: CONFIRM_BY })]);
   const [first, second, ...rest] = describeTimed(client, tr);
   assert.deepEqual(rest, []);
-  assert.match(first!.text, /^Off until /);
+  assert.match(first!.text, /^Back on at /);
   assert.deepEqual(first!.end.command.ask, { kind: 'change', what: 'revert', subjects: ['connection'] });
   assert.equal(second!.text, 'Mode could not be set back yet: WARP does not answer.');
   assert.equal(second!.extend, null);
   assert.deepEqual(
     timedRows(client, tr).map(row => [row.id, row.kind === 'button' && row.label]),
     [
-      ['timed-connection', 'End Now'],
+      ['timed-connection', 'Connect Now'],
       ['timed-connection-extend', '15 Minutes More'],
       ['timed-mode', 'Try Again'],
     ],
@@ -77,18 +77,20 @@ test('a state that ends shows its end, can be extended and ended; one that could
 });
 
 test('a state is extended from its end on, at most by a week', async () => {
+  const more = (subject: Change['subject'], endsAt: string) =>
+    describeTimed(withChanges([change(subject, { endsAt })]), tr)[0]!.extend!.command.ask;
   const left = (ask: Command['ask']) => {
     const { call, asked } = scripted({});
     assert.ok(ask.kind === 'extend');
     return askAboutChange({ call }, ask).then(() => asked[0]![1] as { body: { subject: string; seconds: number } });
   };
   const soon = new Date(Date.now() + 40 * 60_000).toISOString();
-  const { body } = await left(extension(change('connection', { endsAt: soon })).ask);
+  const { body } = await left(more('connection', soon));
   assert.equal(body.subject, 'connection');
   assert.ok(Math.abs(body.seconds - 55 * 60) < 60, String(body.seconds));
-  const late = await left(extension(change('mode', { endsAt: '2026-01-01T00:00:00.000Z' })).ask);
+  const late = await left(more('mode', '2026-01-01T00:00:00.000Z'));
   assert.equal(late.body.seconds, 900, 'an end that has passed counts from now');
-  const far = await left(extension(change('mode', { endsAt: '2999-01-01T00:00:00.000Z' })).ask);
+  const far = await left(more('mode', '2999-01-01T00:00:00.000Z'));
   assert.equal(far.body.seconds, 604_800);
 });
 

@@ -11,7 +11,6 @@ import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { type Command, commandsOf, type Form } from '../../../../daemon/view/forms/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
-import { extension } from '../../../../daemon/view/forms/timed.ts';
 import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
 import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
@@ -364,7 +363,11 @@ test('the last minute of what holds for a while is notified of once, with a way 
   const news = notificationOf(before, after, null, tr)!;
   assert.deepEqual(
     [news.kind, news.body, news.action?.command.ask],
-    ['reminders', 'Off until 2026-01-01 10:15', extension(off(true)).ask],
+    [
+      'reminders',
+      'Back on at 2026-01-01 10:15',
+      { kind: 'extend', subject: 'connection', endsAt: off(true).endsAt, seconds: 900 },
+    ],
   );
   assert.deepEqual(
     [news.other?.label, news.other?.command.ask],

@@ -4,7 +4,13 @@ import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { Blocked, ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
-import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../../daemon/view/format.ts';
+import {
+  formatBytes,
+  formatDuration,
+  formatElapsed,
+  formatLatency,
+  formatLoss,
+} from '../../../../daemon/view/format.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
 import { describeTimed } from '../../../../daemon/view/forms/timed.ts';
 import { describeUnconfirmed } from '../../../../daemon/view/states/changes.ts';
@@ -270,7 +276,7 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a tim
       'Routes (off)',
       'Keep',
       'Revert Now',
-      'Mode doh until 2026-01-01 18:00 (off)',
+      'Mode: DNS only until 2026-01-01 18:00 (off)',
       '15 Minutes More',
       'End Now',
       'Pause WARP',
@@ -278,7 +284,7 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a tim
   );
   const ids = menu.flatMap(({ id, children = [] }) => [id, ...children.map(child => child.id)]);
   assert.equal(new Set(ids).size, ids.length);
-  assert.match(tooltipOf(shown(given), tr).text, /Mode doh until/);
+  assert.match(tooltipOf(shown(given), tr).text, /Mode: DNS only until/);
 });
 
 test('a configuration problem names file, line, key and reason', t => {
@@ -311,6 +317,10 @@ test('figures read as people write them', () => {
     '1 day, 0:00:00',
     '2 days, 2:00:00',
   ]);
+  assert.deepEqual(
+    [-3, 2.9, 59, 60, 3599, 3600, 86_399, 180_000].map(n => formatElapsed(n, tr)),
+    ['0 s', '2 s', '59 s', '1 min', '59 min', '1 h 0 min', '23 h 59 min', '2 days, 2 h'],
+  );
   assert.deepEqual(
     [0.5, 9.96, 11.4, 212].map(ms => formatLatency(ms, tr)),
     ['0.5 ms', '10 ms', '11 ms', '212 ms'],
@@ -435,12 +445,12 @@ test('the locks of an organization are named', () => {
 });
 
 test('a clock runs with the states that last', () => {
-  const texts = [...states, 'setup', 'unavailable'].map(look => durationText(look as Look, '1:31', tr));
+  const texts = [...states, 'setup', 'unavailable'].map(look => durationText(look as Look, 91, tr));
   assert.deepEqual(Object.fromEntries([...states, 'setup', 'unavailable'].map((look, i) => [look, texts[i]])), {
-    connected: 'Connected for 1:31',
-    connecting: 'Trying for 1:31',
-    unable: 'Trying for 1:31',
-    disconnected: 'For 1:31',
+    connected: 'Connected for 1 min',
+    connecting: 'Trying for 1 min',
+    unable: 'Trying for 1 min',
+    disconnected: 'For 1 min',
     disconnecting: null,
     unknown: null,
     setup: null,
