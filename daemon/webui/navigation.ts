@@ -23,6 +23,16 @@ export function addressOfPage(page: PageName, row?: string): string {
 /** Time for which a row that was searched for is marked, in ms. */
 const REVEALED_MS = 2000;
 
+/** Id of the row in the address; the empty string where it names none. */
+export function rowInAddress(): string {
+  const [, id = ''] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return '';
+  }
+}
+
 /** Scrolls to the row in the address, marks it for a moment, and puts the keyboard onto it, unless a search is typed. */
 export function revealRow(): void {
   const [, id] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];

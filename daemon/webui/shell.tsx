@@ -26,7 +26,7 @@ export function Shell() {
   const { _ } = app.tr.value;
   // only devices on other machines are refused after they got the page
   const unpaired = client.offline?.code === 'refused';
-  const query = useSignal('');
+  const query = useKeptSearch();
   const heading = useRef<HTMLHeadingElement>(null);
   const searching = further !== null && !unpaired && query.value.trim() !== '';
   const leaveSearch = useCallback(() => {
@@ -82,6 +82,18 @@ export function Shell() {
       <Dialog />
     </>
   );
+}
+
+/** Text of the search. It outlives a reload, such as that for another version of the page. */
+function useKeptSearch(): Signal<string> {
+  const app = useApp();
+  const kept: unknown = history.state?.search;
+  const query = useSignal(typeof kept === 'string' ? kept : '');
+  useSignalEffect(() => history.replaceState({ search: query.value }, ''));
+  useEffect(() => {
+    if (query.peek() !== '') void openFurtherPages(app);
+  }, []);
+  return query;
 }
 
 function Navigation({ page, query }: { page: ShownPage; query: Signal<string> }) {

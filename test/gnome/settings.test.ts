@@ -124,7 +124,22 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await find('Remove corp.example');
       assert.deepEqual(daemon.actions, [{ action: 'addFallbackDomain', value: 'corp.example' }]);
       await press('Back');
-      await stage.enter('Search settings', '');
+      await gone('fallback');
+    });
+
+    test('are searched for an entry of a list as well, which its page then shows', async () => {
+      const ips = [
+        { value: '172.17.0.0/16', description: 'docker0' },
+        { value: '10.0.0.0/8', description: null },
+      ];
+      daemon.setRoutes({ mode: 'exclude', ips, hosts: [] });
+      await stage.turn('settings');
+      stage.key('ctrl+f');
+      await stage.enter('Search settings', 'docker0');
+      await find('1 result');
+      await press('172.17.0.0/16');
+      await find('Remove 172.17.0.0/16');
+      await gone('Remove 10.0.0.0/8');
     });
 
     test('are searched by words of everyday speech, and the row that was meant has the keyboard', async () => {

@@ -1,6 +1,8 @@
 // Holds further words for rows: what people type who know a setting by another name.
 import type { Translator } from '../translator.ts';
 
+const both = (...lists: string[]) => lists.join('; ');
+
 /** Keywords by `page/row`; words or phrases separated by semicolons, so that a translation can have more of them or fewer. */
 export function rowKeywords({ _ }: Translator): Record<string, string> {
   return {
@@ -9,11 +11,17 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
       'connect; disconnect; turn on; turn off; pause; timer; snooze; break; schedule; airplane mode; status; captive portal; sign in',
     ),
     'settings/to-mode': _('VPN; tunnel; connection type; exit node; full tunnel; all traffic; protocol'),
-    'settings/to-killswitch': _(
-      'killswitch; firewall; lockdown; always-on; block internet; leak protection; captive portal; kill switch exceptions',
+    'settings/to-killswitch': both(
+      _(
+        'killswitch; firewall; lockdown; always-on; block internet; leak protection; captive portal; kill switch exceptions',
+      ),
+      _('lockdown mode; permanent kill switch; IP leak; DNS leak'),
     ),
-    'settings/to-routes': _(
-      'split tunneling; split tunnelling; exclude; exclusion; include; bypass; allow list; whitelist; exceptions; IPv4; IPv6; subnet routes; CIDR; allowed IPs', // glossary: quoted
+    'settings/to-routes': both(
+      _(
+        'split tunneling; split tunnelling; exclude; exclusion; include; bypass; allow list; whitelist; exceptions; IPv4; IPv6; subnet routes; CIDR; allowed IPs', // glossary: quoted
+      ),
+      _('allowlist; IP addresses; split tunnels; include mode; exclusions'),
     ),
     'settings/to-editor': _('import routes; export routes; paste list; file; presets; backup'),
     'settings/to-dns': _('name server; resolver; custom DNS server; MagicDNS; blocker; encrypted DNS'),
@@ -27,8 +35,11 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'settings/to-account': _(
       'profile; user; sign in; log in; login; log out; devices; device ID; subscription; phone; team',
     ),
-    'settings/to-checks': _(
-      'doctor; diagnose; diagnostics; troubleshoot; help; support; bug; report a problem; repair; fix; error; not working; test',
+    'settings/to-checks': both(
+      _(
+        'doctor; diagnose; diagnostics; troubleshoot; help; support; bug; report a problem; repair; fix; error; not working; test',
+      ),
+      _('troubleshooting; hotspot login'),
     ),
     'settings/to-graph': _('speed; bandwidth; ping; statistics; throughput; live; performance; quality'),
     'settings/to-history': _('speed; bandwidth; ping; data usage; traffic; statistics; uptime; sessions'),
@@ -42,9 +53,15 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'mode/mode-doh': _('DoH; DNS over HTTPS; encrypted DNS; 1.1.1.1; no VPN'),
     'mode/mode-dot': _('DoT; DNS over TLS; private DNS; 1.1.1.1'),
     'mode/mode-proxy': _('SOCKS; SOCKS5; HTTP proxy; per-app; split tunneling by app'),
-    'mode/protocol-MASQUE': _('QUIC; HTTP/3; obfuscation; stealth; censorship; anti-censorship; UDP blocked'),
-    'mode/protocol-WireGuard': _('WG; UDP; VPN protocol'),
-    'killswitch/lan': _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
+    'mode/protocol-MASQUE': both(
+      _('QUIC; HTTP/3; obfuscation; stealth; censorship; anti-censorship; UDP blocked'),
+      _('post-quantum; quantum resistant'),
+    ),
+    'mode/protocol-WireGuard': both(_('WG; UDP; VPN protocol'), _('OpenVPN; IKEv2')),
+    'killswitch/lan': both(
+      _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
+      _('LAN discovery; local network access; allow LAN traffic'),
+    ),
     'killswitch/boot': _('boot; startup; restart'),
     'networks/wifi': _('Wi-Fi; WLAN; wireless; hotspot; auto-connect'),
     'networks/ethernet': _('Ethernet; LAN cable; wired'),
@@ -56,7 +73,10 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'dns/families-full': _('family; parental control; kids; children; porn; NSFW; content blocker; safe browsing'),
     'dns/fallback-add': _('local domain fallback; search domain; split DNS; intranet; custom DNS server; name server'),
     'dns/gateway-set': _('DoH subdomain; Zero Trust location; Gateway'),
-    'account/team': _('Zero Trust; organisation; company; work; SSO; single sign-on; login; enroll'), // glossary: quoted
+    'account/team': both(
+      _('Zero Trust; organisation; company; work; SSO; single sign-on; login; enroll'), // glossary: quoted
+      _('team domain'),
+    ),
     'account/license-set': _(
       'WARP+; licence; premium; subscription; upgrade plan; unlimited; voucher; activation code', // glossary: quoted
     ),
@@ -66,13 +86,17 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'advanced/endpoint-set': _('endpoint; server; location; custom IP; relay; country; city'),
     'advanced/reset': _('factory reset; restore defaults; start over'),
     'advanced/vnet': _('vnet; virtual network'),
-    'preferences/tray.autostart': _(
-      'autostart; startup; boot; launch at login; tray icon; menu bar; background; run at startup',
+    'preferences/tray.autostart': both(
+      _('autostart; startup; boot; launch at login; tray icon; menu bar; background; run at startup'),
+      _('system tray; minimize to tray; start minimized'),
     ),
     'preferences/tray.startHidden': _('start minimized; background; tray icon'),
-    'preferences/ui.theme': _('dark mode; light theme; night; color; appearance'),
+    'preferences/ui.theme': both(
+      _('dark mode; light theme; night; color; appearance'),
+      _('look and feel; color scheme'),
+    ),
     'preferences/ui.locale': _('translation; region; locale'),
-    'preferences/notifications.connection': _('notify; alerts; pop-up; messages'),
+    'preferences/notifications.connection': both(_('notify; alerts; pop-up; messages'), _('desktop notifications')),
     'preferences/notifications.reminders': _('notify; timer; alerts'),
     'preferences/history.enabled': _('privacy; data retention; statistics; telemetry'),
     'preferences/metrics.enabled': _('telemetry; Grafana; monitoring; statistics'),

@@ -1,17 +1,21 @@
 // Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it.
+import { formatCount } from '../format.ts';
 import { pageTitle } from '../page-titles.ts';
-import { foldText } from '../text-search.ts';
-import type { Translator } from '../translator.ts';
+import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { accountForm } from './account.ts';
+import { checksForm } from './checks.ts';
 import { type Form, type Group, PAGE_NAMES, type PageName, type Row } from './form.ts';
 import { rowKeywords } from './keywords.ts';
+import { rankRows } from './match.ts';
 import { preferencesForm, settingsForm, UNKNOWN_DESKTOP } from './preferences.ts';
+import { appRows, type Gathered, historyRows, logRows, NOTHING_GATHERED, routeRows } from './searched-rows.ts';
 import { advancedForm } from './tunnel/advanced.ts';
 import { dnsForm } from './tunnel/dns.ts';
 import { killSwitchForm } from './tunnel/killswitch.ts';
 import { modeForm } from './tunnel/modes.ts';
 import { networksForm } from './tunnel/networks.ts';
+import { updatesForm } from './updates.ts';
 
 export interface Hit {
   page: PageName;
@@ -25,9 +29,11 @@ export interface Hit {
 
 type SearchedPage = readonly [page: PageName, title: string, form: Form];
 
-/** Every form that has the same rows at any time, and a link to each page. */
-export function searchedPages({ client, tunnel, killSwitch }: View, tr: Translator): SearchedPage[] {
+/** Every page as a form, and a link to each. */
+export function searchedPages(view: View, tr: Translator, gathered: Gathered = NOTHING_GATHERED): SearchedPage[] {
+  const { client, tunnel, killSwitch, update } = view;
   const { settable } = tunnel;
+  const offline = client.offline !== null;
   const forms: [PageName, Form][] = [
     ['settings', linksForm(tr)],
     ['mode', modeForm(client, settable, tr)],
@@ -37,6 +43,12 @@ export function searchedPages({ client, tunnel, killSwitch }: View, tr: Translat
     ['account', accountForm(client, null, tr)],
     ['advanced', advancedForm(client, settable, tr)],
     ['preferences', preferencesForm(client, UNKNOWN_DESKTOP, tr)],
+    ['checks', checksForm(gathered.checks, { offline }, tr)],
+    ['updates', updatesForm(update, { offline, waiting: null }, tr)],
+    ['history', historyRows(tr)],
+    ['routes', routeRows(view, tr)],
+    ['apps', appRows(gathered.apps, tr)],
+    ['log', logRows(gathered.log, tr)],
   ];
   return forms.map(([page, form]) => [page, pageTitle(page, tr), form]);
 }
@@ -52,28 +64,33 @@ function linksForm(tr: Translator): Form {
   return { groups: [{ id: 'pages', rows: [...listed, ...links] }] };
 }
 
-/** The rows that hold every word of `query`, the best first. */
+/** The rows that hold every word of `query`, the best first; where there are none, those that hold some. */
 export function searchPages(pages: readonly SearchedPage[], query: string, tr: Translator): Hit[] {
-  const words = foldText(query).split(' ').filter(Boolean);
-  if (!words.length) return [];
   const keywords = rowKeywords(tr);
-  const hits = pages.flatMap(([page, place, { groups }]) =>
-    groups.flatMap(group =>
-      group.rows.flatMap(row => {
-        const rank = rankOf([row.title, keywords[`${page}/${row.id}`] ?? '', aboutOf(row, group, place)], words);
-        if (rank === null) return [];
-        const link = row.kind === 'link';
-        const hit: Hit = {
-          page: link ? row.page : page,
-          row: link ? null : row.id,
-          place,
-          title: row.title,
-          subtitle: (link ? row.subtitle : group.title) ?? '',
-        };
-        return [{ hit, rank }];
-      }),
-    ),
+  const rows = pages.flatMap(([page, place, { groups }]) =>
+    groups.flatMap(group => group.rows.map(row => ({ page, place, group, row }))),
   );
+  const ranks = rankRows(
+    rows.map(({ page, place, group, row }) => [
+      row.title,
+      keywords[`${page}/${row.id}`] ?? '',
+      aboutOf(row, group, place),
+    ]),
+    query,
+  );
+  const hits = rows.flatMap(({ page, place, group, row }, i) => {
+    const rank = ranks[i];
+    if (rank == null) return [];
+    const link = row.kind === 'link';
+    const hit: Hit = {
+      page: link ? row.page : page,
+      row: link ? null : row.id,
+      place,
+      title: row.title,
+      subtitle: (link ? row.subtitle : group.title) ?? '',
+    };
+    return [{ hit, rank }];
+  });
   hits.sort((a, b) => a.rank - b.rank);
   return unique(hits.map(({ hit }) => hit)).slice(0, 50);
 }
@@ -85,29 +102,6 @@ function aboutOf(row: Row, { title, description }: Group, place: string): string
   return [row.subtitle, value, ...values, title, description, place].filter(Boolean).join('; ');
 }
 
-/**
- * Rank of texts, which are in the order of their importance: 0 for a title that is or begins with what was typed. A word
- * matches where another one begins with it; in the midst of a word it counts least.
- * @returns null where a word is missing
- */
-function rankOf(texts: string[], words: string[]): number | null {
-  const indexed = texts.map(text => text.split(';').map(indexOf).join(' ;'));
-  const phrases = [` ${words.join(' ')}`, ` ${words.join('')}`];
-  if (phrases.some(phrase => indexed[0]!.startsWith(phrase))) return 0;
-  const text = indexed.findIndex(each => phrases.some(phrase => each.includes(phrase)));
-  if (text >= 0) return 1 + text;
-  const all = indexed.join(' ');
-  if (words.every(word => all.includes(` ${word}`))) return 5;
-  return words.every(word => all.includes(word)) ? 6 : null;
-}
-
-/** The words of a phrase, and each two of them as one, so that “killswitch” matches “kill switch”. */
-function indexOf(phrase: string): string {
-  const words = foldText(phrase).split(' ');
-  const pairs = words.slice(1).map((word, i) => `${words[i]}${word}`);
-  return ['', ...words, ...pairs].join(' ');
-}
-
 /** A page stands once, even if several links lead to it. */
 function unique(hits: Hit[]): Hit[] {
   const keyed = new Map<string, Hit>();
@@ -116,6 +110,12 @@ function unique(hits: Hit[]): Hit[] {
     if (!keyed.has(key)) keyed.set(key, hit);
   }
   return [...keyed.values()];
+}
+
+/** The number of hits, to be read out as it changes. */
+export function hitCount(hits: readonly Hit[], tr: Translator): string {
+  if (!hits.length) return tr._('Nothing found');
+  return fill(tr.ngettext('%d result', '%d results', hits.length), formatCount(hits.length, tr));
 }
 
 /** The hits as rows that lead to them. */

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
+import { searchedText } from '../../view/forms/searched-rows.ts';
 import {
   appBadge,
   appDetails,
@@ -13,6 +14,7 @@ import {
 } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
+import { rowInAddress } from '../navigation.ts';
 import { CommandButton } from '../widgets/rows.tsx';
 import { SearchField } from '../widgets/search-field.tsx';
 
@@ -55,7 +57,7 @@ function AppList({ startable }: { startable: boolean }) {
   const { model, client } = app;
   const { _, locale } = app.tr.value;
   const apps = useSignal<DesktopApp[] | null>(null);
-  const query = useSignal('');
+  const query = useSignal(searchedText(rowInAddress()));
   const busy = useSignal<string | null>(null);
   const read = () =>
     model.call('GET /api/apps').then(({ apps: found }) => {

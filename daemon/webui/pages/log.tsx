@@ -3,8 +3,10 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';
 import { formatTime } from '../../view/format.ts';
+import { searchedText } from '../../view/forms/searched-rows.ts';
 import { asText, commandLine, emptyText, outcome, passes, SHOWS, type Shows, showsName } from '../../view/log.ts';
 import { useApp } from '../client/app.ts';
+import { rowInAddress } from '../navigation.ts';
 import { copy } from '../tasks/clipboard.ts';
 import { saveText } from '../tasks/files.ts';
 import { SearchField } from '../widgets/search-field.tsx';
@@ -17,8 +19,9 @@ export function LogPage() {
   const { log } = app;
   const tr = app.tr.value;
   const { _ } = tr;
-  const shows = useSignal<Shows>('notable');
-  const query = useSignal('');
+  const query = useSignal(searchedText(rowInAddress()));
+  // a command that was searched for may be a read
+  const shows = useSignal<Shows>(query.peek() ? 'all' : 'notable');
   const chosen = useSignal<LogEntry | null>(null);
   const entries = useComputed(() => log.value.filter(entry => passes(entry, shows.value, query.value)));
   useEffect(app.loadLog, []);

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { formatCount } from '../../view/format.ts';
 import type { Row } from '../../view/forms/form.ts';
+import { searchedText } from '../../view/forms/searched-rows.ts';
 import {
   addRoute,
   describeRoutes,
@@ -13,7 +14,7 @@ import {
 import { checks } from '../../view/forms/validate.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
-import { addressOfPage } from '../navigation.ts';
+import { addressOfPage, rowInAddress } from '../navigation.ts';
 import { CommandButton, FormView } from '../widgets/rows.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
 import { WhyField } from './why.tsx';
@@ -25,7 +26,7 @@ export function RoutesPage() {
   const { client, tunnel } = app.view.value;
   const tr = app.tr.value;
   const { _, ngettext } = tr;
-  const query = useSignal('');
+  const query = useSignal(searchedText(rowInAddress()));
   const routes = describeRoutes(client, tunnel.settable && !app.readOnly.value, tr);
   const shown = routes.entries.filter(entry => routeMatches(entry, query.value.trim()));
   const add: Row = {

@@ -1,7 +1,8 @@
 // Shows what a search finds: an address's way, then rows of all pages.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { hitsForm, searchedPages, searchPages } from '../../view/forms/search.ts';
+import { hitCount, hitsForm, searchedPages, searchPages } from '../../view/forms/search.ts';
+import { gatherForSearch } from '../../view/forms/searched-rows.ts';
 import { createLookup } from '../../view/routes/lookup.ts';
 import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
@@ -16,7 +17,14 @@ export function SearchResults({ query, leave }: { query: string; leave(): void }
   void answers.value; // an answer draws the results again
   lookup.follow(query, view);
   const answer = lookup.group(view, tr);
-  const form = hitsForm(searchPages(searchedPages(view, tr), query, tr), tr);
+  const gathered = useSignal<Awaited<ReturnType<typeof gatherForSearch>>>({ apps: [], log: [] });
+  useEffect(() => {
+    void gatherForSearch(app.model).then(read => {
+      gathered.value = read;
+    });
+  }, [app.model]);
+  const pages = searchedPages(view, tr, { ...gathered.value, checks: app.checks.value });
+  const hits = searchPages(pages, query, tr);
   useEffect(() => {
     // a link to the present address causes no hashchange
     const follow = ({ target }: MouseEvent) => {
@@ -33,7 +41,10 @@ export function SearchResults({ query, leave }: { query: string; leave(): void }
   return (
     <>
       <div role="status">{answer && <FormView form={{ groups: [answer] }} />}</div>
-      <FormView form={form} />
+      <p role="status" class="description">
+        {hitCount(hits, tr)}
+      </p>
+      {hits.length > 0 && <FormView form={hitsForm(hits, tr)} />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
+import { searchedText } from '../../../daemon/view/forms/searched-rows.ts';
 import { asText, createRing, emptyText, passes, SHOWS, type Shows, showsName } from '../../../daemon/view/log.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import type { View } from '../../../daemon/view/view.ts';
@@ -119,6 +120,14 @@ export class LogPage extends Adw.Bin implements Page {
 
   focusSearch(): void {
     this._search.grab_focus();
+  }
+
+  reveal(row: string): void {
+    const text = searchedText(row);
+    if (!text) return;
+    this._shows.selected = SHOWS.indexOf('all'); // it may be a read
+    this._search.text = text;
+    this.focusSearch();
   }
 
   reload(): void {

@@ -7,6 +7,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { Why } from '../../../daemon/api/schema.ts';
 import { actionCommand } from '../../../daemon/view/forms/form.ts';
+import { searchedText } from '../../../daemon/view/forms/searched-rows.ts';
 import {
   addRoute,
   describeRoutes,
@@ -113,6 +114,13 @@ export class RoutesPage extends Adw.Bin implements Page {
 
   focusSearch(): void {
     this.#search.grab_focus();
+  }
+
+  reveal(row: string): void {
+    const text = searchedText(row);
+    if (!text) return;
+    this.#search.text = text;
+    this.focusSearch();
   }
 
   #build(): Gtk.Widget {

@@ -2,14 +2,16 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form } from '../../../daemon/view/forms/form.ts';
+import type { Form, Group } from '../../../daemon/view/forms/form.ts';
 import { settingsForm } from '../../../daemon/view/forms/preferences.ts';
-import { type Hit, hitsForm, searchedPages, searchPages } from '../../../daemon/view/forms/search.ts';
+import { type Hit, hitCount, hitsForm, searchedPages, searchPages } from '../../../daemon/view/forms/search.ts';
+import { gatherForSearch, NOTHING_GATHERED } from '../../../daemon/view/forms/searched-rows.ts';
 import { createLookup } from '../../../daemon/view/routes/lookup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
 import { setName } from '../widgets/a11y/accessible.ts';
+import { announce } from '../widgets/compat.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
 
 export class SettingsPage extends Adw.Bin implements Page {
@@ -21,6 +23,8 @@ export class SettingsPage extends Adw.Bin implements Page {
   readonly #groups: FormGroups;
   readonly #lookup;
   #view: View | null = null;
+  #gathered = NOTHING_GATHERED;
+  #count = '';
 
   constructor(shell: Shell) {
     super();
@@ -34,6 +38,9 @@ export class SettingsPage extends Adw.Bin implements Page {
     );
     setName(this.#entry, _('Search settings'));
     this.#entry.connect('search-changed', () => this.#show());
+    const focus = new Gtk.EventControllerFocus();
+    focus.connect('enter', () => void this.#gather());
+    this.#entry.add_controller(focus);
     this.#entry.connect('activate', () => {
       const [first] = this.#hits();
       if (first) this.#shell.goTo(first.page, first.row);
@@ -53,16 +60,35 @@ export class SettingsPage extends Adw.Bin implements Page {
     this.#entry.grab_focus();
   }
 
+  /** The next search begins empty. */
+  leave(): void {
+    this.#entry.text = '';
+  }
+
+  /** Reads the lists that only a search shows, when one begins. */
+  async #gather(): Promise<void> {
+    this.#gathered = { ...NOTHING_GATHERED, ...(await gatherForSearch(this.#shell.model)) };
+    this.#show();
+  }
+
   #show(): void {
     if (!this.#view) return;
     this.#lookup.follow(this.#entry.text, this.#view);
     const answer = this.#lookup.group(this.#view, tr);
-    const form = this.#entry.text.trim() ? hitsForm(this.#hits(), tr) : overview(this.#view);
-    this.#groups.show(answer ? { groups: [answer, ...form.groups] } : form);
+    const groups = this.#entry.text.trim() ? this.#found() : overview(this.#view).groups;
+    this.#groups.show({ groups: answer ? [answer, ...groups] : groups });
+  }
+
+  #found(): Group[] {
+    const hits = this.#hits();
+    const count = hitCount(hits, tr);
+    if (count !== this.#count) announce(this.#entry, count);
+    this.#count = count;
+    return hitsForm(hits, tr).groups.map(group => (hits.length ? { ...group, title: count } : group));
   }
 
   #hits(): Hit[] {
-    return this.#view ? searchPages(searchedPages(this.#view, tr), this.#entry.text, tr) : [];
+    return this.#view ? searchPages(searchedPages(this.#view, tr, this.#gathered), this.#entry.text, tr) : [];
   }
 }
 

@@ -1,7 +1,8 @@
 // The search of the browser page: by the keyboard, to a row of another page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import { emulate, launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import { until } from '../../support/until.ts';
 
 test('the search finds a row by an everyday word, and puts the keyboard onto it', async t => {
   const { address } = await startWeb(t, {});
@@ -38,4 +39,35 @@ test('a hit on the page behind the search closes the search', async t => {
     await page.locator('[data-revealed]', { hasText: 'Malware' }).waitFor();
   }
   assert.deepEqual(complaints, []);
+});
+
+test('rows of lists are found, and the number of hits is announced', async t => {
+  const { address } = await startWeb(t, {});
+  const { page, complaints } = await openTab(await launchBrowser(t), address);
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  await search.fill('192.168.0.0/16');
+  await page.getByRole('status').getByText('1 result', { exact: true }).waitFor();
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /^192\.168\.0\.0\/16/ })
+    .click();
+  await page.getByRole('heading', { name: 'Routes', level: 1 }).waitFor();
+  assert.equal(await page.getByRole('main').getByRole('searchbox').inputValue(), '192.168.0.0/16');
+  await search.fill('xyzzy');
+  await page.getByRole('status').getByText('Nothing found').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a search that is typed while the pages can’t be loaded keeps its text', async t => {
+  const { address, home } = await startWeb(t, {});
+  const { page } = await openTab(await launchBrowser(t), address);
+  let refused = 0;
+  await page.route(/\/chunk-\w+\.js$/, route => (refused++ === 0 ? route.abort() : route.continue()));
+  await page.evaluate('window.before = true');
+  await page.getByRole('searchbox', { name: 'Search settings' }).fill('wlan');
+  await until(() => refused > 0, 'the script is asked for');
+  await emulate(home, 'fault=no-network');
+  await page.getByRole('link', { name: /All Wi-Fi networks/ }).waitFor();
+  assert.equal(await page.evaluate('window.before'), undefined, 'the page is loaded again');
+  assert.equal(await page.getByRole('searchbox', { name: 'Search settings' }).inputValue(), 'wlan');
 });

@@ -3,6 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import { searchedText } from '../../../../daemon/view/forms/searched-rows.ts';
 import { pageTitle } from '../../../../daemon/view/page-titles.ts';
 import type { ProxyView } from '../../../../daemon/view/states/apps.ts';
 import {
@@ -118,6 +119,14 @@ export class AppsPage extends Adw.Bin implements Page {
 
   focusSearch(): void {
     this.#search.grab_focus();
+  }
+
+  reveal(row: string): void {
+    const text = searchedText(row);
+    if (!text) return;
+    this.#all.active = true; // it may be one of those behind it
+    this.#search.text = text;
+    this.focusSearch();
   }
 
   close(): void {
