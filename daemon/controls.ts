@@ -132,9 +132,9 @@ export interface ChangesControl {
   stop(): Promise<void>;
   /** Reverts unconfirmed changes, as far as that succeeds within `limitMs`. Never rejects. */
   revertUnconfirmed(limitMs: number): Promise<void>;
-  /** `Tunnel.perform`, with a limit where the request has one. @throws Problem previous-unknown, state-not-writable */
-  perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null>;
-  /** @throws Problem as `perform`, and what the steps throw */
+  /** `Tunnel.runAction`, with a limit where the request has one. @throws Problem previous-unknown, state-not-writable */
+  runWithLimit(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null>;
+  /** @throws Problem as `runWithLimit`, and what the steps throw */
   setRoutes<P extends RoutesPlan, T>(change: RoutesChange<P, T>): Promise<T>;
   /** Without a subject, it also acknowledges lost changes. @throws Problem nothing-pending, state-not-writable */
   confirm(request: ChangeRequest): Promise<Changes>;

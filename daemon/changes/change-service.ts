@@ -49,7 +49,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
   }
 
   async function actWithin(subject: Subject, request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
-    const work = () => tunnel.perform(request);
+    const work = () => tunnel.runAction(request);
     if (!isLimited(request)) return maker.keep(subject, work);
     const value = settingOf(request);
     const previous = store.get(subject)?.previous ?? (await readPrevious(subject, context));
@@ -65,10 +65,10 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
   }
 
   return {
-    perform(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
+    runWithLimit(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
       const subject = subjectOf(request.action);
       if (subject) return exclusively(subject, () => actWithin(subject, request));
-      if (!isLimited(request)) return tunnel.perform(request);
+      if (!isLimited(request)) return tunnel.runAction(request);
       throw new Problem('argument-rejected', `The action ${request.action} can't be taken back by itself.`, {
         hint: 'Leave confirmWithin and forSeconds out.',
       });
@@ -148,7 +148,7 @@ async function restoreValue(
 ): Promise<void> {
   if (previous.subject === 'routes') return (await routes()).restore(previous.value);
   await tunnel.refresh('stale');
-  for (const action of actionsTo(previous, state.snapshot())) await tunnel.perform(action);
+  for (const action of actionsTo(previous, state.snapshot())) await tunnel.runAction(action);
 }
 
 /** Reads the value before a change. @throws Problem previous-unknown */

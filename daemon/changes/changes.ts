@@ -47,9 +47,9 @@ export function createChanges(
       await Promise.race([reverted.catch(() => {}), expired]);
       clearTimeout(limit);
     },
-    async perform(request) {
+    async runWithLimit(request) {
       const limited = request.confirmWithin !== undefined || request.forSeconds !== undefined;
-      return limited || isNeeded() ? (await load()).perform(request) : tunnel.perform(request);
+      return limited || isNeeded() ? (await load()).runWithLimit(request) : tunnel.runAction(request);
     },
     setRoutes: async change => (await load()).setRoutes(change),
     confirm: ({ subject }) => decide('confirm', subject),

@@ -118,7 +118,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
   const fixContext = (): FixContext => ({
     tools: world().tools,
     journal: undoJournal(paths),
-    perform: (action: ActionName, value) => tunnel.perform(actionRequest(action, value)),
+    runAction: (action: ActionName, value) => tunnel.runAction(actionRequest(action, value)),
   });
 
   return {

@@ -42,7 +42,7 @@ export { FixError, type HandedOver, handedOver };
 export interface FixContext {
   tools: Tools;
   /** Performs an action of the API. */
-  perform(action: ActionName, value: string | undefined): Promise<unknown>;
+  runAction(action: ActionName, value: string | undefined): Promise<unknown>;
   /** File of the changes that can be undone. */
   journal: string;
 }
@@ -120,7 +120,7 @@ function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext):
       return fix.actions.map(({ action, value }, at) => ({
         does: [action, value].filter(Boolean).join(' '),
         undo: fix.undo[at] && constant({ kind: 'action', ...fix.undo[at] }),
-        run: () => context.perform(action, value),
+        run: () => context.runAction(action, value),
       }));
   }
 }
@@ -194,7 +194,7 @@ export async function undoLast(context: FixContext): Promise<string[]> {
     try {
       if (step.kind === 'file') restore(step, context.journal);
       else if (step.kind === 'command') await runCommand(step.argv, context);
-      else await context.perform(step.action, step.value);
+      else await context.runAction(step.action, step.value);
     } catch (error) {
       // the change may not have been made, so there may be nothing to undo
       if (step.begun && step.kind !== 'file') continue;

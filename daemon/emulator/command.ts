@@ -1,13 +1,13 @@
 // One command: what it means, and what it answers. Nothing is printed here, and no process is started.
 import { join } from 'node:path';
 import type { Answer } from './answer.ts';
+import { answerCommand } from './answer-command.ts';
 import type { State } from './client/state.ts';
 import { load } from './client/store.ts';
 import { helpPage } from './command-line/help.ts';
 import { type Globals, parse } from './command-line/parse.ts';
 import { problemText } from './command-line/problems.ts';
 import { FaultError, type Faults, parseFaults } from './faults.ts';
-import { perform } from './perform.ts';
 import type { Output } from './respond.ts';
 import { serviceProblem } from './service.ts';
 import { type CliGeneration, generationOf, NEWEST } from './version.ts';
@@ -77,7 +77,7 @@ export function answer({ words, args, options, file, state, generation, faults, 
   const down = serviceProblem(state, words, faults, file);
   if (down) return down;
   if (options.length > 0) return { kind: 'not-emulated', option: options[0]! };
-  return perform({ command: words, args, file, generation, faults, connectMs });
+  return answerCommand({ command: words, args, file, generation, faults, connectMs });
 }
 
 /** @throws FaultError for faults or a version that there is not, once they are asked for */

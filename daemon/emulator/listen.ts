@@ -1,13 +1,13 @@
 // Implements `-l`: stays, and prints each change of the status immediately, without polling.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { view } from './answer-command.ts';
 import { type Status, statusAt } from './client/connection.ts';
 import type { State } from './client/state.ts';
 import { load } from './client/store.ts';
 import type { Setting } from './command.ts';
 import type { Faults } from './faults.ts';
 import { write } from './io.ts';
-import { view } from './perform.ts';
 import { statusJson, statusText } from './render/status.ts';
 import { garbled } from './respond.ts';
 import { serviceProblem } from './service.ts';

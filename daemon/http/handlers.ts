@@ -104,7 +104,7 @@ export const handlers: Handlers = {
   },
   'GET /api/account': ({ tunnel }) => tunnel.account(),
   'POST /api/action': async ({ state, features }, { body }) => {
-    const result = await features.changes.perform(body);
+    const result = await features.changes.runWithLimit(body);
     return { ok: true, action: body.action, result, revision: state.snapshot().revision };
   },
   'GET /api/config': ({ settings }) => settings.response(),

@@ -57,7 +57,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
       const total = done + actions.length;
       for (const action of actions) {
         state.publish('routes', { phase, done, total });
-        await tunnel.perform(action).catch(error => unlessDone(action, wanted, error));
+        await tunnel.runAction(action).catch(error => unlessDone(action, wanted, error));
         done += 1;
       }
     };

@@ -100,7 +100,7 @@ export function createSettingsFile(
     try {
       for (const { subject, actions } of planned.steps)
         for (const action of actions) {
-          await changes.perform({ ...action, ...limit });
+          await changes.runWithLimit({ ...action, ...limit });
           if (!made.includes(subject)) made.push(subject);
         }
       if (planned.list && planned.routes !== null) {

@@ -4,7 +4,7 @@ import type { Account, CommandOutput, StalePart } from '../api/schema.ts';
 import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import { isSupported } from './actions/commands.ts';
-import { createPerform } from './actions/perform.ts';
+import { createActionRunner } from './actions/run-action.ts';
 import { childEnv } from './cli/child.ts';
 import { createCliTracker } from './cli/cli-info.ts';
 import { createRunner } from './cli/run.ts';
@@ -29,7 +29,7 @@ export interface Tunnel {
    * @throws Problem `argument-rejected`, `unsupported-by-cli`, `tunnel-cli-failed`, `tunnel-cli-timeout`, `busy`,
    *   `proxy-port-in-use`, `proxy-not-answering`, or a blocked state's code
    */
-  perform(request: ActionRequest): Promise<CommandOutput | null>;
+  runAction(request: ActionRequest): Promise<CommandOutput | null>;
   /** Several actions as one change: what they change is read once, when `work` has ended. */
   batch<T>(work: () => Promise<T>): Promise<T>;
   /** True if the installed tunnel CLI has a command for the action, or no CLI is installed. */
@@ -110,7 +110,7 @@ export function createTunnel(options: Options): Tunnel {
     announces: () => watch.form() === 'json',
   });
   const hearing: Hearing = createHearing({ state, log, store, reader, tracker, changes });
-  const perform = createPerform({
+  const runAction = createActionRunner({
     state,
     store,
     reader,
@@ -135,7 +135,7 @@ export function createTunnel(options: Options): Tunnel {
       tracker.stop();
       await Promise.all([watch.stop(), runner.stop()]);
     },
-    perform,
+    runAction,
     batch: changes.during,
     changing: changes.changing,
     supports: async action => isSupported(action, (await tracker.current())?.can ?? NEWEST),

@@ -110,7 +110,7 @@ async function meet({ fault, seen, asks }: Fault): Promise<Met> {
     await tunnel.refresh('all');
     // it may be refused: the state says why
     if (asks !== 'nothing')
-      await tunnel.perform({ action: asks === 'proxy' ? 'enableLocalProxy' : 'connect' }).catch(error => {
+      await tunnel.runAction({ action: asks === 'proxy' ? 'enableLocalProxy' : 'connect' }).catch(error => {
         assert.ok(error instanceof Problem, String(error));
         refused = error;
       });

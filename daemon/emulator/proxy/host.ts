@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { startTime } from '../../system/process.ts';
+import { view } from '../answer-command.ts';
 import { effectiveMode, statusAt } from '../client/connection.ts';
 import type { State } from '../client/state.ts';
 import { load, update } from '../client/store.ts';
 import type { Setting } from '../command.ts';
 import type { Faults } from '../faults.ts';
-import { view } from '../perform.ts';
 import { serviceProblem } from '../service.ts';
 import { createProxy } from './proxy.ts';
 

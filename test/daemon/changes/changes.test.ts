@@ -54,7 +54,7 @@ test('shows an unconfirmed change with its deadline, and keeps it once it is con
   const { boot, paths } = machine(t);
   const memory = memoryTunnel();
   const service = boot(memory);
-  await service.perform(doh);
+  await service.runWithLimit(doh);
   assert.deepEqual(memory.state.snapshot().changes, [
     {
       subject: 'mode',
@@ -99,7 +99,7 @@ for (const [title, options, wait] of LIMITS)
       const m = machine(t);
       const memory = memoryTunnel();
       const before = read(memory);
-      await m.boot(memory).perform({ ...request, ...options });
+      await m.boot(memory).runWithLimit({ ...request, ...options });
       assert.notDeepEqual(read(memory), before, request.action);
       wait(m);
       m.boot(memory);
@@ -111,14 +111,14 @@ for (const [title, options, wait] of LIMITS)
 test('the port of the local proxy returns in proxy mode; elsewhere it is not reported, and so not limited', async t => {
   const m = machine(t);
   const memory = memoryTunnel({ mode: 'proxy' });
-  await m.boot(memory).perform({ action: 'setProxyPort', value: '41000', confirmWithin: 30 });
+  await m.boot(memory).runWithLimit({ action: 'setProxyPort', value: '41000', confirmWithin: 30 });
   assert.equal(memory.values.proxyPort, 41_000);
   m.pass(31);
   m.boot(memory);
   await until(() => memory.values.proxyPort === 40_000);
   const other = memoryTunnel();
   const service = m.boot(other);
-  await assert.rejects(service.perform({ action: 'setProxyPort', value: '41000', confirmWithin: 30 }), {
+  await assert.rejects(service.runWithLimit({ action: 'setProxyPort', value: '41000', confirmWithin: 30 }), {
     code: 'previous-unknown',
   });
   assert.equal(other.values.proxyPort, 40_000);
@@ -127,10 +127,10 @@ test('the port of the local proxy returns in proxy mode; elsewhere it is not rep
 test('MASQUE options that were printed in words nobody knows are not limited', async t => {
   const memory = memoryTunnel({ masque: 'h4' });
   const service = machine(t).boot(memory);
-  await assert.rejects(service.perform({ action: 'setMasqueOptions', value: 'h2-only', confirmWithin: 30 }), {
+  await assert.rejects(service.runWithLimit({ action: 'setMasqueOptions', value: 'h2-only', confirmWithin: 30 }), {
     code: 'previous-unknown',
   });
-  await service.perform({ action: 'setMasqueOptions', value: 'h2-only' });
+  await service.runWithLimit({ action: 'setMasqueOptions', value: 'h2-only' });
   assert.equal(memory.values.masque, 'h2-only');
 });
 
@@ -138,7 +138,7 @@ test('takes a change back in the daemon that made it, and after the machine was 
   const m = machine(t);
   const memory = memoryTunnel();
   const service = m.boot(memory);
-  await service.perform({ ...doh, confirmWithin: 1 });
+  await service.runWithLimit({ ...doh, confirmWithin: 1 });
   m.pass(3_600);
   await until(() => memory.values.mode === 'warp');
 });
@@ -146,7 +146,7 @@ test('takes a change back in the daemon that made it, and after the machine was 
 test('a change that holds for a while goes on after a restart and a reboot, and ends by the clock of the wall', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
-  await m.boot(memory).perform({ action: 'disconnect', forSeconds: 3_600 });
+  await m.boot(memory).runWithLimit({ action: 'disconnect', forSeconds: 3_600 });
   m.pass(1_000);
   m.boot(memory);
   m.reboot(1_000);
@@ -162,7 +162,7 @@ test('is extended, shows its last minute, and ends early', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   let service = m.boot(memory);
-  await service.perform({ action: 'disconnect', forSeconds: 120 });
+  await service.runWithLimit({ action: 'disconnect', forSeconds: 120 });
   assert.throws(() => service.confirm(), { code: 'nothing-pending' }, 'there is nothing to confirm');
   m.pass(61);
   service = m.boot(memory);
@@ -178,8 +178,8 @@ test('the last value without a limit returns, after any values with one', async 
   const m = machine(t);
   const memory = memoryTunnel();
   const service = m.boot(memory);
-  await service.perform({ action: 'setMode', value: 'doh', forSeconds: 900 });
-  await service.perform({ action: 'setMode', value: 'proxy', confirmWithin: 30 });
+  await service.runWithLimit({ action: 'setMode', value: 'doh', forSeconds: 900 });
+  await service.runWithLimit({ action: 'setMode', value: 'proxy', confirmWithin: 30 });
   m.pass(31);
   m.boot(memory);
   await until(() => memory.state.snapshot().changes.length === 0);
@@ -190,15 +190,15 @@ test('a choice without a limit replaces one with a limit', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   const service = m.boot(memory);
-  await service.perform({ action: 'disconnect', forSeconds: 900 });
-  await service.perform({ action: 'connect' });
+  await service.runWithLimit({ action: 'disconnect', forSeconds: 900 });
+  await service.runWithLimit({ action: 'connect' });
   assert.deepEqual([memory.state.snapshot().changes, existsSync(m.paths.changes)], [[], false]);
 });
 
 test('a change that changes nothing is not reverted', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
-  await m.boot(memory).perform({ action: 'setMode', value: 'warp', forSeconds: 900 });
+  await m.boot(memory).runWithLimit({ action: 'setMode', value: 'warp', forSeconds: 900 });
   assert.deepEqual(memory.state.snapshot().changes, []);
 });
 
@@ -209,14 +209,14 @@ test('a change that fails leaves no return, and the one before it stays', async 
   memory.before = () => {
     throw new Problem('tunnel-cli-failed', 'No.');
   };
-  await assert.rejects(service.perform(doh), { code: 'tunnel-cli-failed' });
+  await assert.rejects(service.runWithLimit(doh), { code: 'tunnel-cli-failed' });
   assert.equal(existsSync(m.paths.changes), false);
   memory.before = () => {};
-  await service.perform(doh);
+  await service.runWithLimit(doh);
   memory.before = () => {
     throw new Problem('tunnel-cli-failed', 'No.');
   };
-  await assert.rejects(service.perform({ action: 'setMode', value: 'proxy', confirmWithin: 30 }));
+  await assert.rejects(service.runWithLimit({ action: 'setMode', value: 'proxy', confirmWithin: 30 }));
   assert.equal(memory.state.snapshot().changes[0]?.value, 'doh');
 });
 
@@ -228,7 +228,7 @@ test('a command that was killed at its time limit may have changed something, an
     memory.values.mode = 'doh';
     throw new Problem('tunnel-cli-timeout', 'No answer.');
   };
-  await assert.rejects(service.perform(doh), { code: 'tunnel-cli-timeout' });
+  await assert.rejects(service.runWithLimit(doh), { code: 'tunnel-cli-timeout' });
   memory.before = () => {};
   m.pass(31);
   m.boot(memory);
@@ -238,7 +238,7 @@ test('a command that was killed at its time limit may have changed something, an
 test('says why a value does not return, and tries until it does', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
-  await m.boot(memory).perform(doh);
+  await m.boot(memory).runWithLimit(doh);
   memory.before = () => {
     throw new Problem('service-stopped', 'The service does not run.');
   };
@@ -261,7 +261,7 @@ test('a kill while a change is made takes it back at the next start', async t =>
       if (done) memory.values.mode = 'doh';
       return new Promise(() => {}); // the daemon is killed here
     };
-    void m.boot(memory).perform(doh);
+    void m.boot(memory).runWithLimit(doh);
     await until(() => memory.performed.length === 1);
     memory.before = () => {};
     m.boot(memory);
@@ -275,8 +275,8 @@ test('refuses a limit where the value before is not known, and where an action h
   const memory = memoryTunnel();
   memory.values.mode = 'from the future';
   const service = m.boot(memory);
-  await assert.rejects(service.perform(doh), { code: 'previous-unknown' });
-  await assert.rejects(async () => service.perform({ action: 'rotateKeys', forSeconds: 60 } as Request), {
+  await assert.rejects(service.runWithLimit(doh), { code: 'previous-unknown' });
+  await assert.rejects(async () => service.runWithLimit({ action: 'rotateKeys', forSeconds: 60 } as Request), {
     code: 'argument-rejected',
   });
   assert.deepEqual(memory.performed, []);
@@ -287,7 +287,7 @@ test('makes no change whose return cannot be written down', async t => {
   const memory = memoryTunnel();
   mkdirSync(dirname(dirname(m.paths.changes)), { recursive: true });
   writeFileSync(dirname(m.paths.changes), 'in the way');
-  await assert.rejects(m.boot(memory).perform(doh), { code: 'state-not-writable' });
+  await assert.rejects(m.boot(memory).runWithLimit(doh), { code: 'state-not-writable' });
   assert.deepEqual([memory.performed, memory.state.snapshot().changes], [[], []]);
 });
 
@@ -344,7 +344,7 @@ for (const [limit, options] of [
 ] as const)
   test(`reports lost changes until the next change is made, ${limit}`, async t => {
     const { service, lost, isReportedAgain } = machineWithLostChanges(t);
-    await service.perform({ action: 'setMode', value: 'doh', ...options });
+    await service.runWithLimit({ action: 'setMode', value: 'doh', ...options });
     assert.equal(lost(), null);
     assert.equal(isReportedAgain(), false);
   });
@@ -353,8 +353,8 @@ test('a daemon that ends reverts what is not confirmed, and leaves what holds fo
   const { boot, said } = machine(t);
   const memory = memoryTunnel();
   const service = boot(memory);
-  await service.perform({ action: 'setFamilies', value: 'full', forSeconds: 600 });
-  await service.perform(doh);
+  await service.runWithLimit({ action: 'setFamilies', value: 'full', forSeconds: 600 });
+  await service.runWithLimit(doh);
   await service.revertUnconfirmed();
   assert.deepEqual([memory.values.mode, memory.values.families], ['warp', 'full']);
   assert.deepEqual(
@@ -370,7 +370,7 @@ test('an unreadable file of changes that cannot be renamed blocks no action', as
   writeFileSync(paths.changes, '{"version":2,"pending":[]}');
   mkdirSync(`${paths.changes}.broken`); // a file can't replace it
   const memory = memoryTunnel();
-  await boot(memory).perform({ action: 'setMode', value: 'doh' });
+  await boot(memory).runWithLimit({ action: 'setMode', value: 'doh' });
   assert.equal(memory.values.mode, 'doh');
   assert.match(said.join(), /another version of Culvert wrote it.*could not be renamed either.*check mode/);
   assert.ok(said.every(line => !line.includes('\n')));

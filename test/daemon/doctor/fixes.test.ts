@@ -41,7 +41,7 @@ function setUp(t: TestContext) {
   const context: FixContext = {
     tools: createTools({ env: ENV, signal: new AbortController().signal }),
     journal: join(directory, 'state', 'undo.json'),
-    async perform(action, value) {
+    async runAction(action, value) {
       if (value === 'refused') throw new Error('The tunnel CLI refused.');
       performed.push([action, value].filter(Boolean).join(' '));
     },

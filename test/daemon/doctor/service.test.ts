@@ -27,9 +27,9 @@ async function setUp(t: TestContext, options: Parameters<typeof createDoctor>[1]
   mkdirSync(paths.runtime, { recursive: true, mode: 0o700 });
   const state = createState({ available: true, path: '/usr/bin/warp-cli', version: NEWEST, emulated: false });
   const performed: ActionRequest[] = [];
-  const tunnel: Pick<Tunnel, 'refresh' | 'perform'> = {
+  const tunnel: Pick<Tunnel, 'refresh' | 'runAction'> = {
     async refresh() {},
-    async perform(request) {
+    async runAction(request) {
       performed.push(request);
       return OUTPUT;
     },

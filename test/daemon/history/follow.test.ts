@@ -119,7 +119,7 @@ for (const by of ['an action', 'another program'] as const)
       until(() => status().state === 'connected' && state.snapshot().settings.Mode === mode, mode);
     history.start();
     await until(() => state.snapshot().settings.Mode === 'warp');
-    await tunnel.perform({ action: 'connect' });
+    await tunnel.runAction({ action: 'connect' });
     await isUp('warp');
     for (const mode of ['doh', 'warp+doh', 'doh', 'warp'] as const) {
       const ups = () => events.filter(state => state === 'connected').length;
@@ -127,7 +127,7 @@ for (const by of ['an action', 'another program'] as const)
       const unsubscribe = state.subscribe(({ event }) => {
         if (event === 'status') events.push(status().state);
       });
-      if (by === 'an action') await tunnel.perform({ action: 'setMode', value: mode });
+      if (by === 'an action') await tunnel.runAction({ action: 'setMode', value: mode });
       else await cli.run('mode', mode);
       await until(() => ups() > 0, 'connected again');
       await isUp(mode);

@@ -121,7 +121,7 @@ test('a stale snapshot is read again before it is answered, and all of it with f
 test('an action reaches the tunnel with its value, and its failure comes back as a problem', async t => {
   const { port, performed } = await startListeners(t, {
     tunnel: {
-      async perform({ action, value }) {
+      async runAction({ action, value }) {
         performed.push([action, value]);
         if (action === 'connect')
           throw new Problem('tunnel-cli-failed', 'warp-cli failed.', { exitCode: 1, stderr: 'boom', hint: 'Look.' });

@@ -176,7 +176,7 @@ test('comments stay when a change of the list is taken back', async t => {
   const document = 'mode exclude\na.example  # the office\n';
   await routes.apply({ document });
   for (const change of [
-    () => changes.perform({ action: 'addSplitHost', value: 'x.example', confirmWithin: 600 }),
+    () => changes.runWithLimit({ action: 'addSplitHost', value: 'x.example', confirmWithin: 600 }),
     () => routes.apply({ document: 'b.example\n', confirmWithin: 600 }),
   ]) {
     await change();
@@ -189,7 +189,7 @@ test('a single action on the split tunnel can be taken back as well', async t =>
   const { boot, memory } = machine(t);
   const before = listed(memory);
   const { changes } = boot();
-  await changes.perform({ action: 'addSplitHost', value: 'x.example', confirmWithin: 600 });
+  await changes.runWithLimit({ action: 'addSplitHost', value: 'x.example', confirmWithin: 600 });
   await changes.revert({ subject: 'routes' });
   assert.deepEqual(listed(memory), before);
 });

@@ -49,7 +49,7 @@ test('the mode is read after a start, an action, and a change by another program
   const { tunnel, state, cli } = await startTunnel(t);
   const isMode = (mode: string) => until(() => state.snapshot().settings.Mode === mode, mode);
   await isMode('warp');
-  await tunnel.perform({ action: 'setMode', value: 'doh' });
+  await tunnel.runAction({ action: 'setMode', value: 'doh' });
   await isMode('doh');
   await cli.run('mode', 'tunnel_only');
   await isMode('tunnel_only');

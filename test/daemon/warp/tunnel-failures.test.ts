@@ -15,11 +15,11 @@ test('a missing CLI blocks, and is taken when it appears', async t => {
   await until(() => status().blocked === 'cli-missing');
   assert.deepEqual([status().state, tunnel.isFresh()], ['unknown', true]);
   await assert.rejects(
-    tunnel.perform({ action: 'connect' }),
+    tunnel.runAction({ action: 'connect' }),
     problem('cli-missing', ({ extras }) => Boolean(extras.hint)),
   );
   await assert.rejects(tunnel.account(), problem('cli-missing'));
-  await assert.rejects(tunnel.perform(actionRequest('setMode', 'bogus')), problem('argument-rejected'));
+  await assert.rejects(tunnel.runAction(actionRequest('setMode', 'bogus')), problem('argument-rejected'));
   script('warp-cli');
   await until(() => status().state === 'disconnected');
   assert.deepEqual([status().blocked, state.snapshot().tunnelCli.available], [null, true]);
@@ -50,8 +50,8 @@ test('a CLI that is too old blocks with its version and the oldest that works, a
   await until(() => status().blocked === 'cli-too-old');
   await tunnel.refresh('all');
   const refused = problem('cli-too-old', ({ message }) => /2023\.3\.398 is too old.*2024\.9\.346/.test(message));
-  await assert.rejects(tunnel.perform({ action: 'connect' }), refused);
-  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), refused);
+  await assert.rejects(tunnel.runAction({ action: 'connect' }), refused);
+  await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), refused);
   await assert.rejects(tunnel.account(), refused);
   assert.deepEqual(runs(), ['--version']);
   assert.equal(state.snapshot().tunnelCli.version, recording.version);
@@ -71,7 +71,7 @@ test('a stopped service blocks; actions say so; its return is noticed', async t 
     'no pointless reads',
   );
   await assert.rejects(
-    tunnel.perform({ action: 'connect' }),
+    tunnel.runAction({ action: 'connect' }),
     problem('service-stopped', ({ extras }) => /systemctl/.test(extras.hint ?? '')),
   );
   await assert.rejects(tunnel.account(), problem('service-stopped'));
@@ -82,7 +82,7 @@ test('a stopped service blocks; actions say so; its return is noticed', async t 
 
 test('a service that stops while connected is never shown as connected', async t => {
   const { tunnel, status, cli, state } = await startTunnel(t);
-  await tunnel.perform({ action: 'connect' });
+  await tunnel.runAction({ action: 'connect' });
   await until(() => status().state === 'connected');
   await cli.control('fault=service-down');
   await until(() => status().blocked === 'service-stopped');
@@ -93,22 +93,22 @@ test('a service that stops while connected is never shown as connected', async t
 test('the terms are accepted only when the user agrees, and that is remembered', async t => {
   const { tunnel, status, acceptedTerms, runs } = await startTunnel(t, { faults: 'terms' });
   await until(() => status().blocked === 'terms-not-accepted');
-  await assert.rejects(tunnel.perform({ action: 'register' }), problem('terms-not-accepted'));
+  await assert.rejects(tunnel.runAction({ action: 'register' }), problem('terms-not-accepted'));
   assert.equal(existsSync(acceptedTerms), false);
   assert.ok(!runs().some(run => run.includes('--accept-tos')));
-  assert.equal(await tunnel.perform({ action: 'acceptTerms' }), null);
+  assert.equal(await tunnel.runAction({ action: 'acceptTerms' }), null);
   await until(() => status().state === 'disconnected');
   assert.equal(status().blocked, null);
   assert.match(readFileSync(acceptedTerms, 'utf8'), /^accepted 20/);
   assert.equal(statSync(acceptedTerms).mode & 0o777, 0o600);
-  await tunnel.perform({ action: 'connect' });
+  await tunnel.runAction({ action: 'connect' });
   assert.ok(runs().includes('--accept-tos connect'));
 });
 
 test('an agreement that cannot be stored is not acted on', async t => {
   const { tunnel, place, runs } = await startTunnel(t, { faults: 'terms' });
   writeFileSync(join(place.path, 'state'), 'in the way');
-  await assert.rejects(tunnel.perform({ action: 'acceptTerms' }), problem('config-not-writable'));
+  await assert.rejects(tunnel.runAction({ action: 'acceptTerms' }), problem('config-not-writable'));
   assert.ok(!runs().some(run => run.includes('--accept-tos')));
 });
 
@@ -120,7 +120,7 @@ test('an unregistered device: connecting is refused without a process, registeri
   assert.deepEqual(
     await spawned(() =>
       assert.rejects(
-        tunnel.perform({ action: 'connect' }),
+        tunnel.runAction({ action: 'connect' }),
         problem('not-registered', p => Boolean(p.extras.hint)),
       ),
     ),
@@ -145,10 +145,10 @@ test('"not registered" is not kept once the status contradicts it, even if the r
 
 test('registering and deleting a registration change the account', async t => {
   const { tunnel, status, state } = await startTunnel(t);
-  await tunnel.perform({ action: 'deleteRegistration' });
+  await tunnel.runAction({ action: 'deleteRegistration' });
   await until(() => status().blocked === 'not-registered');
   await until(() => state.snapshot().account.registered === false);
-  await tunnel.perform({ action: 'register' });
+  await tunnel.runAction({ action: 'register' });
   await until(() => status().blocked === null && state.snapshot().account.registered === true);
   const account = await tunnel.account();
   assert.equal(account.registered, true);
@@ -177,11 +177,11 @@ test('a read that began before a registration does not say afterwards that there
   reach('hold');
   const reading = tunnel.refresh('all');
   await reached('began');
-  await tunnel.perform({ action: 'deleteRegistration' });
+  await tunnel.runAction({ action: 'deleteRegistration' });
   await until(() => status().blocked === 'not-registered');
   reach('removed');
   await reached('asked');
-  await tunnel.perform({ action: 'register' });
+  await tunnel.runAction({ action: 'register' });
   await until(() => status().blocked === null);
   reach('registered');
   await reading;
@@ -201,7 +201,7 @@ test('a JSON error is a failure at exit 0 as at exit 1', async t => {
 test('a refusal by a policy is not authorized, with the words of the CLI', async t => {
   const { tunnel, status } = await startTunnel(t, { faults: 'not-authorized' });
   await assert.rejects(
-    tunnel.perform({ action: 'setMode', value: 'doh' }),
+    tunnel.runAction({ action: 'setMode', value: 'doh' }),
     problem('not-authorized', ({ extras }) => /not authorized/i.test(extras.stderr ?? '') && extras.exitCode === 1),
   );
   await tunnel.refresh('all');
@@ -211,12 +211,12 @@ test('a refusal by a policy is not authorized, with the words of the CLI', async
 test('a user who may not connect is blocked as not authorized, until an action succeeds', async t => {
   const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-authorized' });
   await until(() => status().state === 'disconnected');
-  await assert.rejects(tunnel.perform({ action: 'connect' }), problem('not-authorized'));
+  await assert.rejects(tunnel.runAction({ action: 'connect' }), problem('not-authorized'));
   assert.equal(status().blocked, 'not-authorized');
   await tunnel.refresh('all');
   assert.deepEqual([status().blocked, status().state], ['not-authorized', 'disconnected'], 'reads change nothing');
   await cli.control('clear');
-  await tunnel.perform({ action: 'connect' });
+  await tunnel.runAction({ action: 'connect' });
   assert.equal(status().blocked, null);
   await until(() => status().state === 'connected');
 });
@@ -224,7 +224,7 @@ test('a user who may not connect is blocked as not authorized, until an action s
 test('a failing command is reported with its exit code and what it said', async t => {
   const { tunnel } = await startTunnel(t);
   await assert.rejects(
-    tunnel.perform({ action: 'register' }),
+    tunnel.runAction({ action: 'register' }),
     problem('tunnel-cli-failed', ({ extras, message }) => {
       return /Old registration/.test(message) && extras.exitCode === 1 && /deleteRegistration/.test(extras.hint ?? '');
     }),
@@ -246,7 +246,7 @@ test('a broken CLI is not hammered, however often it is asked', async t => {
   assert.ok(runs().length < 30, `${runs().length} processes`);
   assert.equal(status().state, 'unknown');
   await assert.rejects(
-    tunnel.perform({ action: 'connect' }),
+    tunnel.runAction({ action: 'connect' }),
     problem('tunnel-cli-failed', ({ extras }) => extras.exitCode === 139),
   );
 });
@@ -275,7 +275,7 @@ test('a CLI that neither listens nor knows JSON is polled, and an action is foll
     esac`,
   });
   await until(() => status().state === 'disconnected');
-  await tunnel.perform({ action: 'connect' });
+  await tunnel.runAction({ action: 'connect' });
   await until(() => status().state === 'connected');
   assert.ok(runs().includes('-l status') && runs().includes('status'));
 });

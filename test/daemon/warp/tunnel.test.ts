@@ -65,7 +65,7 @@ test('connecting is accepted at once and then followed live; figures are read wh
   // on a busy machine a read may come first, and the listener reports only what happens once it runs
   await until(() => state.snapshot().commands.status?.argv.includes('-l'), 'the listener has spoken');
   const spawnedByConnect = await spawned(async () => {
-    const output = await tunnel.perform({ action: 'connect' });
+    const output = await tunnel.runAction({ action: 'connect' });
     assert.deepEqual([output?.ok, output?.stdout], [true, 'Success\n']);
     await until(() => status().state === 'connected');
   });
@@ -83,7 +83,7 @@ test('connecting is accepted at once and then followed live; figures are read wh
   const facts = state.snapshot().tunnel;
   assert.ok(facts.protocol?.startsWith('MASQUE') && facts.endpoints.length > 0 && facts.at !== null);
 
-  await tunnel.perform({ action: 'disconnect' });
+  await tunnel.runAction({ action: 'disconnect' });
   await until(() => status().state === 'disconnected');
   assert.deepEqual(state.snapshot().tunnel, NO_TUNNEL);
 });
@@ -105,7 +105,7 @@ test('no action asks warp-cli for more than four things, re-reads included', asy
     ['register'],
   ];
   for (const [action, value] of actions) {
-    const processes = await spawned(() => tunnel.perform(actionRequest(action, value)));
+    const processes = await spawned(() => tunnel.runAction(actionRequest(action, value)));
     const kinds = new Set(processes).size;
     assert.ok(kinds >= 1 && kinds <= 4, `${action}: ${processes.join(' | ')}`);
     t.diagnostic(`${action}: ${processes.join(' | ')}`);
@@ -135,7 +135,7 @@ test('a snapshot after an action waits for the parts that the action changed, ho
     ['addSplitHost', 'one.example.com', 'hosts'],
     ['addSplitRange', '198.51.100.0/24', 'ips'],
   ] as const) {
-    await tunnel.perform(actionRequest(action, value));
+    await tunnel.runAction(actionRequest(action, value));
     await tunnel.refresh('stale');
     assert.ok(
       state.snapshot().splitTunnel[list].some(route => route.value === value),
@@ -155,7 +155,7 @@ test('parts that cannot be read in time are listed with their age, until they ar
   await fresh();
   assert.deepEqual(tunnel.stale(), []);
   await cli.control('fault=cut@settings');
-  await tunnel.perform({ action: 'setMode', value: 'doh' });
+  await tunnel.runAction({ action: 'setMode', value: 'doh' });
   await until(async () => {
     await tunnel.refresh('stale');
     // on a busy machine, another part may wait for its next attempt as well
@@ -190,7 +190,7 @@ test('a listener that floods does not keep actions and snapshots from their answ
     esac`,
   });
   await until(() => place.read('runs').includes('-l'));
-  assert.equal((await tunnel.perform({ action: 'connect' }))?.ok, true);
+  assert.equal((await tunnel.runAction({ action: 'connect' }))?.ok, true);
   await until(async () => {
     await tunnel.refresh('stale');
     return status().state === 'connected';
@@ -202,7 +202,7 @@ test('a command that never stops printing ends at its time limit', async t => {
     fake: `case "$*" in --version) echo "warp-cli 2026.7.1377.0";; *) exec yes x;; esac`,
   });
   const begin = performance.now();
-  await assert.rejects(tunnel.perform({ action: 'connect' }), problem('tunnel-cli-timeout'));
+  await assert.rejects(tunnel.runAction({ action: 'connect' }), problem('tunnel-cli-timeout'));
   const ms = performance.now() - begin;
   assert.ok(ms < 20_000, `${ms} ms`);
 });
@@ -227,9 +227,9 @@ for (const version of ['2024.9.346', '2025.9.558', '2026.7.1377']) {
     assert.equal(state.snapshot().settings.Mode, 'warp');
     assert.equal(state.snapshot().account.registered, true);
     assert.ok(state.snapshot().splitTunnel.ips.length > 3);
-    await tunnel.perform({ action: 'setMode', value: 'warp+doh' });
+    await tunnel.runAction({ action: 'setMode', value: 'warp+doh' });
     await until(() => state.snapshot().settings.Mode === 'warp+doh');
-    await tunnel.perform({ action: 'connect' });
+    await tunnel.runAction({ action: 'connect' });
     await until(() => status().state === 'connected');
     await tunnel.refresh('all');
     await fresh();
@@ -240,7 +240,7 @@ for (const version of ['2024.9.346', '2025.9.558', '2026.7.1377']) {
 test('a license key reaches the CLI, and neither state nor log', async t => {
   const { tunnel, state, log, runs } = await startTunnel(t);
   const license = 'CaNaRy77-CaNaRy77-aaaa1234';
-  await tunnel.perform({ action: 'setLicense', value: license }).catch(() => {});
+  await tunnel.runAction({ action: 'setLicense', value: license }).catch(() => {});
   await tunnel.account();
   assert.ok(runs().includes(`registration license ${license}`));
   assert.doesNotMatch(JSON.stringify([state.snapshot(), log.since(0, 500)]), /CaNaRy/);
@@ -252,7 +252,7 @@ test('after a stop nothing is spawned anymore', async t => {
   await tunnel.stop();
   const before = runs().length;
   await tunnel.refresh('all');
-  await assert.rejects(tunnel.perform({ action: 'connect' }), Problem);
+  await assert.rejects(tunnel.runAction({ action: 'connect' }), Problem);
   assert.equal(runs().length, before);
 });
 
@@ -263,7 +263,7 @@ test('a value that an action or another program sets can be read back', async t 
   const options = () => state.snapshot().options;
   assert.deepEqual([options().families, options().gatewayId, options().trustedSsids], ['off', null, []]);
   const perform = async (action: ActionName, value?: string) => {
-    await tunnel.perform(actionRequest(action, value));
+    await tunnel.runAction(actionRequest(action, value));
     await tunnel.refresh('stale');
   };
   await perform('setFamilies', 'full');
@@ -300,7 +300,7 @@ test('the virtual network that was chosen is read back', async t => {
   await tunnel.refresh('all');
   await fresh();
   assert.equal(state.snapshot().options.virtualNetworks?.active, 'v-1');
-  await tunnel.perform(actionRequest('setVirtualNetwork', 'v-2'));
+  await tunnel.runAction(actionRequest('setVirtualNetwork', 'v-2'));
   await fresh();
   assert.equal(state.snapshot().options.virtualNetworks?.active, 'v-2');
 });

@@ -45,7 +45,7 @@ export const ACTS = {
   limited: async ({ routes }: ReturnType<typeof boot>) =>
     void (await routes.apply({ document: DOCUMENT, confirmWithin: 600 })),
   timed: async ({ changes }: ReturnType<typeof boot>) =>
-    void (await changes.perform({ action: 'setMode', value: 'doh', forSeconds: 600 })),
+    void (await changes.runWithLimit({ action: 'setMode', value: 'doh', forSeconds: 600 })),
   /** Only waits until what is due has returned. */
   settle: async ({ paths }: ReturnType<typeof boot>) => {
     while (existsSync(paths.changes)) await new Promise(done => setTimeout(done, 5));

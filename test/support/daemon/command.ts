@@ -109,7 +109,7 @@ export async function startDaemon(
   const running: Running = await startListeners(t as never, {
     limits,
     tunnel: {
-      async perform({ action, value }) {
+      async runAction({ action, value }) {
         const output = perform(running.daemon.state, action, value);
         running.performed.push([action, value]);
         return output ?? OUTPUT;

@@ -125,7 +125,7 @@ export async function startListeners(
   const tunnel = {
     start() {},
     async stop() {},
-    async perform({ action, value }) {
+    async runAction({ action, value }) {
       performed.push([action, value]);
       return OUTPUT;
     },

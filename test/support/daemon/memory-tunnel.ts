@@ -72,7 +72,7 @@ export function memoryTunnel(given: Partial<Values> = {}, store: (values: Values
   memory.tunnel = {
     start() {},
     async stop() {},
-    async perform(request) {
+    async runAction(request) {
       memory.performed.push(request);
       await memory.before(request, memory.performed.length);
       apply(values, request);

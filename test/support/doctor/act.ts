@@ -13,7 +13,7 @@ export async function act(directory: string, what: Act): Promise<void> {
   const hands: FixContext = {
     tools: createTools({ env: process.env, signal: new AbortController().signal }),
     journal: `${directory}/state/undo.json`,
-    async perform() {},
+    async runAction() {},
   };
   if (what === 'undo') return void (await undoLast(hands));
   const fix = fileFix(message('Change'), path, { before: readFileSync(path, 'utf8'), content: 'new\n' }, false)!;

@@ -14,20 +14,20 @@ export const account: Run = async context => {
 
 export const register: Run = (context, _, options) =>
   typeof options.organization === 'string'
-    ? perform(context, 'Registered with the organization.', 'registerOrganization', options.organization)
-    : perform(context, 'This device is registered.', 'register');
+    ? sendAction(context, 'Registered with the organization.', 'registerOrganization', options.organization)
+    : sendAction(context, 'This device is registered.', 'register');
 
 export const deleteRegistration: Run = async (context, _, options) => {
   const consequence = 'Without a registration the tunnel does not work. A new one has another identity.';
   await consent(context, options, { consequence, question: 'Delete the registration of this device?' });
-  return perform(context, 'The registration is deleted.', 'deleteRegistration');
+  return sendAction(context, 'The registration is deleted.', 'deleteRegistration');
 };
 
 export const license: Run = async context =>
-  perform(context, 'The license is applied.', 'setLicense', await readSecret(context, 'License key'));
+  sendAction(context, 'The license is applied.', 'setLicense', await readSecret(context, 'License key'));
 
 export const registrationToken: Run = async context =>
-  perform(
+  sendAction(
     context,
     'The registration is complete.',
     'setRegistrationToken',
@@ -35,13 +35,13 @@ export const registrationToken: Run = async context =>
   );
 
 export const acceptTerms: Run = context =>
-  perform(
+  sendAction(
     context,
     'Accepted: https://www.cloudflare.com/application/terms/ and https://www.cloudflare.com/application/privacypolicy/',
     'acceptTerms',
   );
 
-async function perform(context: Context, done: string, action: ActionName, value?: string): Promise<number> {
+async function sendAction(context: Context, done: string, action: ActionName, value?: string): Promise<number> {
   const response = await context.client.call('POST /api/action', {
     body: actionRequest(action, value),
   });

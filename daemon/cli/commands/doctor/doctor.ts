@@ -177,7 +177,7 @@ function hands({ client, paths }: Context, { tools }: World): FixContext {
   return {
     tools,
     journal: undoJournal(paths),
-    perform: (action, value) => client.call('POST /api/action', { body: actionRequest(action, value) }),
+    runAction: (action, value) => client.call('POST /api/action', { body: actionRequest(action, value) }),
   };
 }
 

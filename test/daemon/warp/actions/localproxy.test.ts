@@ -83,9 +83,9 @@ async function page(t: test.TestContext): Promise<number> {
 
 test('a disconnected WireGuard client gets MASQUE, the mode and the connection, and then curl goes through', async t => {
   const { cli, tunnel, port, changes, settings } = await setup(t);
-  await tunnel.perform({ action: 'setProtocol', value: 'WireGuard' });
+  await tunnel.runAction({ action: 'setProtocol', value: 'WireGuard' });
   await cli.control('proxyFrom=127.0.0.77');
-  const output = await tunnel.perform({ action: 'enableLocalProxy' });
+  const output = await tunnel.runAction({ action: 'enableLocalProxy' });
   assert.deepEqual(output?.argv.slice(1), ['mode', 'proxy']);
   assert.deepEqual(changes(), ['tunnel protocol set WireGuard', 'tunnel protocol set MASQUE', 'mode proxy', 'connect']);
   assert.deepEqual(await settings(), ['proxy', 'MASQUE', 'connected']);
@@ -96,23 +96,26 @@ test('a disconnected WireGuard client gets MASQUE, the mode and the connection, 
 
 test('a proxy that answers already runs nothing, and two requests at once share one attempt', async t => {
   const { tunnel, changes } = await setup(t);
-  await Promise.all([tunnel.perform({ action: 'enableLocalProxy' }), tunnel.perform({ action: 'enableLocalProxy' })]);
+  await Promise.all([
+    tunnel.runAction({ action: 'enableLocalProxy' }),
+    tunnel.runAction({ action: 'enableLocalProxy' }),
+  ]);
   assert.deepEqual(changes(), ['mode proxy', 'connect']);
-  assert.equal(await tunnel.perform({ action: 'enableLocalProxy' }), null);
+  assert.equal(await tunnel.runAction({ action: 'enableLocalProxy' }), null);
   assert.deepEqual(changes(), ['mode proxy', 'connect']);
 });
 
 test('a port in use is named with its program, and everything is as it was before', async t => {
   for (const connected of [false, true]) {
     const { tunnel, port, settings, cli } = await setup(t);
-    await tunnel.perform({ action: 'setProtocol', value: 'WireGuard' });
+    await tunnel.runAction({ action: 'setProtocol', value: 'WireGuard' });
     if (connected) await cli.run('connect');
     const expected = ['warp', 'WireGuard', connected ? 'connected' : 'disconnected'];
     await until(async () => (await settings())[2] === expected[2]);
     const server = createServer().listen(port, '127.0.0.1');
     await once(server, 'listening');
     await assert.rejects(
-      tunnel.perform({ action: 'enableLocalProxy' }),
+      tunnel.runAction({ action: 'enableLocalProxy' }),
       problem(
         'proxy-port-in-use',
         new RegExp(`Port ${port} .* in use by \\S+ \\(process ${process.pid}, user \\d+\\)`),
@@ -122,17 +125,17 @@ test('a port in use is named with its program, and everything is as it was befor
     assert.deepEqual(await settings(), expected);
     server.close();
     await once(server, 'close');
-    await tunnel.perform({ action: 'enableLocalProxy' });
+    await tunnel.runAction({ action: 'enableLocalProxy' });
     assert.deepEqual(await settings(), ['proxy', 'MASQUE', 'connected']);
   }
 });
 
 test('a port taken by another proxy is not mistaken for the tunnel’s', async t => {
   const other = await setup(t);
-  await other.tunnel.perform({ action: 'enableLocalProxy' });
+  await other.tunnel.runAction({ action: 'enableLocalProxy' });
   const { tunnel, cli, settings } = await setup(t);
   await cli.control(`settings.proxyPort=${other.port}`);
-  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('proxy-port-in-use'));
+  await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('proxy-port-in-use'));
   assert.deepEqual(await settings(), ['warp', 'MASQUE', 'disconnected']);
 });
 
@@ -142,14 +145,14 @@ for (const [fault, seen] of [
 ] as const)
   test(`a proxy with the fault ${fault} is reported as not answering, and undone`, async t => {
     const { tunnel, settings } = await setup(t, { faults: fault, proxyLimitMs: 4000 });
-    await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('proxy-not-answering', seen));
+    await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('proxy-not-answering', seen));
     assert.deepEqual(await settings(), ['warp', 'MASQUE', 'disconnected']);
   });
 
 test('a tunnel that can’t connect is given up before all time is over, with its reason, and undone', async t => {
   const { tunnel, settings } = await setup(t, { faults: 'unable=CaptivePortalTimedOut' });
   await assert.rejects(
-    tunnel.perform({ action: 'enableLocalProxy' }),
+    tunnel.runAction({ action: 'enableLocalProxy' }),
     problem('proxy-not-answering', /unable \(Signing in to this network/),
   );
   assert.equal((await settings())[0], 'warp');
@@ -158,21 +161,21 @@ test('a tunnel that can’t connect is given up before all time is over, with it
 test('a mode that an organization locked is reported, and nothing stays changed', async t => {
   const { tunnel, cli, settings } = await setup(t);
   await cli.control('organization=example', 'policy.allowModeSwitch=false', 'policy.protocol=MASQUE');
-  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('not-authorized'));
+  await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('not-authorized'));
   await cli.control('policy=null');
   assert.deepEqual((await settings())[0], 'warp');
 });
 
 test('without a registration it is refused, and the mode stays', async t => {
   const { tunnel, cli, settings } = await setup(t, { faults: 'not-registered' });
-  await assert.rejects(tunnel.perform({ action: 'enableLocalProxy' }), problem('not-registered'));
+  await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('not-registered'));
   await cli.control('clear');
   assert.deepEqual((await settings())[0], 'warp');
 });
 
 test('a release before 2025.8 works with SOCKS5 only', async t => {
   const { tunnel, port, changes } = await setup(t, { version: '2025.7.176' });
-  await tunnel.perform({ action: 'enableLocalProxy' });
+  await tunnel.runAction({ action: 'enableLocalProxy' });
   assert.deepEqual(changes(), ['mode proxy', 'connect']);
   const address = `http://127.0.0.1:${await page(t)}/`;
   assert.match(await curl('-x', `socks5h://127.0.0.1:${port}`, address), /^asked from/);
@@ -181,9 +184,9 @@ test('a release before 2025.8 works with SOCKS5 only', async t => {
 
 test('the port vanishes with the connection, and the proxy’s process with it', async t => {
   const { tunnel, cli, port } = await setup(t);
-  await tunnel.perform({ action: 'enableLocalProxy' });
+  await tunnel.runAction({ action: 'enableLocalProxy' });
   const { proxyHost } = JSON.parse(await cli.control('show'));
-  await tunnel.perform({ action: 'disconnect' });
+  await tunnel.runAction({ action: 'disconnect' });
   const address = `http://127.0.0.1:${await page(t)}/`;
   await until(async () => /^curl: \(7\)/.test(await curl('-x', `http://127.0.0.1:${port}`, address)));
   await until(async () => JSON.parse(await cli.control('show')).proxyHost === null);

@@ -19,7 +19,7 @@ interface Request {
   connectMs: number | null;
 }
 
-export function perform({ command, args, file, generation, faults, connectMs }: Request): Answer {
+export function answerCommand({ command, args, file, generation, faults, connectMs }: Request): Answer {
   const read = Object.hasOwn(READS, command) ? READS[command] : undefined;
   const change = Object.hasOwn(CHANGES, command) ? CHANGES[command] : undefined;
   if (!read && !change) return { kind: 'not-emulated' };

@@ -32,8 +32,8 @@ interface Options {
   proxyLimitMs: number | undefined;
 }
 
-/** @returns `Tunnel.perform` */
-export function createPerform(options: Options): (request: ActionRequest) => Promise<CommandOutput | null> {
+/** @returns `Tunnel.runAction` */
+export function createActionRunner(options: Options): (request: ActionRequest) => Promise<CommandOutput | null> {
   const { state, store, reader, tracker, runner, watch, changes, terms, adopt, stopped } = options;
   let enabling: Promise<CommandOutput | null> | undefined;
 
