@@ -1,14 +1,13 @@
 // Wires the parts of the daemon, opens them, and shuts them down in order.
 import { mkdirSync } from 'node:fs';
 import { loadConfig, type Settings } from './config/layers.ts';
-import type { FeatureContext } from './controls.ts';
 import { createFeatures } from './features.ts';
 import type { Daemon } from './http/handlers.ts';
 import { createListeners } from './http/listeners.ts';
 import { keepRuntime } from './keep-runtime.ts';
 import { addressesOf, type DesktopPart, type Flags, LOOPBACK, parseFlags, startDesktop } from './launcher.ts';
 import { searchPort } from './port-search.ts';
-import { RESTART_SIGNAL, startAgain } from './restart.ts';
+import { RESTART_SIGNAL, startAgain, takeDemoRequest } from './restart.ts';
 import { createRuntimeFiles } from './runtime-files.ts';
 import { createLog } from './state/command-log.ts';
 import { areSettingsKnown, keepStatusFile } from './state/status-file.ts';
@@ -34,6 +33,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077);
   delete env.MALLOC_ARENA_MAX; // from data/bin/culvert.in, for this process only
   const flags = parseFlags(argv); // a TypeError here is a usage error
+  flags.demo ||= takeDemoRequest(pathsOf(env));
   const paths = pathsOf(env, flags.demo);
   const settings = await loadConfig({ system: paths.systemConfig, user: paths.userConfig }, env, {
     ...(flags.port === undefined ? {} : { 'server.port': flags.port }),
@@ -60,15 +60,15 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     lock.release();
     stateLock?.release();
   };
-  const starting = start({ flags, settings, paths, env }, unconfirmed => void end(unconfirmed));
+  const starting = start({ flags, settings, paths, env }, (unconfirmed, demo) => void end(unconfirmed, demo));
   let ending = false;
-  async function end(how: End): Promise<void> {
+  async function end(how: End, demo = flags.demo): Promise<void> {
     if (ending) return;
     ending = true;
     const stop = await starting;
     const open = (await stop?.(how)) ?? [];
     release();
-    process.exit(how === 'stop' ? 0 : startAgain(argv, flags, open, { env, say }));
+    process.exit(how === 'stop' ? 0 : startAgain(argv, flags, open, { env, say, demo, paths }));
   }
   // before the start is complete: the default action would end the process with changes unreverted
   process.on(RESTART_SIGNAL, () => void end('keep'));
@@ -103,7 +103,7 @@ interface Launch {
  */
 async function start(
   { flags, settings, paths, env }: Launch,
-  restart: FeatureContext['restart'],
+  restart: (unconfirmed: Exclude<End, 'stop'>, demo?: boolean) => void,
 ): Promise<((how: End) => Promise<DesktopPart[]>) | null> {
   const { config } = settings;
   const cli = flags.demo ? programs.emulator : config.warp.cli;
@@ -139,6 +139,7 @@ async function start(
     webui,
     pairing: null,
     port: () => port,
+    restart: demo => restart('revert', demo),
   };
   const listeners = createListeners(daemon);
   const notifier = createNotifier(env);

@@ -98,6 +98,12 @@ const EventNames = z.string().check(z.regex(namesOf(Object.keys(events))));
 export const endpoints = {
   'GET /api/health': { summary: 'Whether the daemon answers, and what it drives', response: s.Health },
   'GET /api/version': { summary: 'Versions of the daemon, its API, Node and the tunnel CLI', response: s.Version },
+  'POST /api/restart': {
+    summary:
+      'Start the daemon again, with the embedded emulator (`demo`) or with the tunnel CLI; changes that are not confirmed are reverted first',
+    body: s.RestartRequest,
+    response: s.RestartResponse,
+  },
   'GET /api/session': { summary: 'What the sender of this request may do', response: p.Session },
   'POST /api/pair/code': {
     summary:

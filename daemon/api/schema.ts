@@ -92,6 +92,10 @@ export type ActionName = actions.ActionName;
 /** A mutation that takes nothing; still a JSON body, so that no web page can send it. */
 export const Empty = z.strictObject({});
 export type Empty = z.infer<typeof Empty>;
+/** `demo`: the embedded emulator instead of the tunnel CLI. */
+export const RestartRequest = z.strictObject({ demo: z.boolean() });
+/** The daemon restarts after this reply. */
+export const RestartResponse = z.object({ ok: z.literal(true) });
 /** The daemon's grammar checks the value against its action, and names the expected form. */
 export const ActionRequest = z.strictObject({
   action: ActionName,

@@ -26,6 +26,8 @@ export interface Daemon {
   pairing: Pairing | null;
   /** TCP port, or null while there is none. */
   port(): number | null;
+  /** Ends the daemon after the replies in progress, and starts it again, as a demo or not. */
+  restart(demo: boolean): void;
 }
 
 /** The client that sent a request. */
@@ -74,6 +76,10 @@ export const handlers: Handlers = {
   'POST /api/devices/revoke': ({ pairing }, { body }) => {
     orOff(pairing).revoke(body.id);
     return { ok: true, devices: orOff(pairing).list() };
+  },
+  'POST /api/restart': ({ restart }, { body }) => {
+    setImmediate(restart, body.demo); // after the reply is written
+    return { ok: true };
   },
   'GET /api/health': ({ state, startedAt, port, pairing }) => ({
     ok: true,

@@ -18,6 +18,8 @@ export interface Paths {
   /** Devices on other machines that may use the page. */
   devices: string;
   acceptedTerms: string;
+  /** Present while the daemon is to start as a demo next. */
+  demoRequest: string;
   /** Pending changes, which are to be reverted. */
   changes: string;
   /** A file of pending changes that could not be read, until the user has acknowledged that. */
@@ -66,6 +68,7 @@ export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
     token: `${state}/token`,
     devices: `${state}/devices.json`,
     acceptedTerms: `${state}/accepted-terms`,
+    demoRequest: `${state}/start-demo`,
     changes: `${ofTunnel}/changes.json`,
     brokenChanges: `${ofTunnel}/changes.json.broken`,
     routes: `${ofTunnel}/routes.json`,

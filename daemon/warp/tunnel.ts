@@ -1,12 +1,14 @@
 // Wires what the daemon knows about the tunnel: listening for changes, reading what is outdated, performing actions.
 import type { ActionName, ActionRequest } from '../api/actions.ts';
-import type { Account, CommandOutput, StalePart } from '../api/schema.ts';
+import type { Account, CommandOutput, StalePart, TunnelCli } from '../api/schema.ts';
 import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
+import { readText } from '../system/files.ts';
 import { isSupported } from './actions/commands.ts';
 import { createActionRunner } from './actions/run-action.ts';
 import { childEnv } from './cli/child.ts';
 import { createCliTracker } from './cli/cli-info.ts';
+import { installCommand, installSteps } from './cli/install-steps.ts';
 import { createRunner } from './cli/run.ts';
 import { createTerms } from './cli/terms.ts';
 import { NEWEST } from './cli/version.ts';
@@ -75,6 +77,12 @@ interface Options {
 }
 
 const ADOPT_AGAIN_MS = 1000;
+
+/** The command for this system, where one is known. */
+function howToInstall(): Pick<TunnelCli, 'installCommand'> {
+  const steps = installSteps(readText('/etc/os-release') ?? '', process.arch);
+  return steps ? { installCommand: installCommand(steps) } : {};
+}
 
 /** A tunnel that spawns nothing before `start` or the first request. */
 export function createTunnel(options: Options): Tunnel {
@@ -168,6 +176,7 @@ export function createTunnel(options: Options): Tunnel {
       path: cli?.path ?? null,
       version: cli?.version ?? null,
       emulated: options.emulated,
+      ...(cli?.can ? {} : howToInstall()),
     });
     if (!cli?.can) {
       await watch.stop();

@@ -1,10 +1,11 @@
 // The restart by systemd, or by the daemon itself.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseFlags } from '../../daemon/launcher.ts';
-import { isUnit, startAgain } from '../../daemon/restart.ts';
+import { isUnit, startAgain, takeDemoRequest } from '../../daemon/restart.ts';
 import { programs } from '../../daemon/system/install-paths.ts';
-import { missing } from '../support/temporary.ts';
+import { missing, temporary } from '../support/temporary.ts';
 
 test('only the main process of a unit that systemd waits for is started again by systemd', () => {
   const cases: [NodeJS.ProcessEnv, boolean][] = [
@@ -25,6 +26,15 @@ test('a program that cannot be started is named before the daemon ends', t => {
   Object.assign(programs, { culvert: missing(t) });
   t.after(() => Object.assign(programs, { culvert }));
   const said: string[] = [];
-  assert.equal(startAgain([], parseFlags([]), [], { env: {}, say: line => said.push(line) }), 1);
+  const paths = { demoRequest: missing(t) };
+  assert.equal(startAgain([], parseFlags([]), [], { env: {}, say: line => said.push(line), demo: false, paths }), 1);
   assert.equal(said.at(-1), `${programs.culvert} could not be started. Start it by hand.`);
+});
+
+test('a daemon that systemd starts becomes a demo once', t => {
+  const paths = { demoRequest: join(temporary(t), 'start-demo') };
+  const restart = (demo: boolean) =>
+    startAgain([], parseFlags([]), [], { env: { NOTIFY_SOCKET: '/run/notify' }, say: () => {}, demo, paths });
+  assert.deepEqual([restart(true), takeDemoRequest(paths), takeDemoRequest(paths)], [75, true, false]);
+  assert.deepEqual([restart(false), takeDemoRequest(paths)], [75, false]);
 });

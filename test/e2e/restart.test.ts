@@ -68,6 +68,38 @@ test('a restart keeps the flags, what is not confirmed, and what ends later', as
   );
 });
 
+test('a demo becomes the real thing and back on request, on the same port', async t => {
+  const home = createHome(t);
+  home.env.CULVERT_WARP_CLI = join(home.directory, 'no-warp-cli');
+  const { port, child, ended } = await startDemo(home);
+  let { pid } = child;
+  const token = (await culvert(home, 'token')).stdout.trim();
+  for (const demo of [false, true]) {
+    const reply = await fetch(`http://127.0.0.1:${port}/api/restart`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ demo }),
+    });
+    assert.deepEqual(await reply.json(), { ok: true });
+    const before = pid;
+    const record = join(home.runtime, 'daemon.json');
+    const next = () => {
+      try {
+        return JSON.parse(readFileSync(record, 'utf8')) as { pid: number; port: number; demo: boolean };
+      } catch {
+        return null; // between the two
+      }
+    };
+    await until(() => (next()?.pid ?? before) !== before, 'the next daemon');
+    pid = next()!.pid;
+    endWithTest(home, pid);
+    assert.deepEqual([next()!.demo, next()!.port], [demo, port]);
+    assert.equal((await snapshotOf(home)).tunnelCli.emulated, demo);
+  }
+  assert.equal(await ended, 0);
+  assert.equal((await culvert(home, 'stop')).code, 0);
+});
+
 test('as a unit, the daemon ends with the status on which systemd starts it again', async t => {
   const home = createHome(t);
   home.env.NOTIFY_SOCKET = join(home.directory, 'nobody-listens');

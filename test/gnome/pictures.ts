@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
+import { installCommand, installSteps } from '../../daemon/warp/cli/install-steps.ts';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import { openDesktop, talk } from '../support/gnome/desktop.ts';
 import {
@@ -156,7 +157,11 @@ const STATES: Record<string, (daemon: FakeDaemon) => void> = {
     daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy Eyeballs Failed' } }),
   terms: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'terms-not-accepted' }),
   unregistered: daemon => daemon.set('status', { blocked: 'not-registered' }),
-  'no-client': daemon => daemon.set('status', { blocked: 'cli-missing' }),
+  'no-client'(daemon) {
+    const steps = installSteps('ID=debian\nVERSION_CODENAME=trixie', 'x64')!;
+    daemon.set('tunnelCli', { available: false, installCommand: installCommand(steps) });
+    daemon.set('status', { blocked: 'cli-missing' });
+  },
 };
 
 async function take(

@@ -77,6 +77,9 @@ async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): 
       const agreed = async (question: Question) => (await host.answer(question)) !== null;
       return changeToolAccounts(ask.change, secrets, { post, agreed }, host.translator());
     }
+    case 'restart':
+      await model.call('POST /api/restart', { body: { demo: ask.demo } });
+      return true;
     case 'client':
       return host.task(ask.task);
     case 'work':

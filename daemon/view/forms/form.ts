@@ -62,6 +62,8 @@ export type Ask =
   /** `credentials` come from the question before it. */
   | { kind: 'tool-accounts'; change: ToolAccountsChange }
   | ChangeAsk
+  /** Starts the daemon again, as a demo or not. */
+  | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
   /** Work of the page that the control is on. */
   | { kind: 'work'; changes: boolean; work(): Promise<unknown> };

@@ -1,5 +1,5 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
-import type { Blocked as Setup } from '../../api/schema.ts';
+import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
 import type { LostRegistration } from '../states/causes.ts';
 import { setupText } from '../states/labels.ts';
 import type { Translator } from '../translator.ts';
@@ -27,39 +27,40 @@ export function termsLinks({ _ }: Translator): { label: string; uri: string }[] 
 /**
  * Page of one set-up step, in the language of `tr`. Addresses: Cloudflare's package site and legal pages.
  * @param lost why a device that was registered is not anymore
- * @param version the installed client's
+ * @param cli the installed client
  */
 export function setupView(
   setup: Setup,
   tr: Translator,
   lost: LostRegistration | null = null,
-  version: string | null = null,
+  cli: Pick<TunnelCli, 'version' | 'installCommand'> | null = null,
 ): SetupView {
   const { _ } = tr;
   const none = { icon: `culvert-${setup}-symbolic`, links: [], commands: [] };
-  const guide = {
-    label: _('Installation Guide'),
-    command: { ask: { kind: 'open', uri: 'https://pkg.cloudflareclient.com/' } },
-  } as const;
   const join = { label: _('Join an Organization…'), command: goTo('account') };
+  const demo: SetupView['buttons'][number] = {
+    label: _('Try the Demo'),
+    command: { ask: { kind: 'restart', demo: true } },
+  };
+  const installing = installingView(cli?.installCommand, tr);
   switch (setup) {
     case 'cli-missing':
       return {
         ...none,
         title: _('Cloudflare WARP is not installed'),
         description: _(
-          'Culvert controls the official WARP client, which is a separate package. Install it to continue.',
+          'Culvert controls the official WARP client, which is a separate package. The demo shows everything, but tunnels nothing.',
         ),
-        buttons: [guide],
-        commands: [{ purpose: _('Or try the demo, which tunnels nothing:'), command: 'culvert stop; culvert --demo' }],
+        ...installing,
+        buttons: [...installing.buttons, demo],
       };
     case 'cli-too-old':
       return {
         ...none,
         icon: 'culvert-cli-missing-symbolic',
         title: _('Cloudflare WARP is too old'),
-        description: setupText(setup, tr, version),
-        buttons: [guide],
+        description: setupText(setup, tr, cli?.version ?? null),
+        ...installing,
       };
     case 'service-stopped':
       return {
@@ -98,4 +99,22 @@ export function setupView(
         ],
       };
   }
+}
+
+/** The command that installs WARP, to copy, and Cloudflare's guide. */
+function installingView(
+  shell: string | undefined,
+  { _ }: Translator,
+): Pick<SetupView, 'buttons' | 'links' | 'commands'> {
+  const guide = { label: _('Installation Guide'), uri: 'https://pkg.cloudflareclient.com/' };
+  if (shell === undefined) {
+    const open = { label: guide.label, command: { ask: { kind: 'open', uri: guide.uri } } } as const;
+    return { buttons: [open], links: [], commands: [] };
+  }
+  const copy: SetupView['buttons'][number] = {
+    label: _('Copy Command'),
+    command: { ask: { kind: 'copy', text: shell }, done: _('Copied. Paste it into a terminal.') },
+  };
+  const commands = [{ purpose: _('To install it, run this in a terminal:'), command: shell }];
+  return { buttons: [copy], links: [guide], commands };
 }

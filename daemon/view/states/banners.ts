@@ -36,7 +36,13 @@ export function describeBanners(
   const demo = tunnel.emulated && !client.offline;
   return {
     offline: offlineBanner(client, tunnel, tr),
-    demo: demo ? { title: _('Demo: nothing is tunneled'), caution: true, button: null } : null,
+    demo: demo
+      ? {
+          title: _('Demo: nothing is tunneled'),
+          caution: true,
+          button: { label: _('Use Real WARP'), command: { ask: { kind: 'restart', demo: false } } },
+        }
+      : null,
     refusal: client.refusal
       ? {
           title: tunnel.lock ?? _('You can’t change WARP here'),

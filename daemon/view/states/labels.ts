@@ -121,7 +121,7 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
 /** The next command to type in a terminal, for a setup step or the problem of that name; null where no command helps. */
 export function nextStep(code: ProblemCode): string | null {
   const steps: { [code in ProblemCode]?: string } = {
-    'cli-missing': 'Install Cloudflare WARP, or try Culvert without it: culvert --demo',
+    'cli-missing': 'Install Cloudflare WARP (culvert doctor shows how), or try Culvert without it: culvert --demo',
     'service-stopped': 'Start it with: sudo systemctl enable --now warp-svc',
     'terms-not-accepted': 'Read and accept them with: culvert account accept-terms',
     'not-registered': 'Register this device with: culvert account register',

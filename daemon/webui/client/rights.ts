@@ -13,6 +13,7 @@ const CHANGES: ReadonlySet<Ask['kind']> = new Set([
   'change',
   'extend',
   'tool-accounts',
+  'restart',
 ]);
 const CHANGING_TASKS: readonly ClientTask[] = ['apply-update', 'roll-back', 'apply-settings', 'undo-settings'];
 

@@ -141,7 +141,12 @@ function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] 
 function Setup() {
   const app = useApp();
   const { client, tunnel } = app.view.value;
-  const { title, description, buttons, links, commands } = setupView(tunnel.setup!, app.tr.value, tunnel.lost);
+  const { title, description, buttons, links, commands } = setupView(
+    tunnel.setup!,
+    app.tr.value,
+    tunnel.lost,
+    client.snapshot?.tunnelCli,
+  );
   return (
     <section class="hero tone-warning">
       <Icon name={tunnel.icon} />

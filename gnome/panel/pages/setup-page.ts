@@ -30,9 +30,9 @@ export class SetupPage extends Adw.Bin implements Page {
 
   refresh({ tunnel, client }: View): void {
     if (!tunnel.setup) return;
-    const version = client.snapshot?.tunnelCli.version ?? null;
-    const shown = `${tunnel.setup} ${tunnel.lost?.title} ${version}`;
-    if (shown !== this.#shown) this.#build(setupView(tunnel.setup, tr, tunnel.lost, version));
+    const cli = client.snapshot?.tunnelCli ?? null;
+    const shown = `${tunnel.setup} ${tunnel.lost?.title} ${cli?.version} ${cli?.installCommand}`;
+    if (shown !== this.#shown) this.#build(setupView(tunnel.setup, tr, tunnel.lost, cli));
     this.#shown = shown;
     for (const button of this.#buttons) button.sensitive = client.pending === null;
     this.#waiting.label = tunnel.waiting ?? '';

@@ -26,6 +26,7 @@ const daemon = {
   webui: '',
   pairing: null,
   port: () => null,
+  restart() {},
 };
 const listeners = createListeners(daemon, { ...LIMITS, streams: 100_000, unixConnections: 100_000 });
 await listeners.listenUnix(process.argv[2]!);

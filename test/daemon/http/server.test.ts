@@ -26,6 +26,7 @@ const BODIES: Record<string, object> = {
   'POST /api/routes': { document: '10.0.0.0/8\n' },
   'POST /api/changes/extend': { seconds: 60 },
   'POST /api/accounts': { change: 'refresh' },
+  'POST /api/restart': { demo: false },
   'POST /api/settings/diff': { toml: '' },
   'POST /api/settings/apply': { toml: '' },
 };

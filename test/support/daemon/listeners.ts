@@ -188,6 +188,7 @@ export async function startListeners(
     webui: join(directory, 'webui'),
     pairing: null,
     port: () => port,
+    restart() {},
   };
   const listeners = createListeners(daemon, { ...LIMITS, ...options.limits }, options.uid);
   const socket = join(directory, 'api.sock');

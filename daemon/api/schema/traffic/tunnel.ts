@@ -164,6 +164,8 @@ export const TunnelCli = z.object({
   version: z.nullable(z.string()),
   /** True for the embedded stand-in: nothing is tunneled. */
   emulated: z.boolean(),
+  /** Command for a shell that installs it on this system; absent where it is not needed or not known. */
+  installCommand: z.optional(z.string()),
 });
 export type TunnelCli = z.infer<typeof TunnelCli>;
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
+import { SERVED_DEBIAN } from '../../../warp/cli/install-steps.ts';
 import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { adminCommands } from '../../world/facts.ts';
 import type { World } from '../../world/world.ts';
@@ -12,8 +13,6 @@ const HOST = 'pkg.cloudflareclient.com';
 const DIRECTORY = '/etc/apt/sources.list.d';
 /** The key was replaced; copies from before stopped working on 2025-12-04 (release notes of 2025.9.558). */
 const KEY_CHANGED = Date.UTC(2025, 8, 12);
-/** Releases that the repository serves, as of 2026.8. */
-const SERVED = new Set(['jammy', 'noble', 'resolute', 'bookworm', 'trixie']);
 
 interface Repository {
   file: string;
@@ -54,7 +53,7 @@ async function checkOne(world: World, { file, keys, suites }: Repository, codena
       renewKey(key),
     );
   if (!key) evidence.push(message('no key is named, so apt trusts any of its own'));
-  const unserved = suites.find(suite => !SERVED.has(suite));
+  const unserved = suites.find(suite => !SERVED_DEBIAN.has(suite));
   if (unserved)
     return problem(
       [...evidence, message('the repository does not serve %s', unserved)],

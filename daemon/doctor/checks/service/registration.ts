@@ -1,10 +1,12 @@
 // Checks the tunnel client: installed, running, registered, and the session of an organization.
 import * as z from 'zod/mini';
 import type { ActionName } from '../../../api/actions.ts';
+import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { OLDEST_CLIENT } from '../../../view/states/labels.ts';
 import { N_ } from '../../../view/translator.ts';
+import { installSteps } from '../../../warp/cli/install-steps.ts';
 import { KEY_CHARACTERS, linesOf, propertyOf } from '../../../warp/parse/output.ts';
 import {
   type Check,
@@ -39,13 +41,13 @@ export const tunnelCli: Check = {
       return problem(
         [message('%s was not found', world.culvert.cli)],
         message('Install Cloudflare WARP, or try Culvert without it: culvert --demo'),
-        { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' },
+        await installFix(world),
       );
     if (status.blocked === 'cli-too-old')
       return problem(
         [message('%s, version %s', cli.path ?? world.culvert.cli, cli.version ?? '?')],
         message('Cloudflare WARP %s is too old: install version %s or newer.', cli.version ?? '?', OLDEST_CLIENT),
-        { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' },
+        await installFix(world),
       );
     return ok(
       cli.version
@@ -54,6 +56,13 @@ export const tunnelCli: Check = {
     );
   },
 };
+
+/** The commands for this system, or the page of the packages. */
+async function installFix({ files }: World): Promise<Fix> {
+  const steps = installSteps((await files.readText('/etc/os-release').catch(() => null)) ?? '', process.arch);
+  if (steps?.privileged) return adminCommands(message('Install Cloudflare WARP'), steps.commands);
+  return { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' };
+}
 
 const START = adminCommands(
   message('Start the WARP service'),

@@ -49,11 +49,11 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
 });
 
 for (const [blocked, id, says, fix] of [
-  ['cli-missing', 'tunnel-cli', /Install Cloudflare WARP/, 'open'],
-  ['service-stopped', 'service', /is not running/, 'commands'],
-  ['terms-not-accepted', 'service', /terms of service/, 'action'],
-  ['not-registered', 'service', /not registered/, 'action'],
-  ['not-authorized', 'service', /administrator/, undefined],
+  ['cli-missing', 'tunnel-cli', /Install Cloudflare WARP/, /^(commands|open)$/], // by distribution
+  ['service-stopped', 'service', /is not running/, /^commands$/],
+  ['terms-not-accepted', 'service', /terms of service/, /^action$/],
+  ['not-registered', 'service', /not registered/, /^action$/],
+  ['not-authorized', 'service', /administrator/, /^none$/],
 ] as const)
   test(`a tunnel that reports ${blocked} is a problem of the check ${id}`, async t => {
     const home = createHome(t);
@@ -61,7 +61,8 @@ for (const [blocked, id, says, fix] of [
     daemon.state.set('status', status('unable', { blocked }));
     const { code, byId } = await examine(home, ['--only', id]);
     const { verdict, explanation, fix: offered } = byId(id);
-    assert.deepEqual([code, verdict, offered?.kind], [1, 'problem', fix]);
+    assert.deepEqual([code, verdict], [1, 'problem']);
+    assert.match(offered?.kind ?? 'none', fix);
     assert.match(explanation ?? '', says);
   });
 

@@ -23,7 +23,7 @@ import {
   iconName,
 } from '../../../../daemon/view/states/tunnel.ts';
 import { fill } from '../../../../daemon/view/translator.ts';
-import { describe as describeAll } from '../../../../daemon/view/view.ts';
+import { describe as describeAll, describe as describeView } from '../../../../daemon/view/view.ts';
 import { menuOf, type Shown, tooltipOf } from '../../../../gnome/tray/menu.ts';
 import { createDaemon } from '../../../support/gnome/daemon.ts';
 import { change } from '../../../support/gnome/initial.ts';
@@ -218,7 +218,25 @@ test('a client that is too old is named with its version and the oldest that wor
   given.snapshot!.tunnelCli.version = '2023.7.159';
   const sentence = /2023\.7\.159 is too old: install version 2024\.9\.346 or newer/;
   assert.match(describe(given, tr).sentence, sentence);
-  assert.match(setupView('cli-too-old', tr, null, '2023.7.159').description, sentence);
+  assert.match(setupView('cli-too-old', tr, null, { version: '2023.7.159' }).description, sentence);
+});
+
+test('without WARP, the first button copies the command of this system, and the last starts the demo', () => {
+  const { buttons, commands } = setupView('cli-missing', tr, null, { version: null, installCommand: 'sudo x' });
+  assert.deepEqual(
+    commands.map(({ command }) => command),
+    ['sudo x'],
+  );
+  assert.deepEqual(buttons[0]?.command.ask, { kind: 'copy', text: 'sudo x' });
+  assert.deepEqual(buttons.at(-1)?.command.ask, { kind: 'restart', demo: true });
+  assert.equal(setupView('cli-missing', tr).buttons[0]?.command.ask.kind, 'open');
+});
+
+test('the banner of the demo leads to the real client', () => {
+  const demo = facts({ state: 'connected' });
+  demo.snapshot!.tunnelCli.emulated = true;
+  const { banners } = describeView(demo, '1.0.0', tr);
+  assert.deepEqual(banners.demo?.button?.command.ask, { kind: 'restart', demo: false });
 });
 
 test('an organization’s lock is named, and the tunnel can be turned on but not off', () => {
