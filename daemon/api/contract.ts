@@ -246,6 +246,12 @@ export const endpoints = {
     query: z.strictObject({ target: z.string().check(z.minLength(1), z.maxLength(2048)) }),
     response: s.Why,
   },
+  'POST /api/proof': {
+    summary:
+      'Send a request to the trace page (`warp.traceUrl`), through the local proxy in its mode, and answer whether it came through the tunnel and from which address. Neither the daemon nor a client does so unless the user asks; the address is in this response only',
+    body: s.ProofRequest,
+    response: s.Proof,
+  },
   'GET /api/routes': {
     summary: 'The split tunnel as a document, with the origin of each entry',
     response: s.Routes,

@@ -29,6 +29,7 @@ export * from './schema/problem.ts';
 export * from './schema/settings-file.ts';
 export * from './schema/traffic/apps.ts';
 export * from './schema/traffic/killswitch.ts';
+export * from './schema/traffic/proof.ts';
 export * from './schema/traffic/routes.ts';
 export * from './schema/traffic/tunnel.ts';
 export * from './schema/traffic/why.ts';

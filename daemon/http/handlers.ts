@@ -52,6 +52,8 @@ export type Handlers = {
 };
 
 const LOG_PAGE = 500;
+/** Time for the trace page, in seconds. */
+const PROOF_SECONDS = 10;
 
 type OpenApi = ResponseOf<'GET /api/openapi.json'>;
 let document: OpenApi | undefined;
@@ -135,6 +137,15 @@ export const handlers: Handlers = {
     await tunnel.refresh('stale');
     const { explain } = await import('../routes/explain.ts');
     return explain(query.target, state.snapshot(), env);
+  },
+  'POST /api/proof': async ({ env, state, settings }, { body }) => {
+    const { traceThrough } = await import('../apps/launch/verify-tunnel.ts');
+    const { settings: now, tunnel } = state.snapshot();
+    // the port is known in other modes as well, and nothing listens there then
+    const port = now.Mode === 'proxy' ? tunnel.proxyPort : null;
+    const limitMs = (body.limitSeconds ?? PROOF_SECONDS) * 1000;
+    const { warp } = settings.response().config;
+    return { ok: true, ...(await traceThrough(port, warp.traceUrl, env, limitMs)), at: new Date().toISOString() };
   },
   'GET /api/routes': async ({ features }) => (await features.routes()).read(),
   'POST /api/routes/preview': async ({ features }, { body }) => (await features.routes()).preview(body),

@@ -1,6 +1,6 @@
 // Verifies that traffic of the local proxy leaves through the tunnel, by asking the vendor's trace page through it.
 import { request as httpRequest } from 'node:http';
-import { connect, isIPv4, isIPv6, type Socket } from 'node:net';
+import { connect, isIP, isIPv4, isIPv6, type Socket } from 'node:net';
 import type { Message } from '../../api/schema/values.ts';
 import { authorities } from '../../system/ca-certificates.ts';
 import { message } from '../../view/message.ts';
@@ -8,8 +8,11 @@ import { message } from '../../view/message.ts';
 export interface Trace {
   /** The page's word: `warp=on` or `warp=plus`. */
   through: boolean;
-  /** Observed result. */
+  /** Observed result, without `address`. */
   seen: Message;
+  /** Address and IATA code of the data center that the page saw the request come from; null where it did not say. */
+  address: string | null;
+  dataCenter: string | null;
 }
 
 const LIMIT_MS = 15_000;
@@ -29,20 +32,28 @@ export async function traceThrough(
   try {
     const body = await get(port, new URL(url), env, AbortSignal.timeout(limitMs));
     const warp = /^warp=(\S+)$/m.exec(body)?.[1];
-    if (warp === undefined) return { through: false, seen: message('%s did not say whether the tunnel was used', url) };
-    return { through: warp === 'on' || warp === 'plus', seen: message('%s saw warp=%s', url, warp) };
+    if (warp === undefined) return notThrough(message('%s did not say whether the tunnel was used', url));
+    const address = /^ip=(\S+)$/m.exec(body)?.[1] ?? '';
+    return {
+      through: warp === 'on' || warp === 'plus',
+      seen: message('%s saw warp=%s', url, warp),
+      address: isIP(address) ? address : null,
+      dataCenter: /^colo=([A-Z]{3})$/m.exec(body)?.[1] ?? null,
+    };
   } catch (error) {
     const { message: why, name } = error as Error;
     const late = name === 'TimeoutError' || name === 'AbortError';
-    if (late) return { through: false, seen: message('%s gave no answer within %s s', url, String(limitMs / 1000)) };
-    return {
-      through: false,
-      seen:
-        port === null
-          ? message('%s could not be read: %s', url, why)
-          : message('%s could not be read through the proxy: %s', url, why),
-    };
+    if (late) return notThrough(message('%s gave no answer within %s s', url, String(limitMs / 1000)));
+    return notThrough(
+      port === null
+        ? message('%s could not be read: %s', url, why)
+        : message('%s could not be read through the proxy: %s', url, why),
+    );
   }
+}
+
+function notThrough(seen: Message): Trace {
+  return { through: false, seen, address: null, dataCenter: null };
 }
 
 async function get(port: number | null, url: URL, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {

@@ -1,6 +1,7 @@
 // Defines what a client of the daemon holds: the last snapshot, why nothing newer came, and what is pending.
 import type { ActionName, ConfigResponse, Problem, Snapshot, UpdateCheck } from '../../api/schema.ts';
 import type { Look } from '../states/labels.ts';
+import type { ProofState } from './proof.ts';
 
 /** Why the state is not current. `detail` is the text of the daemon or the system. */
 export interface OfflineReason {
@@ -34,6 +35,8 @@ export interface ClientState {
   refusal: Refusal | null;
   /** Why the local proxy could not be turned on; null once another action was tried. */
   proxyProblem: Problem | null;
+  /** Proof that requests come through the tunnel, which the user asked for; null again once the connection changed. */
+  proof: ProofState | null;
 }
 
 /** One request at a time: another one is not finished yet. */

@@ -10,6 +10,7 @@ import { createArrivals } from './arrivals.ts';
 import { Busy, type ClientState } from './client-state.ts';
 import { follow } from './follow.ts';
 import { withIdleTimeout } from './idle-timeout.ts';
+import { connectionOf, isSameConnection, type ProofState } from './proof.ts';
 
 type KillSwitchChange = KillSwitchRequest | KillSwitchPause;
 
@@ -27,6 +28,11 @@ export interface Model {
    * @param change `seconds`: 0 ends a pause. @throws as `requestAction`.
    */
   changeKillSwitch(change: KillSwitchChange): Promise<void>;
+  /**
+   * Sends one request through the tunnel, and keeps what came of it until the connection changes.
+   * @throws ApiError, Unreachable
+   */
+  prove(): Promise<void>;
   /** Looks for a newer release. @throws ApiError, Unreachable */
   checkUpdate(): Promise<UpdateCheck>;
   /** Calls an endpoint whose answer is not part of the state. */
@@ -63,6 +69,7 @@ const INITIAL: ClientState = {
   refusal: null,
   proxyProblem: null,
   last: null,
+  proof: null,
 };
 
 /**
@@ -85,6 +92,9 @@ export function createModel(
 
   function update(change: Partial<ClientState>): void {
     state = { ...state, ...change };
+    const { proof, snapshot, offline } = state;
+    if (proof && (!snapshot || offline || !isSameConnection(proof.connection, connectionOf(snapshot))))
+      state = { ...state, proof: null };
     for (const listener of [...listeners]) listener();
   }
 
@@ -175,6 +185,18 @@ export function createModel(
     requestAction,
     changeKillSwitch,
     refresh,
+    async prove() {
+      if (!state.snapshot || state.proof?.result === null) return;
+      const asked: ProofState = { connection: connectionOf(state.snapshot), result: null };
+      update({ proof: asked });
+      try {
+        const result = await client.call('POST /api/proof', { body: {} });
+        if (state.proof === asked) update({ proof: { ...asked, result } });
+      } catch (error) {
+        if (state.proof === asked) update({ proof: null });
+        throw error;
+      }
+    },
     async checkUpdate() {
       const found = await client.call('GET /api/update/check', { query: { fresh: '1' } });
       update({ update: found });

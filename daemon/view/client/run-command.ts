@@ -64,6 +64,9 @@ async function executeAsk(host: CommandHost, ask: Ask, secrets: string[] = []): 
     case 'extend':
       await askAboutChange(model, ask);
       return true;
+    case 'proof':
+      await model.prove();
+      return true;
     case 'copy':
       return host.copy(ask.text);
     case 'fix':

@@ -55,6 +55,8 @@ export type Ask =
   | { kind: 'open'; uri: string }
   | { kind: 'page'; page: PageName }
   | { kind: 'copy'; text: string }
+  /** Sends one request through the tunnel, to see where it comes out. */
+  | { kind: 'proof' }
   /** Applies a fix of the doctor as it was shown. */
   | { kind: 'fix'; request: DoctorFixRequest }
   /** Takes the last one back. */

@@ -89,7 +89,7 @@ export function countdownText({ until }: Unconfirmed, now: number, tr: Translato
 }
 
 /** The value that a change has set: `Mode: DNS only`. */
-export function settingText({ subject, value }: Change, tr: Translator): string {
+function settingText({ subject, value }: Change, tr: Translator): string {
   const label = subjectLabel(subject, tr);
   if (value === null) return label;
   const onOff: Record<string, string> = {

@@ -75,6 +75,11 @@ export function modeName(mode: string, { _ }: Translator): { title: string; subt
   return names[mode as Mode] ?? { title: mode, subtitle: '' };
 }
 
+/** False in the modes for DNS only. */
+export function modeTunnelsRequests(mode: string | undefined): boolean {
+  return mode !== undefined && mode !== 'doh' && mode !== 'dot';
+}
+
 /** A mode for the terminal, where people type its id: `Chosen apps only (proxy)`. */
 export function modeLabel(mode: string, tr: Translator): string {
   const { title } = modeName(mode, tr);

@@ -7,6 +7,7 @@ const CHANGES: ReadonlySet<Ask['kind']> = new Set([
   'action',
   'kill-switch',
   'config',
+  'proof',
   'fix',
   'undo-fix',
   'acknowledge',

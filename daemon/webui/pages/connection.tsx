@@ -8,6 +8,7 @@ import { setupView } from '../../view/forms/setup.ts';
 import { offRows, timedRows } from '../../view/forms/timed.ts';
 import { placeDetail, placeName } from '../../view/places.ts';
 import { killSwitchRow } from '../../view/states/killswitch.ts';
+import { describeProof } from '../../view/states/proof.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
@@ -63,7 +64,7 @@ function Hero() {
         <p>{tunnel.sentence}</p>
         {waiting && <p class="subtitle">{waiting}</p>}
       </div>
-      <Duration />
+      <Clock />
       <div class="buttons">
         {remedy && (
           <CommandButton command={remedy.command} sensitive={client.pending === null}>
@@ -101,6 +102,32 @@ function useAfterPaint(): boolean {
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(show)));
   }, []);
   return after.value;
+}
+
+/** Clock of the state, and where the user appears through the tunnel, with the button that finds out. */
+function Clock() {
+  const { view, tr, now } = useApp();
+  const proof = describeProof(view.value.client, now.value, tr.value);
+  return (
+    <>
+      <div class="clock">
+        <Duration />
+        {proof && (
+          <CommandButton
+            class="small"
+            command={proof.button.command}
+            sensitive={proof.button.sensitive}
+            aria-label={proof.button.name}
+          >
+            {proof.button.label}
+          </CommandButton>
+        )}
+      </div>
+      <p role="status" class={`proof tone-${proof?.tone}`}>
+        {proof?.text}
+      </p>
+    </>
+  );
 }
 
 /** Moves each second, alone. */

@@ -10,6 +10,7 @@ import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import { placeDetail, placeName } from '../../../daemon/view/places.ts';
 import { killSwitchRow } from '../../../daemon/view/states/killswitch.ts';
+import { describeProof, type ProofView } from '../../../daemon/view/states/proof.ts';
 import { durationText, type Tone, type TunnelView } from '../../../daemon/view/states/tunnel.ts';
 import { fill } from '../../../daemon/view/translator.ts';
 import type { View } from '../../../daemon/view/view.ts';
@@ -77,6 +78,10 @@ export class ConnectionPage extends Adw.Bin implements Page {
       const remedy = this.#view?.tunnel.remedy;
       if (remedy) void shell.run(remedy.command as Command);
     });
+    this.#hero.proof.button.connect('clicked', () => {
+      const proof = this.#view && describeProof(this.#view.client, Date.now(), tr);
+      if (proof) void shell.run(proof.button.command);
+    });
     this.#hero.copied = () => shell.toast(_('Copied'));
   }
 
@@ -116,6 +121,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     const code = tunnel?.live ? client?.snapshot?.tunnel.colo : null;
     this.#hero.clock.label = [text, code && placeName(code)].filter(Boolean).join(' · ');
     this.#hero.clock.visible = Boolean(text);
+    this.#hero.proof.show(client ? describeProof(client, Date.now(), tr) : null);
     if (since) this.#hero.clock.tooltip_text = fill(_('Since %s'), formatDate(since, tr));
   }
 
@@ -213,6 +219,10 @@ function createHero() {
   const clock = centered(['dim-label', 'numeric']);
   // it changes each second, and says nothing that the state does not
   clock.accessible_role = Gtk.AccessibleRole.PRESENTATION;
+  const proof = createProof();
+  const line = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER });
+  line.append(clock);
+  line.append(proof.button);
   const toggle = pill();
   const connect = pill(_('Connect'));
   const disconnect = pill(_('Disconnect'));
@@ -226,10 +236,12 @@ function createHero() {
   waiting.append(waitingText);
   const { details, text, copy } = createDetails(() => hero.copied());
   toggle.margin_top = 12;
-  for (const child of [disc, state, sentence, clock, toggle, both, remedy, waiting, details]) widget.append(child);
+  for (const child of [disc, state, sentence, line, proof.text, toggle, both, remedy, waiting, details])
+    widget.append(child);
   const hero = {
     widget,
     clock,
+    proof,
     toggle,
     connect,
     disconnect,
@@ -262,6 +274,36 @@ function createHero() {
     },
   };
   return hero;
+}
+
+/** The place where the user appears through the tunnel, and the button that finds out. */
+function createProof() {
+  const text = centered(['culvert-proof']);
+  text.visible = false;
+  const button = new Gtk.Button({ css_classes: ['flat', 'culvert-check'], valign: Gtk.Align.CENTER, visible: false });
+  return {
+    text,
+    button,
+    show(view: ProofView | null) {
+      button.visible = view !== null;
+      text.visible = Boolean(view?.text);
+      if (!view) {
+        // an address is private, and the connection that it belonged to is gone
+        text.label = '';
+        return;
+      }
+      if (text.label !== (view.text ?? '')) {
+        text.label = view.text ?? '';
+        if (view.text) announce(button, view.text);
+      }
+      for (const tone of ['success', 'warning'] as const)
+        if (tone === view.tone) text.add_css_class(tone);
+        else text.remove_css_class(tone);
+      labelButton(button, view.button.label);
+      button.sensitive = view.button.sensitive;
+      setName(button, view.button.name);
+    },
+  };
 }
 
 /** Words of the tunnel CLI itself: for a search engine and for support. */

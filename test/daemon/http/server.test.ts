@@ -49,6 +49,7 @@ const QUERIES: Record<string, string> = { 'GET /api/why': '?target=127.0.0.1' };
 
 test('every route answers what its schema says', async t => {
   const { port, socket, daemon } = await startListeners(t);
+  daemon.settings.setSession({ warp: { traceUrl: 'http://127.0.0.1:1' } });
   daemon.state.set('splitTunnel', { mode: 'exclude', ips: [{ value: '10.0.0.0/8', description: null }], hosts: [] });
   for (const [line, endpoint] of Object.entries(endpoints) as [string, Endpoint][]) {
     if (endpoint.kind === 'stream') continue;

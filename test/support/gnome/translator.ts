@@ -26,6 +26,7 @@ export function clientState(
     update: null,
     refusal: null,
     proxyProblem: null,
+    proof: null,
     last: null,
     ...more,
   };

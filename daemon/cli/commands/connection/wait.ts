@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, createClient, Unreachable } from '../../../api/client.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { type Trace, traceThrough } from '../../../apps/launch/verify-tunnel.ts';
 import { statusLine } from '../../../state/status-line.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { nextStep, setupText } from '../../../view/states/labels.ts';
@@ -17,7 +16,7 @@ import { createTransport } from '../../transport.ts';
 const PAUSE_MS = 250;
 /** For the daemon's answer, however short the wait: a busy machine takes its time. */
 const ANSWER_MS = 5_000;
-const TRACE_MS = 10_000;
+const TRACE_SECONDS = 10;
 const BETWEEN_TRACES_MS = 1_000;
 
 export const wait: Run = async (context, _, options) => {
@@ -45,14 +44,15 @@ interface Waiting {
 
 /** Also waits for a daemon that is starting, and for one that ends and starts again. @throws Failure at the deadline */
 async function untilReady(
-  { paths, env, signal }: Context,
+  { paths, signal }: Context,
   { deadline, seconds, progress }: Waiting,
   wantsProof: boolean,
 ): Promise<{ snapshot: Snapshot; proof: string | null }> {
   for (;;) {
     const left = deadline - performance.now();
     // a request that would outlast the wait is given up
-    const client = createClient(createTransport(paths.socket, { readMs: Math.max(ANSWER_MS, wholeSeconds(left)) }));
+    const limitMs = Math.max(ANSWER_MS, wholeSeconds(left));
+    const client = createClient(createTransport(paths.socket, { readMs: limitMs, writeMs: limitMs }));
     let missing: Error;
     let pauseMs = PAUSE_MS;
     try {
@@ -62,9 +62,12 @@ async function untilReady(
         missing = notConnected(snapshot, seconds);
       } else if (!wantsProof) return { snapshot, proof: null };
       else {
-        const { config } = await client.call('GET /api/config');
-        progress.step(`Asking ${config.warp.traceUrl}`);
-        const { through, seen } = await trace(snapshot, config.warp.traceUrl, env, left);
+        const { Mode } = snapshot.settings;
+        if (Mode === 'doh' || Mode === 'dot')
+          throw new Failure(`The mode ${Mode} tunnels no requests, so there is no proof.`, { code: 'notProven' });
+        progress.step('Asking the trace page');
+        const limitSeconds = Math.max(1, Math.min(TRACE_SECONDS, Math.ceil(left / 1000)));
+        const { through, seen } = await client.call('POST /api/proof', { body: { limitSeconds } });
         if (through) return { snapshot, proof: wordMessage(seen, english) };
         missing = notProven(seen, seconds);
         pauseMs = BETWEEN_TRACES_MS;
@@ -82,15 +85,6 @@ async function untilReady(
 /** Failures that a daemon gives while it starts, ends or is busy. */
 function isPassing(error: unknown): error is Error {
   return error instanceof Unreachable || (error instanceof ApiError && error.problem.code === 'busy');
-}
-
-/** Asks the trace page, through the proxy where only that leads through the tunnel. @throws Failure in modes without one */
-function trace({ settings, tunnel }: Snapshot, url: string, env: NodeJS.ProcessEnv, leftMs: number): Promise<Trace> {
-  if (settings.Mode === 'doh' || settings.Mode === 'dot')
-    throw new Failure(`The mode ${settings.Mode} tunnels no requests, so there is no proof.`, { code: 'notProven' });
-  // the port is known in other modes as well, and nothing listens there then
-  const port = settings.Mode === 'proxy' ? tunnel.proxyPort : null;
-  return traceThrough(port, url, env, Math.max(1_000, Math.min(TRACE_MS, wholeSeconds(leftMs))));
 }
 
 /** In ms, rounded up: limits are printed. */

@@ -195,3 +195,63 @@ test('an event of another part does not end an action on a list', async t => {
   await performed;
   assert.equal(model.state().pending, null);
 });
+
+test('a proof is asked for once, and kept until the connection changes', async t => {
+  const { daemon, model } = await open(t);
+  let answer = () => {};
+  daemon.onAsked = () =>
+    new Promise(resolve => {
+      const seen = { text: 'seen', values: [] };
+      const at = new Date().toISOString();
+      answer = () => resolve({ ok: true, through: true, seen, address: '104.28.0.1', dataCenter: 'FRA', at });
+    });
+  const shows = (what: string, holds: (state: ReturnType<Model['state']>) => boolean) =>
+    until(() => holds(model.state()), what);
+  const connect = async () => {
+    daemon.set('tunnel', { colo: 'FRA' });
+    daemon.set('settings', { Mode: 'warp' });
+    daemon.set('status', { state: 'connected', since: '2025-01-01T00:00:00.000Z' });
+    await shows('the connection', ({ snapshot }) => snapshot!.status.since.startsWith('2025'));
+  };
+  const asking = async () => {
+    const before = daemon.asked.length;
+    const proving = model.prove();
+    await until(() => daemon.asked.length === before + 1, 'the request');
+    return proving;
+  };
+  await connect();
+  const first = model.prove();
+  await until(() => daemon.asked.length === 1, 'the request');
+  await model.prove();
+  assert.equal(daemon.asked.length, 1, 'one at a time');
+  assert.equal(model.state().proof!.result, null);
+  answer();
+  await first;
+  daemon.set('tunnel', { latencyMs: 7 });
+  await shows('figures', ({ snapshot }) => snapshot!.tunnel.latencyMs === 7);
+  assert.equal(model.state().proof!.result!.address, '104.28.0.1');
+  for (const change of [
+    () => daemon.set('tunnel', { colo: 'AMS' }),
+    () => daemon.set('settings', { Mode: 'doh' }),
+    () => daemon.set('status', { since: '2026-01-01T00:00:00.000Z' }),
+    () => daemon.set('status', { state: 'disconnected' }),
+  ]) {
+    await connect();
+    const proving = asking();
+    await shows('the question', ({ proof }) => proof?.result === null);
+    change();
+    await shows('its end', ({ proof }) => proof === null);
+    answer();
+    await proving;
+    assert.equal(model.state().proof, null, 'an answer about the connection before');
+  }
+});
+
+test('a proof that failed is forgotten, and its failure is thrown', async t => {
+  const { daemon, model } = await open(t);
+  daemon.onAsked = () => {
+    throw problem('busy', 503, 'It failed.');
+  };
+  await assert.rejects(model.prove(), ApiError);
+  assert.equal(model.state().proof, null);
+});

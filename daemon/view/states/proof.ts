@@ -1,0 +1,66 @@
+// Holds the words for the proof that requests come through the tunnel: where the user appears, and when that was verified.
+import type { Proof } from '../../api/schema/traffic/proof.ts';
+import type { ClientState } from '../client/client-state.ts';
+import type { Command, Tone } from '../forms/form.ts';
+import { wordMessage } from '../message.ts';
+import { placeName } from '../places.ts';
+import { timeOfDay } from '../time-of-day.ts';
+import { fill, type Translator } from '../translator.ts';
+import { modeTunnelsRequests } from './labels.ts';
+
+export interface ProofView {
+  /** `You appear in Frankfurt, 104.28.0.1 — verified just now`; null before the user asks. */
+  text: string | null;
+  tone: Tone;
+  button: { label: string; name: string; command: Command; sensitive: boolean };
+}
+
+const JUST_NOW_MS = 60_000;
+
+/**
+ * null while no request can come through the tunnel.
+ * @param now in ms since the epoch
+ */
+export function describeProof(
+  { snapshot, offline, proof }: ClientState,
+  now: number,
+  tr: Translator,
+): ProofView | null {
+  const { _ } = tr;
+  if (!snapshot || offline || snapshot.status.blocked || snapshot.status.state !== 'connected') return null;
+  if (!modeTunnelsRequests(snapshot.settings.Mode)) return null;
+  const asking = proof?.result === null;
+  const result = proof?.result ?? null;
+  return {
+    text: result && resultText(result, now, tr),
+    tone: result === null ? 'neutral' : result.through ? 'success' : 'warning',
+    button: {
+      label: asking ? _('Checking…') : _('Check'),
+      name: asking ? _('Checking…') : _('Check where you appear'),
+      command: { ask: { kind: 'proof' } },
+      sensitive: !asking,
+    },
+  };
+}
+
+function resultText({ through, seen, address, dataCenter, at }: Proof, now: number, tr: Translator): string {
+  const { _ } = tr;
+  // Translators: %s says what a page saw of a request, or why it could not be read
+  if (!through) return fill(_('Not through WARP: %s'), wordMessage(seen, tr));
+  const place = dataCenter && placeName(dataCenter);
+  const appearance =
+    place && address
+      ? // Translators: a city, then an IP address
+        fill(_('You appear in %s, %s'), place, address)
+      : place
+        ? // Translators: %s is a city
+          fill(_('You appear in %s'), place)
+        : address
+          ? // Translators: %s is an IP address
+            fill(_('You appear as %s'), address)
+          : _('Your requests go through WARP');
+  // Translators: %s is such as: You appear in Frankfurt, 104.28.0.1
+  if (now - Date.parse(at) < JUST_NOW_MS) return fill(_('%s — verified just now'), appearance);
+  // Translators: the first %s is such as: You appear in Frankfurt, 104.28.0.1; the second one a time of day
+  return fill(_('%s — verified at %s'), appearance, timeOfDay(at, false));
+}
