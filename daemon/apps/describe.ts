@@ -5,9 +5,9 @@ import type { App } from '../api/schema.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english, N_ } from '../view/translator.ts';
 import { type Entry, flag, list, localised, text } from './desktop-entry.ts';
+import { ExecError, expandFields, locateProgram, splitExec } from './exec-key.ts';
 import { findProgram, gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
 import { type Family, familyOf } from './known-apps.ts';
-import { ExecError, expandFields, locateProgram, splitExec } from './launch/exec-key.ts';
 
 /** Key of Culvert's own shortcuts: the id of the app that they start. */
 export const SHORTCUT_KEY = 'X-Culvert-App';

@@ -6,7 +6,7 @@ import { readFileSafely } from './catalog.ts';
 import { SHORTCUT_PREFIX } from './data-home.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
 import { type Entry, escapeValue, list, parseEntry, text, unescapeValue } from './desktop-entry.ts';
-import { joinExec } from './launch/exec-key.ts';
+import { joinExec } from './exec-key.ts';
 import { fileNameOf } from './launch/proxy-launch.ts';
 
 /** The directory of the shortcuts, below `$XDG_DATA_HOME`. */

@@ -5,7 +5,7 @@ import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
 import { nextStep, setupText } from '../view/states/labels.ts';
 import { english } from '../view/translator.ts';
-import type { CommandSpec } from './command-line/command-spec.ts';
+import type { CommandSpec } from './command-spec.ts';
 import type { Options } from './context.ts';
 
 export const EXIT = {

@@ -6,7 +6,7 @@ import type { ActionResponse } from '../api/schema.ts';
 import { CONFIRM_SECONDS } from '../view/forms/form.ts';
 import { changeText } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
-import type { OptionSpec } from './command-line/command-spec.ts';
+import type { OptionSpec } from './command-spec.ts';
 import type { Context, Options } from './context.ts';
 import { EXIT, usage } from './errors.ts';
 import { isAttended } from './terminal/prompt.ts';

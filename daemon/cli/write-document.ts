@@ -3,7 +3,7 @@ import { realpathSync, statSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FileError } from '../system/errno.ts';
 import { replaceFile } from '../system/files.ts';
-import type { OptionSpec } from './command-line/command-spec.ts';
+import type { OptionSpec } from './command-spec.ts';
 import { Failure } from './errors.ts';
 
 /** Option of commands that write a file. */

@@ -1,12 +1,11 @@
 // Defines a check, and what its probe returns.
 import type { CheckGroup, Fix, Verdict } from '../api/schema/doctor.ts';
 import type { Message } from '../api/schema/values.ts';
-import { wordMessage } from '../view/message.ts';
-import { english } from '../view/translator.ts';
 import type { World } from './world/world.ts';
 
 export { inEnglish, message, quoted } from '../view/message.ts';
 export { NotApplicable, Unknown } from './errors.ts';
+export { labeled } from './labeled.ts';
 
 /** Versions of the tunnel CLI: from `since` on, and before `before`. */
 export interface VersionRange {
@@ -58,9 +57,4 @@ export function problem(evidence: Message[], explanation: Message | Message[], f
 
 export function notice(evidence: Message[], explanation: Message | Message[], fix: Fix | null = null): Finding {
   return { verdict: 'notice', evidence, explanation: [explanation].flat(), fix };
-}
-
-/** The words for the button of a fix. */
-export function labeled(wording: Message): Pick<Fix, 'label' | 'wording'> {
-  return { label: wordMessage(wording, english), wording };
 }

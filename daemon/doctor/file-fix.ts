@@ -2,7 +2,7 @@
 import { createTwoFilesPatch } from 'diff';
 import type { Fix } from '../api/schema/doctor.ts';
 import type { Message } from '../api/schema/values.ts';
-import { labeled } from './check.ts';
+import { labeled } from './labeled.ts';
 
 interface FileChange {
   /** The text of the file now; null when there is none. */

@@ -1,4 +1,5 @@
 // One command: what it means, and what it answers. Nothing is printed here, and no process is started.
+
 import { join } from 'node:path';
 import type { Answer } from './answer.ts';
 import { answerCommand } from './answer-command.ts';
@@ -7,6 +8,7 @@ import { load } from './client/store.ts';
 import { helpPage } from './command-line/help.ts';
 import { type Globals, parse } from './command-line/parse.ts';
 import { problemText } from './command-line/problems.ts';
+import { ROOT } from './commands/root.ts';
 import { FaultError, type Faults, parseFaults } from './faults.ts';
 import type { Output } from './respond.ts';
 import { serviceProblem } from './service.ts';
@@ -46,7 +48,7 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
   const state = load(setting.file);
   const generation = setting.generationFor(state);
   const faults = setting.faultsFor(state);
-  const parsed = parse(argv, generation);
+  const parsed = parse(ROOT, argv, generation);
   switch (parsed.kind) {
     case 'help':
       return { stdout: helpPage(parsed.path, parsed.long, generation), stderr: '', exitCode: 0 };

@@ -5,6 +5,7 @@ import type { ProblemCode } from '../api/schema.ts';
 import { Problem } from '../problem.ts';
 import { printable } from '../system/printable.ts';
 import type { Rights } from './access/pairing.ts';
+import type { RemoteAccess } from './access/remote-access.ts';
 
 export interface RequestInfo {
   method: string;
@@ -24,18 +25,6 @@ export type Via =
    * own end.
    */
   | { kind: 'remote'; port: number; address: string; from: string; access: RemoteAccess; encrypted: boolean };
-
-/** Credentials for requests from other machines. */
-export interface RemoteAccess {
-  token: TokenCheck;
-  /** Rights of the paired device that sends this `Cookie` header; null for none. */
-  rightsOf(cookie: string | undefined): Rights | null;
-  /** webui.address: where a reverse proxy or a name leads to this daemon. */
-  address: string | null;
-}
-
-/** Compares a bearer token in constant time. */
-type TokenCheck = (given: string) => boolean;
 
 export const LIMITS = {
   targetBytes: 2048,

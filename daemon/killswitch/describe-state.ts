@@ -1,7 +1,7 @@
 // Pure: the published report on the kill switch.
 import type { Protection, Report, Unconfirmed } from './report.ts';
-import type { Wanted } from './request.ts';
 import { isPause } from './rules/persisted-rules.ts';
+import type { Wanted } from './rules/request.ts';
 import type { Mode } from './transition.ts';
 import { explained, type Message, message } from './wording.ts';
 

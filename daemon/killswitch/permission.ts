@@ -1,8 +1,8 @@
 // Pure: which of polkit's actions a change needs.
 
-import type { Wanted } from './request.ts';
 import { covers, isReported } from './rules/endpoint-allowlist.ts';
 import { shippedEndpoints } from './rules/endpoints.ts';
+import type { Wanted } from './rules/request.ts';
 import type { Endpoint } from './rules/rules.ts';
 
 export type Action =

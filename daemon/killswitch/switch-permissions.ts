@@ -1,7 +1,7 @@
 // Decides which permission a call of the kill switch needs in the present mode. Pure.
 import { type Action, requiredAction } from './permission.ts';
-import type { Wanted } from './request.ts';
 import { isPause, type Trial } from './rules/persisted-rules.ts';
+import type { Wanted } from './rules/request.ts';
 import type { Endpoint } from './rules/rules.ts';
 import { inForce, type Mode } from './transition.ts';
 

@@ -1,7 +1,7 @@
 // Pure: what the kill switch does when something happens to it. `switch.ts` runs the effects.
 
-import type { Wanted } from './request.ts';
 import { isPause, isSame, type Stored, type Trial } from './rules/persisted-rules.ts';
+import type { Wanted } from './rules/request.ts';
 import { type Message, message } from './wording.ts';
 
 export type Mode =

@@ -7,7 +7,7 @@ import { parseSettings } from './parse/settings.ts';
 import { parseRoutes } from './parse/split.ts';
 import { parseStats } from './parse/stats.ts';
 import { type StatusReading, UNKNOWN } from './parse/status.ts';
-import type { Extra } from './read/reads.ts';
+import type { Extra } from './reads.ts';
 
 export interface TunnelStore {
   /** A new status. `raw` is what was printed, redacted; null for nothing. */

@@ -12,7 +12,7 @@ import { installCommand, installSteps } from './cli/install-steps.ts';
 import { createRunner } from './cli/run.ts';
 import { createTerms } from './cli/terms.ts';
 import { NEWEST } from './cli/version.ts';
-import { createHearing, type Hearing } from './listen/hear.ts';
+import { createHearing, type Hearing } from './hear.ts';
 import { createWatch } from './listen/watch.ts';
 import { readAccount } from './read/account.ts';
 import { createChangedParts } from './read/changed-parts.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Snapshot } from '../../daemon/api/schema.ts';
 import { parseEntry } from '../../daemon/apps/desktop-entry.ts';
-import { splitExec } from '../../daemon/apps/launch/exec-key.ts';
+import { splitExec } from '../../daemon/apps/exec-key.ts';
 import { sessionExpiry } from '../../daemon/doctor/checks/service/registration.ts';
 import { analyze } from '../../daemon/doctor/diagnose/analyze.ts';
 import { namesOf } from '../../daemon/doctor/diagnose/names.ts';

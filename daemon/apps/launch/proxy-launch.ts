@@ -1,8 +1,8 @@
 // Changes a command line so that its app uses the proxy: arguments, environment, and files that it reads.
 import { join } from 'node:path';
 import type { Described } from '../describe.ts';
+import type { Located } from '../exec-key.ts';
 import { gioResolver } from '../inspect-binary.ts';
-import type { Located } from './exec-key.ts';
 
 export interface LocalProxy {
   host: '127.0.0.1';

@@ -63,7 +63,7 @@ export async function startApp(
   { env, paths }: FeatureContext,
 ): Promise<number | null> {
   const [exec, { recipeFor, fileNameOf }, launching, { findProgram }] = await Promise.all([
-    import('./exec-key.ts'),
+    import('../exec-key.ts'),
     import('./proxy-launch.ts'),
     import('./launch.ts'),
     import('../inspect-binary.ts'),

@@ -1,5 +1,5 @@
 // Pure: generates shell completions from the command table. Only entries of lists that the daemon has call culvert.
-import type { ArgumentSpec, CommandSpec, OptionSpec } from './command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
 import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS } from './command-table.ts';
 
 /** A place on the command line: the words that lead there, and what may follow. */

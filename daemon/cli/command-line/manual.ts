@@ -1,8 +1,8 @@
 // Pure: the manual page culvert(1) from the command table, in man(7) macros.
 
 import { DEFAULTS, flatten } from '../../config/keys.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
 import { CONFIG_KEYS } from '../labels.ts';
-import type { ArgumentSpec, CommandSpec, OptionSpec } from './command-spec.ts';
 import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 
 /** The page; it carries no date, so that the same source gives the same page. */

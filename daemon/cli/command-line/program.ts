@@ -1,9 +1,9 @@
 // The command table as a commander program: parsing, suggestions, and help.
 import { Argument, Command, Option } from 'commander';
 import { type Style, wantsColor } from '../../system/terminal.ts';
+import type { CommandSpec } from '../command-spec.ts';
 import type { Options, Run } from '../context.ts';
 import { widthOf, wrapped } from '../terminal/fit.ts';
-import type { CommandSpec } from './command-spec.ts';
 import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 
 /** Result of parsing: the command to run, with its arguments and options. */

@@ -4,8 +4,8 @@ import type { Fix } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { message } from '../../view/message.ts';
-import { labeled } from '../check.ts';
 import { NotApplicable, Unknown } from '../errors.ts';
+import { labeled } from '../labeled.ts';
 import type { World } from './world.ts';
 
 /** State of the tunnel. @throws Unknown without one */

@@ -1,6 +1,5 @@
 // Parses argv the way clap does: options where they belong, help and errors from the same table.
 
-import { ROOT } from '../commands/root.ts';
 import type { CliGeneration } from '../version.ts';
 import { type Argument, type Command, find, HELP_COMMAND, type Option, optionsOf } from './grammar.ts';
 import type { ParseProblem } from './problems.ts';
@@ -30,8 +29,8 @@ export type Parsed =
  * @param argv without the program
  * @returns for `run`: the command's words (`['tunnel', 'ip', 'add']`) and its argument values
  */
-export function parse(argv: string[], generation: CliGeneration): Parsed {
-  const path: Command[] = [ROOT];
+export function parse(root: Command, argv: string[], generation: CliGeneration): Parsed {
+  const path = [root];
   const globals: Globals = { listen: false, json: false, acceptTos: false };
   const args: string[] = [];
   const here = () => path.at(-1)!;

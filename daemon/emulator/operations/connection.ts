@@ -2,6 +2,7 @@
 import { type Context, missingRegistration, notAuthorized, type Operation, refuse, say, success } from '../answer.ts';
 import { beginConnection, effectiveMode, effectiveProtocol, statusAt } from '../client/connection.ts';
 import type { Settings, State, Summary } from '../client/state.ts';
+import { MODE_NAMES } from '../render/settings.ts';
 import { statusJson, statusText } from '../render/status.ts';
 
 export const status: Operation = ({ state, now, faults, generation }) => {
@@ -82,16 +83,6 @@ function routeOf({ state, generation }: Context): string {
     activeVnet,
   ]);
 }
-
-export const MODE_NAMES: Record<string, string> = {
-  warp: 'Warp',
-  doh: 'DnsOverHttps',
-  'warp+doh': 'WarpWithDnsOverHttps',
-  dot: 'DnsOverTls',
-  'warp+dot': 'WarpWithDnsOverTls',
-  proxy: 'WarpProxy',
-  tunnel_only: 'TunnelOnly',
-};
 
 function summary(state: State): Summary {
   return {

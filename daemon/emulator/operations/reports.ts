@@ -1,9 +1,9 @@
 // Commands that only report: settings, targets, networks, and what a demo has nothing of.
 import { type Operation, say } from '../answer.ts';
 import { effectiveProtocol } from '../client/connection.ts';
-import { statsAt } from '../client/stats.ts';
 import { settingsJson, settingsText } from '../render/settings.ts';
 import { targetTable } from '../render/targets.ts';
+import { statsAt } from './stats.ts';
 
 export const settings: Operation = context => say(settingsText(context), settingsJson(context));
 export const modeSwitchAllowed: Operation = ({ state }) => {

@@ -3,10 +3,10 @@ import { type Context, missingRegistration, notAuthorized, type Operation, refus
 import { effectiveProtocol } from '../client/connection.ts';
 import { initialRegistration } from '../client/initial-state.ts';
 import type { Route, Settings } from '../client/state.ts';
-import { statsAt } from '../client/stats.ts';
 import { described, routesOf } from '../render/settings.ts';
 import { statsJson, statsText } from '../render/stats.ts';
 import { change } from './connection.ts';
+import { statsAt } from './stats.ts';
 
 export const stats: Operation = context => {
   const { state, generation } = context;

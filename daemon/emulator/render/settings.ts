@@ -4,7 +4,6 @@ import type { Context } from '../answer.ts';
 import { effectiveMode, effectiveProtocol } from '../client/connection.ts';
 import { DEFAULT_FALLBACK, DEFAULT_ROUTES } from '../client/defaults.ts';
 import type { Fallback, Route } from '../client/state.ts';
-import { MODE_NAMES } from '../operations/connection.ts';
 
 interface Line {
   key: string;
@@ -139,6 +138,16 @@ function resolveLine({ state }: Context): Line {
 }
 
 const DOH_SERVERS = ['162.159.36.1', '162.159.46.1', '2606:4700:4700::1111', '2606:4700:4700::1001'];
+export const MODE_NAMES: Record<string, string> = {
+  warp: 'Warp',
+  doh: 'DnsOverHttps',
+  'warp+doh': 'WarpWithDnsOverHttps',
+  dot: 'DnsOverTls',
+  'warp+dot': 'WarpWithDnsOverTls',
+  proxy: 'WarpProxy',
+  tunnel_only: 'TunnelOnly',
+};
+
 const MASQUE_TEXT = {
   'h3-only': 'MASQUE (HTTP/3)',
   'h2-only': 'MASQUE (HTTP/2)',

@@ -6,10 +6,21 @@ import type { State } from '../../state/store.ts';
 import type { Paths } from '../../system/paths.ts';
 import { message, wordMessages } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
-import type { RemoteAccess } from '../guard.ts';
-import { createPairing, type Pairing } from './pairing.ts';
+import { createPairing, type Pairing, type Rights } from './pairing.ts';
 import { loadTls, type Tls, wordingOf } from './tls.ts';
 import { readToken, tokenCheck } from './token.ts';
+
+/** Credentials for requests from other machines. */
+export interface RemoteAccess {
+  token: TokenCheck;
+  /** Rights of the paired device that sends this `Cookie` header; null for none. */
+  rightsOf(cookie: string | undefined): Rights | null;
+  /** webui.address: where a reverse proxy or a name leads to this daemon. */
+  address: string | null;
+}
+
+/** Compares a bearer token in constant time. */
+type TokenCheck = (given: string) => boolean;
 
 export interface OpenRemoteAccess extends RemoteAccess {
   pairing: Pairing;

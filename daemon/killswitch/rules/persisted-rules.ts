@@ -1,8 +1,9 @@
 // Pure: formats and parses what the root service keeps on disk. The rules file both records that the kill switch is on
 // and is what the boot guard loads, so that the two can't disagree. Its first line holds the options it was rendered
 // from.
-import { checkEndpoints, type EndpointTuple, MAX_CONFIRM_SECONDS, MAX_PAUSE_SECONDS, type Wanted } from '../request.ts';
+
 import { type Message, message } from '../wording.ts';
+import { checkEndpoints, type EndpointTuple, MAX_CONFIRM_SECONDS, MAX_PAUSE_SECONDS, type Wanted } from './request.ts';
 import { render } from './rules.ts';
 
 const HEAD = '# culvert kill switch 1 ';

@@ -10,7 +10,7 @@ import {
   type EndpointTuple,
   MAX_ENDPOINTS,
   tooManyEndpoints,
-} from '../request.ts';
+} from '../rules/request.ts';
 import type { Caller, Switch } from '../switch.ts';
 import { SwitchError } from '../switch-error.ts';
 import { N_ } from '../wording.ts';

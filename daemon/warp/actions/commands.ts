@@ -3,7 +3,7 @@ import { ACTIONS, type ActionName, type ActionRequest, argumentOf } from '../../
 import type { CommandName } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
 import type { Capabilities } from '../cli/version.ts';
-import { LISTS } from '../read/reads.ts';
+import { LISTS } from '../reads.ts';
 import { checkArgument } from './grammar.ts';
 
 /** One command, ready to run. */

@@ -1,8 +1,8 @@
 // Reads the parts with their own event again after each change: once, and not while an action runs.
 
 import type { Settings } from '../../api/schema.ts';
+import { EXTRAS, isExtra, type Read } from '../reads.ts';
 import type { Reader } from './reader.ts';
-import { EXTRAS, isExtra, type Read } from './reads.ts';
 
 /** Reads that fill a part with its own event, which no listener message carries; the others happen on demand. */
 const PUBLISHED: ReadonlySet<Read> = new Set<Read>(['settings', 'registration', ...EXTRAS]);

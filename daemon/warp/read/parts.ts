@@ -2,9 +2,9 @@
 import type { StalePart } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
 import type { Form } from '../listen/watch.ts';
+import { EXTRAS, isExtra, LISTS, type Read } from '../reads.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { createFreshness, type Freshness } from './freshness.ts';
-import { EXTRAS, isExtra, LISTS, type Read } from './reads.ts';
 
 export const SNAPSHOT_READS = [
   'settings',

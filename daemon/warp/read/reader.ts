@@ -8,9 +8,9 @@ import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
 import type { Finished, Runner } from '../cli/run.ts';
 import type { Form } from '../listen/watch.ts';
 import { parseStatus } from '../parse/status.ts';
+import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from '../reads.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';
-import { isExtra, LISTS, READ_LIMIT_MS, type Read, readArgv } from './reads.ts';
 
 export interface Reader {
   /** The part is outdated, and a read could succeed in the present state. */

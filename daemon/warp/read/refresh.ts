@@ -1,8 +1,8 @@
 // Reads what is outdated before an answer, for a limited time.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Watch } from '../listen/watch.ts';
+import { READ_LIMIT_MS } from '../reads.ts';
 import type { Reader } from './reader.ts';
-import { READ_LIMIT_MS } from './reads.ts';
 
 const STALE_MS = 1000;
 const ALL_MS = READ_LIMIT_MS + 1000;

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import test from 'node:test';
 import { parseEntry, text } from '../../../daemon/apps/desktop-entry.ts';
-import { expandFields, splitExec } from '../../../daemon/apps/launch/exec-key.ts';
+import { expandFields, splitExec } from '../../../daemon/apps/exec-key.ts';
 import { listShortcuts, removeAllShortcuts } from '../../../daemon/apps/shortcuts.ts';
 import { createDesktop, LAUNCHER, problem } from '../../support/daemon/desktop-files.ts';
 import { until } from '../../support/until.ts';

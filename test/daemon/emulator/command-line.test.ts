@@ -10,7 +10,7 @@ import { ROOT } from '../../../daemon/emulator/commands/root.ts';
 import { type CliGeneration, generationOf } from '../../../daemon/emulator/version.ts';
 import { planAction } from '../../../daemon/warp/actions/commands.ts';
 import { capabilitiesOf } from '../../../daemon/warp/cli/version.ts';
-import { readArgv } from '../../../daemon/warp/read/reads.ts';
+import { readArgv } from '../../../daemon/warp/reads.ts';
 import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
 
 const VERSIONS = ['2024.9.346', '2025.9.558', '2026.7.1377.0'];
@@ -99,10 +99,10 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
       walk(ROOT, []);
       assert.ok(paths.length > 30);
       for (const path of paths) {
-        const page = printed(parse([...path, '--help'], generation), generation);
+        const page = printed(parse(ROOT, [...path, '--help'], generation), generation);
         assert.match(page, new RegExp(`Usage: warp-cli ?${path.join(' ')}`));
         assert.ok(!/undefined|\[object/.test(page), page);
-        assert.equal(printed(parse(['help', ...path], generation), generation), page, `help ${path.join(' ')}`);
+        assert.equal(printed(parse(ROOT, ['help', ...path], generation), generation), page, `help ${path.join(' ')}`);
       }
     });
   }
@@ -123,7 +123,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
   for (const version of VERSIONS) {
     it(`understands the command that the daemon sends for every action to ${version}`, () => {
       for (const [name, argv] of commandsFor(version)) {
-        const parsed = parse(argv, generationOf(version));
+        const parsed = parse(ROOT, argv, generationOf(version));
         if (parsed.kind !== 'problem') assert.equal(parsed.kind, 'run', `${name}: ${argv.join(' ')}`);
         // Commands that came later are refused as unknown, which the daemon reads as "unsupported by this CLI".
         else {

@@ -1,14 +1,8 @@
 // The guard as a pure function: each check at its limit, for each kind of connection.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  checkRequest,
-  LIMITS,
-  type RemoteAccess,
-  remoteRights,
-  tooLarge,
-  type Via,
-} from '../../../daemon/http/guard.ts';
+import type { RemoteAccess } from '../../../daemon/http/access/remote-access.ts';
+import { checkRequest, LIMITS, remoteRights, tooLarge, type Via } from '../../../daemon/http/guard.ts';
 
 const access: RemoteAccess = {
   token: given => given === 'secret',

@@ -1,7 +1,7 @@
 // Every mode against every event: the mode that follows, and the effects in their order.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Wanted } from '../../../daemon/killswitch/request.ts';
+import type { Wanted } from '../../../daemon/killswitch/rules/request.ts';
 import {
   type Effect,
   type Event,

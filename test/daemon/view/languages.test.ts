@@ -13,7 +13,7 @@ import {
   type Why,
   type WhyAddress,
 } from '../../../daemon/api/schema.ts';
-import { labeled } from '../../../daemon/doctor/check.ts';
+import { labeled } from '../../../daemon/doctor/labeled.ts';
 import { formatCount, formatDuration, formatList, isRightToLeft } from '../../../daemon/view/format.ts';
 import { describeTimed } from '../../../daemon/view/forms/timed.ts';
 import { message, quoted } from '../../../daemon/view/message.ts';

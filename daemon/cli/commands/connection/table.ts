@@ -1,7 +1,7 @@
 // Defines the commands of the connection, for the command table.
 
 import { SUBJECTS } from '../../../api/subjects.ts';
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-line/command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-spec.ts';
 import { UNTIL } from '../../duration.ts';
 import { KEEP } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';

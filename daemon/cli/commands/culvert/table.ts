@@ -1,6 +1,6 @@
 // Defines the commands of Culvert itself, for the command table.
 
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-line/command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-spec.ts';
 import { KEEP } from '../../keep.ts';
 import { CONFIG_KEYS, CONFIG_VALUES } from '../../labels.ts';
 import { FORCE } from '../../write-document.ts';

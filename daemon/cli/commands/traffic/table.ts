@@ -1,5 +1,5 @@
 // Defines the commands that decide which traffic uses the tunnel, for the command table.
-import type { ArgumentSpec, CommandSpec } from '../../command-line/command-spec.ts';
+import type { ArgumentSpec, CommandSpec } from '../../command-spec.ts';
 import { CONFIRM_WITHIN, KEEP } from '../../keep.ts';
 import { FORCE } from '../../write-document.ts';
 

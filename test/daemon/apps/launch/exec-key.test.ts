@@ -1,13 +1,7 @@
 // Command lines of desktop entries: split, expanded and written so that no value becomes more than one argument.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {
-  ExecError,
-  expandFields,
-  joinExec,
-  locateProgram,
-  splitExec,
-} from '../../../../daemon/apps/launch/exec-key.ts';
+import { ExecError, expandFields, joinExec, locateProgram, splitExec } from '../../../../daemon/apps/exec-key.ts';
 
 const fields = { name: 'My "App" %f; rm', icon: 'an icon', file: '/x/y z.desktop' };
 

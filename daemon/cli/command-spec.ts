@@ -1,5 +1,5 @@
 // Defines the types of the command table.
-import type { Run } from '../context.ts';
+import type { Run } from './context.ts';
 
 export interface ArgumentSpec {
   /** As commander takes it: `<required>`, `[optional]`, `<several...>`. */

@@ -1,15 +1,15 @@
 // Records the messages of the listening tunnel CLI in the tunnel store.
-import { type CommandLog, redact } from '../../state/command-log.ts';
-import type { State } from '../../state/store.ts';
-import type { CliTracker } from '../cli/cli-info.ts';
-import { blockedBy } from '../cli/failures.ts';
-import { failureOf, isObject, jsonOf } from '../parse/output.ts';
-import { parseStatusText, type StatusReading, UNKNOWN } from '../parse/status.ts';
-import type { ChangedParts } from '../read/changed-parts.ts';
-import type { Reader } from '../read/reader.ts';
-import { LISTS } from '../read/reads.ts';
-import type { TunnelStore } from '../tunnel-store.ts';
-import type { Ended } from './watch.ts';
+import { type CommandLog, redact } from '../state/command-log.ts';
+import type { State } from '../state/store.ts';
+import type { CliTracker } from './cli/cli-info.ts';
+import { blockedBy } from './cli/failures.ts';
+import type { Ended } from './listen/watch.ts';
+import { failureOf, isObject, jsonOf } from './parse/output.ts';
+import { parseStatusText, type StatusReading, UNKNOWN } from './parse/status.ts';
+import type { ChangedParts } from './read/changed-parts.ts';
+import type { Reader } from './read/reader.ts';
+import { LISTS } from './reads.ts';
+import type { TunnelStore } from './tunnel-store.ts';
 
 /** The callbacks of the watch. */
 export interface Hearing {

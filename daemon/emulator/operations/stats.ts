@@ -1,9 +1,9 @@
 // Figures of the running tunnel: a function of the seed and the time, so that every process prints the same.
 
 import type { Context } from '../answer.ts';
-import { connectedAt } from './connection.ts';
-import { hexFrom } from './initial-state.ts';
-import type { Stats } from './state.ts';
+import { connectedAt } from '../client/connection.ts';
+import { hexFrom } from '../client/initial-state.ts';
+import type { Stats } from '../client/state.ts';
 
 /** Bytes a second, their swing, and the swing's period in seconds: traffic that rises, falls, and never runs back. */
 const SENT = { rate: 2_400, swing: 0.7, period: 23 };

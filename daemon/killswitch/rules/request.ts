@@ -1,6 +1,6 @@
 // Pure: checks the arguments of a caller of the root service, before anybody is asked for permission.
-import { parseCidr } from './rules/cidr.ts';
-import { type Endpoint, isEndpointPort } from './rules/rules.ts';
+import { parseCidr } from './cidr.ts';
+import { type Endpoint, isEndpointPort } from './rules.ts';
 
 /** As D-Bus carries it, `(ssaq)`: range, protocol, ports. */
 export type EndpointTuple = readonly [cidr: string, protocol: string, ports: readonly number[]];
