@@ -13,7 +13,7 @@ export const DEFAULTS: Config = {
     endpoints: '',
     traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
   },
-  ui: { openBrowser: true, theme: 'system', locale: 'en' },
+  ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: true },
   updates: { channel: 'stable', checkOnStartup: true, source: project.releases.source },
   tray: { autostart: false, startHidden: true },
   notifications: { connection: true, signIn: true, updates: true, reminders: true },

@@ -23,6 +23,7 @@ export function pageTitle(page: PageName, { _ }: Translator): string {
     log: _('Log'),
     preferences: _('Preferences'),
     updates: _('Updates'),
+    welcome: _('First Steps'),
   };
   return titles[page];
 }

@@ -7,7 +7,7 @@ import { BANNERS } from '../view/states/banners.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
 import { furtherPages, openFurtherPages } from './further-pages.ts';
-import { addressOfPage, revealRow } from './navigation.ts';
+import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
 import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';
 import { ConfirmBar } from './widgets/confirm-bar.tsx';
@@ -44,6 +44,7 @@ export function Shell() {
     if (unpaired || (wanted !== 'connection' && !first.current)) void openFurtherPages(app);
     first.current = false;
   }, [wanted, unpaired]);
+  useGreeting();
   const before = useRef(page);
   // together with the page: later it would take the focus from what is used there
   useLayoutEffect(() => {
@@ -195,6 +196,20 @@ function OfflineBanner() {
       )}
     </div>
   );
+}
+
+/** Shows the first steps to those who have not seen them, unless the address names a page. */
+function useGreeting() {
+  const { client, readOnly } = useApp();
+  const greeted = useRef(false);
+  const { config, offline, snapshot } = client.value;
+  useEffect(() => {
+    if (!config || offline || greeted.current) return;
+    greeted.current = true;
+    // another machine's browser can't remember it where it may only read
+    if (config.config.ui.firstSteps && location.hash === '' && !snapshot?.remoteAccess && !readOnly.value)
+      goTo('welcome');
+  }, [config, offline]);
 }
 
 /** `ui.theme`, or the system's. */

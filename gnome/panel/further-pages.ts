@@ -23,6 +23,7 @@ import { LogPage } from './pages/log-page.ts';
 import { RoutesPage } from './pages/routes-page.ts';
 import { SettingsPage } from './pages/settings-page.ts';
 import { toolAccountsPage } from './pages/tool-accounts-page.ts';
+import { WelcomePage } from './pages/welcome-page.ts';
 import type { Page, Shell } from './shell.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
@@ -72,6 +73,8 @@ export function createFurtherPages(shell: Shell, history: History, title: (page:
         return preferencesPage(shell);
       case 'updates':
         return further.updates().page;
+      case 'welcome':
+        return new WelcomePage(shell);
     }
   };
   const further: FurtherPages = {

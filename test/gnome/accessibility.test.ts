@@ -187,6 +187,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     log: ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK'],
     preferences: ['Start at login', 'Theme', 'Language', 'Export settings: Export…'],
     updates: ['Back', 'This is the newest version: Check'],
+    welcome: ['What WARP does', 'Skip', 'Next'],
   };
   type Wanted = Partial<Pick<Node, 'role' | 'value' | 'description' | 'checked' | 'selected'>>;
   /** The role of a control, and its state. */

@@ -198,6 +198,12 @@ async function take(
     await stage.settled();
     picture(page);
   }
+  await stage.turn('welcome');
+  for (const step of [2, 3]) {
+    stage.key('Return'); // the keyboard is on “Next”
+    await stage.settled();
+    picture(`welcome-${step}`);
+  }
   if (!locale) {
     await stage.turn('editor');
     await stage.press('No preview yet: Preview');

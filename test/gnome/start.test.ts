@@ -51,6 +51,33 @@ describe('a panel that starts', { skip: missing('xdotool'), concurrency: false }
     }
   });
 
+  test('the first steps are shown until they were seen, and can be left at each', async () => {
+    for (const [presses, left] of [
+      [['Next', 'Next', 'Done'], 'Done'],
+      [['Next', 'Previous', 'Skip'], 'Skip'],
+    ] as const) {
+      const another = await openDesktop();
+      const service = createDaemon(another.socket);
+      service.config.config.ui.firstSteps = true;
+      await service.listen();
+      const look = talk(another.start('gjs', ['-m', join(another.prefix, 'share', 'culvert', 'inside.js')]));
+      try {
+        await look({ do: 'find', name: 'What WARP does' });
+        for (const name of presses) await look({ do: 'press', name });
+        await look({ do: 'gone', name: left });
+        await look({ do: 'find', name: 'Connect' });
+        await until(() => service.asked.length > 0, 'the request to remember it');
+        assert.deepEqual(service.asked[0]?.body, { ui: { firstSteps: false } });
+        service.config.config.ui.firstSteps = false;
+        await look({ do: 'turn', name: 'welcome' });
+        await look({ do: 'find', name: 'What WARP does' });
+      } finally {
+        await another.close();
+        await service.stop();
+      }
+    }
+  });
+
   test('a page that a panel is started for is turned to, and one whose code is gone is named', async () => {
     for (const [gone, shown] of [
       [false, 'Reset all settings of WARP'],

@@ -45,6 +45,8 @@ export const Config = z.object({
     openBrowser: z.boolean(),
     theme: z.enum(['system', 'light', 'dark']),
     locale: z.string().check(z.regex(/^[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,8})*$/)),
+    /** Show the first steps at the next start. */
+    firstSteps: z.boolean(),
   }),
   updates: z.object({
     channel: z.enum(['stable', 'beta']),

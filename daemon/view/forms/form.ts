@@ -24,6 +24,7 @@ export const PAGE_NAMES = [
   'log',
   'preferences',
   'updates',
+  'welcome',
 ] as const;
 export type PageName = (typeof PAGE_NAMES)[number];
 

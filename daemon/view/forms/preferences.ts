@@ -41,12 +41,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
         id: 'start',
         title: _('At login'),
         rows: [
-          toggle(
-            ['tray', 'autostart'],
-            _('Start at login'),
-            tray === false ? null : _('With the tray icon'),
-            autostart,
-          ),
+          autostartRow(known, { tray, autostart }, tr),
           ...(tray !== false && (autostart ?? config.tray.autostart)
             ? [toggle(['tray', 'startHidden'], _('Start hidden'), _('Only the tray icon, without the window'))]
             : []),
@@ -137,6 +132,12 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
       },
     ],
   };
+}
+
+/** The switch for the start at login. */
+export function autostartRow(known: ConfigResponse, { tray, autostart }: DesktopFacts, tr: Translator): Row {
+  const about = tray === false ? null : tr._('With the tray icon');
+  return toggles(known, tr)(['tray', 'autostart'], tr._('Start at login'), about, autostart);
 }
 
 /** Moving settings to another computer, or keeping them. */

@@ -165,7 +165,7 @@ function facts({ tunnel, account, tunnelCli }: Snapshot, tr: Translator): Row[] 
 }
 
 /** The set-up that is missing before a tunnel is possible. */
-function Setup() {
+export function Setup() {
   const app = useApp();
   const { client, tunnel } = app.view.value;
   const { title, description, buttons, links, commands } = setupView(

@@ -21,6 +21,7 @@ import { RoutesPage } from './routes.tsx';
 import type { ShownPage } from './shown-pages.ts';
 import { ToolAccountsPage } from './tool-accounts.tsx';
 import { UpdatesPage } from './updates.tsx';
+import { WelcomePage } from './welcome.tsx';
 
 export { showReport } from '../tasks/report.ts';
 export { runSettingsTask } from '../tasks/settings.ts';
@@ -47,6 +48,7 @@ export const PAGES = {
   log: LogPage,
   preferences: formPage((view, { tr }) => preferencesForm(view.client, UNKNOWN_DESKTOP, tr.value)),
   updates: UpdatesPage,
+  welcome: WelcomePage,
 } satisfies Record<Exclude<ShownPage, 'connection'>, ComponentType>;
 
 function formPage(build: (view: View, app: App) => Form): ComponentType {

@@ -20,5 +20,6 @@ export const SHOWN_PAGES = [
   'log',
   'preferences',
   'updates',
+  'welcome',
 ] as const satisfies readonly PageName[];
 export type ShownPage = (typeof SHOWN_PAGES)[number];

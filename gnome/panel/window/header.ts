@@ -147,6 +147,7 @@ function menuButton(): Gtk.Widget {
     null,
     section(
       [_('Preferences'), 'win.page::preferences'],
+      [_('First Steps'), 'win.page::welcome'],
       [_('Keyboard Shortcuts'), 'app.shortcuts'],
       [_('Report a Problem…'), 'win.report'],
       [_('About Culvert'), 'app.about'],

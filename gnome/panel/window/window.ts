@@ -55,6 +55,7 @@ export class Window extends Adw.ApplicationWindow {
   #wanted: PageName = 'connection';
   /** The way back from a page that is not a primary one. */
   #before: PageName[] = [];
+  #greeted = false;
   #paced: Look | null = null;
   #tick: ReturnType<typeof setInterval> | null = null;
   #poll: ReturnType<typeof setInterval> | null = null;
@@ -202,9 +203,20 @@ export class Window extends Adw.ApplicationWindow {
     this.#toggleAction.enabled = tunnel.toggle.sensitive;
     // a page that is not shown is renewed when it is turned to
     this.#current.refresh(this.#view);
+    this.#greet();
     Adw.StyleManager.get_default().color_scheme =
       SCHEMES[client.config?.config.ui.theme ?? 'system'] ?? Adw.ColorScheme.DEFAULT;
     this.#pace();
+  }
+
+  /** Shows the first steps to those who have not seen them, unless another page is wanted. */
+  #greet(): void {
+    const { config } = this.#view.client;
+    if (!config || this.#greeted) return;
+    this.#greeted = true;
+    if (!config.config.ui.firstSteps || this.#wanted !== 'connection') return;
+    const greet = () => this.#wanted === 'connection' && this.goTo('welcome');
+    void loadFurtherPages().then(greet, () => {}); // a page that is turned to says what is missing
   }
 
   #showBanners(): void {

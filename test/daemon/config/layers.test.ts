@@ -34,7 +34,7 @@ test('without files the defaults of the specification hold, and every key has a 
       endpoints: '',
       traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
     },
-    ui: { openBrowser: true, theme: 'system', locale: 'en' },
+    ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: true },
     updates: { channel: 'stable', checkOnStartup: true, source: project.releases.source },
     tray: { autostart: false, startHidden: true },
     notifications: { connection: true, signIn: true, updates: true, reminders: true },

@@ -35,7 +35,13 @@ export function createHome(t: { after(end: () => Promise<void>): unknown }): Hom
   });
   const session = join(directory, 'session');
   mkdirSync(session, { mode: 0o700 });
-  const env = { PATH: process.env.PATH!, HOME: directory, XDG_RUNTIME_DIR: session, LANG: 'C.UTF-8' };
+  const env = {
+    PATH: process.env.PATH!,
+    HOME: directory,
+    XDG_RUNTIME_DIR: session,
+    LANG: 'C.UTF-8',
+    CULVERT_UI_FIRST_STEPS: 'false',
+  };
   return { directory, env, runtime: join(session, 'culvert'), defer: end => ends.push(end) };
 }
 

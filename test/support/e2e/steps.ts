@@ -21,6 +21,7 @@ export const PAGES = {
   log: 'Log',
   preferences: 'Preferences',
   updates: 'Updates',
+  welcome: 'First Steps',
 } satisfies Record<ShownPage, string>;
 
 export type Role = 'button' | 'radio' | 'switch';

@@ -323,7 +323,7 @@ export function initialConfig(): ConfigResponse {
         endpoints: '',
         traceUrl: 'https://www.cloudflare.com/cdn-cgi/trace',
       },
-      ui: { openBrowser: true, theme: 'system', locale: 'en' },
+      ui: { openBrowser: true, theme: 'system', locale: 'en', firstSteps: false },
       updates: { channel: 'stable', checkOnStartup: true, source: 'https://culvert.example/releases' },
       tray: { autostart: false, startHidden: true },
       notifications: { connection: true, signIn: true, updates: true, reminders: true },

@@ -130,7 +130,7 @@ test('bash completes commands, subcommands, flags, words and files', async t => 
   assert.deepEqual(complete('split', 'r').sort(), ['remove', 'reset']);
   assert.deepEqual(complete('mode', 'warp').sort(), ['warp', 'warp+doh', 'warp+dot']);
   assert.deepEqual(complete('status', '--w'), ['--watch']);
-  assert.deepEqual(complete('config', 'set', 'ui.'), ['ui.openBrowser', 'ui.theme', 'ui.locale']);
+  assert.deepEqual(complete('config', 'set', 'ui.'), ['ui.openBrowser', 'ui.theme', 'ui.locale', 'ui.firstSteps']);
   assert.deepEqual(complete('--no-').sort(), ['--no-open', '--no-panel', '--no-tray']);
   assert.deepEqual(complete('config', 'set', '--session', 'tray'), ['tray.autostart', 'tray.startHidden']);
   assert.deepEqual(complete('config', 'set', 'ui.theme', ''), ['system', 'light', 'dark']);

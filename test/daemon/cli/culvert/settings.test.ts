@@ -70,7 +70,7 @@ test('config set writes the file of the user, --session does not, and unset take
   assert.deepEqual(file(), { ui: { theme: 'dark' } });
   assert.equal((await culvert(home, ['config', 'set', '--session', 'ui.openBrowser', 'off'])).code, 0);
   assert.deepEqual(file(), { ui: { theme: 'dark' } });
-  assert.deepEqual(daemon.settings.config.ui, { openBrowser: false, theme: 'dark', locale: 'en' });
+  assert.deepEqual(daemon.settings.config.ui, { openBrowser: false, theme: 'dark', locale: 'en', firstSteps: true });
   const { stdout } = await culvert(home, ['config']);
   assert.match(stdout, /^ui\.theme +dark +user$/m);
   assert.match(stdout, /^ui\.openBrowser +false +session$/m);
@@ -78,7 +78,7 @@ test('config set writes the file of the user, --session does not, and unset take
   assert.equal((await culvert(home, ['config', 'get', 'ui.theme'])).stdout, 'dark\n');
   assert.equal((await culvert(home, ['config', 'unset', 'ui.theme'])).code, 0);
   assert.equal((await culvert(home, ['config', 'unset', '--session', 'ui.openBrowser'])).code, 0);
-  assert.deepEqual(daemon.settings.config.ui, { openBrowser: true, theme: 'system', locale: 'en' });
+  assert.deepEqual(daemon.settings.config.ui, { openBrowser: true, theme: 'system', locale: 'en', firstSteps: true });
 });
 
 test('config set says when a higher layer keeps the key as it is', async t => {

@@ -1,0 +1,110 @@
+// Describes the first steps: what WARP hides, what protects it, and setting it up or trying the demo.
+import type { ClientState } from '../client/client-state.ts';
+import { installRow, killSwitchRow } from '../states/killswitch.ts';
+import type { Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import type { Command, Form, Group, Row } from './form.ts';
+import { autostartRow, type DesktopFacts } from './preferences.ts';
+
+export interface WelcomeStep {
+  title: string;
+  text: string;
+  form: Form;
+  /** The missing set-up is shown above the form. */
+  setup: boolean;
+}
+
+/** Number of steps. */
+export const WELCOME_STEPS = 3;
+
+/** Remembers that the first steps were seen; null once it is remembered. */
+export function seenCommand({ config }: ClientState): Command | null {
+  return config?.config.ui.firstSteps ? { ask: { kind: 'config', patch: { ui: { firstSteps: false } } } } : null;
+}
+
+/** @param step from 0 on */
+export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: Translator): WelcomeStep {
+  const { _ } = tr;
+  if (step === 0)
+    return {
+      title: _('What WARP does'),
+      text: _('It sends the traffic of this computer through Cloudflare’s network, encrypted.'),
+      form: { groups: [hiddenGroup(tr), visibleGroup(tr)] },
+      setup: false,
+    };
+  if (step === 1)
+    return {
+      title: _('Stay protected'),
+      text: _('You can change both at any time.'),
+      form: { groups: [protectionGroup(view, facts, tr)] },
+      setup: false,
+    };
+  const { setup, emulated } = view.tunnel;
+  return {
+    title: emulated ? _('The demo is ready') : _('WARP is ready'),
+    text: emulated
+      ? _('Everything can be tried. Nothing is tunneled.')
+      : _('It is set up on this computer. The switch is on the first page.'),
+    form: {
+      groups: [{ id: 'demo', rows: view.client.offline || setup === 'cli-missing' ? [] : [demoRow(emulated, tr)] }],
+    },
+    setup: setup !== null,
+  };
+}
+
+function hiddenGroup({ _ }: Translator): Group {
+  return {
+    id: 'hidden',
+    title: _('WARP hides'),
+    rows: [
+      note(
+        'traffic',
+        _('Your traffic from the network'),
+        _('A Wi-Fi or provider sees only an encrypted connection to Cloudflare.'),
+      ),
+      note('address', _('Your IP address from websites'), _('They see an address of Cloudflare instead.')),
+    ],
+  };
+}
+
+function visibleGroup({ _ }: Translator): Group {
+  return {
+    id: 'visible',
+    title: _('WARP does not hide'),
+    rows: [
+      note('place', _('Your region'), _('Websites still learn roughly where you are.')),
+      note('identity', _('Who you are'), _('Accounts and cookies still tell websites who you are.')),
+      note(
+        'operator',
+        _('Your connections from Cloudflare'),
+        _('Cloudflare carries them, as your provider does without WARP.'),
+      ),
+    ],
+  };
+}
+
+function note(id: string, title: string, subtitle: string): Row {
+  return { kind: 'note', id, title, subtitle };
+}
+
+function protectionGroup({ client, killSwitch }: View, facts: DesktopFacts, tr: Translator): Group {
+  const { config } = client;
+  return {
+    id: 'protection',
+    rows: [
+      killSwitch.look === 'not-installed' ? installRow(tr) : killSwitchRow(killSwitch, tr),
+      ...(config ? [autostartRow(config, facts, tr)] : []),
+    ],
+  };
+}
+
+function demoRow(emulated: boolean, { _ }: Translator): Row {
+  return {
+    kind: 'button',
+    id: 'demo',
+    title: emulated ? _('Use WARP itself') : _('Look around first'),
+    subtitle: emulated ? _('Ends the demo') : _('The demo shows everything, but tunnels nothing.'),
+    label: emulated ? _('Use Real WARP') : _('Try the Demo'),
+    command: { ask: { kind: 'restart', demo: !emulated } },
+  };
+}

@@ -1,0 +1,118 @@
+// Builds the first steps: one after the other, with the way on and back below them.
+import Adw from 'gi://Adw?version=1';
+import GObject from 'gi://GObject?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import { formatCount } from '../../../daemon/view/format.ts';
+import { type DesktopFacts, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
+import { seenCommand, WELCOME_STEPS, welcomeStep } from '../../../daemon/view/forms/welcome.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { fill } from '../../../daemon/view/translator.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { _, tr } from '../../i18n.ts';
+import { hasTrayHost, watchAutostart } from '../desktop.ts';
+import type { Page, Shell } from '../shell.ts';
+import { labelButton } from '../widgets/button-label.ts';
+import { announce } from '../widgets/compat.ts';
+import { FormGroups } from '../widgets/rows/form-page.ts';
+import { SetupPage } from './setup-page.ts';
+
+export class WelcomePage extends Adw.Bin implements Page {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertWelcomePage' }, WelcomePage);
+  }
+  readonly #shell: Shell;
+  readonly #title = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['title-1'] });
+  readonly #text = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER });
+  readonly #place = new Gtk.Label({ css_classes: ['dim-label'], hexpand: true });
+  readonly #back = new Gtk.Button();
+  readonly #next = new Gtk.Button({ css_classes: ['suggested-action'] });
+  readonly #words = vertical(6);
+  readonly #setup: SetupPage;
+  readonly #groups: FormGroups;
+  readonly #scrolled: Gtk.ScrolledWindow;
+  readonly #endWatch: () => void;
+  #facts: DesktopFacts = UNKNOWN_DESKTOP;
+  #step = 0;
+
+  constructor(shell: Shell) {
+    super();
+    this.#shell = shell;
+    this.#setup = new SetupPage(shell);
+    this.#setup.vexpand = true;
+    const rows = vertical(18);
+    this.#groups = new FormGroups(
+      shell,
+      group => rows.append(group),
+      group => rows.remove(group),
+    );
+    this.#groups.name = pageTitle('welcome', tr);
+    for (const label of [this.#title, this.#text]) this.#words.append(label);
+    const content = vertical(18);
+    for (const widget of [this.#words, rows]) content.append(widget);
+    for (const side of ['margin_top', 'margin_bottom', 'margin_start', 'margin_end'] as const) content[side] = 12;
+    this.#scrolled = new Gtk.ScrolledWindow({
+      hscrollbar_policy: Gtk.PolicyType.NEVER,
+      propagate_natural_height: true,
+      child: new Adw.Clamp({ maximum_size: 480, child: content }),
+    });
+    const bar = new Gtk.Box({ spacing: 6, margin_top: 6, margin_bottom: 6, margin_start: 12, margin_end: 12 });
+    for (const widget of [this.#back, this.#place, this.#next]) bar.append(widget);
+    const page = vertical(0);
+    for (const widget of [this.#setup, this.#scrolled, new Gtk.Separator(), bar]) page.append(widget);
+    this.child = page;
+    this.#back.connect('clicked', () => this.#turn(this.#step - 1));
+    this.#next.connect('clicked', () => this.#turn(this.#step + 1));
+    this.#endWatch = watchAutostart(autostart => this.#learn({ autostart }));
+    void hasTrayHost().then(tray => this.#learn({ tray }));
+  }
+
+  /** Control in which the keyboard starts. */
+  get first(): Gtk.Widget {
+    return this.#next;
+  }
+
+  refresh(view: View): void {
+    const { title, text, form, setup } = welcomeStep(this.#step, view, this.#facts, tr);
+    if (setup) this.#setup.refresh(view);
+    this.#setup.visible = setup;
+    this.#words.visible = !setup;
+    this.#scrolled.vexpand = !setup;
+    [this.#title.label, this.#text.label] = [title, text];
+    this.#groups.show(form);
+    // Translators: the first %d is the number of a step, the second how many there are
+    this.#place.label = fill(_('%d of %d'), formatCount(this.#step + 1, tr), formatCount(WELCOME_STEPS, tr));
+    labelButton(this.#back, this.#step === 0 ? _('Skip') : _('Previous'));
+    labelButton(this.#next, this.#step === WELCOME_STEPS - 1 ? _('Done') : _('Next'));
+  }
+
+  /** Seen once is enough. */
+  leave(): void {
+    this.#step = 0;
+    const seen = seenCommand(this.#shell.view().client);
+    if (seen) void this.#shell.run(seen);
+  }
+
+  close(): void {
+    this.#endWatch();
+  }
+
+  #turn(step: number): void {
+    if (step < 0 || step === WELCOME_STEPS) {
+      this.#shell.goTo('connection');
+      return;
+    }
+    this.#step = step;
+    this.#scrolled.vadjustment.value = 0;
+    this.refresh(this.#shell.view());
+    announce(this.#next, `${this.#title.label}. ${this.#text.label}`);
+  }
+
+  #learn(facts: Partial<DesktopFacts>): void {
+    this.#facts = { ...this.#facts, ...facts };
+    this.refresh(this.#shell.view());
+  }
+}
+
+function vertical(spacing: number): Gtk.Box {
+  return new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing });
+}

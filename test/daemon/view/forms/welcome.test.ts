@@ -1,0 +1,49 @@
+// The first steps as data.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
+import { seenCommand, welcomeStep } from '../../../../daemon/view/forms/welcome.ts';
+import { describe } from '../../../../daemon/view/view.ts';
+import { initialConfig, KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../support/gnome/translator.ts';
+
+function stepOf(step: number, state: Parameters<typeof clientState>[0] = {}, emulated = false) {
+  const client = clientState(state, { config: initialConfig() });
+  client.snapshot!.tunnelCli = { ...client.snapshot!.tunnelCli, emulated };
+  return welcomeStep(step, describe(client, '1.0.0', tr), UNKNOWN_DESKTOP, tr);
+}
+
+test('the kill switch and the start at login are two switches', () => {
+  const { form } = stepOf(1, { killSwitch: { ...KILL_SWITCH, installed: true } });
+  assert.deepEqual(
+    form.groups.flatMap(({ rows }) => rows.map(({ kind, id }) => [kind, id])),
+    [
+      ['switch', 'killswitch'],
+      ['switch', 'tray.autostart'],
+    ],
+  );
+});
+
+test('the last step sets WARP up, offers the demo, and leads back from it', () => {
+  const asks = (step: ReturnType<typeof stepOf>) =>
+    step.form.groups.flatMap(({ rows }) =>
+      rows.map(row => ('command' in row && row.kind === 'button' ? row.command.ask : null)),
+    );
+  const fresh = stepOf(2, { status: { blocked: 'terms-not-accepted' } });
+  assert.deepEqual([fresh.setup, asks(fresh)], [true, [{ kind: 'restart', demo: true }]]);
+  const demo = stepOf(2, {}, true);
+  assert.deepEqual(
+    [demo.setup, demo.title, asks(demo)],
+    [false, 'The demo is ready', [{ kind: 'restart', demo: false }]],
+  );
+  assert.deepEqual(asks(stepOf(2, { status: { blocked: 'cli-missing' } })), []);
+});
+
+test('what was seen is remembered once', () => {
+  const config = initialConfig();
+  config.config.ui.firstSteps = true;
+  const client = clientState({}, { config });
+  assert.deepEqual(seenCommand(client)?.ask, { kind: 'config', patch: { ui: { firstSteps: false } } });
+  config.config.ui.firstSteps = false;
+  assert.equal(seenCommand(client), null);
+});
