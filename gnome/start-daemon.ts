@@ -3,7 +3,7 @@ import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { fill } from '../daemon/view/translator.ts';
 import { _ } from './i18n.ts';
-import { culvertProgram } from './install-paths.ts';
+import { culvertProgram, socketPath } from './install-paths.ts';
 
 /**
  * Starts `culvert` without panel and tray, in its own session, so that it outlives the caller and its terminal.
@@ -15,7 +15,7 @@ export function startDaemon(failed: (error: Error) => void): void {
     failed(new Error(_('The program “culvert” was not found. Install Culvert again.')));
     return;
   }
-  const command = [program, '--no-panel', '--no-tray'];
+  const command = [program, '--no-panel', '--no-tray', ...flagsOfCrashed()];
   const setsid = GLib.find_program_in_path('setsid');
   try {
     const child = Gio.Subprocess.new(setsid ? [setsid, ...command] : command, Gio.SubprocessFlags.STDOUT_SILENCE);
@@ -30,6 +30,22 @@ export function startDaemon(failed: (error: Error) => void): void {
     });
   } catch (error) {
     failed(new Error(fill(_('The daemon could not be started: %s'), (error as Error).message)));
+  }
+}
+
+/**
+ * Flags of a daemon that ended without removing its record: a demo starts as a demo again, and on its port. A daemon that
+ * was stopped leaves no record.
+ */
+function flagsOfCrashed(): string[] {
+  try {
+    const file = Gio.File.new_for_path(socketPath()).get_parent()!.get_child('daemon.json');
+    const record: unknown = JSON.parse(new TextDecoder().decode(file.load_contents(null)[1]));
+    if (typeof record !== 'object' || record === null || !('demo' in record) || record.demo !== true) return [];
+    const port = 'port' in record && typeof record.port === 'number' && record.port > 0 ? record.port : null;
+    return port === null ? ['--demo'] : ['--demo', '--port', String(port)];
+  } catch {
+    return [];
   }
 }
 

@@ -73,11 +73,18 @@ export function commandLine({ argv }: Pick<LogEntry, 'argv'>): string {
   return argv.map(arg => (/^[\w@%+=:,./*[\]-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)).join(' ');
 }
 
+/** The command without its program, which is nearly always the same. */
+export function shortCommand({ argv }: Pick<LogEntry, 'argv'>): string {
+  return commandLine({ argv: argv.length > 1 ? argv.slice(1) : argv });
+}
+
 /** Its outcome in a word. */
 export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Translator): string {
   if (ok) return _('OK');
   // a watcher has no end of its own
   if (exitCode === null) return source === 'watch' ? _('ended') : _('killed');
+  // the program said so in words
+  if (exitCode === 0) return _('failed');
   // Translators: %d is the exit code of a program
   return fill(_('exit %d'), exitCode);
 }

@@ -1,8 +1,8 @@
 // The panel's window as a person uses it, against a scripted daemon: one window through all of its states.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
 import { PAGE_NAMES } from '../../daemon/view/forms/form.ts';
@@ -52,9 +52,19 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     const program = join(desktop.prefix, 'bin', 'culvert');
     writeFileSync(program, `#!/bin/sh\necho "$@" > '${started}'\n`);
     chmodSync(program, 0o755);
-    await press('Start');
-    await until(() => existsSync(started) && readFileSync(started, 'utf8').endsWith('\n'), 'the start');
-    assert.equal(readFileSync(started, 'utf8'), '--no-panel --no-tray\n');
+    const pressed = async () => {
+      rmSync(started, { force: true });
+      await press('Start');
+      await until(() => existsSync(started) && readFileSync(started, 'utf8').endsWith('\n'), 'the start');
+      return readFileSync(started, 'utf8');
+    };
+    assert.equal(await pressed(), '--no-panel --no-tray\n');
+    // as a demo leaves it that was killed
+    const record = join(desktop.env.XDG_RUNTIME_DIR!, 'culvert', 'daemon.json');
+    mkdirSync(dirname(record), { recursive: true });
+    writeFileSync(record, JSON.stringify({ pid: 1, port: 4123, version: '0', demo: true }));
+    assert.equal(await pressed(), '--no-panel --no-tray --demo --port 4123\n');
+    rmSync(record);
     await daemon.listen();
     await gone(NOT_RUNNING);
     await find('Disconnected');

@@ -150,6 +150,14 @@ export type Row = Common &
   );
 export type RowKind = Row['kind'];
 
+/** Characters that a value may have beside its title. */
+const BESIDE = 24;
+
+/** True for a value that is below its title, on a line of its own: an id, a key or an address. */
+export function isLong({ value, subtitle }: Extract<Row, { kind: 'fact' }>): boolean {
+  return value.length > BESIDE && !value.includes('\n') && !subtitle;
+}
+
 export interface Group {
   id: string;
   title?: string;

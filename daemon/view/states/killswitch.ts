@@ -206,6 +206,14 @@ export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   };
 }
 
+/** The kill switch among other settings: without its helper, a link to the page that installs it. */
+export function killSwitchSummary(view: KillSwitchView, tr: Translator): Row {
+  const { _ } = tr;
+  if (view.look !== 'not-installed') return killSwitchRow(view, tr);
+  const [id, title, subtitle] = ['killswitch', _('Kill Switch'), view.sentence];
+  return { kind: 'link', id, title, page: 'killswitch', value: _('Off'), subtitle };
+}
+
 /** Installs the root service through polkit. */
 export function installRow({ _ }: Translator): Row {
   return {

@@ -120,12 +120,15 @@ function AppList({ startable }: { startable: boolean }) {
                   </button>
                   <button
                     type="button"
-                    aria-label={`${each.name}: ${_('In the app menu')}`}
-                    aria-pressed={each.shortcut !== null}
+                    aria-label={fill(
+                      // Translators: %s is the name of an app
+                      each.shortcut === null ? _('Add %s to the app menu') : _('Remove %s from the app menu'),
+                      each.name,
+                    )}
                     aria-disabled={online ? undefined : true}
                     onClick={() => online && void setShortcut(each)}
                   >
-                    {_('In the app menu')}
+                    {each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}
                   </button>
                 </>
               )}

@@ -7,7 +7,7 @@ import type { Row } from '../../view/forms/form.ts';
 import { setupView } from '../../view/forms/setup.ts';
 import { offRows, timedRows } from '../../view/forms/timed.ts';
 import { placeDetail, placeName } from '../../view/places.ts';
-import { killSwitchRow } from '../../view/states/killswitch.ts';
+import { killSwitchSummary } from '../../view/states/killswitch.ts';
 import { describeProof } from '../../view/states/proof.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
@@ -27,7 +27,7 @@ export function ConnectionPage() {
   if (tunnel.setup) return <Setup />;
   const rows: Row[] = [
     { kind: 'link', id: 'mode', title: _('Mode'), value: tunnel.modeTitle, page: 'mode' },
-    { ...killSwitchRow(killSwitch, tr) },
+    killSwitchSummary(killSwitch, tr),
   ];
   return (
     <>

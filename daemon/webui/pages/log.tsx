@@ -4,7 +4,17 @@ import { useEffect } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';
 import { formatTime } from '../../view/format.ts';
 import { searchedText } from '../../view/forms/searched-rows.ts';
-import { asText, commandLine, emptyText, outcome, passes, SHOWS, type Shows, showsName } from '../../view/log.ts';
+import {
+  asText,
+  commandLine,
+  emptyText,
+  outcome,
+  passes,
+  SHOWS,
+  type Shows,
+  shortCommand,
+  showsName,
+} from '../../view/log.ts';
 import { useApp } from '../client/app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { copy } from '../tasks/clipboard.ts';
@@ -69,7 +79,7 @@ export function LogPage() {
             >
               <time dateTime={entry.at}>{formatTime(entry.at, tr)}</time>
               <span class="outcome">{outcome(entry, tr)}</span>
-              <code>{commandLine(entry)}</code>
+              <code title={commandLine(entry)}>{shortCommand(entry)}</code>
             </button>
           )}
         </VirtualList>

@@ -32,34 +32,40 @@ export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
     .map((time, row) => ({ time, row }))
     .filter(({ row }) => lines.some(({ values }) => values[row] != null));
   const [first = 0, last = 0] = [times[0], times.at(-1)];
+  const marks = first === last ? [first] : [first, (first + last) / 2, last];
   const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (WIDTH - LEFT - 8);
   const y = (value: number) => TOP + (1 - value / end) * (HEIGHT - TOP - BOTTOM);
   return (
     <figure class="chart">
       <figcaption id={id}>{title}</figcaption>
-      {rows.length < 2 ? (
-        <p class="empty">{_('No statistics yet.')}</p>
-      ) : (
-        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={id}>
-          <title>{title}</title>
-          {[0, 0.5, 1].map(part => (
-            <g key={part}>
-              <line class="grid" x1={LEFT} x2={WIDTH - 8} y1={y(end * part)} y2={y(end * part)} />
+      {/* without values as well: what is below must not move when they come */}
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={id}>
+        <title>{title}</title>
+        {[0, 0.5, 1].map(part => (
+          <g key={part}>
+            <line class="grid" x1={LEFT} x2={WIDTH - 8} y1={y(end * part)} y2={y(end * part)} />
+            {rows.length > 0 && (
               <text x={LEFT - 6} y={y(end * part) + 4} text-anchor="end">
                 {format(end * part)}
               </text>
-            </g>
-          ))}
-          {[first, (first + last) / 2, last].map((time, i) => (
+            )}
+          </g>
+        ))}
+        {rows.length === 0 ? (
+          <text x={WIDTH / 2} y={HEIGHT - 6} text-anchor="middle">
+            {_('No statistics yet.')}
+          </text>
+        ) : (
+          marks.map((time, i) => (
             <text key={time} x={x(time)} y={HEIGHT - 6} text-anchor={['start', 'middle', 'end'][i] as 'start'}>
               {timeText(time)}
             </text>
-          ))}
-          {lines.map(({ name, values }, i) => (
-            <path key={name} class={`line line-${i}`} d={pathOf(values, times, x, y)} />
-          ))}
-        </svg>
-      )}
+          ))
+        )}
+        {lines.map(({ name, values }, i) => (
+          <path key={name} class={`line line-${i}`} d={pathOf(values, times, x, y)} />
+        ))}
+      </svg>
       <details>
         <summary>{_('Statistics as a table')}</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
@@ -92,7 +98,7 @@ export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
   );
 }
 
-/** A gap where a figure is missing. */
+/** A gap where a value is missing; a value alone is a dot. */
 function pathOf(
   values: readonly (number | null)[],
   times: readonly number[],
@@ -106,7 +112,7 @@ function pathOf(
         pen = 'M';
         return '';
       }
-      const step = `${pen}${x(times[i]!).toFixed(1)} ${y(value).toFixed(1)}`;
+      const step = `${pen}${x(times[i]!).toFixed(1)} ${y(value).toFixed(1)}${pen === 'M' ? 'h0' : ''}`;
       pen = 'L';
       return step;
     })

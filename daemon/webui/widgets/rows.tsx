@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { Fragment, type JSX, type TargetedInputEvent, type TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
-import type { Command, Form, Group, Row, RowKind } from '../../view/forms/form.ts';
+import { type Command, type Form, type Group, isLong, type Row, type RowKind } from '../../view/forms/form.ts';
 import { withoutDaemon } from '../../view/forms/offline.ts';
 import { useApp } from '../client/app.ts';
 import { isChange } from '../client/rights.ts';
@@ -156,14 +156,36 @@ function FactRow({ row }: { row: Of<'fact'> }) {
   const { _ } = app.tr.value;
   return (
     <div class="row">
-      <Words row={row} />
-      <span class="value">{row.value}</span>
+      {isLong(row) ? (
+        <div class="words">
+          <span class="title">{row.title}</span>
+          <LongValue text={row.value} />
+        </div>
+      ) : (
+        <>
+          <Words row={row} />
+          <span class="value">{row.value}</span>
+        </>
+      )}
       {row.copy && (
         <button type="button" aria-label={`${_('Copy')} ${row.title}`} onClick={() => void copy(app, row.value)}>
           {_('Copy')}
         </button>
       )}
     </div>
+  );
+}
+
+/** Characters at the end of a long value that stay in sight. */
+const END = 8;
+
+/** One line, cut in the middle where it has no room; the pointer shows it whole, and a selection has all of it. */
+function LongValue({ text }: { text: string }) {
+  return (
+    <code class="long" title={text}>
+      <span>{text.slice(0, -END)}</span>
+      <span>{text.slice(-END)}</span>
+    </code>
   );
 }
 

@@ -9,7 +9,7 @@ import type { Command, Row } from '../../../daemon/view/forms/form.ts';
 import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import { placeDetail, placeName } from '../../../daemon/view/places.ts';
-import { killSwitchRow } from '../../../daemon/view/states/killswitch.ts';
+import { killSwitchSummary } from '../../../daemon/view/states/killswitch.ts';
 import { describeProof, type ProofView } from '../../../daemon/view/states/proof.ts';
 import { durationText, type Tone, type TunnelView } from '../../../daemon/view/states/tunnel.ts';
 import { fill } from '../../../daemon/view/translator.ts';
@@ -135,16 +135,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
         value: tunnel.modeTitle,
         subtitle: tunnel.lock,
       },
-      killSwitch.look === 'not-installed'
-        ? {
-            kind: 'link',
-            id: 'killswitch',
-            title: _('Kill Switch'),
-            page: 'killswitch',
-            value: _('Off'),
-            subtitle: killSwitch.sentence,
-          }
-        : killSwitchRow(killSwitch, tr),
+      killSwitchSummary(killSwitch, tr),
       ...(killSwitch.pausedUntil === null && killSwitch.tone !== 'error' && !killSwitch.on
         ? []
         : [
@@ -235,8 +226,8 @@ function createHero() {
   waiting.append(spinner);
   waiting.append(waitingText);
   const { details, text, copy } = createDetails(() => hero.copied());
-  toggle.margin_top = 12;
-  for (const child of [disc, state, sentence, line, proof.text, toggle, both, remedy, waiting, details])
+  for (const button of [remedy, toggle]) button.margin_top = 12;
+  for (const child of [disc, state, sentence, line, proof.text, remedy, toggle, both, waiting, details])
     widget.append(child);
   const hero = {
     widget,

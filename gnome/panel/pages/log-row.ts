@@ -4,7 +4,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
 import { formatDate, formatLatency, formatTime } from '../../../daemon/view/format.ts';
-import { asText, commandLine, endOf, outcome, outputOf } from '../../../daemon/view/log.ts';
+import { asText, commandLine, endOf, outcome, outputOf, shortCommand } from '../../../daemon/view/log.ts';
 import { _, tr } from '../../i18n.ts';
 import { setName } from '../widgets/a11y/accessible.ts';
 import { nameListItem } from '../widgets/compat.ts';
@@ -105,7 +105,7 @@ function showEntry(row: Row, listItem: Gtk.ListItem, source: LogSource): void {
   const entry = source.entry(id);
   if (!entry) return;
   const line = commandLine(entry);
-  row.head.label = headOf(entry, line);
+  row.head.label = headOf(entry);
   if (row.ok !== entry.ok) {
     row.ok = entry.ok;
     row.head.css_classes = entry.ok ? ['monospace'] : ['monospace', 'error'];
@@ -118,13 +118,21 @@ function showEntry(row: Row, listItem: Gtk.ListItem, source: LogSource): void {
   else showOutput(row, entry, expanded);
 }
 
-/** As Pango markup: when it ended, how long it took or how it failed, and the command. */
-function headOf(entry: LogEntry, line: string): string {
-  // the program is nearly always the same; its full line is in the tooltip and unfolds
-  const program = commandLine({ argv: entry.argv.slice(0, 1) });
-  const command = entry.argv.length > 1 ? line.slice(program.length + 1) : line;
-  const took = formatLatency(Math.round(entry.durationMs), tr);
-  const about = `${formatTime(endOf(entry), tr)}  ${entry.ok ? took : outcome(entry, tr)}`;
+/** Width of the column of outcomes, in characters: that of most. */
+const OUTCOME = 8;
+let timeWidth: number | null = null;
+
+/** Width of a time of day with the most digits, in characters. */
+function widthOfTimes(): number {
+  timeWidth ??= formatTime(new Date(2000, 0, 1, 22, 58, 58).getTime(), tr).length;
+  return timeWidth;
+}
+
+/** As Pango markup: when it ended, how long it took or how it failed, and the command; the full line is in the tooltip. */
+function headOf(entry: LogEntry): string {
+  const command = shortCommand(entry);
+  const took = entry.ok ? formatLatency(Math.round(entry.durationMs), tr) : outcome(entry, tr);
+  const about = `${formatTime(endOf(entry), tr).padStart(widthOfTimes())}  ${took.padStart(OUTCOME)}`;
   return `<span size="small" alpha="${entry.ok ? 70 : 100}%">${GLib.markup_escape_text(about, -1)}</span>  ${GLib.markup_escape_text(command, -1)}`;
 }
 

@@ -64,7 +64,7 @@ export class RoutesPage extends Adw.Bin implements Page {
   #answer: Why | null = null;
   readonly #shown = new Gtk.StringList();
   #fill: Fill | null = null;
-  readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'boxed'], show_separators: true });
+  readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true });
   #rows: RowFactory<Row>['rows'] = new Map();
   readonly #stack = new Gtk.Stack({ vexpand: true });
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-routes-symbolic', title: _('No routes') });

@@ -160,6 +160,7 @@ test('an entry is text that a shell would take, with how it went', () => {
   assert.equal(outcome({ ...entry, exitCode: null }, tr), 'killed');
   assert.equal(outcome({ ...entry, exitCode: null, source: 'watch' }, tr), 'ended');
   assert.equal(outcome(logEntry(1, 'x'), tr), 'OK');
+  assert.equal(outcome({ ...entry, exitCode: 0 }, tr), 'failed', 'an error that the program only printed');
 });
 
 test('an empty console says why', () => {

@@ -16,6 +16,21 @@ import { until } from '../../support/until.ts';
 
 /** Pixels: the narrowest window that has to show everything (WCAG 1.4.10). */
 const NARROW = 320;
+/** Windows that have to show everything: in letters of the usual size, and in larger ones. */
+const SIZES = [
+  { width: NARROW, letters: '100%' },
+  { width: 440, letters: '160%' },
+];
+/** A host name of 60 characters, without a place to break. */
+const HOST = `${'n'.repeat(48)}.example.org`;
+/** Values as long as real ones, for the lists of the pages. */
+const LONG: [action: string, value: string][] = [
+  ['addSplitHost', HOST],
+  ['addFallbackDomain', HOST],
+  ['addTrustedSsid', 'n'.repeat(32)],
+  ['setGatewayId', 'n'.repeat(36)],
+  ['connect', ''],
+];
 /** The one app of this computer. */
 const APP = 'Some App';
 /** Texts that no language changes: names, addresses, versions, commands and figures. */
@@ -43,7 +58,7 @@ const SHOWN = `(() => {
 })()`;
 /** Elements that show a part of their text, and the text; rows of the long lists of data may. */
 const CUT = `[...document.body.querySelectorAll('*')]
-  .filter(element => !element.closest('.virtual-list') && element.checkVisibility())
+  .filter(element => !element.closest('.virtual-list, [title]') && element.checkVisibility())
   .filter(element => getComputedStyle(element).textOverflow === 'ellipsis')
   .filter(element => element.scrollWidth > element.clientWidth)
   .map(element => element.textContent)`;
@@ -112,21 +127,50 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.context().close();
   });
 
+  /** Widths that are needed beyond each window, and texts that are cut there. */
+  const misfits = async (page: Page) => {
+    const wrong: string[] = [];
+    for (const { width, letters } of SIZES) {
+      await page.setViewportSize({ width, height: 640 });
+      await page.evaluate(`document.documentElement.style.fontSize = '${letters}'`);
+      for (const name of SHOWN_PAGES) {
+        await visit(page, name);
+        const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
+        if (needed > width) wrong.push(`${name} needs ${needed} pixels of ${width} in letters of ${letters}`);
+        wrong.push(...(await page.evaluate<string[]>(CUT)).map(text => `${name} shows a part of: ${text}`));
+      }
+    }
+    return wrong;
+  };
+
   // one language from right to left, and those with the longest words
   for (const language of ['ar', 'de', 'ru'])
     test(`${language} fits a narrow window, and runs the way it is written`, async () => {
-      const viewport = { width: NARROW, height: 640 };
-      const { page } = await openTab(browser, address, { locale: language, viewport });
+      const { page } = await openTab(browser, address, { locale: language });
       await page.locator(`html[lang="${language}"]`).waitFor();
       assert.equal(await page.locator('html').getAttribute('dir'), language === 'ar' ? 'rtl' : 'ltr');
-      const wrong: string[] = [];
-      for (const name of SHOWN_PAGES) {
-        await visit(page, name);
-        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-        if (width > NARROW) wrong.push(`${name} needs ${width} pixels`);
-        wrong.push(...(await page.evaluate<string[]>(CUT)).map(text => `${name} shows a part of: ${text}`));
-      }
-      assert.deepEqual(wrong, []);
+      assert.deepEqual(await misfits(page), []);
       await page.context().close();
     });
+
+  test('long values fit a narrow window, also among texts that are longer', async () => {
+    const { page } = await openTab(browser, address);
+    for (const [action, value] of LONG) {
+      const body = JSON.stringify(value ? { action, value } : { action });
+      const status = await page.evaluate(async body => {
+        const headers = { 'content-type': 'application/json' };
+        return (await fetch('/api/action', { method: 'POST', headers, body })).status;
+      }, body);
+      assert.equal(status, 200, action);
+    }
+    assert.deepEqual(await misfits(page), []);
+    await page.context().close();
+    const foreign = await openTab(browser, address, { locale: 'de-DE' });
+    const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
+    await foreign.page.route(/\/de-\w+\.json$/, route => route.fulfill({ json: catalog }));
+    await foreign.page.reload();
+    await foreign.page.getByText(pseudo('Connected')).first().waitFor();
+    assert.deepEqual(await misfits(foreign.page), []);
+    await foreign.page.context().close();
+  });
 });

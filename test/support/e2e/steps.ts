@@ -96,7 +96,7 @@ export const STEPS: readonly Step[] = [
   ['advanced', fill('Port', String(freePort()))],
   ['advanced', fill('Address and port', '162.159.198.2:443')],
   ['advanced', press('Choose automatically: Reset')],
-  ['advanced', press('HTTP/2 only: Use')],
+  ['advanced', click('radio', 'HTTP/2 only')],
   ['advanced', press('Default: Reset')],
   ['advanced', fill('Virtual network', 'f00d')],
   ['advanced', press('FedRAMP High environment: Use')],

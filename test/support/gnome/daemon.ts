@@ -241,7 +241,14 @@ function read(daemon: FakeDaemon, line: string, since: number): unknown {
   if (line === 'GET /api/snapshot') return daemon.snapshot;
   if (line === 'GET /api/killswitch') return { ok: true, ...daemon.snapshot.killSwitch };
   if (line === 'GET /api/account')
-    return { ok: true, ...daemon.snapshot.account, deviceId: 'd', accountId: 'a', license: null, devices: [] };
+    return {
+      ok: true,
+      ...daemon.snapshot.account,
+      deviceId: '2f0b9d1e-6c5a-4b7e-9d3f-8a1c0e4b7d26',
+      accountId: 'a',
+      license: null,
+      devices: [],
+    };
   if (line === 'GET /api/version')
     return {
       ok: true,

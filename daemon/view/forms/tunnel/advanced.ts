@@ -73,16 +73,18 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
         id: 'masque',
         title: 'MASQUE',
         rows: [
-          ...now('masque-now', options?.masque),
-          ...masque(tr).map(({ value, title, subtitle }) => ({
-            ...button(
-              `masque-${value}`,
+          ...masque(tr).map(
+            ({ value, versions, title, subtitle }): Row => ({
+              kind: 'radio',
+              id: `masque-${value}`,
               title,
-              _('Use'),
-              actionCommand({ action: 'setMasqueOptions', value, ...limit(known, 'masque') }),
-            ),
-            subtitle,
-          })),
+              subtitle,
+              // WARP prints such as: MASQUE (HTTP/3 with HTTP/2 fallback)
+              checked: (options?.masque ?? '').match(/HTTP\/[23]/g)?.join() === versions,
+              sensitive: settable,
+              command: actionCommand({ action: 'setMasqueOptions', value, ...limit(known, 'masque') }),
+            }),
+          ),
           button(
             'masque-reset',
             _('Default'),
@@ -143,11 +145,12 @@ function masque({ _ }: Translator) {
   return [
     {
       value: 'h3-with-h2-fallback',
+      versions: 'HTTP/3,HTTP/2',
       title: _('HTTP/3, else HTTP/2'),
       subtitle: _('Fast, and works where UDP is blocked'),
     },
-    { value: 'h3-only', title: _('HTTP/3 only'), subtitle: _('Needs UDP') },
-    { value: 'h2-only', title: _('HTTP/2 only'), subtitle: _('For networks that block UDP') },
+    { value: 'h3-only', versions: 'HTTP/3', title: _('HTTP/3 only'), subtitle: _('Needs UDP') },
+    { value: 'h2-only', versions: 'HTTP/2', title: _('HTTP/2 only'), subtitle: _('For networks that block UDP') },
   ] as const;
 }
 

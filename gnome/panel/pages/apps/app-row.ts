@@ -67,7 +67,7 @@ function createRow(): Row {
   const name = new Gtk.Label({ xalign: 0, ellipsize: Pango.EllipsizeMode.END });
   const subtitle = new Gtk.Label({
     xalign: 0,
-    ellipsize: Pango.EllipsizeMode.END,
+    wrap: true,
     css_classes: ['caption', 'dim-label'],
   });
   const text = new Gtk.Box({

@@ -51,7 +51,7 @@ export class AppsPage extends Adw.Bin implements Page {
   });
   readonly #again = new Gtk.Button({ label: _('Try Again'), halign: Gtk.Align.CENTER, css_classes: ['pill'] });
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-apps-symbolic' });
-  readonly #list = new Gtk.ListView({ css_classes: ['culvert-list'], show_separators: true });
+  readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true });
   /** By id, in the order of the list. */
   #apps = new Map<string, ListedApp>();
   /** Ids of the apps that the search finds. */

@@ -2,6 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
+import { isLong } from '../../../../daemon/view/forms/form.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../a11y/accessible.ts';
 import { copyButton } from '../copy.ts';
@@ -21,9 +22,6 @@ function valueLabel(): Gtk.Label {
     css_classes: ['dim-label', 'numeric'],
   });
 }
-
-/** A longer value, such as an id, a key or an address, is below its title, in characters. */
-const BESIDE = 24;
 
 /** The row shows its subtitle on one line, cut in the middle, in letters of one width. */
 function showAsCode(widget: Adw.ActionRow): void {
@@ -50,7 +48,7 @@ export function factRow(first: RowOf<'fact'>, host: RowHost): RowWidget<'fact'> 
   return {
     widget,
     show(row) {
-      const below = row.value.length > BESIDE && !row.value.includes('\n') && !row.subtitle;
+      const below = isLong(row);
       showWords(widget, below ? { ...row, subtitle: row.value } : row);
       if (below) showAsCode(widget);
       widget.tooltip_text = below ? row.value : '';

@@ -398,3 +398,13 @@ test('a new version is notified of once', () => {
   assert.equal(notificationOf(before, after, null, tr)!.kind, 'updates');
   assert.equal(notificationOf(after, after, null, tr), null);
 });
+
+test('the version of MASQUE in use is checked, and none where WARP does not say', () => {
+  const checked = (masque: string | null) =>
+    advancedForm(clientState({ options: { masque } }), true, tr)
+      .groups.flatMap(({ rows }) => rows)
+      .flatMap(row => (row.kind === 'radio' && row.checked ? [row.id] : []));
+  assert.deepEqual(checked('MASQUE (HTTP/3 with HTTP/2 fallback)'), ['masque-h3-with-h2-fallback']);
+  assert.deepEqual(checked('MASQUE (HTTP/2)'), ['masque-h2-only']);
+  assert.deepEqual(checked(null), []);
+});

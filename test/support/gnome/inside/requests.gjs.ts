@@ -3,6 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import { gc } from 'system';
 import { descriptionOf } from '../../../../gnome/panel/widgets/a11y/accessible.ts';
 import { directionOf, tabStops } from './tab-stops.gjs.ts';
@@ -150,7 +151,8 @@ function allTexts() {
     return [...new Set(texts)].map(text => ({
       text,
       type: (widget.constructor as unknown as { $gtype: { name: string } }).$gtype.name,
-      cut: label?.get_layout().is_ellipsized() ?? false,
+      // an id that is cut in the middle has its ends, and all of it in a tooltip
+      cut: (label?.get_layout().is_ellipsized() ?? false) && label?.ellipsize !== Pango.EllipsizeMode.MIDDLE,
       outside: label !== null && (left < 0 || left + label.get_width() > root.get_width()),
       rightToLeft: directionOf.call(widget) === Gtk.TextDirection.RTL,
     }));
