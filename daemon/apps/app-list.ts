@@ -20,11 +20,11 @@ export interface Launchable {
 export interface AppList {
   read(): Promise<FoundApps>;
   /** The apps that a desktop shows, sorted by name in the user's language. */
-  list(found: FoundApps): App[];
+  list(entries: FoundApps): App[];
   /** @throws Problem app-not-found, app-not-launchable */
   find(id: string): Promise<Launchable>;
   /** The paths of our shortcuts, by the id of their app. */
-  shortcuts(found: FoundApps): Map<string, string>;
+  shortcuts(entries: FoundApps): Map<string, string>;
   close(): void;
 }
 
@@ -53,34 +53,34 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
     return catalog.read();
   }
 
-  function list(found: FoundApps): App[] {
-    if (latest?.found === found) return latest.apps;
-    const paths = shortcuts(found);
+  function list(entries: FoundApps): App[] {
+    if (latest?.found === entries) return latest.apps;
+    const paths = shortcuts(entries);
     const collator = new Intl.Collator(locales.find(key => /^[a-z]{2,3}$/.test(key)) ?? 'en');
-    const apps = [...found.values()]
+    const apps = [...entries.values()]
       .flatMap(({ value }) => (value.kind === 'shown' ? [listed(value.app, paths)] : []))
       .sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
-    latest = { found, apps };
+    latest = { found: entries, apps };
     return apps;
   }
 
   async function find(id: string): Promise<Launchable> {
-    const found = (await read()).get(id);
-    const entry = found?.value.kind === 'shown' ? readEntry(found.path) : null;
-    if (found?.value.kind !== 'shown' || !entry)
+    const match = (await read()).get(id);
+    const entry = match?.value.kind === 'shown' ? readEntry(match.path) : null;
+    if (match?.value.kind !== 'shown' || !entry)
       throw new Problem('app-not-found', `There is no app "${id}" on this desktop.`, {
         hint: 'Its id is the name of its desktop file, as in the list of apps.',
       });
-    const { app } = found.value;
+    const { app } = match.value;
     if (app.method === 'none')
       throw new Problem('app-not-launchable', `${app.name} can’t be started through the proxy. ${app.note}`);
-    return { app, entry, path: found.path };
+    return { app, entry, path: match.path };
   }
 
-  function shortcuts(found: FoundApps): Map<string, string> {
+  function shortcuts(entries: FoundApps): Map<string, string> {
     const own = dataHome ? `${dataHome}/applications/` : null;
     return new Map(
-      [...found.values()].flatMap(({ value }) =>
+      [...entries.values()].flatMap(({ value }) =>
         value.kind === 'shortcut' && own && value.path.startsWith(own) ? [[value.of, value.path] as const] : [],
       ),
     );

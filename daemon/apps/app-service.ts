@@ -20,10 +20,10 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
   let listed: FoundApps | null = null;
 
   async function launch({ appId, shortcut, verify }: LaunchRequest): Promise<LaunchResponse> {
-    const found = await apps.find(appId);
+    const app = await apps.find(appId);
     const proxy = await openProxy(context);
     if (verify) await verifyTunnel(proxy.port, context);
-    const pid = await startApp(found, proxy, context);
+    const pid = await startApp(app, proxy, context);
     const { host, port } = proxy;
     const made = shortcut
       ? (await shortcuts.set({ appId, present: true })).shortcut
@@ -37,10 +37,10 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
       await shortcuts.settled();
     },
     async list() {
-      const found = await apps.read();
-      if (found !== listed && apps.shortcuts(found).size > 0) void shortcuts.renew();
-      listed = found;
-      return apps.list(found);
+      const entries = await apps.read();
+      if (entries !== listed && apps.shortcuts(entries).size > 0) void shortcuts.renew();
+      listed = entries;
+      return apps.list(entries);
     },
     launch,
     setShortcut: shortcuts.set,

@@ -101,25 +101,25 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
     const watched = watchers;
     const describe = describer();
     const next = new Map<string, { version: string; value: T }>();
-    const found = new Map<string, Found<T>>();
+    const entries = new Map<string, Found<T>>();
     let count = 0;
     for (const { directory, prefix } of places)
       for (const name of namesIn(directory)) {
         const id = prefix + name;
-        if (found.has(id)) continue;
+        if (entries.has(id)) continue;
         const path = `${directory}/${name}`;
-        const known = files.get(path);
-        const file = readKnown(path, known && lasts(known.value) ? known.version : null);
+        const earlier = files.get(path);
+        const file = readKnown(path, earlier && lasts(earlier.value) ? earlier.version : null);
         if (!file) continue;
-        const value = file.text === null ? known!.value : describe(parseEntry(file.text, locales), id, path);
+        const value = file.text === null ? earlier!.value : describe(parseEntry(file.text, locales), id, path);
         next.set(path, { version: file.version, value });
-        found.set(id, { id, path, value });
+        entries.set(id, { id, path, value });
         if (++count % BATCH === 0) await turn();
       }
     files = next;
     // unless something changed meanwhile
-    if (watchers === watched) current = found;
-    return found;
+    if (watchers === watched) current = entries;
+    return entries;
   }
 
   return {
@@ -141,7 +141,7 @@ function signatureOf(roots: readonly string[]): string {
 
 /** A root and the directories below it; links that lead out of it, or in a circle, are not followed. */
 function listDirectories(root: string): { directory: string; prefix: string }[] {
-  const found: { directory: string; prefix: string }[] = [];
+  const places: { directory: string; prefix: string }[] = [];
   const seen = new Set<string>();
   let top: string;
   try {
@@ -155,7 +155,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
       real = realpathSync(directory);
       if (seen.has(real) || (real !== top && !real.startsWith(`${top}/`))) return;
       seen.add(real);
-      found.push({ directory, prefix });
+      places.push({ directory, prefix });
       if (depth === DEPTH) return;
       for (const item of readdirSync(directory, { withFileTypes: true })) {
         if (item.name.endsWith('.desktop')) continue;
@@ -168,7 +168,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
     }
   };
   visit(root, '', 0);
-  return found;
+  return places;
 }
 
 function namesIn(directory: string): string[] {

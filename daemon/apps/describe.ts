@@ -159,9 +159,9 @@ function shownOn(desktops: readonly string[], entry: Entry): boolean {
 const own = (text: string): string => Buffer.from(text).toString();
 
 function memo<T>(f: (key: string) => T): (key: string) => T {
-  const known = new Map<string, T>();
+  const values = new Map<string, T>();
   return key => {
-    if (!known.has(key)) known.set(key, f(key));
-    return known.get(key)!;
+    if (!values.has(key)) values.set(key, f(key));
+    return values.get(key)!;
   };
 }

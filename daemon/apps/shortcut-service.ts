@@ -61,9 +61,9 @@ export function createShortcutService({ apps, dataHome, launcher, say }: Shortcu
   }
 
   async function renewAll(home: string): Promise<void> {
-    const found = await apps.read();
+    const entries = await apps.read();
     for (const { id, path, original } of listShortcuts(home)) {
-      const now = found.get(id);
+      const now = entries.get(id);
       const entry = now?.value.kind === 'shown' ? readEntry(now.path) : null;
       if (now && entry) writeShortcut(home, { id, path: now.path, entry }, launcher);
       // not for an app that this session only doesn't show, or whose directory it doesn't know

@@ -53,10 +53,10 @@ export function listShortcuts(dataHome: string): { id: string; path: string; ori
  */
 export function writeShortcut(dataHome: string, original: Original, launcher: string): boolean {
   const path = shortcutPath(dataHome, original.id);
-  const wanted = shortcutText(original, launcher);
-  if (read(path) === wanted) return false;
+  const text = shortcutText(original, launcher);
+  if (read(path) === text) return false;
   mkdirSync(shortcutDirectory(dataHome), { recursive: true });
-  replaceFile(path, wanted);
+  replaceFile(path, text);
   return true;
 }
 

@@ -19,13 +19,15 @@ export function watchFile(file: string, changed: () => void): () => void {
   let closed = false;
 
   function arm() {
-    const wanted = [...new Set(linkChain(file).map(path => nearestDirectory(dirname(path))))];
-    const kept = watchers.filter(
-      ({ directory, inode, removed }) => !removed && wanted.includes(directory) && inodeOf(directory) === inode,
+    const directories = [...new Set(linkChain(file).map(path => nearestDirectory(dirname(path))))];
+    const current = watchers.filter(
+      ({ directory, inode, removed }) => !removed && directories.includes(directory) && inodeOf(directory) === inode,
     );
-    for (const entry of watchers) if (!kept.includes(entry)) entry.watcher.close();
-    const added = wanted.filter(directory => !kept.some(entry => entry.directory === directory)).flatMap(watched);
-    watchers = [...kept, ...added];
+    for (const entry of watchers) if (!current.includes(entry)) entry.watcher.close();
+    const added = directories
+      .filter(directory => !current.some(entry => entry.directory === directory))
+      .flatMap(watched);
+    watchers = [...current, ...added];
     return added.length > 0;
   }
 

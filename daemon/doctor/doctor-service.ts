@@ -58,8 +58,8 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     const snapshot = state.snapshot();
     const port = running(paths)?.port ?? null;
     const reported = { health: { version: VERSION, pid: process.pid, port }, snapshot, config: settings.response() };
-    const found = worldWithDaemon(reported, { env, paths, signal: ended.signal, online });
-    return { ...found, targets: { ...found.targets, trace: settings.config.warp.traceUrl } };
+    const world = worldWithDaemon(reported, { env, paths, signal: ended.signal, online });
+    return { ...world, targets: { ...world.targets, trace: settings.config.warp.traceUrl } };
   }
 
   async function start({ only, online = false }: RunRequest): Promise<DoctorReport> {
@@ -144,8 +144,8 @@ export function createDoctorService(context: FeatureContext): DoctorService {
       change(async () => {
         const [newest] = journal();
         const done = await asProblems(() => undoLast(fixContext()));
-        const known = CHECKS.some(({ id }) => id === newest?.id);
-        return { ok: true, done, result: newest && known ? await resultOf(newest.id, false) : null };
+        const isCheck = CHECKS.some(({ id }) => id === newest?.id);
+        return { ok: true, done, result: newest && isCheck ? await resultOf(newest.id, false) : null };
       }),
     async bundle(entries, read) {
       await tunnel.refresh('all');

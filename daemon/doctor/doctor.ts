@@ -47,8 +47,8 @@ export function createDoctor(
     const asked = generation;
     void load()
       .then(doctor => doctor.diagnose())
-      .then(found => {
-        if (asked === generation) state.set('diagnosis', found);
+      .then(diagnosis => {
+        if (asked === generation) state.set('diagnosis', diagnosis);
       })
       .catch((error: Error) => context.say(`The cause could not be looked for: ${error.message}`));
   }

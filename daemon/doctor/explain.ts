@@ -12,11 +12,11 @@ const ENOUGH = 3;
  * do not matter.
  */
 export function explain(codes: readonly Code[], words: string): Code[] {
-  const wanted = lettersOf(words);
-  if (wanted === '') return [];
-  const exact = codes.filter(({ code }) => lettersOf(code) === wanted);
+  const letters = lettersOf(words);
+  if (letters === '') return [];
+  const exact = codes.filter(({ code }) => lettersOf(code) === letters);
   if (exact.length > 0) return exact;
-  const same = codes.filter(({ also }) => also.some(name => lettersOf(name) === wanted));
+  const same = codes.filter(({ also }) => also.some(name => lettersOf(name) === letters));
   if (same.length > 0) return same;
   const named = codes
     .flatMap(code => {
@@ -26,8 +26,8 @@ export function explain(codes: readonly Code[], words: string): Code[] {
     .sort((a, b) => bestFirst(a.place, b.place))
     .map(({ code }) => code);
   if (named.length > 0) return named;
-  if (wanted.length < ENOUGH) return [];
-  const part = ({ code, also }: Code) => [code, ...also].some(name => lettersOf(name).includes(wanted));
+  if (letters.length < ENOUGH) return [];
+  const part = ({ code, also }: Code) => [code, ...also].some(name => lettersOf(name).includes(letters));
   const titled = ({ title }: Code) => wordsOf(title).includes(wordsOf(words).trimEnd());
   return [...codes.filter(part), ...codes.filter(code => !part(code) && titled(code))];
 }

@@ -147,9 +147,9 @@ function merge({ knowledge, part, schema, key, path }: Part, entries: unknown): 
       continue;
     }
     const value = parsed.data as Record<string, unknown>;
-    const known = list.findIndex(other => other[key] === value[key]);
-    if (known < 0) list.push(value);
-    else list[known] = value;
+    const index = list.findIndex(other => other[key] === value[key]);
+    if (index < 0) list.push(value);
+    else list[index] = value;
   }
 }
 

@@ -23,8 +23,8 @@ export function createDayFiles(directory: string) {
 
   /** Days that have a file, such as `2026-11-21`, oldest first. */
   function days(): string[] {
-    const found = namesIn(directory).flatMap(name => NAME.exec(name)?.[1] ?? []);
-    return found.filter(day => !Number.isNaN(Date.parse(day))).sort();
+    const days = namesIn(directory).flatMap(name => NAME.exec(name)?.[1] ?? []);
+    return days.filter(day => !Number.isNaN(Date.parse(day))).sort();
   }
 
   /** Adds whole lines to a day. @throws FileError */

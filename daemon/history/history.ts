@@ -67,10 +67,10 @@ export function createHistory(
     if (readAt === null) (await load()).touch();
   }
 
-  function follow(wanted: boolean): void {
-    if (wanted === recording) return;
-    recording = wanted;
-    if (!wanted) {
+  function follow(enabled: boolean): void {
+    if (enabled === recording) return;
+    recording = enabled;
+    if (!enabled) {
       unsubscribe();
       clearTimeout(reading);
       reading = undefined;

@@ -88,10 +88,10 @@ function readingOf(tunnel: Tunnel, last: Counters | null): { sample: Sample | nu
   const { bytesReceived, bytesSent, latencyMs, loss } = tunnel;
   if (!Number.isSafeInteger(at) || at < 0) return null;
   const latency = latencyMs === null ? null : Math.round(latencyMs * 1000);
-  const known = bytesReceived !== null && bytesSent !== null;
-  const counters = known ? { at, received: Math.round(bytesReceived), sent: Math.round(bytesSent) } : null;
+  const hasBytes = bytesReceived !== null && bytesSent !== null;
+  const counters = hasBytes ? { at, received: Math.round(bytesReceived), sent: Math.round(bytesSent) } : null;
   const passed = counters && last ? passedSince(last, counters) : { span: 0, received: 0, sent: 0 };
-  if (latency === null && loss === null && !known) return { sample: null, counters };
+  if (latency === null && loss === null && !hasBytes) return { sample: null, counters };
   const sample = {
     at,
     count: latency === null && loss === null ? 0 : 1,

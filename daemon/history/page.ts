@@ -76,8 +76,8 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
 }
 
 function changeOf({ at, kind, state, reason, blocked, network, mode, colo }: Change): HistoryChange {
-  const shown = kind === 'start' || kind === 'stop' ? kind : 'state';
-  return { at: new Date(at).toISOString(), kind: shown, state, reason, blocked, network, mode, colo };
+  const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
+  return { at: new Date(at).toISOString(), kind: kindOnPage, state, reason, blocked, network, mode, colo };
 }
 
 function sampleOf({ at, span, latency, least, greatest, loss, received, sent }: Sample): HistorySample {

@@ -24,15 +24,15 @@ const MAX_DIGITS = 15;
 /** @returns what reads a line of a change from its bytes; null for anything else, such as half a line */
 export function createChangeParser(): (bytes: Buffer, start: number, end: number) => Change | null {
   /** By what follows the time. */
-  const known = new Map<string, Change>();
+  const cache = new Map<string, Change>();
   return (bytes, start, end) => {
     const comma = endOfTime(bytes, start, end);
     const rest = comma === null ? '' : bytes.toString('utf8', comma, end);
-    const same = comma === null ? undefined : known.get(rest);
+    const same = comma === null ? undefined : cache.get(rest);
     if (same) return { ...same, at: timeIn(bytes, start, comma!) };
     const change = parseChange(bytes.toString('utf8', start, end));
-    if (change && comma !== null && known.size < MOST_KNOWN && change.at === timeIn(bytes, start, comma))
-      known.set(rest, change);
+    if (change && comma !== null && cache.size < MOST_KNOWN && change.at === timeIn(bytes, start, comma))
+      cache.set(rest, change);
     return change;
   };
 }

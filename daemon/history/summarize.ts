@@ -54,10 +54,10 @@ export function summarize(text: string, tier: Tier): string {
   const header = `# ${tier.name}\n`;
   const figures = [...samples.values()].map(sample => ({ at: sample.at * 1000, line: formatSample(sample) }));
   let room = tier.bytes - header.length - figures.reduce((sum, { line }) => sum + line.length, 0);
-  const kept = changes.reverse().filter(({ line }) => {
+  const remaining = changes.reverse().filter(({ line }) => {
     room -= Buffer.byteLength(line);
     return room >= 0;
   });
-  const lines = [...kept.reverse(), ...figures].sort((a, b) => a.at - b.at);
+  const lines = [...remaining.reverse(), ...figures].sort((a, b) => a.at - b.at);
   return header + lines.map(({ line }) => line).join('');
 }

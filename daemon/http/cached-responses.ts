@@ -51,8 +51,8 @@ export function cachedResponses(daemon: Daemon): (request: IncomingMessage, resp
       const etag = etagOf(current);
       snapshot = { of: current, head: head(body, JSON_TYPE, 'cache-control', 'no-cache', 'etag', etag), body, etag };
     }
-    const known = request.headers['if-none-match'];
-    if (known !== undefined && etagMatches(known, snapshot.etag)) {
+    const etags = request.headers['if-none-match'];
+    if (etags !== undefined && etagMatches(etags, snapshot.etag)) {
       response.writeHead(304, ['etag', snapshot.etag]);
       response.end();
     } else {

@@ -104,9 +104,9 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
       if (!(peer instanceof Promise)) return settle(socket, peer, serve);
       if (pending >= PENDING) return void socket.destroy();
       pending += 1;
-      void peer.then(found => {
+      void peer.then(identity => {
         pending -= 1;
-        if (found) settle(socket, found, serve);
+        if (identity) settle(socket, identity, serve);
         else socket.destroy();
       });
     },

@@ -152,8 +152,8 @@ function createPairCounter() {
   return {
     add(first: string, second: string): void {
       const key = `${first}\n${second}`;
-      const known = counts.get(key);
-      if (known) known[1] += 1;
+      const row = counts.get(key);
+      if (row) row[1] += 1;
       else counts.set(key, [[first, second], 1]);
     },
     entries: () => counts.values(),

@@ -73,8 +73,8 @@ function killSwitchSamples({ enabled, active, pausedUntil }: Snapshot['killSwitc
 }
 
 /** The one sample of a metric without labels; none for what is not known. */
-export function value(known: number | null): Sample[] {
-  return known === null || !Number.isFinite(known) ? [] : [{ labels: {}, value: known }];
+export function value(figure: number | null): Sample[] {
+  return figure === null || !Number.isFinite(figure) ? [] : [{ labels: {}, value: figure }];
 }
 
 function pairs(table: Counted['requests'], first: string, second: string): Sample[] {

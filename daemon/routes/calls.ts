@@ -27,15 +27,15 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
   const resets: ActionRequest[] = [];
   const isHost = ({ kind }: Entry) => kind === 'host';
   const isDefault = ({ value }: Entry) => originOf(value, false) === 'default';
-  const kept = before.filter(({ value }) => wanted.has(value));
+  const common = before.filter(({ value }) => wanted.has(value));
   // in include mode the vendor's default is not known
   if (mode === 'exclude') {
     const direct = count(add, e => !isHost(e)) + count(remove, e => !isHost(e));
     const afterwards = count(after, e => !isHost(e) && !isDefault(e)) + DEFAULT_ENTRIES;
-    if (direct > 1 + afterwards && kept.every(e => isHost(e) || isDefault(e)) && supports('resetSplitIps'))
+    if (direct > 1 + afterwards && common.every(e => isHost(e) || isDefault(e)) && supports('resetSplitIps'))
       resets.push({ action: 'resetSplitIps' });
   }
-  if (count(remove, isHost) > 1 && !kept.some(isHost) && supports('resetSplitHosts'))
+  if (count(remove, isHost) > 1 && !common.some(isHost) && supports('resetSplitHosts'))
     resets.push({ action: 'resetSplitHosts' });
   const done = (entry: Entry) =>
     resets.some(({ action }) => action === (isHost(entry) ? 'resetSplitHosts' : 'resetSplitIps'));

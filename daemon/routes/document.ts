@@ -157,9 +157,9 @@ export function formatDocument({ mode, ips, hosts }: SplitTunnel, origin: (value
 
 /** Appends entries to a document, except those that it already contains. */
 export function addedTo(document: string, added: readonly { value: string; comment: string | null }[]): string {
-  const known = new Set(parseDocument(document).lines.flatMap(({ entries }) => entries.map(({ value }) => value)));
+  const values = new Set(parseDocument(document).lines.flatMap(({ entries }) => entries.map(({ value }) => value)));
   const lines = added
-    .filter(({ value }) => !known.has(value))
+    .filter(({ value }) => !values.has(value))
     .map(({ value, comment }) => (comment ? `${value}  # ${shown(comment)}\n` : `${value}\n`));
   return (document === '' || document.endsWith('\n') ? document : `${document}\n`) + lines.join('');
 }

@@ -69,8 +69,8 @@ export async function addressesOf(host: string): Promise<{ addresses: string[]; 
     );
   });
   try {
-    const found = await Promise.race([lookup(host, { all: true }), limit]);
-    return { addresses: [...new Set(found.map(({ address }) => address))].slice(0, MAX_ADDRESSES), problem: null };
+    const addresses = await Promise.race([lookup(host, { all: true }), limit]);
+    return { addresses: [...new Set(addresses.map(({ address }) => address))].slice(0, MAX_ADDRESSES), problem: null };
   } catch (error) {
     return { addresses: [], problem: lookupProblem(error) };
   } finally {

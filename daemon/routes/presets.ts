@@ -66,9 +66,9 @@ function networks6(text: string): Found[] {
 
 /** Addresses that Docker takes networks from (dockerd(8), `default-address-pools` and `bip`). */
 function dockerPools(root: string): Found[] {
-  const found = z.safeParse(DockerDaemon, parsed(readText(`${root}/etc/docker/daemon.json`)));
-  if (!found.success) return [];
-  const { bip, 'default-address-pools': pools = [] } = found.data;
+  const config = z.safeParse(DockerDaemon, parsed(readText(`${root}/etc/docker/daemon.json`)));
+  if (!config.success) return [];
+  const { bip, 'default-address-pools': pools = [] } = config.data;
   return [...(bip ? [bip] : []), ...pools.map(({ base }) => base)].flatMap(value => entry(value, 'daemon.json'));
 }
 const DockerDaemon = z.object({
@@ -85,15 +85,15 @@ function subnetsIn(directory: string): Found[] {
     return [];
   }
   return names.flatMap(name => {
-    const found: Found[] = [];
+    const ranges: Found[] = [];
     const walk = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return;
       for (const [key, inner] of Object.entries(value))
-        if ((key === 'subnet' || key === 'cidr') && typeof inner === 'string') found.push(...entry(inner, name));
+        if ((key === 'subnet' || key === 'cidr') && typeof inner === 'string') ranges.push(...entry(inner, name));
         else walk(inner);
     };
     walk(parsed(readText(join(directory, name))));
-    return found;
+    return ranges;
   });
 }
 
@@ -110,6 +110,6 @@ function entry(text: string, source: string): Found[] {
   return typeof range === 'string' ? [] : prefixes(range).map(value => ({ value, source }));
 }
 
-function unique(found: readonly Found[]): Found[] {
-  return [...new Map(found.map(each => [each.value, each])).values()];
+function unique(ranges: readonly Found[]): Found[] {
+  return [...new Map(ranges.map(each => [each.value, each])).values()];
 }

@@ -62,18 +62,18 @@ export const NO_SURROUNDINGS: Surroundings = {
 /** Compares a document with the list that is set. The mode itself can't be changed by warp-cli; another one is invalid. */
 export function preview(document: Document, current: SplitTunnel, around: Surroundings = NO_SURROUNDINGS): Preview {
   const set = new Map([...current.ips, ...current.hosts].map(({ value }) => canonical(value)).map(e => [e.value, e]));
-  const wanted = new Map<string, { entry: Entry; line: number }>();
+  const listed = new Map<string, { entry: Entry; line: number }>();
   const duplicates: Preview['duplicates'] = [];
   for (const { number, entries } of document.lines)
     for (const entry of entries) {
-      const known = wanted.get(entry.value);
-      if (known) duplicates.push({ line: number, value: entry.value, first: known.line });
-      else wanted.set(entry.value, { entry, line: number });
+      const first = listed.get(entry.value);
+      if (first) duplicates.push({ line: number, value: entry.value, first: first.line });
+      else listed.set(entry.value, { entry, line: number });
     }
   const mode = current.mode ?? document.mode;
-  const entries = [...wanted.values()];
+  const entries = [...listed.values()];
   const add = entries.filter(({ entry }) => !set.has(entry.value)).map(({ entry }) => entry);
-  const remove = [...set.values()].filter(({ value }) => !wanted.has(value));
+  const remove = [...set.values()].filter(({ value }) => !listed.has(value));
   return {
     mode,
     add,
@@ -105,14 +105,14 @@ function containedIn(entries: readonly { entry: Entry; line: number }[]): Previe
   const ranges = entries
     .flatMap(({ entry, line }) => (entry.range ? [{ entry, line, range: entry.range }] : []))
     .sort((a, b) => byPosition(a.range, b.range));
-  const found: Preview['contained'] = [];
+  const contained: Preview['contained'] = [];
   let widest: (typeof ranges)[number] | undefined;
   for (const each of ranges) {
     if (widest && contains(widest.range, each.range))
-      found.push({ line: each.line, value: each.entry.value, in: widest.entry.value });
+      contained.push({ line: each.line, value: each.entry.value, in: widest.entry.value });
     else widest = each;
   }
-  return found;
+  return contained;
 }
 
 interface Change {

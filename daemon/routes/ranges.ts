@@ -34,16 +34,16 @@ export function parseRange(text: string): Range | string {
   const address = slash < 0 ? text : text.slice(0, slash);
   if (isIPv4(address) && /^([12]?\d|3[0-2])?$/.test(slash < 0 ? '' : text.slice(slash + 1) || ' '))
     return prefix4(octets(address), slash < 0 ? 32 : Number(text.slice(slash + 1)));
-  const found = parseAddress(address);
-  if (typeof found === 'string' || slash < 0) return found;
+  const parsed = parseAddress(address);
+  if (typeof parsed === 'string' || slash < 0) return parsed;
   const prefix = text.slice(slash + 1);
-  const bits = BITS[found.family];
+  const bits = BITS[parsed.family];
   if (!/^(0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > Number(bits))
     return bits === 32n
       ? N_('"%s" has a prefix length outside 0 to 32')
       : N_('"%s" has a prefix length outside 0 to 128');
   const hosts = (1n << (bits - BigInt(prefix))) - 1n;
-  return { family: found.family, first: found.first & ~hosts, last: found.first | hosts, prefix: Number(prefix) };
+  return { family: parsed.family, first: parsed.first & ~hosts, last: parsed.first | hosts, prefix: Number(prefix) };
 }
 
 /**
@@ -53,8 +53,8 @@ export function parseRange(text: string): Range | string {
  */
 export function faultOf(text: string, fault: string, shown: string): Message {
   if (fault !== MAPPED) return message(fault, shown);
-  const found = text.split(/[-/]/).map(part => mappedAddress(part.trim()));
-  return message(fault, shown, found.find(address => address !== null) ?? text);
+  const addresses = text.split(/[-/]/).map(part => mappedAddress(part.trim()));
+  return message(fault, shown, addresses.find(address => address !== null) ?? text);
 }
 
 /** The IPv4 address in an IPv6 one; null where there is none. */
@@ -142,16 +142,16 @@ export function prefixes({ family, first, last, prefix }: Range): string[] {
   const bits = BITS[family];
   if (prefix !== undefined)
     return [first === last ? formatAddress(family, first) : `${formatAddress(family, first)}/${prefix}`];
-  const found: string[] = [];
+  const cidrs: string[] = [];
   let from = first;
   while (from <= last) {
     let host = 0n;
     // grow while the prefix stays aligned and inside
     while (host < bits && (from & ((2n << host) - 1n)) === 0n && from + (2n << host) - 1n <= last) host++;
-    found.push(host === 0n ? formatAddress(family, from) : `${formatAddress(family, from)}/${bits - host}`);
+    cidrs.push(host === 0n ? formatAddress(family, from) : `${formatAddress(family, from)}/${bits - host}`);
     from += 1n << host;
   }
-  return found;
+  return cidrs;
 }
 
 /** Whether `outer` has every address of `inner`. */

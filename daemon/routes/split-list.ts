@@ -45,30 +45,30 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
 
   async function supported(): Promise<(action: ActionName) => boolean> {
     const names = ['resetSplitIps', 'resetSplitHosts'] as const;
-    const found = await Promise.all(names.map(name => tunnel.supports(name)));
-    return action => names.some((name, at) => name === action && found[at]!);
+    const answers = await Promise.all(names.map(name => tunnel.supports(name)));
+    return action => names.some((name, at) => name === action && answers[at]!);
   }
 
   /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
-  async function set(wanted: readonly Entry[], phase: Phase): Promise<void> {
+  async function set(entries: readonly Entry[], phase: Phase): Promise<void> {
     const supports = await supported();
     let done = 0;
     const run = async (actions: readonly ActionRequest[]) => {
       const total = done + actions.length;
       for (const action of actions) {
         state.publish('routes', { phase, done, total });
-        await tunnel.runAction(action).catch(error => unlessDone(action, wanted, error));
+        await tunnel.runAction(action).catch(error => unlessDone(action, entries, error));
         done += 1;
       }
     };
     await tunnel.batch(async () => {
       for (let pass = 0; ; pass++) {
-        const { resets, rest } = await callsTo(wanted, supports);
+        const { resets, rest } = await callsTo(entries, supports);
         if (resets.length + rest.length === 0) return;
         if (pass === PASSES)
           throw new Problem('routes-failed', `The tunnel client accepted the list, and ${rest.length} entries differ.`);
         await run(resets);
-        await run(resets.length ? (await callsTo(wanted, () => false)).rest : rest);
+        await run(resets.length ? (await callsTo(entries, () => false)).rest : rest);
       }
     });
     state.publish('routes', { phase: 'done', done, total: done });
@@ -87,9 +87,9 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
   }
 
   /** Sets the list, or leaves the one before. @throws NotRestored where that failed too */
-  async function setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void> {
+  async function setOrRollBack(entries: readonly Entry[], before: readonly Entry[]): Promise<void> {
     try {
-      await set(wanted, 'applying');
+      await set(entries, 'applying');
     } catch (error) {
       const problem = error instanceof Problem ? error : new Problem('routes-failed', reason(error), {}, error);
       try {

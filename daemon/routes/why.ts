@@ -130,10 +130,10 @@ function decide(
 
 /** `example.com` matches itself alone, `*.example.com` every name below it (vendor documentation, split tunnels). */
 function hostEntry(host: string, entries: readonly Entry[]): string | null {
-  const found = entries.find(
+  const entry = entries.find(
     ({ kind, value }) => kind === 'host' && (value.startsWith('*.') ? host.endsWith(value.slice(1)) : value === host),
   );
-  return found?.value ?? null;
+  return entry?.value ?? null;
 }
 
 /** The narrowest entry that has the address; all of them decide the same, and the narrowest one explains best. */

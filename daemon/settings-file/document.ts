@@ -63,8 +63,8 @@ export function writeSettings(
     tables[table][key] = value;
   };
   for (const [key, subject] of Object.entries(TUNNEL)) {
-    const found = currentValue(subject, snapshot);
-    if (found) put(key, found.value ?? '');
+    const current = currentValue(subject, snapshot);
+    if (current) put(key, current.value ?? '');
   }
   const routes = currentValue('routes', snapshot);
   if (routes) {
@@ -119,24 +119,24 @@ function readTunnel(key: string, value: unknown, file: SettingsFile): void {
     file.unknown.push(key);
     return;
   }
-  const known = key as TunnelKey;
-  const found = z.safeParse(KINDS[known], value);
-  if (!found.success) {
-    file.invalid.push(reasonFor(key, quoted(found.error.issues[0]?.message ?? '')));
+  const tunnelKey = key as TunnelKey;
+  const parsed = z.safeParse(KINDS[tunnelKey], value);
+  if (!parsed.success) {
+    file.invalid.push(reasonFor(key, quoted(parsed.error.issues[0]?.message ?? '')));
     return;
   }
-  const wanted = { subject: TUNNEL[known], value: found.data === '' ? null : found.data } as TunnelValue;
-  file.tunnel.push({ key: known, wanted });
+  const target = { subject: TUNNEL[tunnelKey], value: parsed.data === '' ? null : parsed.data } as TunnelValue;
+  file.tunnel.push({ key: tunnelKey, wanted: target });
 }
 
 function readRoutes(table: Record<string, unknown>, file: SettingsFile): void {
-  const found = z.safeParse(SplitTable, table);
-  if (!found.success) {
-    const [issue] = found.error.issues;
+  const parsed = z.safeParse(SplitTable, table);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
     file.invalid.push(reasonFor(['split_tunnel', ...(issue?.path ?? [])].join('.'), quoted(issue?.message ?? '')));
     return;
   }
-  const { mode, entries } = found.data;
+  const { mode, entries } = parsed.data;
   for (const text of entries) {
     const { reason: why } = parseLine(text);
     if (why !== null) file.invalid.push(reasonFor('split_tunnel.entries', why));
@@ -164,10 +164,10 @@ function readCulvert(table: Record<string, unknown>, file: SettingsFile): void {
     }
     for (const [key, value] of Object.entries(keys)) {
       const kind = Object.hasOwn(shape, key) ? (shape as Record<string, z.ZodMiniType>)[key]! : null;
-      const found = kind && z.safeParse(kind, value);
-      if (!found) file.unknown.push(`culvert.${group}.${key}`);
-      else if (found.success) file.culvert.push({ key: `${group}.${key}`, value: found.data as string });
-      else file.invalid.push(reasonFor(`culvert.${group}.${key}`, quoted(found.error.issues[0]?.message ?? '')));
+      const parsed = kind && z.safeParse(kind, value);
+      if (!parsed) file.unknown.push(`culvert.${group}.${key}`);
+      else if (parsed.success) file.culvert.push({ key: `${group}.${key}`, value: parsed.data as string });
+      else file.invalid.push(reasonFor(`culvert.${group}.${key}`, quoted(parsed.error.issues[0]?.message ?? '')));
     }
   }
 }

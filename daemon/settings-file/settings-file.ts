@@ -77,10 +77,10 @@ export function createSettingsFile(
       skipped.push(reasonFor(key, message('is decided by your organization')));
       return null;
     }
-    const found = await (await routes()).preview({ document });
+    const difference = await (await routes()).preview({ document });
     if (invalid.length === 0)
-      invalid.push(...found.invalid.map(each => reasonFor('split_tunnel', each.message ?? quoted(each.reason))));
-    return found.add.length + found.remove.length ? found : null;
+      invalid.push(...difference.invalid.map(each => reasonFor('split_tunnel', each.message ?? quoted(each.reason))));
+    return difference.add.length + difference.remove.length ? difference : null;
   }
 
   async function apply({ toml, confirmWithin, allowDemo }: SettingsApplyRequest): Promise<SettingsDiff> {

@@ -31,15 +31,15 @@ export function createReader(
   search: string,
 ): (now: number) => { tools: Tool[]; problem: string | null } {
   const { paths } = sources;
-  let known: Files | undefined;
+  let cache: Files | undefined;
 
   /** The catalog has a thousand lines, and it and the configuration seldom change. */
   function files(): Files {
     const stamp = stampOf(sources);
-    if (known?.stamp === stamp) return known;
+    if (cache?.stamp === stamp) return cache;
     const { accounts } = readConfig(paths.config);
-    known = { accounts, catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
-    return known;
+    cache = { accounts, catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
+    return cache;
   }
 
   return now => {

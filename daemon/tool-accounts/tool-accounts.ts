@@ -46,11 +46,11 @@ export function createToolAccounts(
     return { ok: true, tools, refreshing, problem };
   }
   function publish(): ToolAccounts {
-    const found = current();
-    const text = JSON.stringify(found);
-    if (text !== published) state.publish('accounts', found);
+    const accounts = current();
+    const text = JSON.stringify(accounts);
+    if (text !== published) state.publish('accounts', accounts);
     published = text;
-    return found;
+    return accounts;
   }
   async function refresh(): Promise<void> {
     refreshing = true;

@@ -96,8 +96,8 @@ function previousOf(file: string): string {
 
 /** Keeps the old file under a second name, or as a copy where the file system has no hard links. */
 function keep(file: string): void {
-  const kept = previousOf(file);
-  const temporary = temporaryName(kept);
+  const backup = previousOf(file);
+  const temporary = temporaryName(backup);
   rmSync(temporary, { force: true });
   try {
     try {
@@ -107,7 +107,7 @@ function keep(file: string): void {
       chmodSync(temporary, statSync(file).mode & 0o777);
       sync(temporary);
     }
-    renameSync(temporary, kept);
+    renameSync(temporary, backup);
   } finally {
     rmSync(temporary, { force: true });
   }

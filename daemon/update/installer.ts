@@ -77,9 +77,9 @@ export function createInstaller(parts: Parts): Installer {
 
   return {
     target: openTarget,
-    apply: () => change(found => update(found, parts), 'keep'),
+    apply: () => change(target => update(target, parts), 'keep'),
     // an older version may not understand the file of pending changes
-    rollback: () => change(found => rollBack(found, parts), 'revert'),
+    rollback: () => change(target => rollBack(target, parts), 'revert'),
     idle: () => Promise.allSettled([operation]),
   };
 }

@@ -30,9 +30,9 @@ export function createPublisher(
   let publishedAt = 0;
 
   function publish(): Promise<void> {
-    const shown = progress;
+    const current = progress;
     queue = queue.then(async () => {
-      const update = await describe(shown);
+      const update = await describe(current);
       if (update) set(update);
     });
     return queue;

@@ -116,13 +116,13 @@ export function createTunnelStore(state: State): TunnelStore {
 
     settings(output) {
       state.record('settings', output);
-      const found = parseSettings(output.stdout);
-      if (!found) return false;
-      state.set('settings', found.settings);
+      const reading = parseSettings(output.stdout);
+      if (!reading) return false;
+      state.set('settings', reading.settings);
       setOptions();
-      proxyPort = found.proxyPort;
+      proxyPort = reading.proxyPort;
       state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
-      split.fromSettings(found.splitTunnel);
+      split.fromSettings(reading.splitTunnel);
       return true;
     },
     extra(name, output) {
@@ -137,15 +137,15 @@ export function createTunnelStore(state: State): TunnelStore {
     splitHosts: output => split.fromList('splitTunnelHosts', 'hosts', output),
     stats(output) {
       state.record('tunnelStats', output);
-      const found = parseStats(output.stdout);
-      if (found && reading.state === 'connected') state.set('tunnel', { ...found, proxyPort, at: output.at });
-      return found !== null;
+      const stats = parseStats(output.stdout);
+      if (stats && reading.state === 'connected') state.set('tunnel', { ...stats, proxyPort, at: output.at });
+      return stats !== null;
     },
     registration(output) {
       state.record('registration', output);
-      const found = parseRegistration(output.stdout);
-      if (found) account.publish(found);
-      return found !== null;
+      const reading = parseRegistration(output.stdout);
+      if (reading) account.publish(reading);
+      return reading !== null;
     },
     devices: output => account.setDevices(parseDevices(output.stdout)),
     account: account.known,
@@ -156,9 +156,9 @@ export function createTunnelStore(state: State): TunnelStore {
 function createAccountStore(state: State) {
   let registration: RegistrationReading | null = null;
   let devices: Device[] = [];
-  const publish = (known: RegistrationReading) => {
-    registration = known;
-    const { registered, type, organization, managed } = known;
+  const publish = (reading: RegistrationReading) => {
+    registration = reading;
+    const { registered, type, organization, managed } = reading;
     state.set('account', { registered, type, organization, managed });
   };
   return {
@@ -188,17 +188,17 @@ function createAccountStore(state: State) {
 function createSplitStore(state: State) {
   let settingsListIt = false;
   return {
-    fromSettings(found: SplitTunnel | null) {
-      settingsListIt = found !== null;
-      if (found) state.set('splitTunnel', found);
+    fromSettings(lists: SplitTunnel | null) {
+      settingsListIt = lists !== null;
+      if (lists) state.set('splitTunnel', lists);
     },
     fromList(command: 'splitTunnelIps' | 'splitTunnelHosts', list: 'ips' | 'hosts', output: CommandOutput): boolean {
       state.record(command, output);
-      const found = parseRoutes(output.stdout);
+      const routes = parseRoutes(output.stdout);
       const split = state.snapshot().splitTunnel;
-      if (found && !settingsListIt)
-        state.set('splitTunnel', { ...split, mode: found.mode ?? split.mode, [list]: found.routes });
-      return found !== null;
+      if (routes && !settingsListIt)
+        state.set('splitTunnel', { ...split, mode: routes.mode ?? split.mode, [list]: routes.routes });
+      return routes !== null;
     },
   };
 }

@@ -39,24 +39,24 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
   const { paths } = context;
   parseAddress(url);
   const previous = readConfig(paths.config).pool;
-  const kept = previous ? chosen(previous) : { machine: `machine-${randomHex(4)}` };
+  const identity = previous ? chosen(previous) : { machine: `machine-${randomHex(4)}` };
   const { user, password, sentinelUser, sentinelPassword, ca } = options;
   assertSource('--password', password);
   assertSource('--sentinel-password', sentinelPassword);
   const asked = await askPasswords({ password, sentinel_password: sentinelPassword });
-  const wanted = {
+  const section = {
     url,
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
     ...(sentinelUser !== undefined && { sentinel_user: sentinelUser }),
     ...(sentinelPassword !== undefined && { sentinel_password: sentinelPassword }),
     ...(ca !== undefined && { ca: absolute(ca, context.cwd) }),
-    ...kept,
+    ...identity,
     ...(options.machine !== undefined && { machine: nameOf(options.machine) }),
     ...(options.offline !== undefined && { offline: options.offline as 'local' }),
     ...(options.machines !== undefined && { machines: Number(options.machines) }),
   };
-  const parsed = Pool.safeParse(wanted);
+  const parsed = Pool.safeParse(section);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const why = `${issue?.path.join('.')} ${issue?.message}`;
@@ -69,7 +69,7 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
   for (const key of PASSWORDS) {
     if (asked[key] !== undefined) await storeSecret(PASSWORD_SLOTS[key], asked[key], 'keyring', paths);
   }
-  editConfig(paths.config, [{ pool: wanted }]);
+  editConfig(paths.config, [{ pool: section }]);
   await forgetPasswords(previous, parsed.data, context);
   emit(
     options.json,

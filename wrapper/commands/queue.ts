@@ -52,9 +52,9 @@ const WHY: Record<Failure, string> = {
 /** `queue drop <id…>`, or `--all`. */
 export function dropQueued(ids: readonly string[], options: Options & { all?: boolean }, { paths }: Context): void {
   const { entries, running, damaged } = readQueue(paths);
-  const wanted = options.all ? [...entries, ...running, ...damaged].map(({ id }) => id) : ids;
-  const dropped = wanted.filter(id => drop(paths, id));
-  rejectUnknown(wanted.filter(id => !dropped.includes(id)));
+  const selection = options.all ? [...entries, ...running, ...damaged].map(({ id }) => id) : ids;
+  const dropped = selection.filter(id => drop(paths, id));
+  rejectUnknown(selection.filter(id => !dropped.includes(id)));
   emit(options.json, { dropped }, dropped.length > 0 ? `dropped ${dropped.join(', ')}` : 'the queue is empty');
 }
 

@@ -127,7 +127,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
     // As lines are: see `mostTelling`.
     .map(secret => secret.replace(/\s+/g, ' ').trim());
   const rest = forms.reduce(
-    (left, form) => left.replace(new RegExp(escapePattern(form), 'giu'), found => found.replace(/\S+/g, CUT)),
+    (left, form) => left.replace(new RegExp(escapePattern(form), 'giu'), form => form.replace(/\S+/g, CUT)),
     text,
   );
   const lowerCase = forms.map(form => form.toLowerCase());

@@ -50,9 +50,14 @@ export async function queryUsage(
 }
 
 /** Reports whether an earlier answer is still recent enough, and for the same credential. */
-export function isFresh(known: Remaining | undefined, provider: Provider, credential: string, now: number): boolean {
-  if (!known || known.credential !== credential) return false;
-  return now - known.at < parseDuration(provider.usage?.cache ?? '60s');
+export function isFresh(
+  remaining: Remaining | undefined,
+  provider: Provider,
+  credential: string,
+  now: number,
+): boolean {
+  if (!remaining || remaining.credential !== credential) return false;
+  return now - remaining.at < parseDuration(provider.usage?.cache ?? '60s');
 }
 
 /** Reads the numbers out of an answer, by the catalog's paths. Of several limits the one with the least left counts. */

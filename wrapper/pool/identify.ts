@@ -37,7 +37,7 @@ interface Needs {
 export function identification({ plan: { cli }, context, credentials, local: before }: Needs) {
   let local = before;
   /** By fingerprint, those that were identified. */
-  const known = new Map<string, Identified>();
+  const identities = new Map<string, Identified>();
   const changed = new Set<string>();
   /** The stored identity of an account, if its sources have not changed since. */
   const keptOf = (account: Account): Kept | undefined => {
@@ -88,11 +88,11 @@ export function identification({ plan: { cli }, context, credentials, local: bef
         }
         if (identity) identified.push({ account, ...identity });
       }
-      for (const each of identified) known.set(each.fp, each);
+      for (const each of identified) identities.set(each.fp, each);
       return identified;
     },
     /** Those of before with these fingerprints. */
-    known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => known.get(fp) ?? []),
+    known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => identities.get(fp) ?? []),
     /**
      * Reports whether a credential belongs to the account that was leased; if not, the next lease is for the new one.
      * One account does not change twice in a run: it keeps the lease.

@@ -28,11 +28,11 @@ export function learnRefusal(ids: readonly Identified[], rows: readonly Unavaila
     const account = ids.find(({ fp }) => fp === row.fp)?.account;
     if (!account) continue;
     const { name } = account;
-    const known = state.resting[name];
+    const entry = state.resting[name];
     if (row.state === 'resting' || row.state === 'refused') {
       const cooldown = cooldownOf(row, now);
-      const longer = known?.until === null || (known && known.until >= cooldown.until! - SAME_MS);
-      if (!(longer && isCoolingDown(known, now))) {
+      const longer = entry?.until === null || (entry && entry.until >= cooldown.until! - SAME_MS);
+      if (!(longer && isCoolingDown(entry, now))) {
         changes.push(stored => {
           stored.resting[name] = cooldown;
         });

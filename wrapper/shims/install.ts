@@ -161,9 +161,9 @@ function usableOriginal(shim: string, cli: string): string {
 export function uninstall(cli: string, bin: string, paths: Paths, search: string): UninstallResult {
   const result = withLock(paths.installs, (): UninstallResult => {
     const installs = readInstalls(paths);
-    const known = installs[cli];
+    const install = installs[cli];
     const entry =
-      known && isForeignShim(known.bin, paths) ? undefined : (known ?? recover({ cli, bin, search, paths }));
+      install && isForeignShim(install.bin, paths) ? undefined : (install ?? recover({ cli, bin, search, paths }));
     if (!entry) return { change: 'not-installed' };
     const done = takeAway(cli, entry, paths);
     if (entry.kind === 'link') fs.rmSync(entry.original, { force: true });
@@ -276,11 +276,11 @@ function makeSharedDirectory(directory: string): void {
   });
 }
 
-function beside(options: InstallOptions, found: string): Installed {
+function beside(options: InstallOptions, original: string): Installed {
   const dir = path.resolve(options.directory!);
   const bin = path.join(dir, options.bin);
   assertWritable(dir, options.cli);
-  if (bin === found) {
+  if (bin === original) {
     throw new WrapError('foreign-file', EXIT.usage, `${bin} is the original itself`, {
       hint: 'leave --dir out, or name another directory',
     });
@@ -290,7 +290,7 @@ function beside(options: InstallOptions, found: string): Installed {
       hint: 'remove it or choose another directory',
     });
   }
-  return { bin, original: found, kind: 'beside' };
+  return { bin, original: original, kind: 'beside' };
 }
 
 function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult {

@@ -220,8 +220,8 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
 }
 
 /** Makes a predicate for the account of `cli` called `name`. */
-export function same(wanted: { cli: string; name: string }): (account: { cli: string; name: string }) => boolean {
-  return account => account.cli === wanted.cli && account.name === wanted.name;
+export function same(other: { cli: string; name: string }): (account: { cli: string; name: string }) => boolean {
+  return account => account.cli === other.cli && account.name === other.name;
 }
 
 function sameConfig(text: string, expected: Config, file: string): boolean {

@@ -134,19 +134,19 @@ export function recordRemaining(state: CliState, name: string, remaining: Remain
 
 /** Cools an account down. A cooldown for the same credential is never shortened. */
 export function coolDown(state: CliState, name: string, cooldown: Cooldown): void {
-  const known = state.resting[name];
+  const entry = state.resting[name];
   const until =
-    known?.until && cooldown.until && known.credential === cooldown.credential
-      ? Math.max(known.until, cooldown.until)
+    entry?.until && cooldown.until && entry.credential === cooldown.credential
+      ? Math.max(entry.until, cooldown.until)
       : cooldown.until;
   state.resting[name] = { ...cooldown, until };
 }
 
 /** Cools an account down for another one's limit. What it rests for itself is neither shortened nor replaced. */
 export function coolDownFurther(state: CliState, name: string, cooldown: Cooldown): void {
-  const known = state.resting[name];
-  if (known && (known.until === null || (cooldown.until !== null && known.until >= cooldown.until))) return;
-  state.resting[name] = { ...cooldown, ...(known?.credential && { credential: known.credential }) };
+  const entry = state.resting[name];
+  if (entry && (entry.until === null || (cooldown.until !== null && entry.until >= cooldown.until))) return;
+  state.resting[name] = { ...cooldown, ...(entry?.credential && { credential: entry.credential }) };
 }
 
 /** Forgets an account, or moves its state to its new name. */

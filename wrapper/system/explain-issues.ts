@@ -37,7 +37,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
 
 /** The line, from 1, of the deepest part of `path` that a TOML text writes on its own line. */
 function lineOf(text: string, path: readonly PropertyKey[]): number | undefined {
-  const wanted = path.map(String);
+  const keys = path.map(String);
   let best: { line: number; depth: number } | undefined;
   let table: string[] = [];
   const counts = new Map<string, number>();
@@ -57,7 +57,7 @@ function lineOf(text: string, path: readonly PropertyKey[]): number | undefined 
     } else if (assignment) here = [...table, ...keysOf(assignment[1]!)];
     else continue;
     const depth = here.length;
-    if (here.every((key, i) => key === wanted[i]) && depth <= wanted.length && depth > (best?.depth ?? 0)) {
+    if (here.every((key, i) => key === keys[i]) && depth <= keys.length && depth > (best?.depth ?? 0)) {
       best = { line: index + 1, depth };
     }
   }

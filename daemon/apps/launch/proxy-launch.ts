@@ -43,11 +43,11 @@ export function recipeFor(app: Described, { args, located }: CommandLine, proxy:
         : { argv, env: {}, files: [] };
     }
     case 'profile': {
-      const kept = after.filter(
+      const otherArgs = after.filter(
         (arg, at) => !PROFILE_CHOICE.test(arg) && !/^--?(P|profile)$/.test(after[at - 1] ?? ''),
       );
       return {
-        argv: [...before, '-profile', profile, ...kept],
+        argv: [...before, '-profile', profile, ...otherArgs],
         // a running one that was started with it would take no others
         env: { MOZ_NO_REMOTE: '' },
         files: [{ path: join(profile, 'user.js'), text: firefoxPreferences(proxy) }],

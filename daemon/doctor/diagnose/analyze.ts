@@ -84,10 +84,10 @@ function versionIn(files: readonly ArchiveFile[]): string | null {
 
 /** The file that a pattern of the name, and one of the content, describe. */
 function find(files: readonly ArchiveFile[], name: RegExp, content: RegExp): string | null {
-  const found =
+  const match =
     files.find(file => name.test(file.name) && content.test(file.text)) ??
     files.find(file => content.test(file.text) && file.text.length < 100_000);
-  return found?.text ?? null;
+  return match?.text ?? null;
 }
 
 function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snapshot {
@@ -159,11 +159,11 @@ function timelineOf(files: readonly ArchiveFile[]): Analysis['timeline'] {
     for (const line of text.split('\n')) {
       const [, at, rest = ''] = STAMP.exec(line.slice(0, LINE_BYTES)) ?? [];
       if (!at || !EVENT.test(rest)) continue;
-      const shown = oneLine(rest).slice(0, 200);
-      const key = shown.replace(/\d+/g, '#');
-      const known = rows.get(key);
-      if (known) known.count += 1;
-      else if (rows.size < 5_000) rows.set(key, { at: at.replace(' ', 'T'), file: name, text: shown, count: 1 });
+      const event = oneLine(rest).slice(0, 200);
+      const key = event.replace(/\d+/g, '#');
+      const row = rows.get(key);
+      if (row) row.count += 1;
+      else if (rows.size < 5_000) rows.set(key, { at: at.replace(' ', 'T'), file: name, text: event, count: 1 });
     }
   return [...rows.values()].sort((a, b) => a.at.localeCompare(b.at)).slice(-TIMELINE_ROWS);
 }
@@ -178,20 +178,20 @@ function codesIn(files: readonly ArchiveFile[], { codes }: Knowledge): Analysis[
     const names = [code.code.replace(/^log: /, ''), ...code.also].filter(
       name => name.length >= SHORTEST_NAME && !/ \(/.test(name),
     );
-    let found: Analysis['codes'][number] | null = null;
+    let match: Analysis['codes'][number] | null = null;
     for (const { name: file, text } of files)
       for (const name of names)
         for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
           if (/\w/.test(text[at + name.length] ?? '') || /\w/.test(text[at - 1] ?? '')) continue;
           const start = text.lastIndexOf('\n', at) + 1;
-          found ??= {
+          match ??= {
             code,
             file,
             line: oneLine(text.slice(Math.max(start, at - 100), at + name.length + 100).split('\n')[0] ?? ''),
             count: 0,
           };
-          found.count += 1;
+          match.count += 1;
         }
-    return found ? [found] : [];
+    return match ? [match] : [];
   });
 }

@@ -32,7 +32,7 @@ const TEXT = /\.(?:txt|log|xml|json|conf|plist|md|out)(?:\.\d+)?$|(?:^|\/)[\w-]+
 /** @throws ArchiveError */
 export async function readArchive(path: string): Promise<Archive> {
   const zip = await open(path);
-  const found: Archive = { files: [], skipped: [] };
+  const archive: Archive = { files: [], skipped: [] };
   let left = LIMITS.totalBytes;
   try {
     if (zip.entryCount > LIMITS.entries)
@@ -41,21 +41,21 @@ export async function readArchive(path: string): Promise<Archive> {
       const name = nameOf(entry);
       const why = refusal(entry, name, left);
       if (why) {
-        if (found.skipped.length < LIMITS.skippedShown) found.skipped.push(`${name}: ${why}`);
+        if (archive.skipped.length < LIMITS.skippedShown) archive.skipped.push(`${name}: ${why}`);
         continue;
       }
       const file = await readEntry(zip, entry, Math.min(LIMITS.fileBytes, left)).catch(error => reason(error));
       if (typeof file === 'string') {
-        if (found.skipped.length < LIMITS.skippedShown) found.skipped.push(`${name}: ${file}`);
+        if (archive.skipped.length < LIMITS.skippedShown) archive.skipped.push(`${name}: ${file}`);
         continue;
       }
       left -= file.bytes.length;
-      found.files.push({ name, text: decode(file.bytes), cut: file.cut });
+      archive.files.push({ name, text: decode(file.bytes), cut: file.cut });
     }
   } finally {
     zip.close();
   }
-  return found;
+  return archive;
 }
 
 function open(path: string): Promise<ZipFile> {

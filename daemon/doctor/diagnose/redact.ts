@@ -88,8 +88,8 @@ export function createRedactor(known: Known): Redactor {
 
   function placeholder(kind: Kind, text: string): string {
     const key = `${kind} ${text.toLowerCase()}`;
-    const found = placeholders.get(key);
-    if (found) return found;
+    const earlier = placeholders.get(key);
+    if (earlier) return earlier;
     const number = (numbers.get(kind) ?? 0) + 1;
     numbers.set(kind, number);
     placeholders.set(key, `<${kind}-${number}>`);

@@ -70,14 +70,14 @@ function rangeOf(text: string): { address: string; prefix: number; family: 'ipv4
 
 /** Reports whether one of `ranges` contains the whole of `inner` (an address or a range). Text that is neither never matches. */
 export function covers(ranges: readonly string[], inner: string): boolean {
-  const wanted = rangeOf(inner);
-  if (!wanted) return false;
+  const innerRange = rangeOf(inner);
+  if (!innerRange) return false;
   return ranges.some(text => {
     const range = rangeOf(text);
-    if (!range || range.family !== wanted.family || range.prefix > wanted.prefix) return false;
+    if (!range || range.family !== innerRange.family || range.prefix > innerRange.prefix) return false;
     const list = new BlockList();
     list.addSubnet(range.address, range.prefix, range.family);
-    return list.check(wanted.address, wanted.family);
+    return list.check(innerRange.address, innerRange.family);
   });
 }
 

@@ -57,17 +57,17 @@ export function createFiles(root = ''): Files {
     readLink: path => readlink(`${root}${path}`).catch(() => null),
     list: path => readdir(`${root}${path}`).catch(() => []),
     async stat(path) {
-      const found = await lstat(`${root}${path}`).catch(() => null);
-      if (!found) return null;
-      const kind = found.isSymbolicLink()
+      const stats = await lstat(`${root}${path}`).catch(() => null);
+      if (!stats) return null;
+      const kind = stats.isSymbolicLink()
         ? 'link'
-        : found.isFile()
+        : stats.isFile()
           ? 'file'
-          : found.isDirectory()
+          : stats.isDirectory()
             ? 'directory'
             : 'other';
       // the size and the age of a link are those of its target
-      const { size, mtimeMs, mode, uid } = (await stat(`${root}${path}`).catch(() => null)) ?? found;
+      const { size, mtimeMs, mode, uid } = (await stat(`${root}${path}`).catch(() => null)) ?? stats;
       return { kind, size, mtimeMs, mode, uid };
     },
   };

@@ -72,8 +72,8 @@ function together(world: World): Promise<Record<Part, unknown> | null> {
 /** A part as the run of all prints it, or else as its own run does. */
 async function read<T>(world: World, part: Part, args: string[], schema: z.ZodMiniType<T>): Promise<T[]> {
   const all = await together(world);
-  const found = all && z.safeParse(z.array(schema), all[part]);
-  return found?.success ? found.data : readAlone(world, args, schema);
+  const parsed = all && z.safeParse(z.array(schema), all[part]);
+  return parsed?.success ? parsed.data : readAlone(world, args, schema);
 }
 
 /** Interfaces with kind and addresses. @throws Unknown */
@@ -116,8 +116,8 @@ const RouteGet = z.array(z.object({ metrics: z.optional(z.array(z.object({ mtu: 
  */
 export async function learnedMtu(world: World, when: 'again' | 'once'): Promise<number | null> {
   const all = when === 'once' ? await together(world) : null;
-  const known = all && z.safeParse(RouteGet, all.path);
-  if (known?.success) return mtuOf(known.data);
+  const parsed = all && z.safeParse(RouteGet, all.path);
+  if (parsed?.success) return mtuOf(parsed.data);
   const { exitCode, stdout } = await world.tools.run('ip', ['-j', ...markedRoute(ingress(world))]);
   if (exitCode !== 0) return null;
   try {

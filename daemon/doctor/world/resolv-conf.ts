@@ -41,23 +41,23 @@ export function parseResolvConf(text: string, link: string | null): ResolvConf {
     WRITERS.find(([, pattern]) => pattern.test(comments))?.[0] ??
     (link ? LINKS.find(([, pattern]) => pattern.test(link))?.[0] : undefined) ??
     null;
-  const found: ResolvConf = { writer, nameservers: [], invalid: [] };
-  for (const [at, line] of text.split('\n').entries()) readLine(found, at + 1, line);
-  return found;
+  const result: ResolvConf = { writer, nameservers: [], invalid: [] };
+  for (const [at, line] of text.split('\n').entries()) readLine(result, at + 1, line);
+  return result;
 }
 
-function readLine(found: ResolvConf, line: number, text: string): void {
+function readLine(result: ResolvConf, line: number, text: string): void {
   if (/^\s*([#;]|$)/.test(text)) return;
   const [keyword = '', ...words] = text.trim().split(/[ \t]+/);
   if (keyword === 'nameserver') {
     const [address = ''] = words;
-    if (isIP(address.replace(/%[\w.-]{1,15}$/, ''))) found.nameservers.push(address);
-    else found.invalid.push({ line, word: address, why: N_('line %s: "%s" is not an IP address') });
+    if (isIP(address.replace(/%[\w.-]{1,15}$/, ''))) result.nameservers.push(address);
+    else result.invalid.push({ line, word: address, why: N_('line %s: "%s" is not an IP address') });
   }
   if (keyword === 'search' || keyword === 'domain')
     for (const word of words) {
       const why = invalidDomain(word);
-      if (why) found.invalid.push({ line, word, why });
+      if (why) result.invalid.push({ line, word, why });
     }
 }
 

@@ -27,11 +27,11 @@ export function loadSamples(path: string): Sample[] {
 }
 
 /** Adds a measurement, unless the last one is younger than five minutes. A disk that is full loses it. */
-export function saveSample(path: string, known: readonly Sample[], sample: Sample): void {
-  const last = known.at(-1);
+export function saveSample(path: string, samples: readonly Sample[], sample: Sample): void {
+  const last = samples.at(-1);
   if (last && last.started === sample.started && Math.abs(sample.at - last.at) < APART_MS) return;
   try {
-    replaceFile(path, JSON.stringify([...known, sample].slice(-KEPT)));
+    replaceFile(path, JSON.stringify([...samples, sample].slice(-KEPT)));
   } catch {
     // a run of the doctor does not fail because it can't remember
   }

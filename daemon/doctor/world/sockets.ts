@@ -57,11 +57,11 @@ export interface Owner {
  * Reads /proc/PID/fd of every process that this user may look into.
  */
 export async function ownerOf({ files }: World, inode: string, signal: AbortSignal): Promise<Owner | null> {
-  const wanted = `socket:[${inode}]`;
+  const link = `socket:[${inode}]`;
   for (const pid of (await files.list('/proc')).filter(name => /^\d+$/.test(name))) {
     if (signal.aborted) return null;
     for (const descriptor of await files.list(`/proc/${pid}/fd`)) {
-      if ((await files.readLink(`/proc/${pid}/fd/${descriptor}`)) !== wanted) continue;
+      if ((await files.readLink(`/proc/${pid}/fd/${descriptor}`)) !== link) continue;
       const [name, cgroup] = await Promise.all([
         files.readText(`/proc/${pid}/comm`).catch(() => null),
         files.readText(`/proc/${pid}/cgroup`).catch(() => null),

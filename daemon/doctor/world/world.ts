@@ -96,9 +96,9 @@ export function createWorld(options: WorldOptions): World {
     remember: options.remember ?? (() => {}),
     now: options.now ?? Date.now,
     once<T>(key: string, load: () => Promise<T>) {
-      const known = shared.get(key) ?? load();
-      shared.set(key, known);
-      return known as Promise<T>;
+      const value = shared.get(key) ?? load();
+      shared.set(key, value);
+      return value as Promise<T>;
     },
   };
 }

@@ -28,8 +28,8 @@ function fits(value: unknown, model: unknown): boolean {
   if (typeof model !== 'object') return typeof value === typeof model;
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(model).every(([key, part]) => {
-    const found = Reflect.get(value, key);
-    if (MIXED.includes(key)) return found !== undefined;
-    return (found === null && NULLABLE.includes(key)) || fits(found, part);
+    const field = Reflect.get(value, key);
+    if (MIXED.includes(key)) return field !== undefined;
+    return (field === null && NULLABLE.includes(key)) || fits(field, part);
   });
 }

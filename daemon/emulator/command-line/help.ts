@@ -47,8 +47,8 @@ export const placeholder = (argument: Argument) => (argument.optional ? `[${argu
 
 function commandSection(command: Command, generation: CliGeneration): string | false {
   if (!command.subcommands) return false;
-  const shown = [...subcommandsOf(command, generation).filter(each => !each.hidden), HELP_COMMAND];
-  const rows = shown.map(each => [each.name, aboutOf(each, generation)] as const);
+  const subcommands = [...subcommandsOf(command, generation).filter(each => !each.hidden), HELP_COMMAND];
+  const rows = subcommands.map(each => [each.name, aboutOf(each, generation)] as const);
   return `Commands:\n${table(rows)}`;
 }
 

@@ -101,8 +101,8 @@ function help(rest: string[], path: Command[], generation: CliGeneration): Parse
 
 function valueProblem(argument: Argument, value: string): ParseProblem | null {
   if (argument.values) {
-    const known = argument.values.some(each => each.name === value);
-    return known ? null : { kind: 'invalid', argument, value, why: null };
+    const isValid = argument.values.some(each => each.name === value);
+    return isValid ? null : { kind: 'invalid', argument, value, why: null };
   }
   const why = formatProblem(argument.format, value);
   return why === null ? null : { kind: 'invalid', argument, value, why };

@@ -72,8 +72,8 @@ function describe(what: ParseProblem, path: Command[], generation: CliGeneration
     case 'unwanted-value':
       return [`unexpected value '${what.value}' for '${flag(what.option)}' found; no more were expected`, usageLine];
     case 'no-subcommand': {
-      const shown = subcommandsOf(command, generation).filter(each => !each.hidden);
-      const names = [...shown.map(each => each.name), 'help'].join(', ');
+      const subcommands = subcommandsOf(command, generation).filter(each => !each.hidden);
+      const names = [...subcommands.map(each => each.name), 'help'].join(', ');
       return [`'${command.name}' requires a subcommand but one was not provided\n  [subcommands: ${names}]`, usageLine];
     }
   }

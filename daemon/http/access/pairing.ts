@@ -124,11 +124,11 @@ export function createPairing({
       return { device: shown(device), cookie };
     },
     rightsOf(header) {
-      const found = new RegExp(`(?:^|;\\s*)${COOKIE}=([0-9a-f]{12})\\.([\\w-]{43})(?:;|$)`).exec(header ?? '');
-      if (!found) return null;
-      const device = devices.find(({ id }) => id === found[1]);
+      const match = new RegExp(`(?:^|;\\s*)${COOKIE}=([0-9a-f]{12})\\.([\\w-]{43})(?:;|$)`).exec(header ?? '');
+      if (!match) return null;
+      const device = devices.find(({ id }) => id === match[1]);
       if (!device || Date.parse(device.pairedAt) + LIFETIME_S * 1000 <= now()) return null;
-      if (!timingSafeEqual(sha256(found[2]!), Buffer.from(device.secret, 'hex'))) return null;
+      if (!timingSafeEqual(sha256(match[2]!), Buffer.from(device.secret, 'hex'))) return null;
       return device.manage ? 'manage' : 'read';
     },
     list: () => devices.map(shown),

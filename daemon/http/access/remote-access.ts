@@ -67,11 +67,11 @@ export async function openRemoteAccess(context: Context): Promise<OpenRemoteAcce
       publish();
     },
   });
-  const renewed = (found: Message[] | null) => {
-    wording = found;
+  const renewed = (messages: Message[] | null) => {
+    wording = messages;
     say(
-      found
-        ? `The earlier certificate stays in use. ${wordMessages(found, english)}`
+      messages
+        ? `The earlier certificate stays in use. ${wordMessages(messages, english)}`
         : 'The renewed certificate is in use.',
     );
     publish();

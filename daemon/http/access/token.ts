@@ -27,18 +27,18 @@ class TokenError extends Error {
 export async function readToken(path: string, options: { create: true }): Promise<string>;
 export async function readToken(path: string, options?: { create?: boolean }): Promise<string | null>;
 export async function readToken(path: string, { create = false } = {}): Promise<string | null> {
-  const found = await read(path);
-  if (found !== null || !create) return found;
+  const line = await read(path);
+  if (line !== null || !create) return line;
   await make(path);
   return (await read(path))!;
 }
 
 /** A check of bearer tokens against this one, in constant time. */
 export function tokenCheck(token: string): (given: string) => boolean {
-  const wanted = Buffer.from(token);
+  const secret = Buffer.from(token);
   return text => {
     const given = Buffer.from(text);
-    return given.length === wanted.length && timingSafeEqual(given, wanted);
+    return given.length === secret.length && timingSafeEqual(given, secret);
   };
 }
 

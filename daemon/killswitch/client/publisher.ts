@@ -19,13 +19,13 @@ export function createPublisher({ state, settings }: FeatureContext, link: Servi
   function publish(report: Report | null, why: Message[] = []): KillSwitch {
     const installed = link.isInstalled();
     if (report?.enabled) unmet = []; // another client turned it on
-    const known = report ?? { ...UNKNOWN, enabled: state.snapshot().killSwitch.enabled };
+    const facts = report ?? { ...UNKNOWN, enabled: state.snapshot().killSwitch.enabled };
     const value: KillSwitch = {
-      ...known,
-      enabled: known.enabled || (unmet.length > 0 && settings.config.warp.killSwitch),
+      ...facts,
+      enabled: facts.enabled || (unmet.length > 0 && settings.config.warp.killSwitch),
       // while it is off, what turning it on would ask for
-      allowLan: known.enabled ? known.allowLan : settings.config.warp.allowLan,
-      ...(why.length ? explained(why) : known.detail === null && unmet.length ? explained(unmet) : {}),
+      allowLan: facts.enabled ? facts.allowLan : settings.config.warp.allowLan,
+      ...(why.length ? explained(why) : facts.detail === null && unmet.length ? explained(unmet) : {}),
       installed,
       command: installed ? null : places.install,
     };

@@ -54,9 +54,9 @@ export function adopt(layout: UserLayout, staged: string, version: string): stri
 export function rollBack(layout: UserLayout): { version: string; kept: string[] } {
   const name = previousOf(layout);
   if (name === null) throw new InstallError('nothing-previous', 'There is no version to go back to.');
-  const kept = use(layout, name, null);
+  const names = use(layout, name, null);
   rmSync(layout.previous, { force: true });
-  return { version: versionOf(name), kept };
+  return { version: versionOf(name), kept: names };
 }
 
 /** Completes what a killed run left half written outside of the tree. To be called under the lock. */
@@ -76,11 +76,11 @@ export function isPending(layout: UserLayout): boolean {
  */
 export function uninstall(layout: UserLayout): string[] {
   const record = readRecord(layout) ?? guessRecord(layout);
-  const kept: string[] = [];
+  const paths: string[] = [];
   for (const entry of record.entries) {
     const state = stateOf(entry);
     if (state === 'ours') rmSync(entry.path, { force: true });
-    else if (state === 'foreign') kept.push(entry.path);
+    else if (state === 'foreign') paths.push(entry.path);
     rmSync(temporaryName(entry.path), { force: true });
   }
   for (const link of [layout.current, layout.previous]) {
@@ -90,7 +90,7 @@ export function uninstall(layout: UserLayout): string[] {
   rmSync(layout.versions, { recursive: true, force: true });
   // the lock removes the record last, so that a run after a killed one still finds in it what is left
   writeRecord(layout, { ...EMPTY_RECORD, directories: record.directories });
-  return kept;
+  return paths;
 }
 
 /** Before a first installation, files of other programs in the way stop it. */
@@ -107,8 +107,8 @@ function refuseForeign(layout: UserLayout, tree: string): void {
 function use(layout: UserLayout, name: string, before: string | null): string[] {
   const record = readRecord(layout) ?? guessRecord(layout);
   const planned = plan(join(layout.versions, name), layout);
-  const kept = planned.filter(entry => isForeign(entry, record)).map(({ path }) => path);
-  const entries = planned.filter(({ path }) => !kept.includes(path));
+  const foreign = planned.filter(entry => isForeign(entry, record)).map(({ path }) => path);
+  const entries = planned.filter(({ path }) => !foreign.includes(path));
   const paths = new Set(planned.map(({ path }) => path));
   const obsolete = record.entries.filter(({ path }) => !paths.has(path));
   const directories = [...new Set([...record.directories, ...missingDirectories(entries.map(({ path }) => path))])];
@@ -129,7 +129,7 @@ function use(layout: UserLayout, name: string, before: string | null): string[] 
     attempt(layout.record, () =>
       writeRecord(layout, { pending: false, entries: entries.map(toRecorded), directories }),
     );
-  return [...kept, ...failed];
+  return [...foreign, ...failed];
 }
 
 /** @returns the path with the reason when the work fails */

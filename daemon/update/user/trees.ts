@@ -28,9 +28,9 @@ export function makeStaging({ versions }: UserLayout): string {
  * @param running the tree that this process runs in; the next update removes it
  */
 export function prune(layout: UserLayout, running: string): void {
-  const kept = [currentOf(layout), previousOf(layout), basename(running)];
+  const inUse = [currentOf(layout), previousOf(layout), basename(running)];
   for (const name of list(layout.versions)) {
-    if (kept.includes(name)) continue;
+    if (inUse.includes(name)) continue;
     try {
       rmSync(join(layout.versions, name), { recursive: true, force: true });
     } catch {

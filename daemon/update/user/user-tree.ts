@@ -30,8 +30,8 @@ export interface UserInstall {
 
 export function userTree(install: UserInstall): Target {
   const { layout, prefix, say } = install;
-  const report = (kept: string[]) => {
-    if (kept.length > 0) say(`Left as they are, because Culvert did not write them: ${kept.join(', ')}`);
+  const report = (paths: string[]) => {
+    if (paths.length > 0) say(`Left as they are, because Culvert did not write them: ${paths.join(', ')}`);
   };
   return {
     artifactName: version => `culvert-${version}-user.tar.gz`,

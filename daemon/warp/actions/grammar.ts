@@ -13,8 +13,8 @@ const CHECKS: { [N in ArgumentName as (typeof ARGUMENTS)[N] extends { values: un
   },
   endpoint(value) {
     const [, v6, v4, number = ''] = /^(?:\[([^\]]+)\]|([^[\]:]+)):(\d+)$/.exec(value) ?? [];
-    const known = v6 === undefined ? isIP(v4 ?? '') === 4 : isIP(v6) === 6 && isAddress(v6);
-    return known && isPort(number);
+    const isValid = v6 === undefined ? isIP(v4 ?? '') === 4 : isIP(v6) === 6 && isAddress(v6);
+    return isValid && isPort(number);
   },
   port: isPort,
   domain: isDomain,
@@ -38,8 +38,8 @@ const CHECKS: { [N in ArgumentName as (typeof ARGUMENTS)[N] extends { values: un
  */
 export function checkArgument(name: ArgumentName, value: string): string | null {
   const { values, expected }: Argument = ARGUMENTS[name];
-  const known = values ? values.includes(value) : CHECKS[name as keyof typeof CHECKS](value);
-  return plain(value) ?? (known ? null : expected);
+  const isValid = values ? values.includes(value) : CHECKS[name as keyof typeof CHECKS](value);
+  return plain(value) ?? (isValid ? null : expected);
 }
 
 /**
@@ -70,6 +70,6 @@ function isPort(value: string): boolean {
 /** The last label of a name is never a number; a mistyped address is. */
 function isDomain(value: string): boolean {
   const labels = value.split('.');
-  const known = labels.every(label => LABEL.test(label.replaceAll('_', 'x')));
-  return value.length <= 253 && known && !/^\d+$/.test(labels.at(-1) ?? '');
+  const isValid = labels.every(label => LABEL.test(label.replaceAll('_', 'x')));
+  return value.length <= 253 && isValid && !/^\d+$/.test(labels.at(-1) ?? '');
 }

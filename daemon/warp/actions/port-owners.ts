@@ -13,14 +13,15 @@ export interface Listener {
  * @param read gives the kernel's tables (proc(5)).
  */
 export async function listeners(read: typeof ReadTable = readTable): Promise<Map<number, Listener>> {
-  const found = new Map<number, Listener>();
+  const listeners = new Map<number, Listener>();
   for (const table of [await read('tcp6').catch(() => ''), await read('tcp').catch(() => '')])
     for (const row of table.split('\n').slice(1)) {
       const [, local = '', , state, , , , uid, , inode = ''] = row.trim().split(/\s+/);
       const [address = '', port = ''] = local.split(':');
-      if (state === LISTEN && REACHABLE.has(address)) found.set(Number.parseInt(port, 16), { uid: Number(uid), inode });
+      if (state === LISTEN && REACHABLE.has(address))
+        listeners.set(Number.parseInt(port, 16), { uid: Number(uid), inode });
     }
-  return found;
+  return listeners;
 }
 
 const LISTEN = '0A';
@@ -32,11 +33,11 @@ const REACHABLE = new Set(['0100007F', '00000000', '0'.repeat(32), `${'0'.repeat
  * Reads /proc/PID/fd of every process that it may, so call it only after a failure.
  */
 export async function nameListener({ uid, inode }: Listener): Promise<string> {
-  const wanted = `socket:[${inode}]`;
+  const link = `socket:[${inode}]`;
   for (const pid of (await readdir('/proc')).filter(name => /^\d+$/.test(name))) {
     const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
     for (const descriptor of descriptors)
-      if ((await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')) === wanted) {
+      if ((await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')) === link) {
         const name = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() || 'a program';
         return `${name} (process ${pid}, user ${uid})`;
       }

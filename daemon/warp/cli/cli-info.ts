@@ -39,7 +39,7 @@ export function createCliTracker(options: {
 }): CliTracker {
   const { runner, onChange } = options;
   const executable = watchExecutable({ cli: options.cli, path: options.env.PATH ?? '', onChange });
-  let known: { identity: string; info: Promise<CliInfo | null>; until: number } | null = null;
+  let cache: { identity: string; info: Promise<CliInfo | null>; until: number } | null = null;
 
   const identify = async (path: string): Promise<CliInfo | null> => {
     const { output, notStarted } = await runner.run({
@@ -61,16 +61,16 @@ export function createCliTracker(options: {
       if (!binary) return null;
       const identity = `${binary.path} ${binary.identity}`;
       const now = performance.now();
-      if (known?.identity === identity && now < known.until) return known.info;
+      if (cache?.identity === identity && now < cache.until) return cache.info;
 
-      const again = known?.identity === identity;
-      const before = again ? known?.info : null;
+      const again = cache?.identity === identity;
+      const before = again ? cache?.info : null;
       const info = Promise.all([identify(binary.path), before]).then(([found, old]) =>
         // capabilities that a CLI without a version has lost stay lost
         found?.version === null ? (old ?? found) : found,
       );
       const asked = { identity, info, until: now + UNVERSIONED_MS };
-      known = asked;
+      cache = asked;
       info.then(
         found => {
           if (found && found.version === null) return;
@@ -78,7 +78,7 @@ export function createCliTracker(options: {
           if (again) onChange();
         },
         () => {
-          if (known === asked) known = null; // the runner was busy
+          if (cache === asked) cache = null; // the runner was busy
         },
       );
       return info;

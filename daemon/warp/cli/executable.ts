@@ -34,25 +34,25 @@ export function watchExecutable(options: {
   const { cli, onChange } = options;
   const candidates = candidatesOf(cli, options.path);
   let watchers: FSWatcher[] = [];
-  let known: Binary | null = candidates.flatMap(binaryAt)[0] ?? null;
+  let binary: Binary | null = candidates.flatMap(binaryAt)[0] ?? null;
   let settling: NodeJS.Timeout | undefined;
   let looking: NodeJS.Timeout | undefined;
   let delay = FIRST_LOOK_MS;
 
   const current = () => {
-    const found = candidates.flatMap(binaryAt)[0] ?? null;
-    if (found?.identity === known?.identity && found?.path === known?.path) return found;
-    known = found;
+    const next = candidates.flatMap(binaryAt)[0] ?? null;
+    if (next?.identity === binary?.identity && next?.path === binary?.path) return next;
+    binary = next;
     delay = FIRST_LOOK_MS;
     if (watchers.length > 0) watchDirectories();
-    onChange(found);
-    return found;
+    onChange(next);
+    return next;
   };
 
   /** Directories of all candidates, and of the file that the present one links to. */
   const watchDirectories = () => {
     for (const watcher of watchers) watcher.close();
-    const real = known ? [realpathSync(known.path)] : [];
+    const real = binary ? [realpathSync(binary.path)] : [];
     watchers = [...new Set([...candidates, ...real].map(path => dirname(path)))].flatMap(directory => {
       try {
         const watcher = watch(directory, { persistent: false }, noticed);
@@ -65,7 +65,7 @@ export function watchExecutable(options: {
 
   const names = new Set(candidates.map(path => basename(path)));
   const noticed = (_: string, name: string | null) => {
-    if (name !== null && !names.has(name) && !(known && basename(realOf(known.path)) === name)) return;
+    if (name !== null && !names.has(name) && !(binary && basename(realOf(binary.path)) === name)) return;
     clearTimeout(settling);
     settling = setTimeout(current, SETTLE_MS).unref();
   };
@@ -73,7 +73,7 @@ export function watchExecutable(options: {
   /** Directories that don't exist can't be watched, so a missing CLI is looked up periodically as well. */
   const lookAgain = () => {
     looking = setTimeout(() => {
-      if (known === null || watchers.length === 0) current();
+      if (binary === null || watchers.length === 0) current();
       delay = Math.min(delay * 2, LAST_LOOK_MS);
       lookAgain();
     }, delay).unref();

@@ -5,10 +5,10 @@ import { isObject, jsonOf, linesOf, stringOf } from './output.ts';
 /** The options that `settings` prints. Trusted SSIDs and virtual networks have their own commands. */
 export function optionsOf(settings: Settings): Omit<Options, 'trustedSsids' | 'virtualNetworks'> {
   const get = (...names: string[]) => {
-    const found = Object.entries(settings).find(([key]) =>
+    const entry = Object.entries(settings).find(([key]) =>
       names.some(name => name.toLowerCase() === key.toLowerCase()),
     );
-    return found?.[1];
+    return entry?.[1];
   };
   const text = (...names: string[]) => {
     const value = get(...names);

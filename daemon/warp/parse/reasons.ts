@@ -111,9 +111,9 @@ const SENTENCES = new Map<string, (details: unknown) => string | null>(
 );
 
 function sentence(code: string, details: unknown): string {
-  const known = ENGLISH.get(code) ?? capitalised(words(code).toLowerCase());
+  const text = ENGLISH.get(code) ?? capitalised(words(code).toLowerCase());
   const special = SENTENCES.get(code);
-  return special ? (special(details) ?? known) : (joined(`${known}: `, detail(details)) ?? known);
+  return special ? (special(details) ?? text) : (joined(`${text}: `, detail(details)) ?? text);
 }
 
 function endpoints(start: string, details: unknown): string | null {

@@ -67,10 +67,10 @@ export async function importAccounts(
   const { paths } = context;
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const file = given ?? 'what the CLIs have stored';
-  const wanted = await accountsWanted(given, options, catalog, context);
-  const problems = wanted.flatMap(account => problemsOf(account, wanted, catalog));
+  const accounts = await accountsWanted(given, options, catalog, context);
+  const problems = accounts.flatMap(account => problemsOf(account, accounts, catalog));
   if (options.probe && problems.length === 0) {
-    for (const account of wanted) problems.push(...(await probeProblems(account, catalog, context)));
+    for (const account of accounts) problems.push(...(await probeProblems(account, catalog, context)));
   }
   if (problems.length > 0) {
     throw new WrapError(
@@ -81,11 +81,11 @@ export async function importAccounts(
     );
   }
   const silent: string[] = [];
-  for (const account of wanted) silent.push(...(await sourceProblems(account, context)));
+  for (const account of accounts) silent.push(...(await sourceProblems(account, context)));
   const plan: Planned[] = [];
-  for (const account of wanted) plan.push(await planFor(account, given, options, context));
+  for (const account of accounts) plan.push(await planFor(account, given, options, context));
   if (!options.check) await apply(plan, options, context);
-  if (given !== undefined) for (const line of remarksOn(given, wanted, options, context)) say(line);
+  if (given !== undefined) for (const line of remarksOn(given, accounts, options, context)) say(line);
   const names = plan.map(({ account: { cli, name }, change }) => ({ cli, name, change }));
   const verbs = options.check
     ? { add: 'would import', change: 'would change', keep: 'has already' }
@@ -180,12 +180,17 @@ async function apply(plan: readonly Planned[], options: ImportOptions, context: 
 }
 
 /** Remarks on the imported file. None advises removing it: other programs may read it as well. */
-function remarksOn(file: string, wanted: readonly Wanted[], options: ImportOptions, { paths, env }: Context): string[] {
+function remarksOn(
+  file: string,
+  accounts: readonly Wanted[],
+  options: ImportOptions,
+  { paths, env }: Context,
+): string[] {
   const referring = readConfig(paths.config)
     .accounts.filter(account => Object.values(account.env).some(source => refersTo(source, file, env)))
     .map(({ cli, name }) => `"${name}" of ${cli}`);
   const remarks = referring.length > 0 ? [`${referring.join(', ')} read ${file} at each run: it must stay there`] : [];
-  const holdsSecrets = options.reference === true || wanted.some(({ secrets }) => Object.keys(secrets).length > 0);
+  const holdsSecrets = options.reference === true || accounts.some(({ secrets }) => Object.keys(secrets).length > 0);
   if (holdsSecrets && statSync(file).isFile() && isReadableByOthers(file)) {
     remarks.push(`others can read ${file}, which holds credentials: \`chmod go= ${file}\``);
   }
@@ -200,7 +205,7 @@ function refersTo(source: string, file: string, env: NodeJS.ProcessEnv): boolean
   return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }
 
-function problemsOf(account: Wanted, wanted: readonly Wanted[], catalog: Catalog): string[] {
+function problemsOf(account: Wanted, accounts: readonly Wanted[], catalog: Catalog): string[] {
   const where = `${account.cli} "${account.name}"`;
   const problems: string[] = [];
   try {
@@ -215,7 +220,7 @@ function problemsOf(account: Wanted, wanted: readonly Wanted[], catalog: Catalog
   } catch (error) {
     problems.push(`${where}: ${reason(error)}`);
   }
-  if (wanted.filter(same(account)).length > 1) problems.push(`${where} is in the file twice`);
+  if (accounts.filter(same(account)).length > 1) problems.push(`${where} is in the file twice`);
   return problems;
 }
 
@@ -282,7 +287,7 @@ function isEnvFile(file: string, text: string): boolean {
 function fromEnvFile(file: string, text: string, options: ImportOptions, catalog: Catalog): Wanted[] {
   const path = resolve(file);
   const lines = envLines(text);
-  const wanted = new Map<string, Wanted>();
+  const accounts = new Map<string, Wanted>();
   for (const [cli, provider] of Object.entries(catalog.providers)) {
     if (options.cli !== undefined && options.cli !== cli) continue;
     for (const variable of provider.inject) {
@@ -295,16 +300,16 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
           continue;
         }
         const name = suffix === '' ? (options.name ?? 'main') : suffix.toLowerCase().replaceAll('_', '-');
-        const account = wanted.get(`${cli} ${name}`) ?? { cli, name, enabled: true, env: {}, secrets: {} };
+        const account = accounts.get(`${cli} ${name}`) ?? { cli, name, enabled: true, env: {}, secrets: {} };
         if (options.reference) account.env[variable] = `file:${path}#${key}`;
         else account.secrets[variable] = value;
-        wanted.set(`${cli} ${name}`, account);
+        accounts.set(`${cli} ${name}`, account);
       }
     }
   }
-  if (wanted.size > 0) return [...wanted.values()];
-  const known = [...new Set(Object.values(catalog.providers).flatMap(({ inject }) => inject))];
-  throw unreadable(file, `it sets none of ${known.join(', ')}`);
+  if (accounts.size > 0) return [...accounts.values()];
+  const variables = [...new Set(Object.values(catalog.providers).flatMap(({ inject }) => inject))];
+  throw unreadable(file, `it sets none of ${variables.join(', ')}`);
 }
 
 function unreadable(file: string, why: string): WrapError {

@@ -38,8 +38,8 @@ export async function chooseAccount(
   }
   const named = jobIn(invocation.args, state);
   if (named && !find(named.account)?.enabled) throw unknownAccount(plan, named.account, `that created ${named.id}`);
-  const kept = keptSessions(plan, invocation.command, context.env).map(id => state.jobs[id]);
-  const job = named ?? kept.find(each => each && find(each.account)?.enabled);
+  const sessions = keptSessions(plan, invocation.command, context.env).map(id => state.jobs[id]);
+  const job = named ?? sessions.find(each => each && find(each.account)?.enabled);
   if (job) return { choice: { by: 'job', name: job.account } };
   if (!directoryFile(context.cwd)) return { choice };
   const directory = (await context.load()).chooseByDirectory(plan.cli, context.cwd, context.paths);

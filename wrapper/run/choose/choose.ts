@@ -66,14 +66,14 @@ export function begin(candidates: readonly Candidate[], { patient, pinned, share
 
 /**
  * The next step after a failure, or at the beginning.
- * @param known what is known of the accounts' quotas now
+ * @param state holds what is known of the accounts' quotas now
  */
-export function next(choosing: Choosing, known: Pick<CliState, 'remaining'>, failure?: Failure): Next {
+export function next(choosing: Choosing, state: Pick<CliState, 'remaining'>, failure?: Failure): Next {
   const failures = failure ? [...choosing.failures, failure] : choosing.failures;
   if (failure?.obstacle !== undefined) {
     return { kind: 'end', spared: [], obstacle: failure.obstacle, exhausted: false };
   }
-  const spared = choosing.left.map(account => sparedFor(account, choosing.sharesQuota ? failures : [], known));
+  const spared = choosing.left.map(account => sparedFor(account, choosing.sharesQuota ? failures : [], state));
   const accounts = choosing.left.filter((_, index) => !spared[index]);
   const first = accounts.length > 0 ? choosing.left.indexOf(accounts[0]!) : choosing.left.length;
   const reported = spared.slice(0, first).filter(each => each !== undefined);
@@ -92,9 +92,9 @@ export function next(choosing: Choosing, known: Pick<CliState, 'remaining'>, fai
 function sparedFor(
   { name }: Account,
   failures: readonly Failure[],
-  known: Pick<CliState, 'remaining'>,
+  state: Pick<CliState, 'remaining'>,
 ): Spared | undefined {
-  const same = failures.find(failure => failure.class !== 'auth' && shareQuota(failure.account, name, known));
+  const same = failures.find(failure => failure.class !== 'auth' && shareQuota(failure.account, name, state));
   return same && { account: name, sameAs: same.account };
 }
 

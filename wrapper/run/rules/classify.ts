@@ -69,15 +69,15 @@ function matchRule(
   for (const stream of ['stdout', 'stderr'] as const) {
     const source = rule[stream];
     if (source === undefined) continue;
-    const found = firstMatch(source, startsOf(stream));
-    if (!found) return undefined;
-    match = found;
+    const line = firstMatch(source, startsOf(stream));
+    if (!line) return undefined;
+    match = line;
   }
   if (rule.json) {
     const value = at(parseJson(outcome.stdout), rule.json.path);
-    const found = value === undefined ? null : new RegExp(rule.json.matches).exec(String(value));
-    if (!found) return undefined;
-    match = found;
+    const matched = value === undefined ? null : new RegExp(rule.json.matches).exec(String(value));
+    if (!matched) return undefined;
+    match = matched;
   }
   return match;
 }

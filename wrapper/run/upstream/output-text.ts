@@ -69,8 +69,8 @@ export class OutputText {
     if (length > size + TAIL) this.#shorten(size);
   }
 
-  #shorten(kept: number): void {
-    const latest = this.#tailLength - kept;
+  #shorten(length: number): void {
+    const latest = this.#tailLength - length;
     const cut = this.#tail.lastIndexOf(NEWLINE, latest) + 1 || latest;
     if (this.#searched < MAX_SEARCHED) {
       this.#matches.push(...this.#findMatches(this.#tail.toString('utf8', 0, cut)).slice(0, 8));

@@ -60,7 +60,7 @@ function offset(): number {
 }
 
 function replaying(open: () => Readable): Stdin {
-  const kept = new KeptBytes();
+  const bytes = new KeptBytes();
   /** Set once nothing has to be kept anymore: the latest piece alone. */
   let latest: { at: number; chunk: Buffer } | undefined;
   let keep = true;
@@ -71,7 +71,7 @@ function replaying(open: () => Readable): Stdin {
 
   const append = (chunk: Buffer) => {
     try {
-      if (keep) kept.append(chunk);
+      if (keep) bytes.append(chunk);
     } catch {
       // The temporary directory is full: this attempt still gets everything.
       keep = false;
@@ -80,7 +80,7 @@ function replaying(open: () => Readable): Stdin {
     total += chunk.length;
   };
   const read = (at: number): Buffer => {
-    if (at < kept.length) return kept.read(at);
+    if (at < bytes.length) return bytes.read(at);
     return latest && at >= latest.at ? latest.chunk.subarray(at - latest.at) : Buffer.alloc(0);
   };
   const readMore = () => {
@@ -116,7 +116,7 @@ function replaying(open: () => Readable): Stdin {
       }
       if (!keep) return undefined;
       const chunks: Buffer[] = [];
-      for (let at = 0; at < kept.length; at += chunks.at(-1)!.length) chunks.push(kept.read(at));
+      for (let at = 0; at < bytes.length; at += chunks.at(-1)!.length) chunks.push(bytes.read(at));
       return Buffer.concat(chunks);
     },
     feed: target => {

@@ -76,8 +76,8 @@ function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) =>
 const identityOf = (log: Log | null): Identity | null => log && { inode: log.inode, head: log.head };
 
 /** Reports whether it is the file of the last time, to which something may have been added. */
-function isSame(log: Log, known: Identity | null): boolean {
-  return known !== null && log.inode === known.inode && log.head.startsWith(known.head);
+function isSame(log: Log, identity: Identity | null): boolean {
+  return identity !== null && log.inode === identity.inode && log.head.startsWith(identity.head);
 }
 
 function count(tally: Tally, line: string): void {

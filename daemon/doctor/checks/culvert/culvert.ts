@@ -142,8 +142,8 @@ const NOT_INSTALLED = message('It is not installed.');
 
 function judgeKillSwitch(state: KillSwitch) {
   const { enabled, active, installed, detail, command, backend, protection, bootGuard, pausedUntil } = state;
-  const known = state.wording?.length ? state.wording : detail === null ? [] : [quoted(detail)];
-  const why = known.length ? known : [message('the reason is not known')];
+  const details = state.wording?.length ? state.wording : detail === null ? [] : [quoted(detail)];
+  const why = details.length ? details : [message('the reason is not known')];
   if (!installed)
     return enabled
       ? problem(why, command ? message('Install it with: %s', command) : NOT_INSTALLED)
@@ -155,7 +155,8 @@ function judgeKillSwitch(state: KillSwitch) {
       message('End the pause with: culvert killswitch resume'),
     );
   if (active === null) return notice(why, message('See: systemctl status culvert-killswitch'));
-  if (!active) return problem([message('on, but it does not block'), ...known], message('Try: culvert killswitch on'));
+  if (!active)
+    return problem([message('on, but it does not block'), ...details], message('Try: culvert killswitch on'));
   // an unconfirmed value does not outlive a reboot, and has its own notice
   if (!bootGuard && !state.unconfirmed)
     return notice(

@@ -65,9 +65,9 @@ export const panel: Check = {
   limitMs: LIMIT_MS,
   async probe(world) {
     if (!hasDisplay(world)) return notApplicable(message('There is no display.'));
-    const found = await askGjs(world);
-    if (!found) return problem([message('gjs is missing or does not run')], INSTALL);
-    if (found.missing.length > 0) return problem([message('missing: %s', found.missing.join(', '))], INSTALL);
+    const answer = await askGjs(world);
+    if (!answer) return problem([message('gjs is missing or does not run')], INSTALL);
+    if (answer.missing.length > 0) return problem([message('missing: %s', answer.missing.join(', '))], INSTALL);
     return ok(message('gjs, GTK 4 and libadwaita are there'));
   },
 };
@@ -80,10 +80,10 @@ export const tray: Check = {
   limitMs: LIMIT_MS,
   async probe(world) {
     if (!hasDisplay(world)) return notApplicable(message('There is no display.'));
-    const found = await askGjs(world);
-    if (!found) throw new Unknown(message('gjs is missing or does not run'));
-    if (found.host) return ok(message('the desktop shows tray icons'));
-    return found.host === null
+    const answer = await askGjs(world);
+    if (!answer) throw new Unknown(message('gjs is missing or does not run'));
+    if (answer.host) return ok(message('the desktop shows tray icons'));
+    return answer.host === null
       ? notice([message('no session bus')], message('Start Culvert inside the desktop session.'))
       : notice(
           [message('the desktop shows no tray icons')],

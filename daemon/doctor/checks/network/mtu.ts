@@ -88,11 +88,11 @@ export const pathMtu: Check = {
   async probe(world, signal) {
     if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is %s.', modeOf(world)));
     const target = ingress(world);
-    const [link, known] = await Promise.all([uplink(world), learnedMtu(world, 'once')]);
+    const [link, cachedMtu] = await Promise.all([uplink(world), learnedMtu(world, 'once')]);
     if (!link) return notApplicable(message('There is no default route.'));
     const evidence = [quoted(`${link.ifname}: MTU ${link.mtu}`)];
-    if (known) evidence.push(message('the kernel has learned a path MTU of %s to %s', String(known), target));
-    let path = Math.min(link.mtu, known ?? link.mtu);
+    if (cachedMtu) evidence.push(message('the kernel has learned a path MTU of %s to %s', String(cachedMtu), target));
+    let path = Math.min(link.mtu, cachedMtu ?? link.mtu);
     if (world.online) {
       const measured = await measure(world, { host: target, largest: Math.min(path, LARGEST) }, signal);
       evidence.push(

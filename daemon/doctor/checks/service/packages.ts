@@ -112,14 +112,14 @@ async function expiry(world: World, path: string): Promise<'expired' | 'valid' |
 }
 
 async function findRepositories({ files }: World): Promise<Repository[]> {
-  const found: Repository[] = [];
+  const repositories: Repository[] = [];
   for (const name of await files.list(DIRECTORY)) {
     const path = `${DIRECTORY}/${name}`;
     const text = /\.(list|sources)$/.test(name) ? await files.readText(path).catch(() => null) : null;
     if (!text?.includes(HOST)) continue;
-    found.push(...(name.endsWith('.list') ? fromList(path, text) : fromSources(path, text)));
+    repositories.push(...(name.endsWith('.list') ? fromList(path, text) : fromSources(path, text)));
   }
-  return found;
+  return repositories;
 }
 
 /** `deb [signed-by=KEY] https://pkg.cloudflareclient.com/ bookworm main`: sources.list(5). */

@@ -116,8 +116,8 @@ async function logSize({ files }: World): Promise<number | null> {
   const sizes = await Promise.all(
     LOG_DIRECTORIES.map(async directory => {
       const names = (await files.list(directory)).filter(name => /\.(log|txt)(\.\d+)?$/.test(name));
-      const found = await Promise.all(names.map(name => files.stat(`${directory}/${name}`)));
-      return found.flatMap(info => (info?.kind === 'file' ? [info.size] : []));
+      const stats = await Promise.all(names.map(name => files.stat(`${directory}/${name}`)));
+      return stats.flatMap(info => (info?.kind === 'file' ? [info.size] : []));
     }),
   );
   const all = sizes.flat();
