@@ -155,6 +155,8 @@ export interface RoutesControl {
   /** @param id selects one document, which is returned with its text */
   history(id?: number): RoutesHistory;
   presets(): RoutesPresets;
+  /** Adds the present list to the history before an action changes it. Never rejects. */
+  remember(): Promise<void>;
   /** Sets a list again when a change reverts. @param entries canonical */
   restore(entries: readonly string[]): Promise<void>;
 }

@@ -132,9 +132,10 @@ function actionRequests() {
 
   function shape(action: (typeof ACTION_NAMES)[number], argument: object) {
     const required = Object.keys(argument);
-    const { confirmWithin, forSeconds } = schemas.ActionRequest.shape;
+    const { confirmWithin, forSeconds, continues } = schemas.ActionRequest.shape;
     const options = { confirmWithin: jsonSchema(confirmWithin), forSeconds: jsonSchema(forSeconds) };
-    const properties = subjectOf(action) ? { ...argument, ...options } : argument;
+    const group = subjectOf(action) === 'routes' && { continues: jsonSchema(continues) };
+    const properties = subjectOf(action) ? { ...argument, ...options, ...group } : argument;
     return { type: 'object', title: ACTIONS[action].summary, properties, required, additionalProperties: false };
   }
 }

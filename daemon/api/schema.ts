@@ -103,6 +103,8 @@ export const ActionRequest = z.strictObject({
   value: z.optional(z.string()),
   confirmWithin: z.optional(ConfirmWithin),
   forSeconds: z.optional(ForSeconds),
+  /** The change belongs to the change of routes before it: `POST /api/routes/undo` reverts both. */
+  continues: z.optional(z.boolean()),
 });
 /** Only the actions that change a `Subject` take the options. */
 export type ActionRequest = actions.ActionRequest & ChangeOptions;

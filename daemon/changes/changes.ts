@@ -1,10 +1,14 @@
 // Lazy facade of changes that revert automatically: loads the rest when such a change is made, or one is left over.
 import { existsSync } from 'node:fs';
+import { type ActionName, subjectOf } from '../api/actions.ts';
 import type { Subject } from '../api/schema/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
 import type { ChangeService } from './change-service.ts';
 import { followReminder } from './reminder.ts';
+
+/** Whether an action changes the split tunnel lists. */
+const changesRoutes = (action: ActionName) => subjectOf(action) === 'routes' || action === 'resetSettings';
 
 export function createChanges(
   context: FeatureContext,
@@ -47,7 +51,8 @@ export function createChanges(
       await Promise.race([reverted.catch(() => {}), expired]);
       clearTimeout(limit);
     },
-    async runWithLimit(request) {
+    async runWithLimit({ continues, ...request }) {
+      if (changesRoutes(request.action) && continues !== true) await (await routes()).remember();
       const limited = request.confirmWithin !== undefined || request.forSeconds !== undefined;
       return limited || isNeeded() ? (await load()).runWithLimit(request) : tunnel.runAction(request);
     },

@@ -75,7 +75,7 @@ export function createRoutes(
         const target = undoTarget(historyWith(split));
         if (target) return target.document;
         throw new Problem('nothing-to-undo', 'No earlier document of routes is kept.', {
-          hint: 'Single entries are changed back with: culvert split add, culvert split remove',
+          hint: 'Changes of other programs are changed back with: culvert split add, culvert split remove',
         });
       };
       return set(documentBefore, 'undo', options);
@@ -98,6 +98,15 @@ export function createRoutes(
           ...(id === undefined ? {} : { document }),
         })),
       };
+    },
+
+    async remember() {
+      if (state.snapshot().status.blocked) return; // the action fails as well
+      try {
+        historyWith(await current());
+      } catch (error) {
+        say(`Routes: this change can't be undone: ${reason(error)}`);
+      }
     },
 
     presets: () => ({ ok: true, presets: readPresets() }),

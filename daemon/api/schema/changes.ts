@@ -17,6 +17,8 @@ export interface ChangeOptions {
   confirmWithin?: number | undefined;
   /** Seconds after which the previous value returns in any case. */
   forSeconds?: number | undefined;
+  /** The change belongs to the change of routes before it: undo reverts both. */
+  continues?: boolean | undefined;
 }
 
 /** A change whose previous value returns by itself. */

@@ -194,6 +194,43 @@ test('a single action on the split tunnel can be taken back as well', async t =>
   assert.deepEqual(listed(memory), before);
 });
 
+for (const [title, actions] of [
+  ['one action', [{ action: 'addSplitHost', value: 'x.example' }]],
+  ['a reset of all settings', [{ action: 'resetSettings' }]],
+  ['a reset', [{ action: 'resetSplitIps' }]],
+  [
+    'actions that continue one another',
+    [
+      { action: 'addSplitHost', value: 'x.example' },
+      { action: 'addSplitRange', value: '203.0.113.0/24', continues: true },
+      { action: 'removeSplitHost', value: 'example.com', continues: true },
+    ],
+  ],
+] as const)
+  test(`undo sets the list before ${title}, and another daemon does so as well`, async t => {
+    const { boot, memory } = machine(t);
+    const before = listed(memory);
+    const { changes } = boot();
+    for (const action of actions) await changes.runWithLimit(action);
+    await boot().routes.undo({});
+    assert.deepEqual(listed(memory), before);
+  });
+
+test('undo goes back one action at a time, and a document in between counts as well', async t => {
+  const { boot, memory } = machine(t);
+  const { changes, routes } = boot();
+  const lists = [listed(memory)];
+  await changes.runWithLimit({ action: 'addSplitHost', value: 'x.example' });
+  lists.push(listed(memory));
+  await routes.apply({ document: 'a.example\n' });
+  lists.push(listed(memory));
+  await changes.runWithLimit({ action: 'addSplitHost', value: 'y.example' });
+  for (const list of lists.toReversed()) {
+    await routes.undo({});
+    assert.deepEqual(listed(memory), list);
+  }
+});
+
 test('5,000 entries: a call that fails in the middle, wherever it is, leaves the list before', async t => {
   const before = ['10.0.0.0/8', ...many(5_000)];
   const document = `${many(2_500, 2_500).join('\n')}\n${many(2_500, 10_000).join('\n')}\n`;

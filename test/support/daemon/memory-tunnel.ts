@@ -144,6 +144,9 @@ function apply(values: Values, { action, value = '' }: ActionRequest): void {
     case 'resetSplitIps':
       values.split = { ...split, ips: [route('10.0.0.0/8')] };
       return;
+    case 'resetSettings':
+      values.split = { ...split, ips: [route('10.0.0.0/8')], hosts: [] };
+      return;
     case 'resetSplitHosts':
       values.split = { ...split, hosts: [] };
       return;

@@ -137,7 +137,12 @@ async function changing(
 ): Promise<number> {
   const keeping = keepingOf(context, options);
   try {
-    await work(action => performKept(context, action, keeping));
+    let continues = false;
+    await work(async action => {
+      const response = await performKept(context, continues ? { ...action, continues } : action, keeping);
+      continues = true;
+      return response;
+    });
   } catch (error) {
     await askToKeep(context, 'routes', { ...keeping, asks: false }); // says that what came before the failure returns
     throw error;
