@@ -182,7 +182,7 @@ async function createWorld(t: TestContext) {
     launch: (appId: string, more: object = {}) =>
       post(home, '/api/apps/proxy-launcher', { appId: `${appId}.desktop`, ...more }),
     async proxyOn() {
-      for (const words of [['mode', 'proxy'], ['connect'], ['proxy', 'on']])
+      for (const words of [['mode', 'proxy'], ['connect'], ['proxy', 'on', '--yes']])
         assert.equal((await culvert(home, ...words)).code, 0, words.join(' '));
     },
     /** Runs a program in the namespace, without the proxy. */
@@ -373,7 +373,7 @@ test('a launch that is to be verified is refused where the trace page does not s
 }, async t => {
   const { home, entry, launch, at } = await createWorld(t);
   entry('curl', `Exec=curl -s http://${PAGE}/curl`);
-  assert.equal((await culvert(home, 'proxy', 'on')).code, 0);
+  assert.equal((await culvert(home, 'proxy', 'on', '--yes')).code, 0);
   const emulator = join(realpathSync(prefix), 'bin/culvert-emulator');
   execFileSync(emulator, ['--emulate', 'proxyFrom=null'], { env: home.env });
   await until(async () => {

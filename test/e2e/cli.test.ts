@@ -121,9 +121,9 @@ test('mode, protocol and proxy are what was set', async () => {
   assert.equal((await culvert(['protocol', 'wireguard'])).code, 0);
   assert.equal((await culvert(['protocol'])).stdout, 'WireGuard\n');
   assert.equal((await culvert(['action', 'setProxyPort', String(PROXY_PORT)])).code, 0);
-  assert.equal((await culvert(['proxy', 'on'])).code, 0);
+  assert.equal((await culvert(['proxy', 'on', '--yes'])).code, 0);
   assert.deepEqual(await json(['proxy']), { ok: true, demo: true, enabled: true, address: `127.0.0.1:${PROXY_PORT}` });
-  assert.equal((await culvert(['proxy', 'off'])).code, 0);
+  assert.equal((await culvert(['proxy', 'off', '--yes'])).code, 0);
   assert.equal((await culvert(['mode'])).stdout, 'warp\n');
 });
 

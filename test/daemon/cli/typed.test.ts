@@ -20,7 +20,7 @@ test('no message names the contract or a field of the API', async t => {
     ['action', 'setMode', ''],
     ['action', 'setProxyPort', LONG],
     ['account', 'register', '--organization', ''],
-    ['proxy', 'on', '--port', 'abc'],
+    ['proxy', 'on', '--yes', '--port', 'abc'],
     ['routes', 'history', '999999999'],
     ['config', 'set', 'ui.locale', LONG],
     ['history', '--since', '2099-01-01'],
@@ -43,7 +43,7 @@ test('a refused value is named with its option or argument', async t => {
   await startDaemon(t, home, () => {
     throw new Problem('argument-rejected', 'The value of setProxyPort was refused: expected a port.');
   });
-  const { code, stderr } = await culvert(home, ['proxy', 'on', '--port', 'abc']);
+  const { code, stderr } = await culvert(home, ['proxy', 'on', '--yes', '--port', 'abc']);
   assert.deepEqual([code, stderr], [2, 'culvert: --port can\'t be "abc": expected a port.\n']);
   assert.match((await culvert(home, ['web', 'revoke', ''])).stderr, /^culvert: <id> is empty\./);
 });

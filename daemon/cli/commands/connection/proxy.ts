@@ -1,10 +1,11 @@
 // `culvert proxy`: turns the local proxy of the tunnel client on or off, or shows its state.
 import { type ActionName, actionRequest } from '../../../api/actions.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { type Context, type Run, show } from '../../context.ts';
+import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
 import { createProgress } from '../../terminal/progress.ts';
+import { consent, isAttended } from '../../terminal/prompt.ts';
 
 export const proxyStatus: Run = async context => {
   const state = describe(await context.client.call('GET /api/snapshot'));
@@ -17,6 +18,7 @@ export const proxyStatus: Run = async context => {
 export const proxyOn: Run = async (context, _, options) => {
   const keeping = keepingOf(context, options);
   const before = await context.client.call('GET /api/snapshot');
+  if (!describe(before).enabled) await proxyConsent(context, options, before);
   if (options.port !== undefined)
     await context.client.call('POST /api/action', { body: { action: 'setProxyPort', value: String(options.port) } });
   const progress = createProgress(context);
@@ -30,6 +32,21 @@ export const proxyOn: Run = async (context, _, options) => {
   if (code !== EXIT.ok) await setBack(context, before);
   return code;
 };
+
+/**
+ * Asks for consent to switch the proxy on, in a script: it changes the mode of the whole machine. At a terminal,
+ * `askToKeep` asks after the change, and a limit takes the change back.
+ */
+export async function proxyConsent(context: Context, options: Options, before: Snapshot): Promise<void> {
+  // don't ask when the tunnel client will refuse anyway
+  if (isAttended(context) || options.confirmWithin !== undefined || before.status.blocked) return;
+  await consent(context, options, { consequence: proxyConsequence(before), question: 'Switch the proxy on?' });
+}
+
+/** Consequences of switching the proxy on, in whole sentences. */
+export function proxyConsequence(before: Snapshot): string {
+  return `The local proxy is off, and switching it on changes the mode of the whole machine to proxy. ${consequenceOf(before, 'then')}.`;
+}
 
 /** A sentence about the effect of proxy mode on all other traffic, and how to undo it. */
 export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot, when: 'now' | 'then'): string {
@@ -62,6 +79,11 @@ export const proxyOff: Run = async (context, _, options) => {
     context.say('The local proxy is already off.');
     return 0;
   }
+  if (!isAttended(context) && !keeping.isWanted)
+    await consent(context, options, {
+      consequence: 'Switching the local proxy off changes the mode of the whole machine to warp.',
+      question: 'Switch the proxy off?',
+    });
   const response = await performKept(context, { action: 'setMode', value: 'warp' }, keeping);
   if (context.json) show(context, response, () => '');
   const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';

@@ -5,6 +5,7 @@ import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, performKept } from '../../keep.ts';
 import { columns } from '../../terminal/columns.ts';
 import { consent, readSecret } from '../../terminal/prompt.ts';
+import { proxyConsent } from '../connection/proxy.ts';
 
 export const listActions: Run = async context => {
   const { bold, cyan, dim } = context.style;
@@ -52,6 +53,10 @@ export const action: Run = async (context, [name, given], options) => {
   if (argument && value === undefined) throw usage(`${known} needs a value: ${argument.placeholder}`);
   const consequence = FINAL[known];
   if (consequence) await consent(context, options, { consequence, question: `Perform ${known}?` });
+  if (known === 'enableLocalProxy') {
+    const before = await context.client.call('GET /api/snapshot');
+    if (before.settings.Mode !== 'proxy') await proxyConsent(context, options, before);
+  }
   const subject = subjectOf(known);
   const wanted = keepingOf(context, options);
   // connecting asks nothing, and other actions have no previous value to restore

@@ -8,7 +8,7 @@ import { columns } from '../../terminal/columns.ts';
 import { announce } from '../../terminal/notify-desktop.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { consent } from '../../terminal/prompt.ts';
-import { consequenceOf, setBack } from '../connection/proxy.ts';
+import { consequenceOf, proxyConsequence, setBack } from '../connection/proxy.ts';
 
 export const listApps: Run = async context => {
   const { bold, cyan, dim } = context.style;
@@ -97,9 +97,8 @@ async function withProxy<T>(
   // don't ask when the tunnel client will refuse anyway
   if (isChange && !before.status.blocked) {
     launching.progress.end();
-    const consequence = `The local proxy is off, and switching it on changes the mode of the whole machine to proxy. ${consequenceOf(before, 'then')}.`;
     await consent(context, launching.options, {
-      consequence,
+      consequence: proxyConsequence(before),
       question: `Switch the proxy on and start ${body.appId}?`,
     });
   }

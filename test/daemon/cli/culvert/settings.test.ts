@@ -49,13 +49,13 @@ test('proxy on and off switch the mode, and off leaves every other mode alone', 
   daemon.state.set('settings', { Mode: 'doh' });
   assert.equal((await culvert(home, ['proxy', 'off'])).stderr, 'The local proxy is already off.\n');
   const on = 'Local proxy on at 127.0.0.1:40000.\nDNS now bypasses WARP; back: culvert mode doh.\n';
-  assert.equal((await culvert(home, ['proxy', 'on'])).stderr, on);
+  assert.equal((await culvert(home, ['proxy', 'on', '--yes'])).stderr, on);
   assert.deepEqual(JSON.parse((await culvert(home, ['proxy', '--json'])).stdout), {
     ok: true,
     enabled: true,
     address: '127.0.0.1:40000',
   });
-  assert.equal((await culvert(home, ['proxy', 'off'])).code, 0);
+  assert.equal((await culvert(home, ['proxy', 'off', '--yes'])).code, 0);
   assert.deepEqual(performed, [
     ['enableLocalProxy', undefined],
     ['setMode', 'warp'],

@@ -112,13 +112,23 @@ for (const words of [
   ['account', 'delete'],
   ['action', 'deleteRegistration'],
   ['action', 'resetSettings'],
+  ['proxy', 'on'],
+  ['action', 'enableLocalProxy'],
 ])
-  test(`refuses without a terminal what nothing takes back: ${words.join(' ')}`, async t => {
+  test(`refuses without a terminal and --yes what nothing takes back, or changes the mode: ${words.join(' ')}`, async t => {
     const { home, memory } = await setUp(t);
     assert.equal((await culvert(home, words)).code, 2);
     assert.deepEqual(memory.performed, []);
     assert.notEqual((await culvert(home, [...words, '--yes'])).code, 2);
   });
+
+test('refuses without a terminal and --yes to switch the proxy off, which changes the mode', async t => {
+  const { home, values } = await setUp(t, { mode: 'proxy' });
+  assert.equal((await culvert(home, ['proxy', 'off'])).code, 2);
+  assert.equal(values.mode, 'proxy');
+  assert.equal((await culvert(home, ['proxy', 'off', '--yes'])).code, 0);
+  assert.equal(values.mode, 'warp');
+});
 
 for (const group of ['settings', 'routes', 'split'])
   test(`an export leaves a file as it is that is there: ${group}`, async t => {
