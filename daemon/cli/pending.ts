@@ -18,11 +18,15 @@ export async function pendingChanges(env: NodeJS.ProcessEnv): Promise<PendingCha
   return [...own, ...ofDemo.map(change => ({ ...change, demo: true as const }))];
 }
 
-/** One line for each change that stays until the daemon runs again. */
-export function stayingText(changes: readonly PendingChange[]): string[] {
+/**
+ * One line for each change that the end of the daemon left in place.
+ * @param isPurged the records of the changes are removed as well
+ */
+export function stayingText(changes: readonly PendingChange[], isPurged = false): string[] {
   return changes.map(change => {
-    const when = change.demo ? 'Demo: reverts only when the demo runs again' : 'Reverts only when Culvert runs again';
-    return `${when}: ${printable(changeText(change, english))}`;
+    const text = printable(changeText(change, english));
+    if (isPurged) return `${change.demo ? 'Demo: n' : 'N'}ot reverted, and --purge removes its record: ${text}`;
+    return `${change.demo ? 'Demo: reverts only when the demo' : 'Reverts only when Culvert'} runs again: ${text}`;
   });
 }
 
@@ -43,8 +47,8 @@ export async function outcomeOf(before: readonly PendingChange[], env: NodeJS.Pr
 }
 
 /** The outcome in lines for people. */
-export function outcomeText({ reverted, pending }: Outcome): string[] {
+export function outcomeText({ reverted, pending }: Outcome, isPurged = false): string[] {
   const labels = reverted.map(subject => subjectLabel(subject, english));
   const lines = labels.length ? [`Reverted, because it was not confirmed: ${labels.join(', ')}`] : [];
-  return [...lines, ...stayingText(pending)];
+  return [...lines, ...stayingText(pending, isPurged)];
 }

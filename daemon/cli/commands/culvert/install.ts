@@ -59,11 +59,13 @@ export async function uninstallCommand(words: readonly string[], env: NodeJS.Pro
 
   if (currentOf(layout) === null && !existsSync(layout.record)) {
     say('Culvert is not installed for this user.');
+    const { pendingChanges, stayingText } = await import('../../pending.ts');
+    if (purge) for (const line of stayingText(await pendingChanges(env), purge)) say(line);
     clean();
   } else {
     removeShims(layout, env, say);
     removeShortcuts(layout, env, say);
-    await removeRunning(env, layout, say);
+    await removeRunning(layout, { env, say, purge });
     const kept = await explained(() =>
       withInstallLock(layout, () => {
         const changed = uninstall(layout);
@@ -149,7 +151,10 @@ function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: S
 }
 
 /** Stops the programs that run from the tree, and removes their start with the session. */
-async function removeRunning(env: NodeJS.ProcessEnv, layout: UserLayout, say: Say): Promise<void> {
+async function removeRunning(
+  layout: UserLayout,
+  { env, say, purge }: { env: NodeJS.ProcessEnv; say: Say; purge: boolean },
+): Promise<void> {
   const paths = pathsOf(env);
   const daemon = findDaemon(paths, layout);
   const { outcomeOf, outcomeText, pendingChanges } = await import('../../pending.ts');
@@ -167,7 +172,7 @@ async function removeRunning(env: NodeJS.ProcessEnv, layout: UserLayout, say: Sa
     await stopDaemon(daemon);
     say('Stopped the daemon.');
   }
-  for (const line of outcomeText(await outcomeOf(before, env))) say(line);
+  for (const line of outcomeText(await outcomeOf(before, env), purge)) say(line);
   removeIfEmpty(paths.runtime);
 }
 

@@ -1,8 +1,11 @@
 // `culvert restart`: replaces the running daemon, with its flags and its pending changes, or starts one.
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Unreachable } from '../../../api/client.ts';
 import type { Health } from '../../../api/schema.ts';
 import { RESTART_SIGNAL } from '../../../restart.ts';
+import { paths as pathsOf } from '../../../system/paths.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { startDaemon } from '../../start-daemon.ts';
@@ -18,12 +21,17 @@ export const restart: Run = async context => {
   });
   if (daemon) await endBySignal(daemon, RESTART_SIGNAL, { command: 'culvert restart', aborted: context.signal });
   else await startDaemon(context);
-  const { pid, version } = daemon ? await nextDaemon(context, daemon) : await context.client.call('GET /api/health');
+  const { pid, version, tunnelCli } = daemon
+    ? await nextDaemon(context, daemon)
+    : await context.client.call('GET /api/health');
   show(context, { ok: true, restarted: daemon !== null, pid, version }, ({ restarted }) =>
     restarted
       ? `Restarted the daemon: version ${version} (pid ${pid}).`
       : `The daemon was not running. Started it: version ${version} (pid ${pid}).`,
   );
+  // no record says whether a daemon that ended was one of the demo
+  if (!daemon && !tunnelCli.emulated && existsSync(dirname(pathsOf(context.env, true).changes)))
+    context.say('This one works on the tunnel client of this machine. For the demo: culvert stop, then culvert --demo');
   return EXIT.ok;
 };
 

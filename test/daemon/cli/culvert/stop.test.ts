@@ -6,6 +6,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isSingleProcess } from '../../../../daemon/cli/commands/culvert/daemon-process.ts';
+import { type PendingChange, stayingText } from '../../../../daemon/cli/pending.ts';
 import { startTime } from '../../../../daemon/system/process.ts';
 import { createHome, culvert, type Home } from '../../../support/daemon/command.ts';
 import { freePort } from '../../../support/ports.ts';
@@ -140,6 +141,23 @@ test('a change of the demo is not taken for one of this machine', async t => {
   const { stderr } = await culvert(home, ['connect']);
   assert.match(stderr, /^Demo: reverts only when the demo runs again: /m);
   assert.doesNotMatch(stderr, /^Reverts only/m);
+});
+
+test('a change whose record a purge removes is not said to revert', () => {
+  const at = '2026-01-01T18:00:00.000Z';
+  const change: PendingChange = {
+    subject: 'mode',
+    value: 'doh',
+    previous: 'warp',
+    setAt: at,
+    confirmBy: at,
+    endsAt: null,
+    endingSoon: false,
+    problem: null,
+  };
+  const texts = stayingText([change, { ...change, demo: true }], true);
+  assert.match(texts[0]!, /^Not reverted, and --purge removes its record: Mode/);
+  assert.match(texts[1]!, /^Demo: not reverted, and --purge removes its record: Mode/);
 });
 
 test('a command without a daemon names the changes that stay', async t => {
