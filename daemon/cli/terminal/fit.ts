@@ -16,7 +16,8 @@ export function unbroken(text: string): string {
 
 /**
  * The text with lines no wider than `width`, broken at spaces; what follows a break is indented two further.
- * A word that is wider by itself stays whole, so that addresses and paths can be copied.
+ * A wider word stays whole, with less of an indent, so that addresses and paths can be copied; alternatives such as
+ * `on|off` break after a bar.
  */
 export function wrapped(text: string, width: number, hanging?: number): string {
   const lines = text.split('\n').flatMap(line => (stringWidth(line) <= width ? [line] : broken(line, width, hanging)));
@@ -30,15 +31,22 @@ function broken(line: string, width: number, hanging?: number): string[] {
   let current = indent;
   let isEmpty = true;
   for (const [, gap = '', word = ''] of line.slice(indent.length).matchAll(/( *)([^ ]+)/g)) {
-    const longer = isEmpty ? current + word : current + gap + word;
-    if (isEmpty || stringWidth(longer) <= width) current = longer;
-    else {
-      lines.push(current);
-      current = next + word;
+    for (const [part, text] of partsOf(word, width - next.length).entries()) {
+      const longer = isEmpty || part > 0 ? current + text : current + gap + text;
+      if (isEmpty || stringWidth(longer) <= width) current = longer;
+      else {
+        lines.push(current);
+        current = next.slice(0, Math.max(0, width - stringWidth(text))) + text;
+      }
+      isEmpty = false;
     }
-    isEmpty = false;
   }
   return [...lines, current];
+}
+
+/** A word in one part; alternatives such as `on|off` in as many as they have where they are wider than `width`. */
+function partsOf(word: string, width: number): string[] {
+  return stringWidth(word) > width ? word.split(/(?<=\|)/) : [word];
 }
 
 /** True for a locale that names a charset other than UTF-8 (locale(7)). Without a locale, as in containers, terminals have UTF-8. */

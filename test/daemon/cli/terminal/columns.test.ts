@@ -34,3 +34,19 @@ test('columns measure wide characters, emoji and combining marks as a terminal s
   ]).split('\n');
   assert.deepEqual(rows, ['日本語  a', '👩‍💻      b', 'e\u0301       c', 'plain   d']);
 });
+
+test('a narrow terminal shows long alternatives and addresses within its width', () => {
+  const alternatives = ['warp', 'doh', 'warp+doh', 'dot', 'warp+dot', 'proxy', 'tunnel_only'].join('|');
+  const address = 'https://www.cloudflare.com/cdn-cgi/trace';
+  const text = columns(
+    [
+      ['setMode', alternatives, 'set the mode'],
+      ['warp.traceUrl', address, 'default'],
+    ],
+    undefined,
+    40,
+  );
+  for (const line of text.split('\n')) assert.ok(line.length <= 40, line);
+  assert.equal(text.replaceAll(/\n */g, '').includes(alternatives), true);
+  assert.ok(text.split('\n').includes(address), 'an address stays whole');
+});

@@ -22,7 +22,7 @@ test('a line is broken at its spaces, and what follows is indented', () => {
   assert.equal(wrapped('  one two three four', 12), '  one two\n    three\n    four');
   assert.equal(wrapped('short', 12), 'short');
   assert.equal(wrapped('https://example.com/long/path x', 12), 'https://example.com/long/path\n  x');
-  assert.equal(wrapped(`run: ${unbroken('sudo rm a')}`, 10), 'run:\n  sudo rm a');
+  assert.equal(wrapped(`run: ${unbroken('sudo rm a')}`, 10), 'run:\n sudo rm a');
 });
 
 test('columns wrap their last cell, and are given up where the terminal is too narrow', () => {
