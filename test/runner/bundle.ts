@@ -21,8 +21,14 @@ export interface Change {
   after: string;
 }
 
+/** Packages that start programs of their own, or read files by their own path. */
+const EXTERNAL = ['esbuild', 'oxc-parser', 'playwright-core'];
+
+/** For packages in CommonJS, which an ES module has no `require` for. */
+const REQUIRE = `import { createRequire as _createRequire } from 'node:module';const require = _createRequire(import.meta.url);`;
+
 /**
- * Bundles files with everything of the project that they import; packages stay outside.
+ * Bundles files with everything that they import: Node takes longer to find a hundred files of a package than to run them.
  * @param files paths below the root
  * @param name of the directory, unique within this process
  * @returns the path of the bundle of each
@@ -46,7 +52,9 @@ export async function bundleFiles(
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    packages: 'external',
+    external: EXTERNAL,
+    banner: { js: REQUIRE },
+    mainFields: ['module', 'main'],
     sourcemap: 'linked',
     sourcesContent: false,
     logLevel: 'error',
@@ -79,7 +87,7 @@ function sources(change: Change | null): Plugin {
   return {
     name: 'sources',
     setup(bundle) {
-      bundle.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
+      bundle.onLoad({ filter: /\.(ts|m?js)$/ }, ({ path }) => {
         const text = readFileSync(path, 'utf8');
         const changed =
           change?.file === path ? text.slice(0, change.start) + change.after + text.slice(change.end) : text;
