@@ -6,14 +6,16 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../wrapper/store/config.ts';
 import { moments } from '../support/moments.ts';
-import { sample } from '../support/thoroughness.ts';
+import { FULL, sample } from '../support/thoroughness.ts';
 import { buildWrapper, finished, sandbox } from '../support/wrapper/sandbox.ts';
 
 const FAKE = '#!/bin/sh\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac\necho "$FAKE_KEY"\n';
 const rules = (name: string) =>
   `auth_command = "auth"\ninject = ["FAKE_KEY"]\n[[providers.${name}.rules]]\nclass = "quota"\nstderr = "^Error: quota"\n`;
 
-test('50 failovers on one provider and another at once keep every default and every account', async t => {
+const FAILOVERS = FULL ? 50 : 20;
+
+test(`${FAILOVERS} failovers on one provider and another at once keep every default and every account`, async t => {
   const box = sandbox(t);
   for (const name of ['one', 'two']) {
     box.script(name, FAKE);
@@ -22,7 +24,7 @@ test('50 failovers on one provider and another at once keep every default and ev
   }
   const before = fs.readFileSync(path.join(box.config, 'config.toml'), 'utf8');
   const adding = Array.from({ length: 4 }, (_, i) => ['one', 'auth', 'add', `new${i}`, '--env', 'FAKE_KEY=env:X']);
-  const running = Array.from({ length: 50 }, (_, i) => [i % 2 ? 'one' : 'two', `${i}`]);
+  const running = Array.from({ length: FAILOVERS }, (_, i) => [i % 2 ? 'one' : 'two', `${i}`]);
   const results = await Promise.all([...running, ...adding].map(([cli, ...args]) => finished(box.start(cli!, args))));
   for (const [index, result] of results.entries()) assert.equal(result.exit, 0, `${index}: ${result.stderr}`);
   for (const name of ['one', 'two']) {
@@ -38,7 +40,7 @@ test('50 failovers on one provider and another at once keep every default and ev
 });
 
 for (const kind of ['file', 'link'] as const) {
-  test(`kill -9 at any file operation of install and uninstall of a ${kind} loses nothing`, async t => {
+  test(`kill -9 at file operations of install and uninstall of a ${kind} loses nothing`, async t => {
     if (spawnSync('strace', ['-V']).status !== 0) return t.skip('strace is not installed');
     const box = sandbox(t);
     const base = path.dirname(box.home);
@@ -63,7 +65,7 @@ for (const kind of ['file', 'link'] as const) {
       if (verb === 'uninstall') box.install('tool');
       const all = await moments(t, base, [process.execPath, buildWrapper(), verb, 'tool'], { env: box.env });
       assert.ok(all.length > 8, `only ${all.length} moments seen`);
-      for (const { after, restore } of all) {
+      for (const { after, restore } of sample(all, 8)) {
         restore();
         const where = `${verb} killed after ${after}`;
         assert.ok(works(), where);

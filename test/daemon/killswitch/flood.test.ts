@@ -15,8 +15,8 @@ const FLOOD = resolve(import.meta.dirname, '../../support/killswitch/flood.py');
 const NARROW = ['ba(ssaq)', 'false', '1', '162.159.193.0/24', 'udp', '1', '2408'];
 const NOBODY = 65534;
 /** Duration of an attack, in seconds; all cores are busy. */
-const LONG = 2;
-const BRIEF = FULL ? LONG : 0.8;
+const LONG = FULL ? 2 : 1.2;
+const BRIEF = FULL ? LONG : 0.5;
 /** With room for a machine that is busy with other tests; without the mend it takes until the service is killed. */
 const ANSWER_MS = 15_000;
 /** Memory limit of the service and its children after any number of calls. Without collection it takes 130 MiB. */
