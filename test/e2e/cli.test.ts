@@ -47,7 +47,7 @@ async function startDaemon(): Promise<ChildProcess> {
     said += piece;
     child.emit('said');
   });
-  const giveUp = AbortSignal.timeout(15_000);
+  const giveUp = AbortSignal.timeout(60_000);
   while (!said.includes('answers on')) {
     await Promise.race([once(child, 'said', { signal: giveUp }), once(child, 'exit', { signal: giveUp })]);
     assert.equal(child.exitCode, null, said);
@@ -73,7 +73,7 @@ function start(words: string[], input = '') {
   child.stdin.end(input);
   const ended: Promise<Ended> = once(child, 'close').then(([code]) => ({ code, ...text }));
   const prints = async (pattern: RegExp) => {
-    const signal = AbortSignal.timeout(15_000);
+    const signal = AbortSignal.timeout(60_000);
     while (!pattern.test(text.stdout + text.stderr)) {
       await once(child, 'text', { signal }).catch(() =>
         assert.fail(`never printed ${pattern}: ${JSON.stringify(text)}`),

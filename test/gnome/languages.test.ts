@@ -148,7 +148,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
       found = await texts();
       return !found.some(({ cut, outside }) => cut || outside);
     };
-    await until(fits, 'every text fits', { limitMs: 5_000 }).catch(() => {});
+    await until(fits, 'every text fits', { limitMs: 20_000 }).catch(() => {});
     return found;
   };
   /** Turns to each page and shows each state, and looks. */

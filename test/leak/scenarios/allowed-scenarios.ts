@@ -238,7 +238,7 @@ async function discovered({ rig: { router } }: Stage): Promise<string[]> {
   await (await router.fixture('answers.py', [], `${JSON.stringify({ uid: 0, asks, seconds: 1 })}\n`)).ended;
   for (const to of addresses) {
     const entry = () => router.run(['ip', 'neigh', 'show', 'to', to, 'dev', 'lan0']);
-    await until(async () => /lladdr/.test(await entry()), to, { limitMs: 5_000 }).catch(() =>
+    await until(async () => /lladdr/.test(await entry()), to, { limitMs: 20_000 }).catch(() =>
       faults.push(`${to} is not found on the link`),
     );
   }

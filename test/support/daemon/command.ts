@@ -89,7 +89,7 @@ export async function ended(child: Child): Promise<Ended> {
 
 /** Resolves once the output matches. */
 export async function prints(child: Child, stream: 'stdout' | 'stderr', pattern: RegExp): Promise<void> {
-  const giveUp = AbortSignal.timeout(10_000);
+  const giveUp = AbortSignal.timeout(60_000);
   while (!pattern.test(child.text[stream])) {
     await once(child, 'text', { signal: giveUp }).catch(cause => {
       throw new Error(`${stream} never matched ${pattern}; it is ${JSON.stringify(child.text)}`, { cause });

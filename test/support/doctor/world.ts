@@ -138,7 +138,7 @@ export async function startBus(t: Ends, services: Services): Promise<string> {
 
 async function firstLine(stream: NodeJS.ReadableStream): Promise<string> {
   const lines = createInterface(stream);
-  const [line] = await once(lines, 'line', { signal: AbortSignal.timeout(10_000) });
+  const [line] = await once(lines, 'line', { signal: AbortSignal.timeout(60_000) });
   return String(line);
 }
 

@@ -76,7 +76,7 @@ export function start({ env, defer, program: own }: Home, ...flags: string[]): S
     said: () => text,
     ended,
     async says(pattern) {
-      const deadline = AbortSignal.timeout(15_000);
+      const deadline = AbortSignal.timeout(60_000);
       for (;;) {
         const match = pattern.exec(text);
         if (match) return match;

@@ -52,9 +52,18 @@ test('connect asks and does not wait', async t => {
 
 test('connect --wait prints each phase on stderr and the state on stdout', async t => {
   const home = createHome(t);
-  const { daemon } = await startDaemon(t, home, connecting);
+  const { daemon } = await startDaemon(t, home, state => {
+    state.set('status', status('connecting', reason('Performing happy eyeballs')));
+    return undefined;
+  });
   daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
-  const { code, stdout, stderr } = await culvert(home, ['connect', '--wait']);
+  const child = await start(home, ['connect', '--wait']);
+  // each only once the one before was printed: a busy reader gets the newest state alone
+  await prints(child, 'stderr', /Connecting: Performing happy eyeballs\n/);
+  daemon.state.set('status', status('connecting', reason('Establishing connection to 162.159.198.2:443')));
+  await prints(child, 'stderr', /Connecting: Establishing connection to 162\.159\.198\.2:443\n/);
+  daemon.state.set('status', status('connected'));
+  const { code, stdout, stderr } = await ended(child);
   assert.deepEqual([code, stdout], [0, '● Connected\n']);
   assert.match(
     stderr,

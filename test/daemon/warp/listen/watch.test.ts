@@ -156,7 +156,7 @@ test('stop ends a child that ignores SIGTERM, with its group', async t => {
   await until(() => messages.length === 1);
   const begin = performance.now();
   await watch.stop();
-  assert.ok(performance.now() - begin < 5_000);
+  assert.ok(performance.now() - begin < 30_000);
   await until(() => !alive(pidOf(runs()[0])) && !alive(Number(place.read('below'))));
   assert.equal(watch.form(), null);
   assert.equal(runs().length, 1, 'nothing is started after stop');
