@@ -1,14 +1,15 @@
 // Describes the page of DNS: filter for families, Gateway location, fallback domains, log.
+import type { Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { actionCommand, type Form, type Row } from '../form.ts';
+import { actionCommand, type Form, type Group, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 import { toBeConfirmed } from './modes.ts';
 
 export function dnsForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
-  const known = client.snapshot;
-  const options = known?.options;
+  const { snapshot } = client;
+  const options = snapshot?.options;
   const check = checks(tr);
   const family = (value: 'off' | 'malware' | 'full', title: string, subtitle: string): Row => ({
     kind: 'radio',
@@ -19,7 +20,54 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
     checked: options?.families === value,
     command: actionCommand({ action: 'setFamilies', value }),
   });
-  const domains = (options?.fallbackDomains ?? []).map(
+  return {
+    groups: [
+      {
+        id: 'families',
+        title: _('Filter'),
+        ...(options?.families === null ? { description: _('WARP does not report which filter is on.') } : {}),
+        rows: [
+          family('off', _('No filter'), _('Blocks nothing.')),
+          family('malware', _('Malware'), _('Blocks known dangerous sites.')),
+          family('full', _('Malware and adult content'), _('Blocks adult sites as well.')),
+        ],
+      },
+      fallbackGroup(options?.fallbackDomains ?? [], settable, tr),
+      {
+        id: 'gateway',
+        title: _('Gateway'),
+        description: _('A DNS location of Cloudflare Zero Trust.'),
+        rows: [
+          ...(options?.gatewayId
+            ? [{ kind: 'fact', id: 'gateway-now', title: _('In use'), value: options.gatewayId } as const]
+            : []),
+          {
+            kind: 'entry',
+            id: 'gateway-set',
+            title: _('Location ID'),
+            label: _('Use'),
+            sensitive: settable,
+            check: check.gateway,
+            command: value => actionCommand({ action: 'setGatewayId', value, ...toBeConfirmed(snapshot) }),
+          },
+          {
+            kind: 'button',
+            id: 'gateway-reset',
+            title: _('No location'),
+            label: _('Reset'),
+            sensitive: settable,
+            command: actionCommand({ action: 'resetGatewayId', ...toBeConfirmed(snapshot) }),
+          },
+        ],
+      },
+      logGroup(settable, tr),
+    ],
+  };
+}
+
+function fallbackGroup(domains: Snapshot['options']['fallbackDomains'], settable: boolean, tr: Translator): Group {
+  const { _ } = tr;
+  const rows = domains.map(
     ({ domain, note }): Row => ({
       kind: 'item',
       id: `fallback-${domain}`,
@@ -38,100 +86,59 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
     }),
   );
   return {
-    groups: [
+    id: 'fallback',
+    title: _('Domains for your own DNS'),
+    description: _('Names that your own DNS servers look up, outside the tunnel.'),
+    rows: [
       {
-        id: 'families',
-        title: _('Filter'),
-        ...(options?.families === null ? { description: _('WARP does not report which filter is on.') } : {}),
-        rows: [
-          family('off', _('No filter'), _('Blocks nothing.')),
-          family('malware', _('Malware'), _('Blocks known dangerous sites.')),
-          family('full', _('Malware and adult content'), _('Blocks adult sites as well.')),
-        ],
+        kind: 'entry',
+        id: 'fallback-add',
+        title: _('Add a domain'),
+        label: _('Add'),
+        sensitive: settable,
+        placeholder: 'corp.example.com',
+        check: checks(tr).domain,
+        command: value => actionCommand({ action: 'addFallbackDomain', value }),
       },
+      ...rows,
       {
-        id: 'fallback',
-        title: _('Domains for your own DNS'),
-        description: _('Names that your own DNS servers look up, outside the tunnel.'),
-        rows: [
+        kind: 'button',
+        id: 'fallback-reset',
+        title: _('Default list'),
+        label: _('Reset'),
+        sensitive: settable,
+        command: actionCommand(
+          { action: 'resetFallbackDomains' },
           {
-            kind: 'entry',
-            id: 'fallback-add',
-            title: _('Add a domain'),
-            label: _('Add'),
-            sensitive: settable,
-            placeholder: 'corp.example.com',
-            check: check.domain,
-            command: value => actionCommand({ action: 'addFallbackDomain', value }),
+            confirm: {
+              heading: _('Back to the default domains?'),
+              body: _('Domains that you added are lost.'),
+              accept: _('Reset'),
+              destructive: true,
+            },
           },
-          ...domains,
-          {
-            kind: 'button',
-            id: 'fallback-reset',
-            title: _('Default list'),
-            label: _('Reset'),
-            sensitive: settable,
-            command: actionCommand(
-              { action: 'resetFallbackDomains' },
-              {
-                confirm: {
-                  heading: _('Back to the default domains?'),
-                  body: _('Domains that you added are lost.'),
-                  accept: _('Reset'),
-                  destructive: true,
-                },
-              },
-            ),
-          },
-        ],
-      },
-      {
-        id: 'gateway',
-        title: _('Gateway'),
-        description: _('A DNS location of Cloudflare Zero Trust.'),
-        rows: [
-          ...(options?.gatewayId
-            ? [{ kind: 'fact', id: 'gateway-now', title: _('In use'), value: options.gatewayId } as const]
-            : []),
-          {
-            kind: 'entry',
-            id: 'gateway-set',
-            title: _('Location ID'),
-            label: _('Use'),
-            sensitive: settable,
-            check: check.gateway,
-            command: value => actionCommand({ action: 'setGatewayId', value, ...toBeConfirmed(known) }),
-          },
-          {
-            kind: 'button',
-            id: 'gateway-reset',
-            title: _('No location'),
-            label: _('Reset'),
-            sensitive: settable,
-            command: actionCommand({ action: 'resetGatewayId', ...toBeConfirmed(known) }),
-          },
-        ],
-      },
-      {
-        id: 'log',
-        title: _('Log of DNS queries'),
-        description: _('WARP’s service keeps it, for troubleshooting. It does not report whether it is on.'),
-        rows: [logRow('enable', _('Start logging'), _('Start')), logRow('disable', _('Stop logging'), _('Stop'))],
+        ),
       },
     ],
   };
+}
 
-  function logRow(value: 'enable' | 'disable', title: string, label: string): Row {
-    return {
-      kind: 'button',
-      id: `log-${value}`,
-      title,
-      label,
-      sensitive: settable,
-      command: actionCommand(
-        { action: 'setDnsLog', value },
-        { done: value === 'enable' ? _('Logging') : _('Not logging') },
-      ),
-    };
-  }
+function logGroup(settable: boolean, { _ }: Translator): Group {
+  const row = (value: 'enable' | 'disable', title: string, label: string): Row => ({
+    kind: 'button',
+    id: `log-${value}`,
+    title,
+    label,
+    sensitive: settable,
+    command: actionCommand(
+      { action: 'setDnsLog', value },
+      { done: value === 'enable' ? _('Logging') : _('Not logging') },
+    ),
+  });
+  return {
+    id: 'log',
+    title: _('Log of DNS queries'),
+    description: _('WARP’s service keeps it, for troubleshooting. It does not report whether it is on.'),
+    rows: [row('enable', _('Start logging'), _('Start')), row('disable', _('Stop logging'), _('Stop'))],
+  };
 }
