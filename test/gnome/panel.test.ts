@@ -71,6 +71,28 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await until(async () => (await find('Connect')).focused, 'the focus');
   });
 
+  test('connecting moves nothing: each control and the statistics keep their places', async () => {
+    const places = async () => {
+      await stage.settled();
+      const tops: Record<string, number> = {};
+      for (const name of ['Mode', 'Kill Switch', 'Open the graph'])
+        tops[name] = ((await stage.ask({ do: 'place', name })) as number[])[1]!;
+      return tops;
+    };
+    await given('disconnected');
+    const before = await places();
+    daemon.set('status', { state: 'connecting', reason: { code: 'x', text: 'Performing connectivity checks' } });
+    await find('Testing the connection…');
+    assert.deepEqual(await places(), before);
+    daemon.set('status', { state: 'connected', reason: null, network: 'healthy', since: new Date().toISOString() });
+    await find('Connected');
+    assert.deepEqual(await places(), before);
+    daemon.set('tunnel', { ...FIGURES, at: new Date().toISOString() });
+    await find('Connection details');
+    assert.deepEqual(await places(), before);
+    await given('disconnected');
+  });
+
   test('the button asks, stays as it is, and changes when the event arrives', async () => {
     await given('disconnected');
     await press('Connect');

@@ -40,11 +40,17 @@ export function ConnectionPage() {
           ],
         }}
       />
-      {more && <FormView form={{ groups: [{ id: 'off', title: _('Pause WARP'), rows: offRows(tunnel, tr) }] }} />}
-      {more && snapshot && tunnel.live && (
+      {more && snapshot && (
         <>
           <LatencyChart />
-          <FormView form={{ groups: [{ id: 'details', title: _('Details'), rows: facts(snapshot, tr) }] }} />
+          <FormView
+            form={{
+              groups: [
+                { id: 'off', title: _('Pause WARP'), rows: offRows(tunnel, tr) },
+                { id: 'details', title: _('Details'), rows: tunnel.live ? facts(snapshot, tr) : [] },
+              ],
+            }}
+          />
         </>
       )}
     </>
@@ -61,8 +67,8 @@ function Hero() {
       <Icon name={tunnel.icon} />
       <div role="status">
         <p class="state">{tunnel.label}</p>
-        <p>{tunnel.sentence}</p>
-        {waiting && <p class="subtitle">{waiting}</p>}
+        <p class="sentence">{tunnel.sentence}</p>
+        <p class="subtitle waiting">{waiting}</p>
       </div>
       <Clock />
       <div class="buttons">

@@ -153,8 +153,13 @@ export class ConnectionPage extends Adw.Bin implements Page {
     const known = client.snapshot?.tunnel;
     const live = tunnel.live && known !== undefined;
     const latency = live ? known.latencyMs : null;
-    this.#figures.widget.visible = latency !== null;
-    if (latency !== null && live) {
+    this.#figures.widget.visible = known !== undefined;
+    if (latency === null || !live) {
+      // its place is kept: what is below would move when the first values come
+      for (const label of [this.#figures.latency, this.#figures.loss]) label.label = '–';
+      this.#graph.plot([]);
+      setName(this.#graph, _('No statistics yet.'));
+    } else {
       const samples = this.#history.samples();
       this.#graph.plot(samples.map(({ latencyMs }) => latencyMs));
       const range = rangeOf(samples.map(({ latencyMs }) => latencyMs));
@@ -206,12 +211,12 @@ function createHero() {
   const icon = new Gtk.Image({ pixel_size: 48, accessible_role: Gtk.AccessibleRole.PRESENTATION });
   const disc = new Adw.Bin({ child: icon, halign: Gtk.Align.CENTER, margin_bottom: 6, css_classes: ['culvert-disc'] });
   const state = centered(['title-1']);
-  const sentence = centered();
+  const sentence = centered(['culvert-sentence']);
   const clock = centered(['dim-label', 'numeric']);
   // it changes each second, and says nothing that the state does not
   clock.accessible_role = Gtk.AccessibleRole.PRESENTATION;
   const proof = createProof();
-  const line = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER });
+  const line = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER, css_classes: ['culvert-clock'] });
   line.append(clock);
   line.append(proof.button);
   const toggle = pill();
@@ -222,7 +227,12 @@ function createHero() {
   const remedy = pill();
   const spinner = new Gtk.Spinner({ spinning: true });
   const waitingText = new Gtk.Label();
-  const waiting = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER, margin_top: 6 });
+  const waiting = new Gtk.Box({
+    spacing: 6,
+    halign: Gtk.Align.CENTER,
+    margin_top: 6,
+    css_classes: ['culvert-waiting'],
+  });
   waiting.append(spinner);
   waiting.append(waitingText);
   const { details, text, copy } = createDetails(() => hero.copied());
@@ -257,7 +267,7 @@ function createHero() {
       remedy.visible = view.remedy !== null;
       labelButton(remedy, view.remedy?.label ?? '');
       remedy.css_classes = ['pill', 'suggested-action'];
-      waiting.visible = view.waiting !== null;
+      spinner.visible = view.waiting !== null;
       waitingText.label = view.waiting ?? '';
       details.visible = view.details !== null;
       text.label = view.details ?? '';

@@ -11,6 +11,7 @@ import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
 import { setDescription, setName } from '../widgets/a11y/accessible.ts';
+import { labelButton } from '../widgets/button-label.ts';
 import { createCharts, fillGrid } from '../widgets/charts/charts.ts';
 import { turnTo } from '../widgets/stack.ts';
 
@@ -85,7 +86,8 @@ export class HistoryPage extends Adw.Bin implements Page {
   }
 
   #build(): Gtk.Widget {
-    const clear = new Gtk.Button({ label: _('Delete…') });
+    const clear = new Gtk.Button();
+    labelButton(clear, _('Delete…'));
     clear.connect('clicked', () => void this.#clear().catch(error => this.#shell.showError(error)));
     setName(clear, _('Delete the history'));
     const top = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });

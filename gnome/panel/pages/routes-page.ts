@@ -27,6 +27,7 @@ import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
 import { nameMenuButton, setDescription, setName } from '../widgets/a11y/accessible.ts';
+import { labelButton } from '../widgets/button-label.ts';
 import { nameListItem } from '../widgets/compat.ts';
 import { type Fill, stepwise } from '../widgets/lists/fill.ts';
 import { dropRows, type RowFactory, rowFactory } from '../widgets/lists/row-factory.ts';
@@ -129,7 +130,8 @@ export class RoutesPage extends Adw.Bin implements Page {
     setName(this.#addButton, _('Add a route'));
     const top = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-toolbar'] });
     const adding = line(this.#add, this.#addButton);
-    const edit = new Gtk.Button({ label: _('Edit as Text') });
+    const edit = new Gtk.Button();
+    labelButton(edit, _('Edit as Text'));
     edit.connect('clicked', () => this.#shell.goTo('editor'));
     // a host with many addresses has a long answer, which must not push the list out of the window
     const why = new Gtk.ScrolledWindow({
@@ -191,7 +193,12 @@ export class RoutesPage extends Adw.Bin implements Page {
       const text = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true, valign: Gtk.Align.CENTER });
       text.append(title);
       text.append(note);
-      const badge = new Gtk.Label({ css_classes: ['caption', 'dim-label'] });
+      const badge = new Gtk.Label({
+        wrap: true,
+        xalign: 1,
+        justify: Gtk.Justification.RIGHT,
+        css_classes: ['caption', 'dim-label'],
+      });
       const remove = new Gtk.Button({ icon_name: 'list-remove-symbolic', css_classes: ['flat'] });
       remove.connect('clicked', () => {
         const entry = this.#entries.get(idOf(item));

@@ -1,6 +1,13 @@
 // Labels of buttons that wrap rather than make a narrow window wider.
 import Gtk from 'gi://Gtk?version=4.0';
-import { setName } from './a11y/accessible.ts';
+import { setName, within } from './a11y/accessible.ts';
+
+/** A check button whose words wrap. */
+export function checkButton(label: string): Gtk.CheckButton {
+  const button = new Gtk.CheckButton({ label });
+  for (const child of within(button)) if (child instanceof Gtk.Label) child.wrap = true;
+  return button;
+}
 
 export function labelButton(button: Gtk.Button, label: string): void {
   // else GTK names the button by it again, in place of its name

@@ -62,6 +62,32 @@ test('the page shows the state in a sentence, and the button changes it', async 
   assert.deepEqual(complaints, []);
 });
 
+test('connecting moves nothing: each control and the chart keep their places', async t => {
+  const { page, complaints } = await openDemo(t, { CULVERT_EMULATOR_CONNECT_MS: '700' });
+  for (const width of [1000, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    const places = () =>
+      page.evaluate(
+        `[...document.querySelectorAll('main .buttons, main .row, main .chart')].slice(0, 4)
+          .map(element => Math.round(element.getBoundingClientRect().top + scrollY))`,
+      );
+    await page.locator('main .chart').waitFor();
+    const before = await places();
+    const seen: unknown[] = [];
+    await press(page, 'Connect');
+    await until(async () => {
+      seen.push(await places());
+      return (await stateOf(page)) === 'Connected';
+    }, 'the tunnel is up');
+    await page.getByText('Packet loss').first().waitFor();
+    seen.push(await places());
+    for (const place of seen) assert.deepEqual(place, before, `${width} pixels`);
+    await press(page, 'Disconnect');
+    await until(async () => (await stateOf(page)) === 'Disconnected', 'the tunnel is down');
+  }
+  assert.deepEqual(complaints, []);
+});
+
 test('the accounts of tools are added, changed and set up, and the key goes nowhere else', async t => {
   const home = createHome(t);
   const bin = join(home.directory, 'bin');

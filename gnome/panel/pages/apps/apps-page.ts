@@ -22,7 +22,7 @@ import { _, tr } from '../../../i18n.ts';
 import { rememberApp } from '../../../recent-apps.ts';
 import type { Page, Shell } from '../../shell.ts';
 import { setName } from '../../widgets/a11y/accessible.ts';
-import { labelButton } from '../../widgets/button-label.ts';
+import { checkButton, labelButton } from '../../widgets/button-label.ts';
 import { copyButton } from '../../widgets/copy.ts';
 import { type Fill, stepwise } from '../../widgets/lists/fill.ts';
 import { dropRows } from '../../widgets/lists/row-factory.ts';
@@ -42,8 +42,8 @@ export class AppsPage extends Adw.Bin implements Page {
   readonly #copy: Gtk.Button;
   readonly #warning = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['warning'] });
   readonly #remedy = new Gtk.Button({ halign: Gtk.Align.START });
-  readonly #all = new Gtk.CheckButton({ label: _('Show all') });
-  readonly #verify = new Gtk.CheckButton({ label: _('Check the tunnel first') });
+  readonly #all = checkButton(_('Show all'));
+  readonly #verify = checkButton(_('Check the tunnel first'));
   readonly #states = new Gtk.Stack({ vexpand: true });
   readonly #failed = new Adw.StatusPage({
     icon_name: 'org.culvert.Culvert-unavailable-symbolic',

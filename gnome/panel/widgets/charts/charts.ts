@@ -113,7 +113,7 @@ function curves(): Curve[] {
 }
 
 function createChart(title: string) {
-  const heading = new Gtk.Label({ label: title, xalign: 0, hexpand: true, css_classes: ['heading'] });
+  const heading = new Gtk.Label({ label: title, xalign: 0, hexpand: true, wrap: true, css_classes: ['heading'] });
   const now = new Gtk.Label({ css_classes: ['numeric'] });
   const head = new Gtk.Box({ spacing: 12 });
   head.append(heading);

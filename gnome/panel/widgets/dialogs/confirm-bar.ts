@@ -4,6 +4,7 @@ import type { Command } from '../../../../daemon/view/forms/form.ts';
 import { countdownText, type Unconfirmed } from '../../../../daemon/view/states/changes.ts';
 import { _, tr } from '../../../i18n.ts';
 import { setDescription } from '../a11y/accessible.ts';
+import { labelButton } from '../button-label.ts';
 import { announce } from '../compat.ts';
 
 /** Below this width, in pixels, the buttons are below the text. */
@@ -29,12 +30,10 @@ export function createConfirmBar(run: (command: Command) => Promise<boolean>): C
   countdown.accessible_role = Gtk.AccessibleRole.PRESENTATION;
   const words = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true });
   for (const child of [heading, text, countdown]) words.append(child);
-  const revert = new Gtk.Button({ label: _('Revert Now'), valign: Gtk.Align.CENTER });
-  const keep = new Gtk.Button({
-    label: _('Keep'),
-    valign: Gtk.Align.CENTER,
-    css_classes: ['suggested-action'],
-  });
+  const revert = new Gtk.Button({ valign: Gtk.Align.CENTER });
+  const keep = new Gtk.Button({ valign: Gtk.Align.CENTER, css_classes: ['suggested-action'] });
+  labelButton(revert, _('Revert Now'));
+  labelButton(keep, _('Keep'));
   const buttons = new Gtk.Box({ spacing: 6, halign: Gtk.Align.END });
   for (const button of [revert, keep]) buttons.append(button);
   const box = new Gtk.Box({ spacing: 12, css_classes: ['culvert-banner'] });

@@ -5,7 +5,7 @@ import { setDescription, setName } from '../a11y/accessible.ts';
 import type { RowHost, RowOf, RowWidget } from './row-widget.ts';
 
 export function entryRow(first: RowOf<'entry'>, host: RowHost): RowWidget<'entry'> {
-  const title = new Gtk.Label({ xalign: 0, css_classes: ['caption', 'dim-label'] });
+  const title = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
   const entry = first.secret ? new Gtk.PasswordEntry({ show_peek_icon: true }) : new Gtk.Entry();
   entry.hexpand = true;
   // it gives way to its button in large letters, where GTK keeps 150 pixels
