@@ -23,6 +23,8 @@ export interface OptionSpec {
 export interface CommandSpec {
   name: string;
   summary: string;
+  /** The command for which this is another name; the rest of the entry is empty then. */
+  aliasOf?: string;
   /** Sentences beyond the summary, for the command's help and the manual. */
   details?: string;
   arguments?: readonly ArgumentSpec[];

@@ -17,30 +17,55 @@ export const LAUNCHER_OPTIONS: readonly OptionSpec[] = [
   { flags: '--demo', summary: 'use the embedded emulator instead of warp-cli; nothing is tunneled' },
   { flags: '--status', summary: 'print the state and the port in use' },
   { flags: '--version', summary: 'print the version' },
-  { flags: '--help', summary: 'print this help' },
+  { flags: '--help', summary: 'print the tasks and their commands' },
+  { flags: '--all', summary: 'with --help: print every command and option' },
 ];
 
 /** Every command has it. */
 export const JSON_OPTION: OptionSpec = { flags: '--json', summary: 'print JSON instead of text for people' };
 
-export const TABLE: readonly Group[] = [
-  { title: 'Connection', commands: [...CONNECTION_COMMANDS, ...TRAFFIC_COMMANDS] },
-  { title: 'Device', commands: DEVICE_COMMANDS },
-  { title: 'Troubleshooting', commands: DOCTOR_COMMANDS },
-  { title: 'Culvert itself', commands: CULVERT_COMMANDS },
+const SPECS: readonly CommandSpec[] = [
+  ...CONNECTION_COMMANDS,
+  ...TRAFFIC_COMMANDS,
+  ...DEVICE_COMMANDS,
+  ...DOCTOR_COMMANDS,
+  ...CULVERT_COMMANDS,
 ];
+
+/** Tasks of a user, and the commands for each; a command is in one of them. */
+const TASKS: readonly (readonly [title: string, names: string])[] = [
+  ['Connect', 'connect disconnect toggle status wait on off'],
+  ['Keep or undo a change', 'extend keep revert'],
+  ['Choose what uses WARP', 'mode protocol routes split why apps proxy'],
+  ['Block leaks', 'killswitch'],
+  ['Set up this device', 'account'],
+  ['Find and repair a problem', 'doctor diagnose explain logs history'],
+  ['Change Culvert', 'config settings update web'],
+  ['Write scripts', 'actions action metrics token'],
+  ['Run Culvert', 'stop restart version'],
+];
+
+export const TABLE: readonly Group[] = TASKS.map(([title, names]) => ({
+  title,
+  commands: names.split(' ').map(name => SPECS.find(spec => spec.name === name)!),
+}));
 
 /** The exit codes, for help and manual. */
 export const EXIT_CODES: readonly [number, string][] = [
   [0, 'success'],
   [1, 'failure'],
   [2, 'wrong usage'],
-  [3, 'status --check or wait, and not connected'],
+  [3, 'not connected (status --check, wait)'],
   [4, 'not authorized'],
   [5, 'the daemon is not running'],
-  [6, 'the tunnel CLI is missing'],
-  [7, 'doctor, and a check could not be completed'],
-  [8, 'wait --proof, and no proof'],
+  [6, 'warp-cli is missing'],
+  [7, 'a check could not be completed (doctor)'],
+  [8, 'no proof of the tunnel (wait --proof)'],
 ];
 
 export const COMMANDS: readonly CommandSpec[] = TABLE.flatMap(group => group.commands);
+
+/** The command itself, or the one for which its name is an alias. */
+export function resolved(spec: CommandSpec): CommandSpec {
+  return SPECS.find(({ name }) => name === spec.aliasOf) ?? spec;
+}

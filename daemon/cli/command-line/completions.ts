@@ -1,10 +1,10 @@
 // Pure: generates shell completions from the command table. Only entries of lists that the daemon has call culvert.
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
-import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS } from './command-table.ts';
+import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './command-table.ts';
 
 /** A place on the command line: the words that lead there, and what may follow. */
 interface Place {
-  /** `split add`, or empty before any command. */
+  /** `routes add`, or empty before any command. */
   path: string;
   options: readonly OptionSpec[];
   /** Subcommands, or the words of the next argument. */
@@ -18,7 +18,7 @@ interface Place {
 
 /** Lists that only the daemon knows. */
 const LISTINGS: Record<NonNullable<ArgumentSpec['lists']>, string> = {
-  routes: "culvert split export 2>/dev/null | sed -e '/^mode /d' -e '/^#/d' -e 's/[[:space:]].*//'",
+  routes: "culvert routes show 2>/dev/null | sed -e '/^mode /d' -e '/^#/d' -e 's/[[:space:]].*//'",
   apps: "culvert apps list 2>/dev/null | sed -e 1d -e 's/[[:space:]].*//'",
 };
 
@@ -136,15 +136,18 @@ export function fish(): string {
   }
 }
 
+/** Every command, an alias with what follows the command that it means. */
+const ENTRIES = COMMANDS.map(spec => ({ ...resolved(spec), name: spec.name }));
+
 function places(): Place[] {
   const topics = [...named(COMMANDS), ['help', 'print the help of a command']] as const;
   return [
     { path: '', options: LAUNCHER_OPTIONS, words: topics as Place['words'], repeats: false, files: false },
     { path: 'help', options: [], words: named(COMMANDS), repeats: false, files: false },
-    ...COMMANDS.flatMap(({ name, commands }) =>
+    ...ENTRIES.flatMap(({ name, commands }) =>
       commands ? [{ path: `help ${name}`, options: [], words: named(commands), repeats: false, files: false }] : [],
     ),
-    ...COMMANDS.flatMap(spec => [
+    ...ENTRIES.flatMap(spec => [
       ...placesOf(spec.name, spec),
       ...(spec.commands ?? []).flatMap(child => placesOf(`${spec.name} ${child.name}`, child)),
     ]),

@@ -85,12 +85,13 @@ const WAYS_OUT = [
 const EXAMPLES = [
   ['culvert connect --wait && git push', 'Connect, and go on once the tunnel is up.'],
   ['culvert status --check || notify-send "WARP is off"', 'Act when it is not connected.'],
-  ['culvert split export routes.txt', 'Write the split tunnel to a file that split import reads.'],
+  ['culvert routes export routes.txt', 'Write the routes to a file that culvert routes import reads.'],
   ['pass warp-license | culvert account license', 'Apply a license key without showing it.'],
 ] as const;
 
 function command(spec: CommandSpec, parent: string): string[] {
   const path = `${parent} ${spec.name}`;
+  if (spec.aliasOf) return ['.TP', `.B ${text(path)}`, text(sentence(spec))];
   if (spec.commands) {
     const fallback = spec.fallback ? ` Alone it means ${path} ${spec.fallback}.` : '';
     const head = ['.TP', `.B ${text(path)}`, text(`${sentence(spec)}${fallback}`)];

@@ -1,10 +1,11 @@
 // The command table as a commander program: parsing, suggestions, and help.
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { type Style, wantsColor } from '../../system/terminal.ts';
 import type { CommandSpec } from '../command-spec.ts';
 import type { Options, Run } from '../context.ts';
+import { columns } from '../terminal/columns.ts';
 import { widthOf, wrapped } from '../terminal/fit.ts';
-import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
+import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, resolved, TABLE } from './command-table.ts';
 
 /** Result of parsing: the command to run, with its arguments and options. */
 export type Chosen = { spec: CommandSpec; run: Run; args: string[]; options: Options };
@@ -15,6 +16,10 @@ export type Chosen = { spec: CommandSpec; run: Run; args: string[]; options: Opt
  */
 export async function parse(argv: readonly string[], style: Style): Promise<Chosen> {
   let chosen: { spec: CommandSpec; args: string[]; options: Options } | undefined;
+  if (asksForTasks(argv)) {
+    process.stdout.write(wrapped(`${tasks(style, widthOf(process.stdout))}\n`, widthOf(process.stdout)));
+    throw new CommanderError(0, 'commander.helpDisplayed', '');
+  }
   const program = createProgram(style, (spec, args, options) => {
     chosen = { spec, args, options };
   });
@@ -23,22 +28,57 @@ export async function parse(argv: readonly string[], style: Style): Promise<Chos
   return { spec, run: await spec.load!(), args, options };
 }
 
+/** True for `--help` and `help` alone; `--help --all` and the help of a command are commander's. */
+function asksForTasks(argv: readonly string[]): boolean {
+  return argv.length === 1 && ['-h', '--help', 'help'].includes(argv[0]!);
+}
+
+/** The short help: what people want to do, and the commands for it. */
+function tasks(style: Style, width: number): string {
+  const rows = TABLE.map(({ title, commands }) => [
+    '',
+    title,
+    commands.flatMap(({ name, aliasOf }) => (aliasOf ? [] : name)).join(', '),
+  ]);
+  return [
+    'Usage: culvert [options]            start Culvert: daemon, tray and window',
+    '       culvert <command> [options]',
+    '',
+    columns(rows, (text, column) => (column === 2 ? style.cyan(text) : text), width),
+    '',
+    'Pause WARP: culvert off --for 15m',
+    'More: culvert help <command>, culvert --help --all, man culvert',
+  ].join('\n');
+}
+
 /**
  * Writes out what a command line means: a group alone, or before options, is its fallback (`split --json` is
  * `split list --json`), and `help split add` is `split add --help`.
  */
 export function expand(argv: readonly string[]): string[] {
   const [first, second, ...rest] = argv;
+  if (first === 'help' && second === '--all') return ['--help'];
   if (first === 'help' && second !== undefined) {
     const group = COMMANDS.find(({ name }) => name === second);
-    const isTopic = group && (rest[0] === undefined || group.commands?.some(({ name }) => name === rest[0]));
+    const isTopic = group && (rest[0] === undefined || resolved(group).commands?.some(({ name }) => name === rest[0]));
     // an unknown topic is an unknown command, with the same suggestion
-    return isTopic ? [second, ...rest, '--help'] : [second, ...rest];
+    return expand(isTopic ? [second, ...rest, '--help'] : [second, ...rest]);
   }
-  const fallback = COMMANDS.find(({ name }) => name === first)?.fallback;
+  const spec = COMMANDS.find(({ name }) => name === first);
+  if (spec?.aliasOf) return expand(withoutAlias(spec.aliasOf, argv));
+  const fallback = spec?.fallback;
   if (!fallback || second === '-h' || second === '--help') return [...argv];
   if (second === undefined) return [first!, fallback];
   return second.startsWith('-') ? [first!, fallback, second, ...rest] : [...argv];
+}
+
+/** The command line without its alias. Of `split`, two words mean something else than of `routes`. */
+function withoutAlias(name: string, [alias, ...rest]: readonly string[]): string[] {
+  if (alias !== 'split') return [name, ...rest];
+  const [word, ...more] = rest;
+  if (word === 'import') return [name, 'import', '--add', ...more];
+  const isAlone = word === undefined || (word.startsWith('-') && word !== '-h' && word !== '--help');
+  return isAlone ? [name, 'list', ...rest] : [name, ...rest];
 }
 
 type Choose = (spec: CommandSpec, args: string[], options: Options) => void;
@@ -47,7 +87,9 @@ function createProgram(style: Style, choose: Choose): Command {
   const program = new Command('culvert');
   program
     .usage('[options]\n       culvert <command> [options]')
-    .description('Unofficial client for Cloudflare WARP. Without a command, starts the daemon, the tray and the panel.')
+    .description(
+      'Unofficial client for Cloudflare WARP. Without a command, starts the daemon, the tray and the window.',
+    )
     .exitOverride()
     .enablePositionalOptions() // options of the launcher are not options of a command
     .configureOutput({
@@ -75,12 +117,13 @@ function createProgram(style: Style, choose: Choose): Command {
     program.commandsGroup(`${title}:`);
     for (const spec of commands) program.addCommand(build(spec, program, choose));
   }
-  program.commandsGroup('Culvert itself:');
+  program.commandsGroup(`${TABLE.at(-1)!.title}:`);
   return program;
 }
 
 function build(spec: CommandSpec, parent: Command, choose: Choose): Command {
   const command = new Command(spec.name).copyInheritedSettings(parent).summary(spec.summary);
+  if (spec.aliasOf) return command; // listed; `expand` replaces it
   command.description([sentence(spec.summary), spec.details].filter(Boolean).join(' '));
   if (spec.commands) {
     command.helpCommand(false).usage('<command> [options]');
@@ -119,9 +162,7 @@ function placeholders(command: Command): string[] {
 
 function exitCodes(style: Style): string {
   const rows = EXIT_CODES.map(([code, meaning]) => `  ${code}  ${meaning}`);
-  return [style.bold('Exit codes:'), ...rows, '', 'More of a command: culvert help <command>, or man culvert'].join(
-    '\n',
-  );
+  return [style.bold('Exit codes:'), ...rows, '', 'More: culvert help <command>, man culvert'].join('\n');
 }
 
 function sentence(summary: string): string {

@@ -44,18 +44,8 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     options: [...UNTIL, ...WAIT],
     load: async () => (await import('./connect.ts')).disconnect,
   },
-  {
-    name: 'on',
-    summary: 'the same as connect',
-    options: [...UNTIL, ...WAIT],
-    load: async () => (await import('./connect.ts')).connect,
-  },
-  {
-    name: 'off',
-    summary: 'the same as disconnect, such as: culvert off --for 15m',
-    options: [...UNTIL, ...WAIT],
-    load: async () => (await import('./connect.ts')).disconnect,
-  },
+  { name: 'on', summary: 'alias of connect', aliasOf: 'connect' },
+  { name: 'off', summary: 'alias of disconnect, such as: culvert off --for 15m', aliasOf: 'disconnect' },
   {
     name: 'extend',
     summary: 'let what holds for a while end later, or earlier',

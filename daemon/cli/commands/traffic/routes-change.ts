@@ -6,7 +6,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/schema/traffic/routes.ts';
-import { addedTo, type Entry, parseLine, removedFrom } from '../../../routes/document.ts';
+import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom } from '../../../routes/document.ts';
+import { printable } from '../../../system/printable.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -20,12 +21,40 @@ import { describePreview, previewOf } from './routes.ts';
 /** Fewer runs of the tunnel CLI than these need no progress. */
 const MANY = 20;
 
+const NO_ENTRY = 'Name an address, a range or a host, or a preset with --preset.';
+const UNREADABLE = 'Some lines of the document are not valid. Nothing was changed.';
+
 type Cause = NonNullable<RoutesRequest['cause']>;
 
 export const importDocument: Run = async (context, [file], options) => {
   const document = await readDocument(context, file);
+  if (options.add) return addDocument(context, document, options);
   return apply(context, { document, cause: 'import', options, asks: 'always' });
 };
+
+/** Adds the entries of a document to the list. @throws Failure where lines can't be read, or the document is of the other mode */
+async function addDocument(context: Context, document: string, options: Options): Promise<number> {
+  const { mode, lines } = parseDocument(document);
+  const routes = await context.client.call('GET /api/routes');
+  if (mode && routes.mode && mode !== routes.mode)
+    throw new Failure(`The document has mode ${mode}, and the list has mode ${routes.mode}. Nothing was changed.`, {
+      hint: 'Remove its line "mode", or replace the list with: culvert routes import FILE',
+    });
+  const invalid = lines.filter(({ reason }) => reason !== null);
+  if (invalid.length) {
+    for (const { number, reason } of invalid)
+      context.say(`Line ${number}: ${printable(wordMessage(reason!, english))}`);
+    throw new Failure(UNREADABLE);
+  }
+  const entries = lines.flatMap(({ entries, comment }) => entries.map(({ value }) => ({ value, comment })));
+  return apply(context, {
+    document: addedTo(routes.document, entries),
+    cause: 'import',
+    options,
+    asks: 'warnings',
+    routes,
+  });
+}
 
 export const edit: Run = async (context, _, options) => {
   if (!isAttended(context))
@@ -60,10 +89,11 @@ export const edit: Run = async (context, _, options) => {
 };
 
 export const add: Run = async (context, words, options) => {
+  if (words.length === 0 && options.preset === undefined)
+    throw usage(NO_ENTRY, 'Such as: culvert routes add 10.0.0.0/8');
   const routes = await context.client.call('GET /api/routes');
   const entries = words.flatMap(entriesOf);
   const preset = options.preset === undefined ? [] : await presetEntries(context, String(options.preset));
-  if (entries.length + preset.length === 0) throw usage('Name entries, or a preset with --preset.');
   const document = addedTo(routes.document, [
     ...entries.map(({ value }) => ({ value, comment: null })),
     ...preset.map(({ value, source }) => ({ value, comment: `${options.preset}, ${source}` })),
@@ -74,7 +104,8 @@ export const add: Run = async (context, words, options) => {
 export const remove: Run = async (context, words, options) => {
   const routes = await context.client.call('GET /api/routes');
   const values = words.flatMap(entriesOf).map(({ value }) => value);
-  const absent = values.find(value => !routes.entries.some(entry => entry.value === value));
+  const present = new Set(routes.entries.map(entry => canonical(entry.value).value));
+  const absent = values.find(value => !present.has(value));
   if (absent !== undefined)
     throw new Failure(`${absent} is not in the list; nothing was removed.`, { hint: 'See: culvert routes' });
   const document = removedFrom(routes.document, new Set(values));
@@ -104,7 +135,7 @@ async function apply(context: Context, { document, cause, options, asks, routes 
   const found = await previewOf(context, document);
   if (found.invalid.length) {
     context.say(describePreview(context, found));
-    throw new Failure('The document has lines that cannot be read. Nothing was changed.');
+    throw new Failure(UNREADABLE);
   }
   const changes = found.add.length + found.remove.length > 0;
   if (changes && isAttended(context) && options.yes !== true && (asks === 'always' || found.warnings.length)) {

@@ -6,69 +6,23 @@ import { FORCE } from '../../write-document.ts';
 const entries: ArgumentSpec = { name: '<entry...>', summary: 'an IP address, a CIDR range or a host name' };
 
 export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
-  {
-    name: 'split',
-    summary: 'what bypasses WARP',
-    details:
-      'Lists have one entry on each line; # begins a comment. Importing adds what is missing, reports each line that fails, and can be repeated.',
-    fallback: 'list',
-    commands: [
-      {
-        name: 'list',
-        summary: 'list the entries',
-        load: async () => (await import('./split.ts')).list,
-      },
-      {
-        name: 'add',
-        summary: 'add entries',
-        arguments: [entries],
-        options: KEEP,
-        load: async () => (await import('./split.ts')).add,
-      },
-      {
-        name: 'remove',
-        summary: 'remove entries',
-        arguments: [{ ...entries, lists: 'routes' }],
-        options: KEEP,
-        load: async () => (await import('./split.ts')).remove,
-      },
-      {
-        name: 'reset',
-        summary: 'back to the default entries',
-        options: [
-          { flags: '--ips', summary: 'only addresses and ranges' },
-          { flags: '--hosts', summary: 'only hosts' },
-          ...KEEP,
-        ],
-        load: async () => (await import('./split.ts')).reset,
-      },
-      {
-        name: 'import',
-        summary: 'add the entries of a list',
-        arguments: [{ name: '[file]', summary: 'the list; stdin without one', files: true }],
-        options: KEEP,
-        load: async () => (await import('./split.ts')).importList,
-      },
-      {
-        name: 'export',
-        summary: 'write the entries as a list',
-        arguments: [{ name: '[file]', summary: 'the list; stdout without one', files: true }],
-        options: [FORCE],
-        load: async () => (await import('./split.ts')).exportList,
-      },
-    ],
-  },
+  { name: 'split', summary: 'alias of routes; here import only adds', aliasOf: 'routes' },
   {
     name: 'routes',
-    summary: 'the split tunnel as a document',
+    summary: 'sites and networks that bypass WARP (split tunnel)',
     details:
-      'A document has "mode exclude" or "mode include", then one address, range or host on each line: 10.0.0.0/8, 10.0.0.1-10.0.0.9, 10.0.0.0/8 - 10.1.2.0/24, *.example.com. # begins a comment. At a terminal, a change is taken back after 30 seconds unless you say that it stays; --yes keeps it without asking.',
+      'The list is a document: "mode exclude" (these bypass WARP) or "mode include" (only these use WARP), then one address, range or host on each line: 10.0.0.0/8, 10.0.0.1-10.0.0.9, 10.0.0.0/8 - 10.1.2.0/24, *.example.com. # begins a comment. On a terminal, a change reverts after 30 seconds unless you keep it; --yes keeps it without asking.',
     fallback: 'show',
     commands: [
       {
         name: 'show',
         summary: 'print the document, with the origin of each entry',
         load: async () => (await import('./routes.ts')).print,
+      },
+      {
+        name: 'list',
+        summary: 'list the entries as a table',
+        load: async () => (await import('./routes-list.ts')).list,
       },
       {
         name: 'diff',
@@ -86,7 +40,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         name: 'import',
         summary: 'set the list to a document',
         arguments: [{ name: '[file]', summary: 'the document; stdin without one', files: true }],
-        options: KEEP,
+        options: [{ flags: '--add', summary: 'only add its entries; nothing is removed' }, ...KEEP],
         load: async () => (await import('./routes-change.ts')).importDocument,
       },
       {
@@ -117,8 +71,18 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         load: async () => (await import('./routes-change.ts')).remove,
       },
       {
+        name: 'reset',
+        summary: 'restore the default entries of WARP',
+        options: [
+          { flags: '--ips', summary: 'only addresses and ranges' },
+          { flags: '--hosts', summary: 'only hosts' },
+          ...KEEP,
+        ],
+        load: async () => (await import('./routes-list.ts')).reset,
+      },
+      {
         name: 'undo',
-        summary: 'go back to the document before; again, to the one before that',
+        summary: 'go back to the previous document; again, to the one before that',
         options: KEEP,
         load: async () => (await import('./routes-change.ts')).undo,
       },

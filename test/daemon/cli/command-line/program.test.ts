@@ -4,28 +4,54 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { COMMANDS } from '../../../../daemon/cli/command-line/command-table.ts';
+import { COMMANDS, resolved, TABLE } from '../../../../daemon/cli/command-line/command-table.ts';
 import { expand } from '../../../../daemon/cli/command-line/program.ts';
 import type { CommandSpec } from '../../../../daemon/cli/command-spec.ts';
 import { CONFIG_VALUES } from '../../../../daemon/cli/labels.ts';
 import { accepts, expected } from '../../../../daemon/config/file.ts';
 import { createHome, culvert } from '../../../support/daemon/command.ts';
 
-/** Every command as its words. */
+/** Every command as its words; an alias alone. */
 function walk(specs: readonly CommandSpec[], path: string[] = []): string[][] {
   return specs.flatMap(spec => (spec.commands ? walk(spec.commands, [...path, spec.name]) : [[...path, spec.name]]));
 }
 const ALL = walk(COMMANDS);
 
-test('--help, help and no word at all print the same help, which names every command and launcher flag', async t => {
+const FLAGS = ['--no-open', '--no-tray', '--no-panel', '--port', '--demo', '--status', '--version', '--help'];
+
+test('--help, help and no word at all print the tasks with their commands, in about ten lines', async t => {
   const home = createHome(t);
   const { code, stdout, stderr } = await culvert(home, ['--help']);
   assert.deepEqual([code, stderr], [0, '']);
-  for (const { name } of COMMANDS) assert.match(stdout, new RegExp(`^ {2}${name}\\b`, 'm'));
-  for (const flag of ['--no-open', '--no-tray', '--no-panel', '--port', '--demo', '--status', '--version', '--help']) {
-    assert.ok(stdout.includes(`  ${flag}`) || stdout.includes(`, ${flag}`), flag);
+  for (const { title, commands } of TABLE) {
+    const line = stdout.split('\n').find(each => each.startsWith(`  ${title}  `)) ?? '';
+    for (const { name, aliasOf } of commands) if (!aliasOf) assert.match(line, new RegExp(`[ ,]${name}(,|$)`), name);
   }
+  assert.ok(TABLE.length <= 10, 'ten tasks at most');
+  assert.match(stdout, /culvert --help --all/);
   for (const words of [['-h'], ['help'], []]) assert.deepEqual(await culvert(home, words), { code, stdout, stderr });
+});
+
+test('--help --all prints every command, launcher flag and exit code', async t => {
+  const home = createHome(t);
+  const { code, stdout, stderr } = await culvert(home, ['--help', '--all']);
+  assert.deepEqual([code, stderr], [0, '']);
+  for (const { name } of COMMANDS) assert.match(stdout, new RegExp(`^ {2}${name}\\b`, 'm'));
+  for (const flag of FLAGS) assert.ok(stdout.includes(`  ${flag}`) || stdout.includes(`, ${flag}`), flag);
+  assert.match(stdout, /^Exit codes:$/m);
+  for (const words of [
+    ['--all', '--help'],
+    ['help', '--all'],
+  ])
+    assert.deepEqual(await culvert(home, words), { code, stdout, stderr });
+});
+
+test('every command belongs to one task, and every alias to a command', () => {
+  assert.equal(new Set(COMMANDS.map(({ name }) => name)).size, COMMANDS.length);
+  for (const spec of COMMANDS) {
+    assert.equal(spec.aliasOf === undefined, resolved(spec) === spec, spec.name);
+    assert.ok(!spec.aliasOf || spec.summary.startsWith(`alias of ${spec.aliasOf}`), spec.name);
+  }
 });
 
 test('every command prints help of its own, lists --json, and has code behind it', async t => {
@@ -33,12 +59,14 @@ test('every command prints help of its own, lists --json, and has code behind it
   assert.ok(ALL.length > 30);
   const load = (specs: readonly CommandSpec[]): Promise<unknown[]> =>
     Promise.all(
-      specs.map(spec =>
-        spec.commands ? load(spec.commands) : spec.load!().then(run => assert.equal(typeof run, 'function')),
-      ),
+      specs
+        .filter(({ aliasOf }) => !aliasOf)
+        .map(spec =>
+          spec.commands ? load(spec.commands) : spec.load!().then(run => assert.equal(typeof run, 'function')),
+        ),
     );
   await load(COMMANDS);
-  for (const words of [['split', 'add'], ['config', 'set'], ['status'], ['account', 'register']]) {
+  for (const words of [['routes', 'add'], ['config', 'set'], ['status'], ['account', 'register']]) {
     const { code, stdout } = await culvert(home, ['help', ...words]);
     assert.equal(code, 0);
     assert.match(stdout, new RegExp(`^Usage: culvert ${words.join(' ')} `));
@@ -56,7 +84,8 @@ for (const [words, said] of [
   [['status', '--wach'], /unknown option '--wach'\.\nDid you mean --watch\?/],
   [['status', 'now'], /too many arguments/],
   [['logs', '--limit'], /argument missing/],
-  [['split', 'add'], /missing required argument 'entry'/],
+  [['split', 'add'], /Name an address, a range or a host/],
+  [['routes', 'remove'], /missing required argument 'entry'/],
   [['--nonsense'], /unknown option '--nonsense'\.\nSee: culvert help\n$/],
   [['status', '--port', '1'], /unknown option '--port'/],
   [['nonsense'], /unknown command 'nonsense'\.\nSee: culvert help\n$/],
@@ -83,13 +112,31 @@ test('wrong usage is a JSON document too', async t => {
 });
 
 test('a group alone means its fallback, and help of a command its --help', () => {
-  assert.deepEqual(expand(['split']), ['split', 'list']);
-  assert.deepEqual(expand(['split', '--json']), ['split', 'list', '--json']);
-  assert.deepEqual(expand(['split', 'add', 'x']), ['split', 'add', 'x']);
-  assert.deepEqual(expand(['split', '--help']), ['split', '--help']);
-  assert.deepEqual(expand(['help', 'split', 'add']), ['split', 'add', '--help']);
+  assert.deepEqual(expand(['routes']), ['routes', 'show']);
+  assert.deepEqual(expand(['routes', '--json']), ['routes', 'show', '--json']);
+  assert.deepEqual(expand(['routes', '--help']), ['routes', '--help']);
+  assert.deepEqual(expand(['help', 'routes', 'add']), ['routes', 'add', '--help']);
   assert.deepEqual(expand(['status', '--watch']), ['status', '--watch']);
 });
+
+for (const [typed, meaning] of [
+  ['split', 'routes list'],
+  ['split --json', 'routes list --json'],
+  ['split list', 'routes list'],
+  ['split add x', 'routes add x'],
+  ['split remove x --yes', 'routes remove x --yes'],
+  ['split import file', 'routes import --add file'],
+  ['split import', 'routes import --add'],
+  ['split export', 'routes export'],
+  ['split reset --ips', 'routes reset --ips'],
+  ['split --help', 'routes --help'],
+  ['help split', 'routes --help'],
+  ['help split add', 'routes add --help'],
+  ['on --wait', 'connect --wait'],
+  ['off --for 15m', 'disconnect --for 15m'],
+  ['help off', 'disconnect --help'],
+] as const)
+  test(`"${typed}" means "${meaning}"`, () => assert.deepEqual(expand(typed.split(' ')), meaning.split(' ')));
 
 test('version works without a daemon', async t => {
   const { code, stdout } = await culvert(createHome(t), ['version']);
@@ -127,7 +174,7 @@ test('bash completes commands, subcommands, flags, words and files', async t => 
       .trim()
       .split('\n');
   assert.deepEqual(complete('st').sort(), ['status', 'stop']);
-  assert.deepEqual(complete('split', 'r').sort(), ['remove', 'reset']);
+  assert.deepEqual(complete('split', 're').sort(), ['remove', 'reset']);
   assert.deepEqual(complete('mode', 'warp').sort(), ['warp', 'warp+doh', 'warp+dot']);
   assert.deepEqual(complete('status', '--w'), ['--watch']);
   assert.deepEqual(complete('config', 'set', 'ui.'), ['ui.openBrowser', 'ui.theme', 'ui.locale', 'ui.firstSteps']);

@@ -1,22 +1,12 @@
-// `culvert split`: one action for each entry, and lists that can be imported again and again.
+// `culvert routes list|reset|import --add|export`, and `culvert split` as the old spelling of them.
 import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readFileSync, rmdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Problem } from '../../../../daemon/problem.ts';
-import { createHome, culvert, type Perform, startDaemon } from '../../../support/daemon/command.ts';
+import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+import { memoryTunnel, showIn } from '../../../support/daemon/memory-tunnel.ts';
 import { missing } from '../../../support/temporary.ts';
 
-/** Keeps the split tunnel as the tunnel CLI would. */
-const keeping: Perform = (state, action, value = '') => {
-  const split = state.snapshot().splitTunnel;
-  const entry = { value, description: null };
-  if (/^addSplit(Ip|Range)$/.test(action)) state.set('splitTunnel', { ...split, ips: [...split.ips, entry] });
-  if (action === 'addSplitHost') state.set('splitTunnel', { ...split, hosts: [...split.hosts, entry] });
-  if (/^removeSplit(Ip|Range)$/.test(action))
-    state.set('splitTunnel', { ...split, ips: split.ips.filter(i => i.value !== value) });
-  return undefined;
-};
 const some = {
   mode: 'exclude' as const,
   ips: [{ value: '10.0.0.0/8', description: 'CLI exclude' }],
@@ -27,7 +17,7 @@ test('split alone and split list show the entries with their kind and descriptio
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('splitTunnel', { mode: 'exclude', ips: [], hosts: [] });
-  assert.equal((await culvert(home, ['split'])).stdout, 'Nothing bypasses WARP.\n');
+  assert.equal((await culvert(home, ['split'])).stdout, 'Nothing bypasses WARP. Add a site: culvert routes add HOST\n');
   daemon.state.set('splitTunnel', some);
   const { stdout } = await culvert(home, ['split']);
   assert.match(stdout, /^These bypass WARP:\n +10\.0\.0\.0\/8 +range +CLI exclude\n +example\.com +host\n$/);
@@ -43,7 +33,7 @@ test('lists that were never read are not shown or exported as empty', async t =>
   for (const words of [['list'], ['export'], ['remove', '10.0.0.0/8']]) {
     const { stdout, stderr, code } = await culvert(home, ['split', ...words]);
     assert.deepEqual([stdout, code], ['', 1], words[0]);
-    assert.match(stderr, /split tunnel is not known/);
+    assert.match(stderr, /split tunnel is not known|did not report the split tunnel/);
   }
   daemon.state.set('status', { ...daemon.state.snapshot().status, blocked: 'cli-missing' });
   for (const words of [['split'], ['mode'], ['protocol']]) {
@@ -52,47 +42,46 @@ test('lists that were never read are not shown or exported as empty', async t =>
   }
 });
 
-test('add distinguishes addresses, ranges and hosts, and skips existing entries', async t => {
+test('the old spelling adds, removes, imports and undoes through the same list', async t => {
   const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home, keeping);
-  daemon.state.set('splitTunnel', some);
-  const { code, stderr } = await culvert(home, [
-    'split',
-    'add',
-    '10.9.9.9/8',
-    '192.0.2.1',
-    'fd00::/8',
-    '*.Example.com',
-  ]);
-  assert.deepEqual(performed, [
-    ['addSplitIp', '192.0.2.1'],
-    ['addSplitRange', 'fd00::/8'],
-    ['addSplitHost', '*.example.com'],
-  ]);
-  assert.equal(code, 0);
-  assert.match(stderr, /^10\.0\.0\.0\/8 is there already\.$/m);
+  const memory = memoryTunnel();
+  const { daemon } = await startDaemon(t, home, undefined, { tunnel: memory.tunnel });
+  showIn(daemon.state, memory);
+  const listed = () => [...memory.values.split.ips, ...memory.values.split.hosts].map(({ value }) => value).sort();
+  const before = listed();
+  const added = await culvert(home, ['split', 'add', '10.9.9.9/8', '192.0.2.1', '*.Example.com']);
+  assert.equal(added.code, 0, added.stderr);
+  assert.deepEqual(listed(), [...new Set([...before, '10.0.0.0/8', '192.0.2.1', '*.example.com'])].sort());
+  const wrong = await culvert(home, ['split', 'add', '192.0.2.2', '10.0.0.0/40']);
+  assert.deepEqual([wrong.code, listed().includes('192.0.2.2')], [2, false]);
+  assert.match(wrong.stderr, /"10\.0\.0\.0\/40" has a prefix length outside 0 to 32\./);
+  const absent = await culvert(home, ['split', 'remove', '192.0.2.1', '192.0.2.77']);
+  assert.deepEqual([absent.code, listed().includes('192.0.2.1')], [1, true]);
+  assert.match(absent.stderr, /192\.0\.2\.77 is not in the list; nothing was removed\./);
+  assert.equal((await culvert(home, ['split', 'remove', '10.0.0.0/8', '192.0.2.1', '*.example.com'])).code, 0);
+  const kept = before.filter(value => value !== '10.0.0.0/8');
+  assert.deepEqual(listed(), kept);
+  assert.equal((await culvert(home, ['split', 'import'], '# mine\n198.51.100.7 # office\n')).code, 0);
+  assert.deepEqual(listed(), [...kept, '198.51.100.7'].sort(), 'import as it was: nothing is removed');
+  assert.match((await culvert(home, ['routes', 'export'])).stdout, /^198\.51\.100\.7 {2}# office$/m);
+  assert.equal((await culvert(home, ['routes', 'undo'])).code, 0);
+  assert.deepEqual(listed(), kept);
 });
 
-test('add changes nothing when one of its arguments is not an entry', async t => {
+test('import --add changes nothing where a line is not valid or the mode differs', async t => {
   const home = createHome(t);
-  const { performed } = await startDaemon(t, home, keeping);
-  const { code, stderr } = await culvert(home, ['split', 'add', '192.0.2.1', '10.0.0.0/40']);
-  assert.deepEqual([code, performed], [2, []]);
-  assert.match(stderr, /"10\.0\.0\.0\/40" has a prefix length outside 0 to 32\./);
-});
-
-test('remove removes what is there, and nothing when one of the entries is not', async t => {
-  const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home, keeping);
+  const { daemon, performed } = await startDaemon(t, home);
   daemon.state.set('splitTunnel', some);
-  const absent = await culvert(home, ['split', 'remove', '10.0.0.0/8', '192.0.2.1']);
-  assert.deepEqual([absent.code, performed], [1, []]);
-  assert.match(absent.stderr, /192\.0\.2\.1 is not in the split tunnel; nothing was removed\./);
-  assert.equal((await culvert(home, ['split', 'remove', '10.0.0.0/8', 'example.com'])).code, 0);
-  assert.deepEqual(performed, [
-    ['removeSplitRange', '10.0.0.0/8'],
-    ['removeSplitHost', 'example.com'],
-  ]);
+  const invalid = await culvert(home, ['routes', 'import', '--add'], '192.0.2.1\nno host\n');
+  assert.equal(invalid.code, 1);
+  assert.match(
+    invalid.stderr,
+    /^Line 2: "no host" is neither an address, nor a range, nor a host name\n.*Nothing was changed/,
+  );
+  const other = await culvert(home, ['routes', 'import', '--add'], 'mode include\n192.0.2.1\n');
+  assert.equal(other.code, 1);
+  assert.match(other.stderr, /The document has mode include, and the list has mode exclude\. Nothing was changed/);
+  assert.deepEqual(performed, []);
 });
 
 test('reset resets both lists, or the one that is named', async t => {
@@ -109,47 +98,6 @@ test('reset resets both lists, or the one that is named', async t => {
     performed.map(([action]) => action),
     ['resetSplitIps', 'resetSplitHosts', 'resetSplitIps', 'resetSplitHosts'],
   );
-});
-
-test('import adds what is missing, names each line that fails, and changes nothing the second time', async t => {
-  const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home, (state, action, value) => {
-    if (value === 'taken.example') throw new Problem('tunnel-cli-failed', 'It failed.', { stderr: 'Error: taken\n' });
-    return keeping(state, action, value);
-  });
-  daemon.state.set('splitTunnel', some);
-  const file = join(home.path, 'routes.txt');
-  writeFileSync(file, '# routes\n10.0.0.0/8\n192.0.2.1 # mine\n192.0.2.1/32\nno host\ntaken.example\nnew.example\n');
-  const { code, stderr } = await culvert(home, ['split', 'import', file]);
-  assert.equal(code, 1);
-  assert.equal(
-    stderr,
-    `${file}:5: "no host" is neither an address, nor a range, nor a host name\n${file}:6: Error: taken\n` +
-      'Added 2, already there 2, failed 2.\n',
-  );
-  writeFileSync(file, '10.0.0.0/8\n192.0.2.1\nnew.example\n');
-  const before = performed.length;
-  const again = await culvert(home, ['split', 'import', '--json'], readFileSync(file, 'utf8'));
-  assert.equal(again.code, 0);
-  assert.deepEqual(JSON.parse(again.stdout), {
-    ok: true,
-    added: [],
-    present: ['10.0.0.0/8', '192.0.2.1', 'new.example'],
-    failed: [],
-  });
-  assert.equal(performed.length, before);
-});
-
-test('import stops at a failure that every further line would meet', async t => {
-  const home = createHome(t);
-  let asked = 0;
-  await startDaemon(t, home, () => {
-    asked++;
-    throw new Problem('service-stopped', 'The service does not answer.');
-  });
-  const { code, stderr } = await culvert(home, ['split', 'import'], 'a.example\nb.example\n');
-  assert.deepEqual([code, asked], [1, 1]);
-  assert.match(stderr, /Start it with: sudo systemctl/);
 });
 
 test('export writes a list that import accepts, to stdout or a file', async t => {
@@ -173,7 +121,7 @@ test('export replaces a file whole or leaves it, and keeps the link to it', asyn
   symlinkSync(file, link);
   // in the way of what is written first
   mkdirSync(join(home.path, '.list.culvert-new'));
-  for (const words of [['split'], ['routes'], ['settings']]) {
+  for (const words of [['routes'], ['settings']]) {
     const { code, stderr } = await culvert(home, [...words, 'export', link, '--force']);
     assert.equal(code, 1, stderr);
     assert.match(stderr, /list can't be written/);
