@@ -59,7 +59,11 @@ export async function doctor(
   const text = findings
     .map(({ level, what, fix }) => `${mark[level]}${what}${fix ? `\n        ${fix}` : ''}`)
     .join('\n');
-  emit(options.json, { problems, findings }, text || 'nothing is installed and no account exists');
+  emit(
+    options.json,
+    { problems, findings },
+    text || 'No tool is installed and there is no account. Start with: culvert-wrap install firecrawl',
+  );
   if (problems > 0) process.exitCode = EXIT.failure;
 }
 

@@ -14,6 +14,7 @@ import { doctor } from './doctor.ts';
 import { followEvents } from './events.ts';
 import { explain } from './explain.ts';
 import { joinPool, leavePool, resetAccount, showLeases, showPool } from './pool.ts';
+import { table } from './print.ts';
 import { dropQueued, runQueue, showQueue } from './queue.ts';
 import { setTrust, showAudit, showConfig } from './settings.ts';
 import { installShims, uninstallShims } from './shims.ts';
@@ -31,28 +32,28 @@ export async function runCommands(
 ): Promise<void> {
   const program = root('culvert-wrap')
     .enablePositionalOptions()
-    .description('Holds several accounts per command-line tool and moves on to the next when one fails')
+    .description('Several accounts for one command-line tool; the next one where one fails')
     .version(`culvert-wrap ${version}`, '-V, --version');
 
   add(
     program,
     'install [cli...]',
-    'put shims in place of commands; without names: of every known CLI in your own directories',
+    'put shims in place of tools; without names: of each known tool in your own directories',
   )
-    .option('--dir <directory>', 'put the shim here and leave the original where it is')
-    .option('--force', 'move a script although it looks for files beside itself')
+    .option('--dir <directory>', 'put the shim here; the original stays where it is')
+    .option('--force', 'also move a script that looks for files in its own directory')
     .action((names: string[], options) => installShims(names, options, context, programs));
-  add(program, 'uninstall [cli...]', 'take shims away and put the originals back').action((names: string[], options) =>
+  add(program, 'uninstall [cli...]', 'remove shims and restore the originals').action((names: string[], options) =>
     uninstallShims(names, options, context),
   );
-  add(program, 'status [cli]', 'show what each account has left, and the total')
+  add(program, 'status [cli]', 'show the remaining quota of each account, and the total')
     .option('--watch [interval]', 'repeat, every 30s unless said otherwise')
-    .option('--check', 'exit 3 when too few accounts can be used or too little is left')
+    .option('--check', 'exit 3 with too few usable accounts or too little quota')
     .action((cli: string | undefined, options) => status(cli, options, context));
-  add(program, 'doctor', 'look for what does not work')
-    .option('--probe', 'ask the provider of each account whether its credential works')
+  add(program, 'doctor', 'find what does not work')
+    .option('--probe', 'test each credential with its provider')
     .action(options => doctor(options, context, programs));
-  add(program, 'explain <cli> [args...]', 'show what a command would do, and why')
+  add(program, 'explain <cli> [args...]', 'show which account a command would use, and why')
     .option('--verbose', 'show the rules as the catalog writes them')
     .passThroughOptions()
     .action((cli: string, args: string[], options) => {
@@ -63,15 +64,15 @@ export async function runCommands(
   const catalog = program
     .command('catalog')
     .enablePositionalOptions()
-    .description('see, test and extend what is known of CLIs');
-  add(catalog, 'list', 'the entries', true).action(options => listCatalog(options, context));
-  add(catalog, 'show <cli>', 'one entry').action((cli: string, options) => showCatalog(cli, options, context));
-  add(catalog, 'test <cli>', 'run the installed CLI against a fake of its API and report drift').action(
+    .description('list, test and extend the known tools');
+  add(catalog, 'list', 'list the entries', true).action(options => listCatalog(options, context));
+  add(catalog, 'show <cli>', 'show one entry').action((cli: string, options) => showCatalog(cli, options, context));
+  add(catalog, 'test <cli>', 'run the installed tool against a fake of its API, and report changes').action(
     (cli: string, options) => testCatalog(cli, options, context),
   );
-  add(catalog, 'new <name>', 'write an entry for another CLI')
+  add(catalog, 'new <name>', 'write an entry for another tool')
     .option('--bin <command>', 'the command on PATH')
-    .option('--inject <variable...>', 'environment variables that carry the credential')
+    .option('--inject <variable...>', 'environment variables with the credential')
     .option('--auth-command <word>', 'the word for account commands')
     .option('--passthrough <word...>', 'commands and options that need no account; "" for no arguments')
     .action((name: string, options) => newEntry(name, options, context));
@@ -80,16 +81,16 @@ export async function runCommands(
     .option('--write', 'add the rule to your catalog')
     .passThroughOptions()
     .action((cli: string, args: string[], options) => learn(cli, args, options, context));
-  const queue = program.command('queue').description('commands kept because nothing was left');
-  add(queue, 'list', 'what is queued', true).action(options => showQueue(options, context));
-  add(queue, 'run [id...]', 'run what is queued').action((ids: string[], options) =>
+  const queue = program.command('queue').description('commands that wait for quota');
+  add(queue, 'list', 'list queued commands', true).action(options => showQueue(options, context));
+  add(queue, 'run [id...]', 'run queued commands').action((ids: string[], options) =>
     runQueue(ids, options, context, programs),
   );
-  add(queue, 'drop [id...]', 'forget queued commands')
+  add(queue, 'drop [id...]', 'delete queued commands')
     .option('--all', 'all of them')
     .action((ids: string[], options) => dropQueued(ids, options, context));
   addPool(program, context);
-  add(program, 'config', 'files and settings').action(options => showConfig(options, context));
+  add(program, 'config', 'show files and settings').action(options => showConfig(options, context));
   for (const trusted of [true, false]) {
     add(
       program,
@@ -97,15 +98,15 @@ export async function runCommands(
       `${trusted ? 'let' : 'no longer let'} a directory choose accounts`,
     ).action((directory: string | undefined, options) => setTrust(directory, trusted, options, context));
   }
-  add(program, 'audit', 'show which account ran what')
-    .option('--last <n>', 'how many entries', '50')
+  add(program, 'audit', 'show which account ran which command')
+    .option('--last <n>', 'number of entries', '50')
     .action(options => showAudit(options, context));
-  add(program, 'events', 'print what runs do, as JSON lines, until interrupted').action(() => followEvents(context));
+  add(program, 'events', 'print the events of runs as JSON lines, until Ctrl+C').action(() => followEvents(context));
   program
     .command('metrics')
     .description('print accounts, cooldowns, switches and runs as metrics for Prometheus')
-    .option('--out <file>', 'replace this file, for the textfile collector of a node exporter; everybody may read it')
-    .option('--hash-accounts', 'show hashes in place of the names of accounts')
+    .option('--out <file>', 'write to this file, for the textfile collector of a node exporter; all users can read it')
+    .option('--hash-accounts', 'show hashes instead of account names')
     .exitOverride()
     .action(async options => (await import('./metrics.ts')).printMetrics(options, context));
   add(program, 'completion <shell>', 'print a completion script for bash, zsh or fish').action((shell: string) => {
@@ -123,7 +124,24 @@ export async function runCommands(
       );
     });
   program.addHelpText('after', HELP_AFTER);
-  await parse(program, argv);
+  switch (argv.join(' ')) {
+    case '':
+      process.stderr.write(taskHelp());
+      process.exitCode = EXIT.usage;
+      break;
+    case '-h':
+    case 'help':
+    case '--help':
+      process.stdout.write(taskHelp());
+      break;
+    case 'help --all':
+    case '--all --help':
+    case '--help --all':
+      await parse(program, ['--help']);
+      break;
+    default:
+      await parse(program, argv);
+  }
 }
 
 /** Words for a wrapped CLI are completed behind its auth command only. */
@@ -137,6 +155,31 @@ function completions(program: Command, name: string, words: string[], context: C
   return complete(auth, words.slice(1), context, cli);
 }
 
+/** Tasks of a user, and the commands for each. */
+const TASKS: readonly (readonly [task: string, commands: string])[] = [
+  ['Put a tool behind Culvert', 'install, uninstall'],
+  ['Add and choose accounts', 'accounts'],
+  ['See what is left', 'status, audit, events, metrics'],
+  ['Find out why', 'doctor, explain'],
+  ['Run what had to wait', 'queue'],
+  ['Teach it another tool', 'catalog'],
+  ['Share accounts', 'pool'],
+  ['Set it up', 'config, trust, distrust, completion'],
+];
+
+/** The short help. */
+function taskHelp(): string {
+  return `Usage: culvert-wrap <command> [options]
+
+Several accounts for one command-line tool; the next one where one fails.
+
+${table(TASKS.map(([task, commands]) => ['', task, commands]))}
+
+Start with: culvert-wrap install firecrawl
+More: culvert-wrap help <command>, culvert-wrap --help --all
+`;
+}
+
 const HELP_AFTER = `
 Files:
   ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials;
@@ -144,15 +187,15 @@ Files:
   ~/.config/culvert-wrap/providers.toml  your catalog entries, laid over the shipped ones key by key
   ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only
   ~/.local/state/culvert-wrap/           originals, state, queue and audit log
-  .culvert-wrap.toml                     in a directory: which account it uses ([accounts] firecrawl = "team-b"), once trusted
+  .culvert-wrap.toml                     in a directory: its account ([accounts] firecrawl = "team-b"), once trusted
 
 Environment:
-  CULVERT_WRAP_ACCOUNT  the account to start with: team-b, or firecrawl=team-b,npm=ci for each CLI; when it can't be used,
+  CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool; when it can't be used,
                         nothing runs
   CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
 
 Exit status:
-  0   success; a wrapped command ends as its original does
+  0   success; a wrapped command has the exit status of its original
   1   failure
   2   usage
   3   status --check: something is low
@@ -174,17 +217,21 @@ export async function runAuth(cli: string, argv: readonly string[], context: Con
 
 /** The account commands without a shim: `accounts add firecrawl team-b`. */
 function addAccounts(program: Command, context: Context): void {
-  const accounts = program.command('accounts').description('manage the accounts of all CLIs');
-  add(accounts, 'list', 'show the accounts of all CLIs', true).action(options => listAll(options, context));
+  const accounts = program.command('accounts').description('manage the accounts of all tools');
+  add(accounts, 'list', 'list the accounts of all tools', true).action(options => listAll(options, context));
   addEditing(accounts, '<cli> ', (cli, ...rest) => [cli!, ...rest], context);
-  add(accounts, 'import [file]', 'add or change accounts from a TOML, JSON or .env file, or from what CLIs have stored')
-    .option('--stored', 'instead of a file: the keys that CLIs keep for themselves after a login')
-    .option('--file', 'store credentials in a 0600 file instead of the keyring')
-    .option('--reference', 'have accounts read a .env file at each run instead of storing what is in it')
-    .option('--check', 'only say what would be done')
-    .option('--probe', 'ask the provider whether each credential works first')
-    .option('--cli <cli>', 'of a .env file or --stored: only this CLI')
-    .option('--name <name>', 'of --stored, or of a variable without a suffix in a .env file: the account', 'main')
+  add(
+    accounts,
+    'import [file]',
+    'add or change accounts from a TOML, JSON or .env file, or from the stored logins of tools',
+  )
+    .option('--stored', 'instead of a file: keys that tools stored at a login')
+    .option('--file', 'store credentials in a file for you only, instead of the keyring')
+    .option('--reference', 'read the .env file at each run instead of storing its contents')
+    .option('--check', 'change nothing, only show the plan')
+    .option('--probe', 'test each credential with its provider first')
+    .option('--cli <cli>', 'with a .env file or --stored: only this tool')
+    .option('--name <name>', 'name of the account, with --stored or a variable without a suffix', 'main')
     .action((file: string | undefined, options) => importAccounts(file, options, context));
   add(accounts, 'export [cli]', 'print accounts for `accounts import`, with references and without secrets').action(
     (cli: string | undefined, options) => exportAccounts(cli, options, context),
@@ -196,21 +243,21 @@ function addPool(program: Command, context: Context): void {
   const pool = program.command('pool').description('share accounts with other machines through Valkey or Redis');
   add(pool, 'join <url>', 'use the store at valkey://HOST:PORT/DATABASE; also valkeys:// (TLS), valkey+unix:///PATH')
     .option('--user <name>', 'the ACL user')
-    .option('--password <source>', 'where the password is: env:NAME, file:PATH#KEY, pass:, command:, keyring: (asks)')
-    .option('--sentinel-user <name>', 'the ACL user of the Sentinels, where they ask for a login')
-    .option('--sentinel-password <source>', 'where their password is, like --password')
-    .option('--ca <file>', 'the authorities that TLS trusts, in PEM')
-    .option('--machine <name>', 'how `pool leases` names this machine')
+    .option('--password <source>', 'source of the password: env:NAME, file:PATH#KEY, pass:, command:, keyring: (asks)')
+    .option('--sentinel-user <name>', 'the ACL user of the Sentinels, if they need a login')
+    .option('--sentinel-password <source>', 'source of their password, like --password')
+    .option('--ca <file>', 'trusted certificate authorities, in PEM')
+    .option('--machine <name>', 'name of this machine in `pool leases`')
     .option('--offline <policy>', 'without the store: refuse (exit 69), or local (the share of the reserve)')
-    .option('--machines <n>', 'how many machines share the reserve')
+    .option('--machines <n>', 'number of machines that share the reserve')
     .action((url: string, options) => joinPool(url, options, context));
-  add(pool, 'leave', 'use the accounts alone again').action(options => leavePool(options, context));
-  add(pool, 'status', 'whether the store can be reached, and what its accounts have left', true).action(options =>
+  add(pool, 'leave', 'stop sharing accounts').action(options => leavePool(options, context));
+  add(pool, 'status', 'show the store and the remaining quota of its accounts', true).action(options =>
     showPool(options, context),
   );
-  add(pool, 'leases', 'which machine uses which account').action(options => showLeases(options, context));
-  add(pool, 'reset <account>', 'end the cooldowns of an account and ask its provider again')
-    .option('--cli <cli>', 'only of this CLI')
+  add(pool, 'leases', 'show which machine uses which account').action(options => showLeases(options, context));
+  add(pool, 'reset <account>', 'end the cooldowns of an account, and ask its provider again')
+    .option('--cli <cli>', 'only this tool')
     .action((name: string, options) => resetAccount(name, options, context));
 }
 
@@ -230,30 +277,30 @@ function addEditing(
   withCli: (...args: string[]) => [string, ...string[]],
   context: Context,
 ): void {
-  add(parent, `default ${prefix}[name]`, 'show or set the account that is tried first').action((...given) => {
+  add(parent, `default ${prefix}[name]`, 'show or set the first account').action((...given) => {
     const [cli, name] = withCli(...argumentsOf(given));
     account.showOrSetDefault(cli, name, optionsOf(given), context);
   });
-  add(parent, `use ${prefix}<name>`, 'set the account that is tried first; - for the one before').action((...given) => {
+  add(parent, `use ${prefix}<name>`, 'set the first account; - for the previous one').action((...given) => {
     const [cli, name] = withCli(...argumentsOf(given));
     account.use(cli, name!, optionsOf(given), context);
   });
-  add(parent, `add ${prefix}<name>`, 'add an account; its credential is read from a prompt or stdin')
+  add(parent, `add ${prefix}<name>`, 'add an account; the credential comes from a prompt or stdin')
     .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
-    .option('--file', 'store the credential in a 0600 file instead of the keyring')
-    .option('--replace', 'change the credential of an account that exists')
+    .option('--file', 'store the credential in a file for you only, instead of the keyring')
+    .option('--replace', 'replace the credential of an account')
     .action((...given) => {
       const [cli, name] = withCli(...argumentsOf(given));
       return account.add(cli, name!, optionsOf(given), context);
     });
   for (const enabled of [true, false]) {
-    const [word, meaning] = enabled ? ['enable', 'use an account again'] : ['disable', 'leave an account out'];
+    const [word, meaning] = enabled ? ['enable', 'use an account again'] : ['disable', 'stop using an account'];
     add(parent, `${word} ${prefix}<name>`, meaning).action((...given) => {
       const [cli, name] = withCli(...argumentsOf(given));
       account.setEnabled({ cli, name: name!, enabled }, optionsOf(given), context);
     });
   }
-  add(parent, `wake ${prefix}<name>`, 'try an account again that is resting').action((...given) => {
+  add(parent, `wake ${prefix}<name>`, 'use a resting account again').action((...given) => {
     const [cli, name] = withCli(...argumentsOf(given));
     account.wake(cli, name!, optionsOf(given), context);
   });

@@ -34,7 +34,7 @@ export function showQueue(options: Options, { paths }: Context): void {
     { queue, running: running.map(withoutStdin), damaged },
     rows.length + broken.length > 0
       ? table([['ID', 'SINCE', 'STATE', 'COMMAND', 'DIRECTORY'], ...rows, ...broken])
-      : 'the queue is empty',
+      : 'The queue is empty. A command is queued when no account has quota left.',
   );
 }
 

@@ -81,6 +81,6 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
     { entries },
     rows.length > 0
       ? table([['AT', 'CLI', 'COMMAND', 'ACCOUNT', 'OUTCOME', 'TIME', 'COST'], ...rows])
-      : 'nothing has run yet',
+      : 'No command has run yet. Put a tool behind Culvert with: culvert-wrap install firecrawl',
   );
 }

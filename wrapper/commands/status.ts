@@ -104,7 +104,7 @@ async function printStatus(
   const pool = config.pool ? degradation(context) : null;
   const text = [
     reports.map(report => describe(report, reports.length > 1)).join('\n\n') ||
-      'nothing is installed; start with: culvert-wrap install firecrawl',
+      'No tool is installed. Start with: culvert-wrap install firecrawl',
     ...(queue.waiting + queue.damaged > 0 ? [`queue: ${queue.waiting} waiting, ${queue.damaged} damaged`] : []),
     ...(pool?.degradedSince
       ? [`pool: degraded since ${time(pool.degradedSince)}; see \`culvert-wrap pool status\``]
@@ -160,7 +160,8 @@ async function reportOf(cli: string, context: Context): Promise<Report> {
 
 function describe(report: Report, named: boolean): string {
   const heading = named ? `${report.cli}\n` : '';
-  if (report.accounts.length === 0) return `${heading}${report.cli} has no accounts; the original runs unchanged`;
+  if (report.accounts.length === 0)
+    return `${heading}${report.cli} has no account, so the original runs unchanged.\nAdd one: culvert-wrap accounts add ${report.cli} NAME`;
   const rows = report.accounts.map(row => [
     row.default ? '*' : '',
     row.name,

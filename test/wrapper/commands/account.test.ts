@@ -22,7 +22,7 @@ test('M4: accounts are managed without a shim, and leave nothing behind', async 
   for (const name of ['main', 'b']) assert.equal((await accounts('remove', 'fake', name)).exit, 0);
   assert.equal(stored(box), '');
   assert.equal((await accounts('remove', 'fake', 'b')).exit, 2);
-  assert.match((await accounts('list')).stdout, /there are no accounts/);
+  assert.match((await accounts('list')).stdout, /There is no account\. Add one/);
 });
 
 test('M6: the default that is shown is the one that runs use', async t => {

@@ -1,4 +1,4 @@
-// Suggestions for mistyped commands.
+// Help of `culvert-wrap`, suggestions for mistyped commands, and empty states.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
@@ -16,4 +16,28 @@ test('only a word that begins like the typed one is suggested', async t => {
     assert.match(stderr, expected);
     if (!expected.source.includes('Did')) assert.doesNotMatch(stderr, /Did you mean/);
   }
+});
+
+test('--help prints the tasks in about ten lines, and --help --all every command', async t => {
+  const box = sandbox(t);
+  const short = await box.wrap(['--help']);
+  const full = await box.wrap(['--help', '--all']);
+  assert.deepEqual([short.exit, short.stderr, full.exit, full.stderr], [0, '', 0, '']);
+  assert.ok(short.stdout.trimEnd().split('\n').length <= 16, short.stdout);
+  for (const line of short.stdout.split('\n')) assert.ok(line.length <= 80, line);
+  const names = [...full.stdout.matchAll(/^ {2}([a-z]+)[ |].{2}/gm)].map(([, name]) => name!);
+  assert.ok(names.length > 12);
+  for (const name of names.filter(each => each !== 'help'))
+    assert.match(short.stdout, new RegExp(`[ ,]${name}(,|$)`, 'm'));
+  assert.match(full.stdout, /^Exit status:$/m);
+  for (const args of [['-h'], ['help']]) assert.deepEqual((await box.wrap(args)).stdout, short.stdout);
+  assert.deepEqual((await box.wrap(['help', '--all'])).stdout, full.stdout);
+  const bare = await box.wrap([]);
+  assert.deepEqual([bare.exit, bare.stdout, bare.stderr], [2, '', short.stdout]);
+});
+
+test('what is empty says what to do next', async t => {
+  const box = sandbox(t);
+  for (const args of [['status'], ['accounts'], ['audit']])
+    assert.match((await box.wrap(args)).stdout, /culvert-wrap (install|accounts add) firecrawl/, args.join(' '));
 });

@@ -24,7 +24,13 @@ export function listOf(cli: string, options: Options, { paths, now }: Context): 
       .join(', '),
   ]);
   const heading = ['', 'ACCOUNT', 'STATE', 'RESTING', 'CREDENTIAL'];
-  emit(options.json, { cli, accounts }, rows.length === 0 ? `${cli} has no accounts` : table([heading, ...rows]));
+  emit(
+    options.json,
+    { cli, accounts },
+    rows.length === 0
+      ? `${cli} has no account. Add one: culvert-wrap accounts add ${cli} NAME`
+      : table([heading, ...rows]),
+  );
 }
 
 /** `accounts`: every account of every CLI. */
@@ -44,7 +50,9 @@ export function listAll(options: Options, { paths, now }: Context): void {
   emit(
     options.json,
     { clis },
-    rows.length > 0 ? table([['', 'CLI', 'ACCOUNT', 'STATE', 'CREDENTIAL'], ...rows]) : 'there are no accounts',
+    rows.length > 0
+      ? table([['', 'CLI', 'ACCOUNT', 'STATE', 'CREDENTIAL'], ...rows])
+      : 'There is no account. Add one: culvert-wrap accounts add firecrawl NAME',
   );
 }
 
@@ -73,5 +81,9 @@ export function purge(options: Options, { paths }: Context): void {
   const orphans = orphanedSecrets(readConfig(paths.config).accounts, paths);
   for (const orphan of orphans) removeOrphan(orphan);
   const lines = orphans.map(({ file, key }) => `removed ${key} from ${file}`);
-  emit(options.json, { removed: orphans }, lines.join('\n') || 'every stored credential belongs to an account');
+  emit(
+    options.json,
+    { removed: orphans },
+    lines.join('\n') || 'Nothing to remove: every stored credential belongs to an account.',
+  );
 }
