@@ -19,6 +19,7 @@ import { type Instance, prepareRuntime, running } from './system/instance.ts';
 import { acquireLock, type Lock } from './system/lock.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
 import { createNotifier } from './system/systemd.ts';
+import { createSignIn } from './warp/sign-in.ts';
 import { createTunnel } from './warp/tunnel.ts';
 
 const LOG_CAPACITY = 500;
@@ -139,6 +140,7 @@ async function start(
     webui,
     pairing: null,
     port: () => port,
+    signIn: createSignIn(request => features.changes.runWithLimit(request)),
     restart: demo => restart('revert', demo),
   };
   const listeners = createListeners(daemon);

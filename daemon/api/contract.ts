@@ -147,6 +147,13 @@ export const endpoints = {
       'tunnel-cli-failed',
     ],
   },
+  'POST /api/account/sign-in': {
+    summary:
+      'Finish a sign-in with the address that the browser hands over; only for the organization that `registerOrganization` named within the last 15 minutes',
+    body: s.SignInRequest,
+    response: s.ActionResponse,
+    problems: ['precondition-failed', ...tunnelProblems],
+  },
   'POST /api/action': {
     summary:
       'Perform an action; the reply says that the tunnel CLI accepted, the new state arrives as an event. ' +

@@ -93,6 +93,8 @@ export type ActionName = actions.ActionName;
 /** A mutation that takes nothing; still a JSON body, so that no web page can send it. */
 export const Empty = z.strictObject({});
 export type Empty = z.infer<typeof Empty>;
+/** The address, with its token. */
+export const SignInRequest = z.strictObject({ address: z.string().check(z.maxLength(8192)) });
 /** `demo`: the embedded emulator instead of the tunnel CLI. */
 export const RestartRequest = z.strictObject({ demo: z.boolean() });
 /** The daemon restarts after this reply. */

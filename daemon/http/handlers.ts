@@ -8,6 +8,7 @@ import type { CommandLog } from '../state/command-log.ts';
 import type { State } from '../state/store.ts';
 import { API_VERSION, COMMIT, VERSION } from '../system/build-info.ts';
 import { installFormat } from '../system/install-paths.ts';
+import type { SignIn } from '../warp/sign-in.ts';
 import type { Tunnel } from '../warp/tunnel.ts';
 import type { Pairing, Rights } from './access/pairing.ts';
 
@@ -26,6 +27,7 @@ export interface Daemon {
   pairing: Pairing | null;
   /** TCP port, or null while there is none. */
   port(): number | null;
+  signIn: SignIn;
   /** Ends the daemon after the replies in progress, and starts it again, as a demo or not. */
   restart(demo: boolean): void;
 }
@@ -111,7 +113,13 @@ export const handlers: Handlers = {
     return stale.length ? { ...state.snapshot(), stale } : state.snapshot();
   },
   'GET /api/account': ({ tunnel }) => tunnel.account(),
-  'POST /api/action': async ({ state, features }, { body }) => {
+  'POST /api/account/sign-in': async ({ state, signIn }, { body }) => {
+    const result = await signIn.finish(body.address);
+    return { ok: true, action: 'setRegistrationToken', result, revision: state.snapshot().revision };
+  },
+  'POST /api/action': async ({ state, features, signIn }, { body }) => {
+    // first: the browser may be back before the tunnel CLI ends
+    if (body.action === 'registerOrganization') signIn.begin(body.value);
     const result = await features.changes.runWithLimit(body);
     return { ok: true, action: body.action, result, revision: state.snapshot().revision };
   },

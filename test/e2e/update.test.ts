@@ -104,7 +104,7 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
   assert.match(installed.stdout, /^Installed Culvert 1\.0\.0 in .*\/\.local\/share\/culvert\.\n$/);
   const current = path.join(user.root, 'current');
   const inData = (file: string) => fs.readFileSync(path.join(user.directory, '.local/share', file), 'utf8');
-  assert.match(inData('applications/org.culvert.Culvert.desktop'), new RegExp(`^Exec=${current}/bin/culvert$`, 'm'));
+  assert.match(inData('applications/org.culvert.Culvert.desktop'), new RegExp(`^Exec=${current}/bin/culvert %u$`, 'm'));
   assert.match(
     inData('dbus-1/services/org.culvert.Culvert.service'),
     new RegExp(` ${current}/share/culvert/panel\\.js `),

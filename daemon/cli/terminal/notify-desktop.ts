@@ -1,14 +1,15 @@
 // Notifies the desktop of what a command would print on a terminal, for commands that a menu entry started.
 import { execFile } from 'node:child_process';
+import { APP_ID } from '../../system/build-info.ts';
 import { printable } from '../../system/printable.ts';
 import type { Context } from '../context.ts';
 
 const LIMIT_MS = 3000;
 
 /** Shows a notification where nothing is a terminal and a desktop is there. Never rejects. */
-export async function announce({ stdin, stdout, stderr, env, json }: Context, title: string, text: string) {
-  if (json || stdin.isTTY || stdout.isTTY || stderr.isTTY) return;
-  if (!env.DISPLAY && !env.WAYLAND_DISPLAY) return;
+export async function announce(context: Context, title: string, text: string) {
+  const { env } = context;
+  if (!isDesktopOnly(context)) return;
   // the body is markup
   const [summary, body] = [printable(title), printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;')];
   const sent = await run('notify-send', ['--app-name=Culvert', '--icon=org.culvert.Culvert', '--', summary, body], env);
@@ -22,6 +23,16 @@ export async function announce({ stdin, stdout, stderr, env, json }: Context, ti
     [...bus, ...call, '--', ...words.map((word, at) => (at > 2 && at < 5 ? gvariant(word) : word))],
     env,
   );
+}
+
+/** Opens a page of the window, under the same conditions. Never rejects. */
+export async function openPage(context: Context, page: string) {
+  if (isDesktopOnly(context)) await run('gapplication', ['action', APP_ID, page], context.env);
+}
+
+function isDesktopOnly({ stdin, stdout, stderr, env, json }: Context): boolean {
+  if (json || stdin.isTTY || stdout.isTTY || stderr.isTTY) return false;
+  return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 }
 
 function run(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {

@@ -6,8 +6,17 @@ import { actionCommand, type Form, type Group, type Row } from './form.ts';
 import { termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
 
-/** @param account what `GET /api/account` said, or null before. */
-export function accountForm(client: ClientState, account: Account | null, tr: Translator): Form {
+/**
+ * @param account what `GET /api/account` said, or null before.
+ * @param program the program that finishes sign-ins on this desktop: `culvert`, another one, or null for none; undefined in
+ *   a browser, which does not know
+ */
+export function accountForm(
+  client: ClientState,
+  account: Account | null,
+  tr: Translator,
+  program?: string | null,
+): Form {
   const { _ } = tr;
   const known = client.snapshot;
   const free = known !== null && client.pending === null;
@@ -18,10 +27,10 @@ export function accountForm(client: ClientState, account: Account | null, tr: Tr
       ? [
           statusGroup(client, account, tr),
           licenseGroup(free, tr),
-          organizationGroup(free, tr),
+          organizationGroup(free, tr, program),
           dangerGroup(client, free, tr),
         ]
-      : [setUpGroup(client, free, tr), organizationGroup(free, tr)],
+      : [setUpGroup(client, free, tr), organizationGroup(free, tr, program)],
   };
 }
 
@@ -60,13 +69,16 @@ function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
   };
 }
 
-function organizationGroup(free: boolean, tr: Translator): Group {
+function organizationGroup(free: boolean, tr: Translator, program: string | null | undefined): Group {
   const { _ } = tr;
   const check = checks(tr);
   return {
     id: 'organization',
     title: _('Join an organization'),
-    description: _('Enter the team’s name, sign in with the browser, and paste the address of the last page.'),
+    description:
+      program === 'culvert'
+        ? _('Enter the team’s name and sign in with the browser. Culvert does the rest.')
+        : _('Enter the team’s name, sign in with the browser, and paste the address of the last page.'),
     rows: [
       {
         kind: 'entry',
@@ -88,7 +100,21 @@ function organizationGroup(free: boolean, tr: Translator): Group {
         check: check.token,
         command: value => actionCommand({ action: 'setRegistrationToken', value }),
       },
+      ...(program === undefined || program === 'culvert' ? [] : [handOverRow(program, tr)]),
     ],
+  };
+}
+
+/** Another program keeps the end of the sign-in until the user decides otherwise. */
+function handOverRow(program: string | null, { _ }: Translator): Row {
+  return {
+    kind: 'button',
+    id: 'hand-over',
+    title: _('Finish sign-ins without pasting'),
+    // Translators: %s is the name of a program
+    subtitle: program === null ? _('The browser hands the address to Culvert.') : fill(_('Now “%s” does it.'), program),
+    label: _('Use Culvert'),
+    command: { ask: { kind: 'client', task: 'handle-sign-in' }, done: _('Culvert finishes sign-ins now') },
   };
 }
 

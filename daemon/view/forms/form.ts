@@ -35,6 +35,7 @@ const CLIENT_TASKS = [
   'start-service',
   'restart-service',
   'install-killswitch',
+  'handle-sign-in',
   'network-settings',
   'check-update',
   'apply-update',

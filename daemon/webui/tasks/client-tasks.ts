@@ -25,6 +25,7 @@ export function createRunner(app: App): App['run'] {
 /** Commands for a terminal, for tasks that a browser can't do. */
 const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
   'start-daemon': 'culvert',
+  'handle-sign-in': 'xdg-mime default org.culvert.Culvert.desktop x-scheme-handler/com.cloudflare.warp',
   'start-service': 'sudo systemctl enable --now warp-svc',
   'restart-service': 'sudo systemctl restart warp-svc',
 };

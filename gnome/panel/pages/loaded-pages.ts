@@ -12,6 +12,7 @@ import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
 import { currentNetwork, hasTrayHost, run, watchAutostart, watchNetwork } from '../desktop.ts';
 import type { Shell } from '../shell.ts';
+import { signInProgram } from '../sign-in.ts';
 import { FormPage } from '../widgets/rows/form-page.ts';
 
 /** The account's details are read when the page is turned to and when the registration changes. */
@@ -24,7 +25,7 @@ export function accountPage(shell: Shell): FormPage {
       read = known;
       void load();
     }
-    return accountForm(view.client, account, tr);
+    return accountForm(view.client, account, tr, signInProgram());
   });
   const load = async () => {
     try {

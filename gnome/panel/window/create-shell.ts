@@ -4,6 +4,7 @@ import { createCommandRunner } from '../../../daemon/view/client/run-command.ts'
 import { tr } from '../../i18n.ts';
 import type { FurtherPages } from '../further-pages.ts';
 import type { Shell } from '../shell.ts';
+import { claimFreeSignIn } from '../sign-in.ts';
 import { ask, openUri } from '../widgets/compat.ts';
 import { copyText } from '../widgets/copy.ts';
 import { answerOf } from '../widgets/dialogs/questions.ts';
@@ -22,7 +23,7 @@ export function createShell(window: Gtk.Window, { model, view, goTo, toasts, fur
     ask: question => ask(window, question),
     open: uri => openUri(window, uri, showError),
   };
-  const run = createCommandRunner({
+  const runCommand = createCommandRunner({
     model,
     translator: () => tr,
     answer: question => answerOf(dialogs, question),
@@ -36,6 +37,11 @@ export function createShell(window: Gtk.Window, { model, view, goTo, toasts, fur
     },
     task: task => runTask(task),
   });
+  const run: Shell['run'] = command => {
+    const { ask } = command;
+    if (ask.kind === 'action' && ask.request.action === 'registerOrganization') claimFreeSignIn();
+    return runCommand(command);
+  };
   const shell: Shell = {
     model,
     view,

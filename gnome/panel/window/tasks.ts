@@ -7,6 +7,7 @@ import { startDaemon } from '../../start-daemon.ts';
 import { installKillSwitch, manageWarp, openNetworkSettings } from '../desktop.ts';
 import type { FurtherPages } from '../further-pages.ts';
 import type { Shell } from '../shell.ts';
+import { claimSignIn } from '../sign-in.ts';
 import { openText, saveText } from '../widgets/dialogs/files.ts';
 import { answerOf } from '../widgets/dialogs/questions.ts';
 import { showUpdateCommand } from '../widgets/rows/command-box.ts';
@@ -35,6 +36,10 @@ export function createTasks(
     'start-service': () => changeSystem(() => manageWarp('StartUnit')),
     'restart-service': () => changeSystem(() => manageWarp('RestartUnit')),
     'install-killswitch': () => changeSystem(installKillSwitch),
+    'handle-sign-in'() {
+      claimSignIn();
+      void model.refresh('all');
+    },
     'network-settings': openNetworkSettings,
     'check-update': async () => (await further()).updates().check(),
     'apply-update'() {

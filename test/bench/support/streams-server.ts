@@ -1,5 +1,6 @@
 // The real listeners with the limits on streams and connections raised, for the benchmark of ten thousand streams.
 // Arguments: socket path. A line on stdin publishes one event of that many bytes; answers go to stdout.
+
 import { createInterface } from 'node:readline';
 import { loadConfig } from '../../../daemon/config/layers.ts';
 import type { Features } from '../../../daemon/controls.ts';
@@ -7,6 +8,7 @@ import { LIMITS } from '../../../daemon/http/guard.ts';
 import { createListeners } from '../../../daemon/http/listeners.ts';
 import { createLog } from '../../../daemon/state/command-log.ts';
 import { createState } from '../../../daemon/state/store.ts';
+import { createSignIn } from '../../../daemon/warp/sign-in.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 
 const state = createState({ available: true, path: '/usr/bin/warp-cli', version: '1', emulated: false });
@@ -26,6 +28,7 @@ const daemon = {
   webui: '',
   pairing: null,
   port: () => null,
+  signIn: createSignIn(async () => null),
   restart() {},
 };
 const listeners = createListeners(daemon, { ...LIMITS, streams: 100_000, unixConnections: 100_000 });

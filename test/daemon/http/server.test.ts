@@ -27,12 +27,14 @@ const BODIES: Record<string, object> = {
   'POST /api/changes/extend': { seconds: 60 },
   'POST /api/accounts': { change: 'refresh' },
   'POST /api/restart': { demo: false },
+  'POST /api/account/sign-in': { address: 'com.cloudflare.warp://acme.cloudflareaccess.com/auth?token=x' },
   'POST /api/settings/diff': { toml: '' },
   'POST /api/settings/apply': { toml: '' },
 };
 /** Code of the refusal by routes that have nothing to do here. */
 const REFUSED: Record<string, string> = {
   'GET /api/metrics': 'not-found',
+  'POST /api/account/sign-in': 'precondition-failed',
   'POST /api/routes/undo': 'nothing-to-undo',
   'POST /api/settings/undo': 'nothing-to-undo',
   'POST /api/changes/confirm': 'nothing-pending',

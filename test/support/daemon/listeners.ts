@@ -21,6 +21,7 @@ import { createSettingsFile } from '../../../daemon/settings-file/settings-file.
 import { createLog } from '../../../daemon/state/command-log.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { paths } from '../../../daemon/system/paths.ts';
+import { createSignIn } from '../../../daemon/warp/sign-in.ts';
 import type { Tunnel } from '../../../daemon/warp/tunnel.ts';
 import { freePort } from '../ports.ts';
 import { removeTree } from '../temporary.ts';
@@ -188,6 +189,7 @@ export async function startListeners(
     webui: join(directory, 'webui'),
     pairing: null,
     port: () => port,
+    signIn: createSignIn(request => changes.runWithLimit(request)),
     restart() {},
   };
   const listeners = createListeners(daemon, { ...LIMITS, ...options.limits }, options.uid);

@@ -1,10 +1,12 @@
 // `culvert account`: the registration of this device.
 import { type ActionName, actionRequest } from '../../../api/actions.ts';
+import { ApiError } from '../../../api/client.ts';
 import type { Account } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
+import { announce, openPage } from '../../terminal/notify-desktop.ts';
 import { consent, readSecret } from '../../terminal/prompt.ts';
 
 export const account: Run = async context => {
@@ -33,6 +35,27 @@ export const registrationToken: Run = async context =>
     'setRegistrationToken',
     await readSecret(context, 'Registration token'),
   );
+
+/** Started by the desktop for the address at which a sign-in ends. Where none was begun here, the window asks for it. */
+export const signIn: Run = async context => {
+  const title = 'Joining an organization';
+  try {
+    const body = { address: await readSecret(context, 'Address of the sign-in') };
+    const response = await context.client.call('POST /api/account/sign-in', { body });
+    if (context.json) show(context, response, () => '');
+    context.say('The registration is complete.');
+    await announce(context, title, 'This computer belongs to the organization now.');
+    return EXIT.ok;
+  } catch (error) {
+    const isUnasked = error instanceof ApiError && error.problem.code === 'precondition-failed';
+    const text = isUnasked
+      ? 'A website wants this computer to join an organization. If you want that, enter its name here first.'
+      : (error as Error).message;
+    await announce(context, title, text);
+    if (isUnasked) await openPage(context, 'account');
+    throw error;
+  }
+};
 
 export const acceptTerms: Run = context =>
   sendAction(

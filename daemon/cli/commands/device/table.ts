@@ -42,6 +42,11 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
         load: async () => (await import('./account.ts')).registrationToken,
       },
       {
+        name: 'sign-in',
+        summary: 'finish a sign-in that was begun here, for browsers',
+        load: async () => (await import('./account.ts')).signIn,
+      },
+      {
         name: 'accept-terms',
         summary: "accept Cloudflare's terms of service",
         load: async () => (await import('./account.ts')).acceptTerms,

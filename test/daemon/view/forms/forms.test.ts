@@ -408,3 +408,16 @@ test('the version of MASQUE in use is checked, and none where WARP does not say'
   assert.deepEqual(checked('MASQUE (HTTP/2)'), ['masque-h2-only']);
   assert.deepEqual(checked(null), []);
 });
+
+test('the program that finishes sign-ins is left as it is until the user chooses Culvert', () => {
+  const groupOf = (program?: string | null) =>
+    accountForm(clientState({}), null, tr, program).groups.find(({ id }) => id === 'organization')!;
+  const rowOf = (program?: string | null) => groupOf(program).rows.find(({ id }) => id === 'hand-over');
+  const vendor = rowOf('Zero Trust Team Enrollment');
+  assert.match(vendor?.subtitle ?? '', /Zero Trust Team Enrollment/);
+  assert.ok(vendor?.kind === 'button');
+  assert.deepEqual(vendor.command.ask, { kind: 'client', task: 'handle-sign-in' });
+  assert.ok(rowOf(null));
+  assert.deepEqual([rowOf('culvert'), rowOf(undefined)], [undefined, undefined]);
+  assert.doesNotMatch(groupOf('culvert').description ?? '', /paste/);
+});

@@ -39,7 +39,7 @@ test('the last step sets WARP up, offers the demo, and leads back from it', () =
   assert.deepEqual(asks(stepOf(2, { status: { blocked: 'cli-missing' } })), []);
 });
 
-test('what was seen is remembered once', () => {
+test('the first steps are remembered as seen once', () => {
   const config = initialConfig();
   config.config.ui.firstSteps = true;
   const client = clientState({}, { config });
