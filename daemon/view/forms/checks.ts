@@ -1,11 +1,11 @@
 // Describes the page of checks: results as they come, problems first, each with what was seen and what would repair it.
-import type { CheckResult, DoctorReport, Undoable, Verdict } from '../../api/schema/doctor.ts';
+import type { CheckResult, DoctorReport, Fix, Undoable, Verdict } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';
 import { adminLines, adminUndoLines, fixText } from '../fix.ts';
 import { formatCount, formatList } from '../format.ts';
 import { type ChecksState, labelOf, needsAdministrator, type Repair, translated } from '../states/findings.ts';
 import { fill, type Translator } from '../translator.ts';
-import type { Form, Group, Row, Tone } from './form.ts';
+import type { ClientTask, Form, Group, Row, Tone } from './form.ts';
 
 const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 const TONES: Record<Verdict, Tone> = {
@@ -16,14 +16,22 @@ const TONES: Record<Verdict, Tone> = {
   'not-applicable': 'neutral',
 };
 
-/** @param offline without a daemon nothing can be applied; the fix is then a command for a terminal. */
-export function checksForm(state: ChecksState, { offline }: { offline: boolean }, tr: Translator): Form {
+export type ServiceTask = Extract<ClientTask, 'start-service' | 'restart-service'>;
+
+interface ChecksClient {
+  /** Without a daemon nothing can be applied; the fix is then a command for a terminal. */
+  offline: boolean;
+  /** Has systemd do it, which asks for a password, and runs the checks again; absent in a browser. */
+  repair?: (task: ServiceTask) => Promise<unknown>;
+}
+
+export function checksForm(state: ChecksState, { offline, repair }: ChecksClient, tr: Translator): Form {
   const { _ } = tr;
   const results = state.results.map(result => translated(result, tr));
   const sorted = results.sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict));
   const open = sorted.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable');
   const fine = sorted.filter(({ verdict }) => verdict === 'ok');
-  const able = { offline, sensitive: state.running === null };
+  const able = { offline, repair, sensitive: state.running === null };
   return {
     groups: [
       { id: 'run', rows: runRows(state, offline, tr) },
@@ -113,8 +121,7 @@ function seenRow({ id, title, verdict, evidence, explanation, wording }: CheckRe
   return { kind: 'note', id: `seen-${id}`, title, subtitle, ...marked, tone: TONES[verdict] };
 }
 
-interface Able {
-  offline: boolean;
+interface Able extends ChecksClient {
   sensitive: boolean;
 }
 
@@ -138,8 +145,35 @@ function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): 
   };
 }
 
-function fixRows({ id, fixId, fix }: Repair, { offline, sensitive }: Able, tr: Translator): Row[] {
+/** The repairs that need nothing but a verb for WARP's unit. Any other command is for a terminal. */
+function serviceTask(fix: Fix): ServiceTask | null {
+  if (fix.kind !== 'commands' || fix.commands.length !== 1) return null;
+  const command = fix.commands[0]!.join(' ');
+  if (command === 'systemctl enable --now warp-svc') return 'start-service';
+  return command === 'systemctl restart warp-svc' ? 'restart-service' : null;
+}
+
+function repairRow(
+  id: string,
+  title: string,
+  { sensitive, work }: { sensitive: boolean; work: () => Promise<unknown> },
+  { _ }: Translator,
+): Row {
+  return {
+    kind: 'button',
+    id: `repair-${id}`,
+    title,
+    label: _('Fix'),
+    style: 'suggested',
+    subtitle: _('An administrator’s password may be asked for.'),
+    sensitive,
+    command: { ask: { kind: 'work', changes: true, work } },
+  };
+}
+
+function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Able, tr: Translator): Row[] {
   const { _ } = tr;
+  const task = repair ? serviceTask(fix) : null;
   if (fix.kind === 'open')
     return [
       {
@@ -155,10 +189,11 @@ function fixRows({ id, fixId, fix }: Repair, { offline, sensitive }: Able, tr: T
     const undo = adminUndoLines(fix);
     return [
       ...(fix.kind === 'file' ? [change] : []),
+      ...(repair && task ? [repairRow(id, fix.label, { sensitive, work: () => repair(task) }, tr)] : []),
       {
         kind: 'shell',
         id: `admin-${id}`,
-        title: fix.kind === 'file' ? _('As an administrator:') : fix.label,
+        title: task ? _('Or in a terminal:') : fix.kind === 'file' ? _('As an administrator:') : fix.label,
         shell: adminLines(fix).join('\n'),
       },
       ...(undo.length

@@ -1,7 +1,8 @@
 // Pages of forms that show more than the event stream brings: account, networks, checks, updates.
 import type { Account } from '../../../daemon/api/schema.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
-import { checksForm, parseReport } from '../../../daemon/view/forms/checks.ts';
+import { checksForm, parseReport, type ServiceTask } from '../../../daemon/view/forms/checks.ts';
+import { clientCommand } from '../../../daemon/view/forms/form.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
 import { type CurrentNetwork, networksForm } from '../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../daemon/view/forms/updates.ts';
@@ -77,7 +78,10 @@ export interface ChecksPage {
 export function checksPage(shell: Shell): ChecksPage {
   let state: ChecksState = NO_CHECKS;
   const { model } = shell;
-  const page = new FormPage(shell, ({ client }) => checksForm(state, { offline: client.offline !== null }, tr));
+  const repair = async (task: ServiceTask) => {
+    if (await shell.run(clientCommand(task))) await runChecks();
+  };
+  const page = new FormPage(shell, ({ client }) => checksForm(state, { offline: client.offline !== null, repair }, tr));
   const show = (next: ChecksState) => {
     state = next;
     page.refresh(shell.view());

@@ -276,3 +276,32 @@ test('a report names each file and its size, and counts what was replaced', () =
   );
   assert.match(reportView({ files, redacted: {} }, tr).redacted, /nothing to replace/);
 });
+
+test('only a verb for the unit of WARP is a repair by one click, with the command below it', async () => {
+  const asked: string[] = [];
+  const repair = async (task: string) => asked.push(task);
+  const rowsOf = (commands: string[][], client: Parameters<typeof checksForm>[1]) =>
+    checksForm(
+      state(
+        result('service', 'problem', { kind: 'commands', label: 'Start it', commands, undo: [], privileged: true }),
+      ),
+      client,
+      tr,
+    ).groups.flatMap(({ rows }) => rows.filter(({ id }) => /^(repair|admin)-/.test(id)));
+  const window = { offline: false, repair };
+  const start = ['systemctl', 'enable', '--now', 'warp-svc'];
+  const [button, shell] = rowsOf([start], window);
+  assert.ok(button?.kind === 'button' && button.command.ask.kind === 'work' && shell?.kind === 'shell');
+  await button.command.ask.work();
+  assert.deepEqual([asked, shell.shell], [['start-service'], 'sudo systemctl enable --now warp-svc']);
+  const kinds = (commands: string[][], client: Parameters<typeof checksForm>[1] = window) =>
+    rowsOf(commands, client).map(({ kind }) => kind);
+  assert.deepEqual(kinds([['systemctl', 'restart', 'warp-svc']]), ['button', 'shell']);
+  for (const other of [
+    [['systemctl', 'restart', 'sshd']],
+    [['sh', '-c', 'systemctl restart warp-svc']],
+    [['systemctl', 'restart', 'warp-svc'], ['true']],
+  ])
+    assert.deepEqual(kinds(other), ['shell']);
+  assert.deepEqual(kinds([start], { offline: false }), ['shell'], 'in a browser');
+});
