@@ -54,6 +54,27 @@ test('a package is built without building the tree of a developer first', t => {
   }
 });
 
+test('a build says at a terminal what it does and how long it took so far, and is quiet in a pipe', t => {
+  const { at, run } = tree(t, { 'dpkg-query': 'shift 2; for name; do echo "$name installed"; done', meson: 'exit 0' });
+  const piped = run('', ['build']);
+  assert.equal(piped.status, 0, piped.stderr);
+  assert.doesNotMatch(piped.stderr, / of 3/);
+  const env = {
+    PATH: `${join(at, 'bin')}${delimiter}${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+    TERM: 'xterm',
+  };
+  const shown = (more: Record<string, string>) =>
+    spawnSync('script', ['-qec', `'${join(at, 'culvert-tool')}' build`, '/dev/null'], {
+      encoding: 'utf8',
+      env: { ...env, ...more },
+    }).stdout.replaceAll('\r', '');
+  assert.match(
+    shown({ NO_COLOR: '1' }),
+    /^1 of 3 {2}Checking .*\d s\n2 of 3 {2}Building .*\n3 of 3 {2}Installing .*\d s\n/,
+  );
+  assert.match(shown({}), /\x1b\[36m1 of 3/);
+});
+
 test('a command that is asked for its help changes nothing', t => {
   const { run } = tree(t, { meson: 'exit 1' });
   const help = run('', ['help']).stdout;
