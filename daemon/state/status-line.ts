@@ -4,7 +4,7 @@ import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';
 import { lostRegistration } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
-import { nextStep, setupText, statusLabel } from '../view/states/labels.ts';
+import { modeName, nextStep, setupText, statusLabel } from '../view/states/labels.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
@@ -26,7 +26,7 @@ const LOOK: Record<ConnectionState, [symbol: string, color: keyof Style]> = {
 
 /**
  * State, reason, mode and protocol on one line, without a time, so that it stays true until something changes:
- * `● Connected · warp · MASQUE`. What blocks is followed by the command that ends it.
+ * `● Connected · All traffic · MASQUE`. What blocks is followed by the command that ends it.
  */
 export function statusLine(shown: Shown, style: Style = plain): string {
   const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
@@ -42,7 +42,7 @@ export function statusLine(shown: Shown, style: Style = plain): string {
     if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
     else if (status.reason) parts.push(printable(status.reason.text));
     if (status.network === 'unstable') parts.push(style.yellow('network unstable'));
-    if (settings.Mode) parts.push(printable(settings.Mode));
+    if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));
     const protocol = protocolOf({ settings, tunnel });
     if (protocol) parts.push(printable(protocol));
   }

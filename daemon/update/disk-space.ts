@@ -1,5 +1,7 @@
 // Checks the free space before an update is downloaded.
 import { statfsSync } from 'node:fs';
+import { formatBytes } from '../view/format.ts';
+import { english } from '../view/translator.ts';
 import { UpdateRefused } from './errors.ts';
 
 /** Space that other programs on the disk keep. */
@@ -13,10 +15,7 @@ export function requireSpace(directory: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(directory);
   const free = bavail * bsize;
   const need = bytes + MARGIN;
+  const amount = (size: number) => formatBytes(size, english);
   if (free < need)
-    throw new UpdateRefused('disk-full', `${directory} has ${mib(free)} free; the update needs ${mib(need)}.`);
-}
-
-function mib(bytes: number): string {
-  return `${Math.ceil(bytes / (1 << 20))} MiB`;
+    throw new UpdateRefused('disk-full', `${directory} has ${amount(free)} free; the update needs ${amount(need)}.`);
 }

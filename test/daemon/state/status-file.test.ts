@@ -16,7 +16,7 @@ test('mode and protocol are left out until the settings are read again', t => {
   let isModeKnown = true;
   const write = keepStatusFile(file, state, { port: () => null, isModeKnown: () => isModeKnown });
   state.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
-  assert.match(readFileSync(file, 'utf8'), /· warp · MASQUE\n[\s\S]*"mode":"warp"/);
+  assert.match(readFileSync(file, 'utf8'), /· All traffic · MASQUE\n[\s\S]*"mode":"warp"/);
   isModeKnown = false;
   write();
   assert.doesNotMatch(readFileSync(file, 'utf8'), /warp|MASQUE/);

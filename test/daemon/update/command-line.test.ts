@@ -176,7 +176,7 @@ test('on a terminal a bar shows the download, and the command waits until the ne
     },
   );
   const child = await startOnTerminal(home, ['update', 'apply']);
-  await prints(child, 'stdout', /Downloading █{12}░{12} 5\.0 of 10\.0 MiB/);
+  await prints(child, 'stdout', /Downloading █{12}░{12} 5\.2 MB of 10\.5 MB/);
   finish();
   const { code, stdout } = await ended(child);
   assert.equal(code, 0, stdout);

@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, Unreachable } from '../../../api/client.ts';
 import type { UpdateCheck, UpdateResponse } from '../../../api/schema.ts';
 import { dateTime } from '../../../system/terminal.ts';
+import { formatBytes } from '../../../view/format.ts';
+import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
@@ -106,8 +108,7 @@ const BAR = 24;
 function phase({ phase, received, total }: NonNullable<UpdateCheck['progress']>, terminal: boolean): string {
   if (!terminal || phase !== 'downloading') return PHASES[phase];
   const filled = Math.round((received / Math.max(total, 1)) * BAR);
-  const mib = (bytes: number) => (bytes / (1 << 20)).toFixed(1);
-  return `${PHASES[phase]} ${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} ${mib(received)} of ${mib(total)} MiB`;
+  return `${PHASES[phase]} ${'█'.repeat(filled)}${'░'.repeat(BAR - filled)} ${formatBytes(received, english)} of ${formatBytes(total, english)}`;
 }
 
 async function answers({ client, signal }: Context, version: string): Promise<void> {

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
+import stringWidth from 'string-width';
 import type { Change } from '../../../../daemon/api/schema/changes.ts';
+import { MODES } from '../../../../daemon/cli/labels.ts';
 import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import {
@@ -41,7 +43,7 @@ const change = (more: Partial<Change>): Change => ({
 });
 
 const LINES: [string, Partial<Shown>, string][] = [
-  ['connected', { settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' } }, '● Connected · warp · MASQUE'],
+  ['connected', { settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' } }, '● Connected · All traffic · MASQUE'],
   [
     'connected',
     { lostChanges: { file: '/state/changes.json.broken' } },
@@ -105,6 +107,14 @@ const LINES: [string, Partial<Shown>, string][] = [
 for (const [what, part, line] of LINES) {
   test(`the status line shows ${what}`, () => assert.equal(statusLine(shown(part)), line));
 }
+
+test('the line of every mode fits 60 columns', () => {
+  for (const Mode of Object.keys(MODES)) {
+    const line = statusLine(shown({ settings: { Mode, 'WARP tunnel protocol': 'WireGuard' } }));
+    assert.ok(stringWidth(line) <= 60, line);
+    assert.ok(line.includes(MODES[Mode as keyof typeof MODES]), line);
+  }
+});
 
 test('status prints one line, and --check turns "not connected" into exit code 3', async t => {
   const home = createHome(t);

@@ -89,6 +89,7 @@ const OUTPUTS = [
   ['update', 'check'],
   ['why', '192.0.2.1'],
   ['help'],
+  ['help', '--all'],
 ];
 const HELPS = COMMANDS.map(({ name }) => ['help', name]);
 
