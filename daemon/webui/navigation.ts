@@ -1,12 +1,21 @@
 // Keeps the user's place in the part of the address after #, so that a page can be bookmarked and gone back to.
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import type { PageName } from '../view/forms/form.ts';
+import { type PageName, placeOf } from '../view/forms/form.ts';
 import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';
+
+/** Gives an address of a former page that of the page which has its content now. */
+function replaceFormerAddress(): void {
+  const name = /^#\/([a-z]+)$/.exec(location.hash)?.[1];
+  const place = name === undefined ? null : placeOf(name);
+  if (place?.row) history.replaceState(history.state, '', addressOfPage(place.page, place.row));
+}
 
 /** The page in the address, as it changes; the first one for an address that names none. */
 export function followAddress(): ReadonlySignal<ShownPage> {
+  replaceFormerAddress();
   const hash = signal(location.hash);
   addEventListener('hashchange', () => {
+    replaceFormerAddress();
     hash.value = location.hash;
   });
   return computed(() => {

@@ -8,7 +8,6 @@ import { tr } from '../i18n.ts';
 import type { History } from './history.ts';
 import { AppsPage } from './pages/apps/apps-page.ts';
 import { EditorPage } from './pages/editor-page.ts';
-import { GraphPage } from './pages/graph-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import {
   accountPage,
@@ -61,10 +60,8 @@ export function createFurtherPages(shell: Shell, history: History, title: (page:
         return new FormPage(shell, ({ client, tunnel }) => advancedForm(client, tunnel.settable, tr));
       case 'tools':
         return toolAccountsPage(shell);
-      case 'graph':
-        return new GraphPage(history);
       case 'history':
-        return new HistoryPage(shell);
+        return new HistoryPage(shell, history);
       case 'checks':
         return further.checks().page;
       case 'log':

@@ -8,7 +8,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import System, { exit } from 'system';
 import { createModel, type Model } from '../../daemon/view/client/model.ts';
 import { isRightToLeft } from '../../daemon/view/format.ts';
-import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
+import { FORMER_PAGE_NAMES, PAGE_NAMES, type PageName, placeOf } from '../../daemon/view/forms/form.ts';
 import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { APP_ID, BRAND, icondir, RESOURCES, socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
@@ -69,10 +69,10 @@ class Application extends Adw.Application {
         this.#whenKnown(() => this.#window()?.activate_action(name, null));
       });
     // for the tray and the desktop entry
-    for (const page of PAGE_NAMES)
-      this.#action(page, () => {
+    for (const name of [...PAGE_NAMES, ...FORMER_PAGE_NAMES])
+      this.#action(name, () => {
         this.activate();
-        this.#window()?.goTo(page);
+        this.#window()?.goToPlace(placeOf(name)!);
       });
     for (const [action, keys] of Object.entries(ACCELERATORS)) this.set_accels_for_action(action, keys);
     PRIMARY.forEach((page, i) => {
@@ -199,7 +199,7 @@ class Application extends Adw.Application {
           [_('Connection'), '<Primary>1'],
           [_('Apps'), '<Primary>2'],
           [_('Settings'), '<Primary>3'],
-          [_('Preferences'), '<Primary>comma'],
+          [_('App'), '<Primary>comma'],
           [_('Log'), '<Primary>l'],
           [_('Back'), '<Alt>Left'],
           [_('Search'), '<Primary>f'],

@@ -3,7 +3,7 @@ import Gio from 'gi://Gio?version=2.0';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
 import type { Command as ViewCommand } from '../../daemon/view/forms/form.ts';
-import { toBeConfirmed } from '../../daemon/view/forms/tunnel/modes.ts';
+import { toBeConfirmed } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { tr } from '../i18n.ts';

@@ -4,7 +4,7 @@ import type { Mode } from '../../daemon/api/schema.ts';
 import { formatCount } from '../../daemon/view/format.ts';
 import type { PageName, Command as ViewCommand } from '../../daemon/view/forms/form.ts';
 import { offCommands, type Timed } from '../../daemon/view/forms/timed.ts';
-import { MAIN_MODES } from '../../daemon/view/forms/tunnel/modes.ts';
+import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import type { Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
 import { modeName } from '../../daemon/view/states/labels.ts';
@@ -91,7 +91,7 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
     // Translators: %s is a version
     ...(update ? [entry(20, fill(_('Culvert %s is available…'), update), { panel: 'updates' } as const)] : []),
     entry(7, _('Open Culvert'), 'open'),
-    entry(21, _('Preferences'), { panel: 'preferences' }),
+    entry(21, _('Settings'), { panel: 'settings' }),
     entry(8, _('Quit Culvert'), 'quit'),
   ];
 }

@@ -166,7 +166,7 @@ async function everyEntry(visit: Visit): Promise<void> {
       leafEntries((await ask({ do: 'tree' })) as Entry[]).some(e => e.id === id && isUseful(e));
     await until(usable, `"${label}" to be there and sensitive`);
     const before = daemon.actions.length + daemon.asked.length;
-    const opens = label === 'Open Culvert' || label === 'Preferences';
+    const opens = label === 'Open Culvert' || label === 'Settings';
     await ask({ do: 'click', id });
     const done = () =>
       opens ? shell.windows(desktop).includes('Culvert') : daemon.actions.length + daemon.asked.length > before;

@@ -174,7 +174,6 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     account: ['Team name', 'License key', 'Remove this device: Remove…'],
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
     tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
-    graph: ['Back', 'No statistics yet'],
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // findings are summed up at the end
     checks: [
@@ -267,7 +266,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     });
 
   for (const [button, entry, shown] of [
-    ['Main Menu', null, ['Checks', 'Log', 'Updates', 'Preferences', 'About Culvert', 'Quit Culvert']],
+    ['Main Menu', null, ['Keyboard Shortcuts', 'Report a Problem…', 'About Culvert', 'Quit Culvert']],
     ['Main Menu', 'Keyboard Shortcuts', ['Connect or disconnect', 'Main menu']],
     ['Main Menu', 'About Culvert', ['0.0.0-test', 'The Culvert contributors']],
     ['More for routes', null, ['Default Addresses…', 'Remove All Hosts…']],

@@ -191,7 +191,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       ['dns', 'Add a domain', 'Return', 'corp.example'],
       ['networks', 'All Wi-Fi networks'],
       ['routes', 'Address, range or host to add', 'Return', '203.0.113.7'],
-      ['advanced', 'FedRAMP High environment: Use'],
+      ['mode', 'Default protocol: Reset'],
       ['killswitch', 'Allow local network'],
       ['apps', 'Start Mail'],
     ];

@@ -157,11 +157,27 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await searched('reset-all', 'Reset all settings of WARP', 'Reset all settings of WARP: Reset…');
     });
 
+    test('that few people need are behind one row, which a search opens', async () => {
+      await stage.turn('mode');
+      await gone('FedRAMP High environment: Use');
+      await press('Advanced');
+      await find('FedRAMP High environment: Use');
+      await find('HTTP/2 only');
+      await press('Advanced');
+      await gone('FedRAMP High environment: Use');
+      await stage.turn('settings');
+      stage.key('ctrl+f');
+      await stage.enter('Search settings', 'fedramp');
+      await press('FedRAMP High environment');
+      await find('FedRAMP High environment: Use');
+      await press('Advanced');
+    });
+
     test('are searched until Escape, which empties the search first and then goes back', async () => {
       await stage.turn('settings');
       stage.key('ctrl+f');
       type('theme');
-      await find('Preferences · Appearance');
+      await find('App · Appearance');
       stage.x('key', 'Escape');
       await find('Search settings');
       await gone('theme');

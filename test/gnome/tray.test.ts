@@ -94,7 +94,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
         'Kill Switch: install it in Culvert…',
         'separator',
         'Open Culvert',
-        'Preferences',
+        'Settings',
         'Quit Culvert',
       ],
     );

@@ -18,7 +18,6 @@ export const PAGE_NAMES = [
   'account',
   'advanced',
   'tools',
-  'graph',
   'history',
   'checks',
   'log',
@@ -27,6 +26,19 @@ export const PAGE_NAMES = [
   'welcome',
 ] as const;
 export type PageName = (typeof PAGE_NAMES)[number];
+
+/** Places of former pages, which links and desktop actions may still name. */
+const FORMER_PAGES: Readonly<Record<string, { page: PageName; row: string }>> = {
+  graph: { page: 'history', row: 'now' },
+};
+export const FORMER_PAGE_NAMES = Object.keys(FORMER_PAGES);
+
+/** @returns the page of that name, at one of its rows where a former page became a part of it; null for other names */
+export function placeOf(name: string): { page: PageName; row: string | null } | null {
+  const page = PAGE_NAMES.find(page => page === name);
+  if (page) return { page, row: null };
+  return Object.hasOwn(FORMER_PAGES, name) ? FORMER_PAGES[name]! : null;
+}
 
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
 const CLIENT_TASKS = [
@@ -163,6 +175,8 @@ export interface Group {
   id: string;
   title?: string;
   description?: string;
+  /** Shown only after “Advanced” at the end of the page is opened. Folded groups come last. */
+  folded?: boolean;
   rows: Row[];
 }
 

@@ -28,9 +28,7 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'settings/to-networks': _(
       'Wi-Fi; wireless; hotspot; public network; trusted network; captive portal; home; office; SSID',
     ),
-    'settings/to-advanced': _(
-      'expert; MTU; server; endpoint; exit node; factory reset; defaults; virtual network; vnet',
-    ),
+    'settings/to-advanced': _('expert; advanced; MTU; server; endpoint; exit node; factory reset; defaults'),
     'settings/to-apps': _('app based split tunneling; programs; applications; browser; launch; per-app; proxy'),
     'settings/to-account': _(
       'profile; user; sign in; log in; login; log out; devices; device ID; subscription; phone; team',
@@ -41,8 +39,10 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
       ),
       _('troubleshooting; hotspot login'),
     ),
-    'settings/to-graph': _('speed; bandwidth; ping; statistics; throughput; live; performance; quality'),
-    'settings/to-history': _('speed; bandwidth; ping; data usage; traffic; statistics; uptime; sessions'),
+    'settings/to-history': both(
+      _('speed; bandwidth; ping; data usage; traffic; statistics; uptime; sessions'),
+      _('speed; bandwidth; ping; statistics; throughput; live; performance; quality'),
+    ),
     'settings/to-log': _('logs; debug; console; terminal; output; commands'),
     'settings/to-tools': _('API keys; command line; tokens; quota; rotate'),
     'settings/to-updates': _('upgrade; version; new release; rollback; downgrade; about'),
@@ -85,7 +85,7 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'advanced/proxy-port': _('SOCKS; SOCKS5; HTTP proxy; localhost'),
     'advanced/endpoint-set': _('endpoint; server; location; custom IP; relay; country; city'),
     'advanced/reset': _('factory reset; restore defaults; start over'),
-    'advanced/vnet': _('vnet; virtual network'),
+    'mode/vnet': _('vnet; virtual network'),
     'preferences/tray.autostart': both(
       _('autostart; startup; boot; launch at login; tray icon; menu bar; background; run at startup'),
       _('system tray; minimize to tray; start minimized'),

@@ -109,7 +109,6 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
             { value: 'stable', label: _('Stable') },
             { value: 'beta', label: _('Beta') },
           ]),
-          { kind: 'link', id: 'updates-page', title: _('Updates'), page: 'updates' },
         ],
       },
       {
@@ -124,11 +123,7 @@ export function preferencesForm(client: ClientState, { tray, autostart }: Deskto
       {
         id: 'killswitch',
         title: _('Kill Switch'),
-        rows: [
-          client.snapshot?.killSwitch.installed === false
-            ? installRow(tr)
-            : { kind: 'link', id: 'killswitch-page', title: _('Kill Switch'), page: 'killswitch' },
-        ],
+        rows: client.snapshot?.killSwitch.installed === false ? [installRow(tr)] : [],
       },
     ],
   };
@@ -257,7 +252,7 @@ export function settingsForm(
           link('routes', _('Routes'), _('Sites and networks that bypass WARP'), count),
           link('dns', _('DNS'), _('Filter, fallback domains')),
           link('networks', _('Networks'), _('Where WARP stays off; local network')),
-          link('advanced', _('Advanced'), _('Server, proxy port, reset')),
+          link('advanced', _('Server and Proxy'), _('Address of the server, proxy port, reset')),
         ],
       },
       {
@@ -269,11 +264,11 @@ export function settingsForm(
         id: 'program',
         title: _('Culvert'),
         rows: [
-          link('preferences', _('Preferences'), _('Start, appearance, notifications, updates')),
+          link('preferences', _('App'), _('Start, appearance, notifications')),
+          link('updates', _('Updates'), _('Version of Culvert')),
           link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool')),
           link('checks', _('Checks'), _('Find out why something does not work')),
-          link('graph', _('Graph'), _('Latency, packet loss, throughput')),
-          link('history', _('History'), _('Connections and data use, 90 days')),
+          link('history', _('History'), _('Latency, connections and data use, up to 90 days')),
           link('log', _('Log'), _('Commands run by Culvert')),
         ],
       },

@@ -32,6 +32,9 @@ export function spans({ _ }: Translator): Span[] {
   ];
 }
 
+/** Choice of the present connection's last minutes, which the client itself gathers. */
+export const NOW = 'now';
+
 /** The figures of a slot: means, and bytes per second. */
 export interface Slot {
   /** Its start, in ms since the epoch. */

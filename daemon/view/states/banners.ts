@@ -80,7 +80,7 @@ function remoteBanner({ snapshot }: ClientState, tr: Translator): Banner | null 
   return {
     title: `${title}. ${detail}`,
     caution,
-    button: { label: tr._('Preferences'), command: goTo('preferences') },
+    button: { label: tr._('Settings'), command: goTo('preferences') },
   };
 }
 

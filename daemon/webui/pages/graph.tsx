@@ -3,7 +3,7 @@ import { formatLatency, formatLoss, formatRate } from '../../view/format.ts';
 import { useApp } from '../client/app.ts';
 import { Chart } from '../widgets/chart.tsx';
 
-export function GraphPage() {
+export function LiveCharts() {
   const { samples, tr } = useApp();
   const { _ } = tr.value;
   const times = samples.value.map(({ at }) => at);

@@ -3,10 +3,12 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { History } from '../../api/schema.ts';
 import { formatDate, formatDuration, formatLatency, formatLoss, formatRate, formatTime } from '../../view/format.ts';
-import { type Slot, type Span, slotsOf, spans } from '../../view/history/graph.ts';
+import { NOW, type Slot, type Span, slotsOf, spans } from '../../view/history/graph.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../view/history/records.ts';
 import { type App, useApp } from '../client/app.ts';
+import { rowInAddress } from '../navigation.ts';
 import { Chart } from '../widgets/chart.tsx';
+import { LiveCharts } from './graph.tsx';
 
 /** Changes that are listed at first, and that "Show More" adds. */
 const LISTED = 50;
@@ -19,10 +21,9 @@ export function HistoryPage() {
   const app = useApp();
   const tr = app.tr.value;
   const { _ } = tr;
-  const chosen = useSignal('1d');
+  const chosen = useSignal(rowInAddress() === NOW ? NOW : '1d');
   const all = spans(tr);
-  const span = all.find(({ id }) => id === chosen.value) ?? all[0]!;
-  const history = useHistory(app, span);
+  const span = all.find(({ id }) => id === chosen.value) ?? null;
   const clear = async () => {
     const question = {
       heading: _('Delete the history?'),
@@ -48,7 +49,7 @@ export function HistoryPage() {
             chosen.value = event.currentTarget.value;
           }}
         >
-          {all.map(({ id, title }) => (
+          {[{ id: NOW, title: _('Now') }, ...all].map(({ id, title }) => (
             <option key={id} value={id} selected={id === chosen.value}>
               {title}
             </option>
@@ -58,13 +59,16 @@ export function HistoryPage() {
           {_('Delete…')}
         </button>
       </div>
-      {history && <Found history={history} span={span} />}
+      {span ? <Recorded span={span} /> : <LiveCharts />}
     </>
   );
 }
 
-function Found({ history, span }: { history: History; span: Span }) {
-  const { _ } = useApp().tr.value;
+function Recorded({ span }: { span: Span }) {
+  const app = useApp();
+  const { _ } = app.tr.value;
+  const history = useHistory(app, span);
+  if (!history) return null;
   const { samples, changes, enabled, until } = history;
   if (!samples.length && !changes.length)
     return (
@@ -75,7 +79,7 @@ function Found({ history, span }: { history: History; span: Span }) {
     );
   return (
     <>
-      {!enabled && <p>{_('The history is turned off in the preferences.')}</p>}
+      {!enabled && <p>{_('The history is turned off. Turn it on in Settings, App.')}</p>}
       <Graphs slots={slotsOf(samples, span, Date.parse(until))} span={span} />
       {history.totals && <Totals totals={history.totals} />}
       <Timeline history={history} />

@@ -14,7 +14,6 @@ import { AccountPage } from './account.tsx';
 import { AppsPage } from './apps.tsx';
 import { ChecksPage } from './checks.tsx';
 import { EditorPage } from './editor.tsx';
-import { GraphPage } from './graph.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
 import { RoutesPage } from './routes.tsx';
@@ -42,7 +41,6 @@ export const PAGES = {
   apps: AppsPage,
   tools: ToolAccountsPage,
   advanced: formPage((view, { tr }) => advancedForm(view.client, view.tunnel.settable, tr.value)),
-  graph: GraphPage,
   history: HistoryPage,
   checks: ChecksPage,
   log: LogPage,

@@ -14,7 +14,6 @@ export const SHOWN_PAGES = [
   'apps',
   'tools',
   'advanced',
-  'graph',
   'history',
   'checks',
   'log',

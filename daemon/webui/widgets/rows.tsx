@@ -6,7 +6,7 @@ import { type Command, type Form, type Group, isLong, type Row, type RowKind } f
 import { withoutDaemon } from '../../view/forms/offline.ts';
 import { useApp } from '../client/app.ts';
 import { isChange } from '../client/rights.ts';
-import { addressOfPage } from '../navigation.ts';
+import { addressOfPage, rowInAddress } from '../navigation.ts';
 import { copy } from '../tasks/clipboard.ts';
 import { CommandBox } from './command-box.tsx';
 
@@ -15,13 +15,42 @@ type Of<K extends RowKind> = Extract<Row, { kind: K }>;
 export function FormView({ form }: { form: Form }) {
   const client = useApp().client.value;
   const { groups } = client.offline ? withoutDaemon(form, client) : form;
+  const filled = groups.filter(({ rows }) => rows.length > 0);
+  const folded = filled.filter(group => group.folded);
   return (
     <>
-      {groups
-        .filter(({ rows }) => rows.length > 0)
+      {filled
+        .filter(group => !group.folded)
         .map(group => (
           <GroupView key={group.id} group={group} />
         ))}
+      {folded.length > 0 && <Fold groups={folded} />}
+    </>
+  );
+}
+
+/** Groups behind a row that opens them. */
+function Fold({ groups }: { groups: Group[] }) {
+  const { _ } = useApp().tr.value;
+  const row = rowInAddress();
+  const named = groups.some(({ rows }) => rows.some(({ id }) => id === row));
+  const open = useSignal(named);
+  return (
+    <>
+      <div class="group card">
+        <button
+          type="button"
+          class="row fold"
+          aria-expanded={open}
+          onClick={() => {
+            open.value = !open.value;
+          }}
+        >
+          <span class="words">{_('Advanced')}</span>
+          <span class="arrow" aria-hidden="true" />
+        </button>
+      </div>
+      {open.value && groups.map(group => <GroupView key={group.id} group={group} />)}
     </>
   );
 }

@@ -7,6 +7,7 @@ import { rangeOf } from '../../../daemon/view/client/history.ts';
 import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
 import type { Command, Row } from '../../../daemon/view/forms/form.ts';
 import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
+import { NOW } from '../../../daemon/view/history/graph.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import { placeDetail, placeName } from '../../../daemon/view/places.ts';
 import { killSwitchSummary } from '../../../daemon/view/states/killswitch.ts';
@@ -56,7 +57,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     this.#off = new FormGroups(shell, ...into(off));
     this.#facts = new FormGroups(shell, ...into(folded));
     for (const groups of [this.#groups, this.#off, this.#facts]) groups.name = pageTitle('connection', tr);
-    this.#figures = createFigures(this.#graph, () => shell.goTo('graph'));
+    this.#figures = createFigures(this.#graph, () => shell.goTo('history', NOW));
     setName(this.#expander, _('Connection details'));
     this.#expander.child = folded;
     folded.margin_top = 12;
@@ -332,7 +333,7 @@ function createDetails(copied: () => void) {
   return { details, text, copy };
 }
 
-/** The curve with its two figures; pressing it opens the page of the graph. */
+/** The curve with its two figures; pressing it opens the history, at now. */
 function createFigures(graph: Graph, open: () => void) {
   const figure = (title: string, end: boolean) => {
     const box = vertical(0);
@@ -353,7 +354,7 @@ function createFigures(graph: Graph, open: () => void) {
   box.append(line);
   box.append(graph);
   const widget = new Gtk.Button({ child: box, css_classes: ['card', 'culvert-latency'] });
-  setName(widget, _('Open the graph'));
+  setName(widget, _('Open the history'));
   widget.connect('clicked', open);
   return { widget, latency: latency.value, loss: loss.value };
 }

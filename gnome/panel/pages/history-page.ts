@@ -4,17 +4,20 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { History } from '../../../daemon/api/schema.ts';
 import { formatDate, formatDuration, formatTime } from '../../../daemon/view/format.ts';
-import { slotsOf, spans } from '../../../daemon/view/history/graph.ts';
+import { NOW, type Span, slotsOf, spans } from '../../../daemon/view/history/graph.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../../daemon/view/history/records.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
+import type { History as Samples } from '../history.ts';
 import type { Page, Shell } from '../shell.ts';
 import { setDescription, setName } from '../widgets/a11y/accessible.ts';
 import { labelButton } from '../widgets/button-label.ts';
 import { createCharts, fillGrid } from '../widgets/charts/charts.ts';
 import { turnTo } from '../widgets/stack.ts';
 
+/** Samples of the last ten minutes, at one every 5 s. */
+const CAPACITY = 120;
 /** Changes that are listed at first, and that "Show More" adds. */
 const LISTED = 50;
 /** Time by which the page may lag behind the records. */
@@ -28,13 +31,20 @@ export class HistoryPage extends Adw.Bin implements Page {
   }
   readonly #shell: Shell;
   readonly #spans = spans(tr);
-  readonly #span = Gtk.DropDown.new_from_strings(this.#spans.map(({ title }) => title));
+  /** Now, and the lengths of time. */
+  readonly #span = Gtk.DropDown.new_from_strings([_('Now'), ...this.#spans.map(({ title }) => title)]);
+  readonly #samples: Samples;
+  readonly #live = createCharts();
   readonly #charts = createCharts();
   readonly #totals = new Gtk.Grid({ column_spacing: 18, row_spacing: 6 });
   readonly #drops = new Gtk.Label({ xalign: 0, wrap: true });
   readonly #changes = new Gtk.ListBox({ selection_mode: Gtk.SelectionMode.NONE, css_classes: ['boxed-list'] });
   readonly #more = new Gtk.Button({ label: _('Show More'), halign: Gtk.Align.CENTER });
-  readonly #off = new Gtk.Label({ xalign: 0, wrap: true, label: _('The history is turned off in the preferences.') });
+  readonly #off = new Gtk.Label({
+    xalign: 0,
+    wrap: true,
+    label: _('The history is turned off. Turn it on in Settings, App.'),
+  });
   readonly #stack = new Gtk.Stack();
   readonly #unsubscribe: () => void;
   #history: History | null = null;
@@ -42,11 +52,13 @@ export class HistoryPage extends Adw.Bin implements Page {
   #loadedAt = 0;
   #look: View['tunnel']['look'] | null = null;
   #loading = 0;
+  #newest = -1;
 
-  constructor(shell: Shell) {
+  constructor(shell: Shell, samples: Samples) {
     super();
     this.#shell = shell;
-    this.#span.selected = this.#spans.findIndex(({ id }) => id === '1d');
+    this.#samples = samples;
+    this.#span.selected = 1 + this.#spans.findIndex(({ id }) => id === '1d');
     this.#span.connect('notify::selected', () => {
       this.#limit = LISTED;
       void this.#load();
@@ -69,7 +81,12 @@ export class HistoryPage extends Adw.Bin implements Page {
   }
 
   tick(): void {
-    const isShort = this.#chosen().seconds < DAY_SECONDS;
+    const span = this.#chosen();
+    if (!span) {
+      this.#showNow();
+      return;
+    }
+    const isShort = span.seconds < DAY_SECONDS;
     if (Date.now() - this.#loadedAt > (isShort ? RENEW_SHORT_MS : RENEW_MS)) void this.#load();
   }
 
@@ -81,8 +98,23 @@ export class HistoryPage extends Adw.Bin implements Page {
     this.#unsubscribe();
   }
 
+  reveal(row: string): void {
+    if (row === NOW) this.#span.selected = 0;
+  }
+
+  /** Null for now. */
   #chosen() {
-    return this.#spans[this.#span.selected]!;
+    return this.#spans[this.#span.selected - 1] ?? null;
+  }
+
+  #showNow(): void {
+    const figures = this.#samples.samples();
+    turnTo(this.#stack, figures.length ? 'now' : 'none yet', pageTitle('history', tr));
+    const newest = figures.at(-1)?.at ?? -1;
+    if (newest === this.#newest) return;
+    this.#newest = newest;
+    const start = _('10 minutes ago');
+    this.#live.show({ figures, capacity: CAPACITY, start, formatAt: at => formatTime(at, tr) });
   }
 
   #build(): Gtk.Widget {
@@ -94,8 +126,9 @@ export class HistoryPage extends Adw.Bin implements Page {
     this.#span.hexpand = true;
     top.append(this.#span);
     top.append(clear);
-    const some = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
-    for (const side of ['margin_top', 'margin_bottom', 'margin_start', 'margin_end'] as const) some[side] = 18;
+    const some = column();
+    const now = column();
+    now.append(this.#live.widget);
     for (const child of [
       this.#off,
       this.#charts.widget,
@@ -106,11 +139,18 @@ export class HistoryPage extends Adw.Bin implements Page {
       some.append(child);
     for (const child of [heading(_('Timeline')), this.#changes, this.#more]) some.append(child);
     setName(this.#changes, _('Timeline'));
-    const clamp = new Adw.Clamp({ maximum_size: 720, child: some });
-    const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
     // nothing, until it is known what there is
     this.#stack.add_named(new Gtk.Box(), 'reading');
-    this.#stack.add_named(scrolled, 'some');
+    this.#stack.add_named(scrolled(some), 'some');
+    this.#stack.add_named(scrolled(now), 'now');
+    this.#stack.add_named(
+      new Adw.StatusPage({
+        icon_name: 'culvert-graph-symbolic',
+        title: _('No statistics yet'),
+        description: _('They appear while the tunnel is connected.'),
+      }),
+      'none yet',
+    );
     this.#stack.add_named(
       new Adw.StatusPage({
         icon_name: 'culvert-graph-symbolic',
@@ -127,25 +167,29 @@ export class HistoryPage extends Adw.Bin implements Page {
   }
 
   async #load(): Promise<void> {
+    const span = this.#chosen();
+    const loading = ++this.#loading;
+    if (!span) {
+      this.#showNow();
+      return;
+    }
     if (this.#shell.view().client.offline) return;
     this.#loadedAt = Date.now();
-    const loading = ++this.#loading;
     const { model } = this.#shell;
     try {
-      const history = await readHistory(query => model.call('GET /api/history', { query }), this.#chosen().query);
+      const history = await readHistory(query => model.call('GET /api/history', { query }), span.query);
       // the user may have chosen another length of time by now
-      if (loading === this.#loading) this.#show(history);
+      if (loading === this.#loading) this.#show(history, span);
     } catch (error) {
       if (loading === this.#loading && !this.#shell.view().client.offline) this.#shell.showError(error);
     }
   }
 
-  #show(history: History): void {
+  #show(history: History, span: Span): void {
     this.#history = history;
     const { samples, changes, totals, since, until, enabled } = history;
     turnTo(this.#stack, samples.length || changes.length ? 'some' : 'none', pageTitle('history', tr));
     this.#off.visible = !enabled;
-    const span = this.#chosen();
     const figures = slotsOf(samples, span, Date.parse(until));
     const formatAt = (at: number) => (span.seconds < DAY_SECONDS ? formatTime(at, tr) : formatDate(at, tr));
     this.#charts.show({ figures, capacity: figures.length, start: formatAt(Date.parse(since)), formatAt });
@@ -193,6 +237,17 @@ export class HistoryPage extends Adw.Bin implements Page {
     await this.#shell.model.call('POST /api/history/clear', { body: {} });
     this.#shell.toast(_('The history is deleted'));
   }
+}
+
+function column(): Gtk.Box {
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
+  for (const side of ['margin_top', 'margin_bottom', 'margin_start', 'margin_end'] as const) box[side] = 18;
+  return box;
+}
+
+function scrolled(content: Gtk.Widget): Gtk.ScrolledWindow {
+  const child = new Adw.Clamp({ maximum_size: 720, child: content });
+  return new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child });
 }
 
 function heading(label: string): Gtk.Label {

@@ -141,12 +141,7 @@ function menuButton(): Gtk.Widget {
   const menu = new Gio.Menu();
   menu.append_section(
     null,
-    section([_('Checks'), 'win.page::checks'], [_('Log'), 'win.page::log'], [_('Updates'), 'win.page::updates']),
-  );
-  menu.append_section(
-    null,
     section(
-      [_('Preferences'), 'win.page::preferences'],
       [_('First Steps'), 'win.page::welcome'],
       [_('Keyboard Shortcuts'), 'app.shortcuts'],
       [_('Report a Problem…'), 'win.report'],

@@ -3,7 +3,7 @@ import type Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { PAGE_NAMES, type PageName } from '../../../daemon/view/forms/form.ts';
+import { type PageName, placeOf } from '../../../daemon/view/forms/form.ts';
 import { _ } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
 import { copyText } from '../widgets/copy.ts';
@@ -15,6 +15,7 @@ interface Navigation {
   page(): Page;
   /** @param then is given the page once it is on the screen */
   goTo(page: PageName, then?: (page: Page) => void): void;
+  goToPlace(place: { page: PageName; row: string | null }): void;
   canGoBack(): boolean;
   back(): void;
 }
@@ -23,7 +24,7 @@ interface Navigation {
 export function addWindowActions(
   window: Adw.ApplicationWindow,
   shell: Shell,
-  { page, goTo, canGoBack, back }: Navigation,
+  { page, goTo, goToPlace, canGoBack, back }: Navigation,
 ): Gio.SimpleAction {
   const add = (name: string, activate: () => void) => {
     const action = new Gio.SimpleAction({ name });
@@ -59,8 +60,8 @@ export function addWindowActions(
   const turn = new Gio.SimpleAction({ name: 'page', parameter_type: GLib.VariantType.new('s') });
   turn.connect('activate', (_action, parameter) => {
     const requested = parameter!.unpack() as string;
-    const name = PAGE_NAMES.find(name => name === requested);
-    if (name) goTo(name);
+    const place = placeOf(requested);
+    if (place) goToPlace(place);
   });
   window.add_action(turn);
   return add('toggle', () => {

@@ -28,7 +28,7 @@ declare const __VERSION__: string;
 /** Time between requests for figures while the window can be seen, in ms. */
 const REFRESH_MS = 5000;
 /** Pages that show what the daemon reads only on request. */
-const LIVE: readonly PageName[] = ['connection', 'graph', 'history'];
+const LIVE: readonly PageName[] = ['connection', 'history'];
 const SCHEMES = {
   light: Adw.ColorScheme.FORCE_LIGHT,
   dark: Adw.ColorScheme.FORCE_DARK,
@@ -84,7 +84,7 @@ export class Window extends Adw.ApplicationWindow {
       model,
       toasts,
       view: () => this.#view,
-      goTo: (name, row) => this.goTo(name, page => row && page.reveal?.(row)),
+      goTo: (page, row = null) => this.goToPlace({ page, row }),
       further: () => this.#pages.further(),
     });
     this.#pages = createPages(this.#shell, this.#history);
@@ -96,6 +96,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#toggleAction = addWindowActions(this, this.#shell, {
       page: () => this.#current,
       goTo: (name, then) => this.goTo(name, then),
+      goToPlace: place => this.goToPlace(place),
       canGoBack: () => this.#before.length > 0,
       back: () => this.#back(),
     });
@@ -164,6 +165,11 @@ export class Window extends Adw.ApplicationWindow {
       const missing = _('A part of Culvert is missing. Close and open this window, or install Culvert again.');
       void loadFurtherPages().then(again, () => this.#shell.showError(new Error(missing)));
     }
+  }
+
+  /** Turns to a page, at one of its rows. */
+  goToPlace({ page, row }: { page: PageName; row: string | null }): void {
+    this.goTo(page, shown => row !== null && shown.reveal?.(row));
   }
 
   #back(): void {

@@ -104,7 +104,8 @@ test('the page at its limits', async t => {
   await t.test('each curve has its figures in a table', async () => {
     setState('connected');
     const { page } = await openTab(browser, `${address}#/graph`);
-    await page.getByRole('heading', { level: 1, name: 'Graph' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'History' }).waitFor();
+    assert.equal(new URL(page.url()).hash, '#/history/now');
     for (const second of [1, 2, 3]) {
       const figures = {
         latencyMs: 10 * second,

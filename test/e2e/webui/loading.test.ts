@@ -107,7 +107,7 @@ test('a page whose daemon was updated keeps what is typed, offers the new page, 
   assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '40123');
   await page.getByRole('button', { name: 'Reload', exact: true }).click();
   await page.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
-  await page.getByRole('heading', { level: 1, name: 'Advanced' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: PAGES.advanced }).waitFor();
   // a tab that has shown only the first page finds the script of the others gone
   await first.getByText('Culvert 99.0.0 runs now').waitFor();
   await first.getByRole('link', { name: PAGES.mode, exact: true }).first().click();

@@ -14,12 +14,11 @@ export const PAGES = {
   networks: 'Networks',
   account: 'Account',
   apps: 'Apps',
-  advanced: 'Advanced',
-  graph: 'Graph',
+  advanced: 'Server and Proxy',
   history: 'History',
   checks: 'Checks',
   log: 'Log',
-  preferences: 'Preferences',
+  preferences: 'App',
   updates: 'Updates',
   welcome: 'First Steps',
 } satisfies Record<ShownPage, string>;
@@ -55,6 +54,10 @@ const fill = (label: string, text: string) => async (hands: Hands) => {
 const confirmed = (button: string, accept: string) => async (hands: Hands) => {
   await hands.click('button', button);
   await hands.accept(accept);
+};
+const afterOpening = (group: string, step: Step[1]) => async (hands: Hands) => {
+  await hands.click('button', group);
+  await step(hands);
 };
 const added = (entry: string): Step[] => [
   ['routes', fill('Address, range or host name', entry)],
@@ -96,11 +99,11 @@ export const STEPS: readonly Step[] = [
   ['advanced', fill('Port', String(freePort()))],
   ['advanced', fill('Address and port', '162.159.198.2:443')],
   ['advanced', press('Choose automatically: Reset')],
-  ['advanced', click('radio', 'HTTP/2 only')],
-  ['advanced', press('Default: Reset')],
-  ['advanced', fill('Virtual network', 'f00d')],
-  ['advanced', press('FedRAMP High environment: Use')],
-  ['advanced', press('Normal environment: Use')],
+  ['mode', afterOpening('Advanced', click('radio', 'HTTP/2 only'))],
+  ['mode', press('Default: Reset')],
+  ['mode', fill('Virtual network', 'f00d')],
+  ['mode', press('FedRAMP High environment: Use')],
+  ['mode', press('Normal environment: Use')],
   ['advanced', confirmed('Reset all settings of WARP: Reset…', 'Reset')],
   ['apps', press('Turn On the Local Proxy')],
   ['account', fill('License key', 'abcd1234-abcd1234-abcd1234')],

@@ -1,27 +1,17 @@
-// Describes the page of what few people need: endpoint, MASQUE, port of the proxy, virtual network, environment, reset.
-import type { ChangeOptions } from '../../../api/schema/changes.ts';
-import type { Snapshot, VirtualNetworks } from '../../../api/schema.ts';
+// Describes the page of the server, the port of the proxy, and the reset.
 import type { ClientState } from '../../client/client-state.ts';
 import type { Translator } from '../../translator.ts';
-import { actionCommand, type Command, type Form, type Row } from '../form.ts';
+import { actionCommand, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
-import { toBeConfirmed } from './modes.ts';
+import { buttonRow, limit, valueRow } from './rare-options.ts';
+import { toBeConfirmed } from './to-be-confirmed.ts';
 
 export function advancedForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
   const known = client.snapshot;
   const options = known?.options;
   const check = checks(tr);
-  const button = (id: string, title: string, label: string, command: Command): Row => ({
-    kind: 'button',
-    id,
-    title,
-    label,
-    command,
-    sensitive: settable,
-  });
-  const now = (id: string, value: string | null | undefined): Row[] =>
-    value ? [{ kind: 'fact', id, title: _('Now'), value }] : [];
+  const button = buttonRow(settable);
   return {
     groups: [
       {
@@ -38,7 +28,7 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             check: check.port,
             command: value =>
               actionCommand(
-                { action: 'setProxyPort', value, ...limit(known, 'proxyPort') },
+                { action: 'setProxyPort', value, ...limit(known, known?.tunnel.proxyPort) },
                 { done: _('Port changed') },
               ),
           },
@@ -49,7 +39,7 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
         title: _('Server'),
         description: _('WARP finds the best server by itself. Set one only where that fails.'),
         rows: [
-          ...now('endpoint-now', options?.endpoint),
+          ...valueRow(tr, 'endpoint-now', options?.endpoint),
           {
             kind: 'entry',
             id: 'endpoint-set',
@@ -66,50 +56,6 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
             _('Choose automatically'),
             _('Reset'),
             actionCommand({ action: 'resetEndpoint', ...toBeConfirmed(known) }),
-          ),
-        ],
-      },
-      {
-        id: 'masque',
-        title: 'MASQUE',
-        rows: [
-          ...masque(tr).map(
-            ({ value, versions, title, subtitle }): Row => ({
-              kind: 'radio',
-              id: `masque-${value}`,
-              title,
-              subtitle,
-              // WARP prints such as: MASQUE (HTTP/3 with HTTP/2 fallback)
-              checked: (options?.masque ?? '').match(/HTTP\/[23]/g)?.join() === versions,
-              sensitive: settable,
-              command: actionCommand({ action: 'setMasqueOptions', value, ...limit(known, 'masque') }),
-            }),
-          ),
-          button(
-            'masque-reset',
-            _('Default'),
-            _('Reset'),
-            actionCommand({ action: 'resetMasqueOptions', ...limit(known, 'masque') }),
-          ),
-        ],
-      },
-      {
-        id: 'organization',
-        title: _('Organization'),
-        rows: [
-          ...virtualNetworkRows(options?.virtualNetworks ?? null, settable, tr),
-          ...now('environment-now', options?.environment),
-          button(
-            'environment-fed',
-            _('FedRAMP High environment'),
-            _('Use'),
-            actionCommand({ action: 'setEnvironment', value: 'FedRAMP-High' }),
-          ),
-          button(
-            'environment-normal',
-            _('Normal environment'),
-            _('Use'),
-            actionCommand({ action: 'resetEnvironment' }),
           ),
         ],
       },
@@ -133,50 +79,4 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
       },
     ],
   };
-}
-
-/** A change can revert only where the present value was read. */
-function limit(known: Snapshot | null, what: 'masque' | 'proxyPort'): ChangeOptions {
-  const now = what === 'masque' ? known?.options.masque : known?.tunnel.proxyPort;
-  return now == null ? {} : toBeConfirmed(known);
-}
-
-function masque({ _ }: Translator) {
-  return [
-    {
-      value: 'h3-with-h2-fallback',
-      versions: 'HTTP/3,HTTP/2',
-      title: _('HTTP/3, else HTTP/2'),
-      subtitle: _('Fast, and works where UDP is blocked'),
-    },
-    { value: 'h3-only', versions: 'HTTP/3', title: _('HTTP/3 only'), subtitle: _('Needs UDP') },
-    { value: 'h2-only', versions: 'HTTP/2', title: _('HTTP/2 only'), subtitle: _('For networks that block UDP') },
-  ] as const;
-}
-
-/** The virtual networks to choose from; a field for the ID of one where WARP does not list them. */
-function virtualNetworkRows(known: VirtualNetworks | null, settable: boolean, tr: Translator): Row[] {
-  const { _ } = tr;
-  const use = (value: string) => actionCommand({ action: 'setVirtualNetwork', value });
-  if (!known)
-    return [
-      {
-        kind: 'entry',
-        id: 'vnet',
-        title: _('Virtual network'),
-        label: _('Use'),
-        sensitive: settable,
-        check: checks(tr).identifier,
-        command: use,
-      },
-    ];
-  return known.networks.map(({ id, name }) => ({
-    kind: 'radio',
-    id: `vnet-${id}`,
-    title: name || id,
-    subtitle: _('Virtual network'),
-    sensitive: settable,
-    checked: id === known.active,
-    command: use(id),
-  }));
 }

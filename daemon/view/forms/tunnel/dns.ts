@@ -4,7 +4,7 @@ import type { ClientState } from '../../client/client-state.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { actionCommand, type Form, type Group, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
-import { toBeConfirmed } from './modes.ts';
+import { toBeConfirmed } from './to-be-confirmed.ts';
 
 export function dnsForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;

@@ -1,14 +1,11 @@
 // Describes the page of the tunnel's modes, which says what each of them means.
-import type { ChangeOptions } from '../../../api/schema/changes.ts';
 import type { Mode, Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { modeName } from '../../states/labels.ts';
 import type { Translator } from '../../translator.ts';
-import { actionCommand, CONFIRM_SECONDS, type Form, type Question, type Row } from '../form.ts';
-
-/** The choices of most people, in this order; the others are variants. */
-export const MAIN_MODES: readonly Mode[] = ['warp', 'doh', 'proxy', 'tunnel_only'];
-const VARIANTS: readonly Mode[] = ['warp+doh', 'warp+dot', 'dot'];
+import { actionCommand, type Form, type Question, type Row } from '../form.ts';
+import { rareGroups } from './rare-options.ts';
+import { MAIN_MODES, toBeConfirmed, VARIANTS } from './to-be-confirmed.ts';
 
 /** Modes in which only a part of the traffic is tunneled. */
 const PARTIAL: readonly string[] = ['doh', 'dot', 'proxy'];
@@ -38,19 +35,11 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
           ...(unknown ? [{ kind: 'fact', id: 'mode-other', title: _('Now'), value: other } as const] : []),
         ],
       },
-      { id: 'variants', title: _('More ways to encrypt DNS'), rows: VARIANTS.map(radio) },
       protocolGroup(known, settable, tr),
+      { id: 'variants', folded: !VARIANTS.some(mode => mode === other), title: _('More ways to encrypt DNS'), rows: VARIANTS.map(radio) },
+      ...rareGroups(known, settable, tr),
     ],
   };
-}
-
-/**
- * A change that may break a tunnel which is up reverts unless it is confirmed. The mode has to be one that can be set
- * again.
- */
-export function toBeConfirmed(known: Snapshot | null): ChangeOptions {
-  const returns = [...MAIN_MODES, ...VARIANTS].some(mode => mode === known?.settings.Mode);
-  return known?.status.state === 'connected' && returns ? { confirmWithin: CONFIRM_SECONDS } : {};
 }
 
 /** Asked only where traffic that is tunneled now would no longer be. */

@@ -3,11 +3,13 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group, Row } from '../../../../daemon/view/forms/form.ts';
+import { type Form, type Group, type Row } from '../../../../daemon/view/forms/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import type { View } from '../../../../daemon/view/view.ts';
+import { _ } from '../../../i18n.ts';
 import type { Page, Shell } from '../../shell.ts';
 import { setName, within } from '../a11y/accessible.ts';
+import { createFold, type Fold } from './fold.ts';
 import type { Radios } from './radio-row.ts';
 import type { AnyRowWidget, RowHost } from './row-widget.ts';
 import { createRow } from './rows.ts';
@@ -34,6 +36,8 @@ export class FormGroups {
   readonly #add: (group: Adw.PreferencesGroup) => void;
   readonly #remove: (group: Adw.PreferencesGroup) => void;
   #shown = new Map<string, ShownGroup>();
+  #fold: Fold | null = null;
+  #form: Form = { groups: [] };
 
   /** @param add puts a group at the end of its box. */
   constructor(
@@ -48,13 +52,29 @@ export class FormGroups {
   show(form: Form): void {
     const { client } = this.#host.view();
     const { groups } = client.offline ? withoutDaemon(form, client) : form;
-    const filled = groups.filter(({ rows }) => rows.length > 0);
+    this.#form = form;
+    const folded = groups.filter(group => group.folded && group.rows.length > 0);
+    if (folded.length && !this.#fold)
+      this.#fold = createFold(_('Advanced'), () => this.show(this.#form));
+    const filled = groups.filter(group => group.rows.length > 0 && (!group.folded || this.#fold!.opened()));
     if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
     for (const group of filled) this.#showGroup(group);
+    this.#placeFold(filled.filter(group => !group.folded).at(-1) ?? null, folded.length > 0);
+  }
+
+  /** Puts the row that opens the folded groups after the last group that is not folded. */
+  #placeFold(before: Group | null, isNeeded: boolean): void {
+    const fold = this.#fold?.widget;
+    if (!fold) return;
+    fold.visible = isNeeded;
+    if (!fold.parent) this.#add(fold);
+    const previous = before && this.#shown.get(before.id)!.widget;
+    if (fold.get_prev_sibling() !== previous) (fold.parent as Gtk.Box).reorder_child_after(fold, previous);
   }
 
   /** Puts the keyboard onto a row, which scrolls to it, and marks it for a moment. */
   reveal(id: string): void {
+    if (this.#form.groups.some(({ folded, rows }) => folded && rows.some(row => row.id === id))) this.#fold?.open();
     const rows = [...this.#shown.values()].flatMap(group => [...group.rows]);
     const [, row] = rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id) ?? [];
     if (!row) return;

@@ -8,8 +8,8 @@ import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/history.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
-import { type Command, commandsOf, type Form } from '../../../../daemon/view/forms/form.ts';
-import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
+import { type Command, commandsOf, type Form, placeOf } from '../../../../daemon/view/forms/form.ts';
+import { preferencesForm, settingsForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
 import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
@@ -96,6 +96,39 @@ test('the ids of a form’s rows are unique, and so are those of its groups', ()
     for (const { id, rows } of groups)
       assert.equal(new Set(rows.map(row => row.id)).size, rows.length, `${page} ${id}`);
   }
+});
+
+test('options that few people need are folded, after the others, unless one of them is chosen', () => {
+  const { groups } = modeForm(rich(), true, tr);
+  assert.deepEqual(
+    groups.filter(({ folded }) => folded).map(({ id }) => id),
+    ['variants', 'masque', 'organization'],
+  );
+  const first = groups.findIndex(({ folded }) => folded);
+  assert.ok(groups.slice(first).every(({ folded }) => folded));
+  const encrypted = modeForm(clientState({ settings: { Mode: 'warp+doh' } }), true, tr);
+  assert.equal(encrypted.groups.find(({ id }) => id === 'variants')?.folded, false);
+});
+
+test('the name of a page leads there, and that of a former page to what became of it', () => {
+  assert.deepEqual(placeOf('dns'), { page: 'dns', row: null });
+  assert.deepEqual(placeOf('graph'), { page: 'history', row: 'now' });
+  for (const name of ['', 'nowhere', 'constructor', '__proto__']) assert.equal(placeOf(name), null);
+});
+
+test('no page stands twice in the list of settings, and none of its entries in the main menu', () => {
+  const rows = settingsForm({ mode: '', killSwitch: '', routes: null, account: null }, tr).groups.flatMap(
+    group => group.rows,
+  );
+  const pages = rows.map(row => (row.kind === 'link' ? row.page : null));
+  assert.equal(new Set(pages).size, pages.length);
+  const header = readFileSync(new URL('../../../../gnome/panel/window/header.ts', import.meta.url), 'utf8');
+  for (const page of pages) assert.ok(!header.includes(`win.page::${page}`), String(page));
+  const own = preferencesForm(rich(), UNKNOWN_DESKTOP, tr).groups.flatMap(group => group.rows);
+  assert.deepEqual(
+    own.filter(row => row.kind === 'link'),
+    [],
+  );
 });
 
 test('nothing can be asked for while the tunnel can’t be set', () => {
@@ -401,9 +434,9 @@ test('a new version is notified of once', () => {
 
 test('the version of MASQUE in use is checked, and none where WARP does not say', () => {
   const checked = (masque: string | null) =>
-    advancedForm(clientState({ options: { masque } }), true, tr)
+    modeForm(clientState({ options: { masque } }), true, tr)
       .groups.flatMap(({ rows }) => rows)
-      .flatMap(row => (row.kind === 'radio' && row.checked ? [row.id] : []));
+      .flatMap(row => (row.kind === 'radio' && row.checked ? [row.id].filter(id => id.startsWith('masque-')) : []));
   assert.deepEqual(checked('MASQUE (HTTP/3 with HTTP/2 fallback)'), ['masque-h3-with-h2-fallback']);
   assert.deepEqual(checked('MASQUE (HTTP/2)'), ['masque-h2-only']);
   assert.deepEqual(checked(null), []);

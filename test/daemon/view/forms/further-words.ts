@@ -94,7 +94,7 @@ export const FURTHER_WORDS: readonly (readonly [word: string, places: string])[]
   ['enroll', 'account'],
   ['team domain', 'account'],
   ['rotate key', 'account advanced'],
-  ['virtual network', 'advanced'],
+  ['virtual network', 'mode'],
   ['snooze', 'killswitch connection preferences'],
   ['connection log', 'log history'],
   ['debug log', 'log'],
@@ -102,5 +102,5 @@ export const FURTHER_WORDS: readonly (readonly [word: string, places: string])[]
   ['troubleshooting', 'checks'],
   ['check for updates', 'updates'],
   ['data usage', 'history'],
-  ['bandwidth', 'history graph'],
+  ['bandwidth', 'history'],
 ];

@@ -267,7 +267,7 @@ test('the menu has the toggle first, and offers to start a daemon only when ther
     'Kill Switch: install it in Culvert…',
     'null',
     'Open Culvert',
-    'Preferences',
+    'Settings',
     'Quit Culvert',
   ]);
   assert.deepEqual(labels(facts({}, { offline: { code: 'not-running', detail: '' } }), true), [
@@ -276,7 +276,7 @@ test('the menu has the toggle first, and offers to start a daemon only when ther
     'null',
     'Start Culvert',
     'Open Culvert',
-    'Preferences',
+    'Settings',
     'Quit Culvert',
   ]);
 });
