@@ -2,6 +2,8 @@
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { formatTime } from '../view/format.ts';
+import type { PageName } from '../view/forms/form.ts';
+import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { pageTitle } from '../view/page-titles.ts';
 import { BANNERS } from '../view/states/banners.ts';
 import { fill } from '../view/translator.ts';
@@ -9,7 +11,7 @@ import { useApp } from './client/app.ts';
 import { furtherPages, openFurtherPages } from './further-pages.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
-import { SHOWN_PAGES, type ShownPage } from './pages/shown-pages.ts';
+import type { ShownPage } from './pages/shown-pages.ts';
 import { ConfirmBar } from './widgets/confirm-bar.tsx';
 import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
@@ -97,41 +99,32 @@ function useKeptSearch(): Signal<string> {
   return query;
 }
 
+/** The three places, and next to a wide page all settings in groups. */
 function Navigation({ page, query }: { page: ShownPage; query: Signal<string> }) {
   const app = useApp();
-  const { tr } = app;
-  const { _ } = tr.value;
-  const open = useSignal(false);
+  const tr = app.tr.value;
+  const { _ } = tr;
+  const link = (name: PageName, isCurrent: boolean) => (
+    <li key={name}>
+      <a href={addressOfPage(name)} aria-current={isCurrent ? (name === page ? 'page' : 'true') : undefined}>
+        {pageTitle(name, tr)}
+      </a>
+    </li>
+  );
   return (
     <nav aria-label={_('Pages')}>
       <search class="search" onFocusIn={() => void openFurtherPages(app)}>
         <SearchField query={query} label={_('Search settings')} />
       </search>
-      <button
-        type="button"
-        class="menu"
-        aria-expanded={open}
-        onClick={() => {
-          open.value = !open.value;
-        }}
-      >
-        {_('Menu')}
-      </button>
-      <ul class={open.value ? 'open' : undefined}>
-        {SHOWN_PAGES.map(name => (
-          <li key={name}>
-            <a
-              href={addressOfPage(name)}
-              aria-current={name === page ? 'page' : undefined}
-              onClick={() => {
-                open.value = false;
-              }}
-            >
-              {pageTitle(name, tr.value)}
-            </a>
-          </li>
+      <ul class="places">{PLACES.map(place => link(place, placeOfPage(page) === place))}</ul>
+      <div class="further">
+        {navigationGroups(tr).map(({ id, title, pages }) => (
+          <div key={id}>
+            <p id={`nav-${id}`}>{title}</p>
+            <ul aria-labelledby={`nav-${id}`}>{pages.map(name => link(name, entryOfPage(page) === name))}</ul>
+          </div>
         ))}
-      </ul>
+      </div>
     </nav>
   );
 }

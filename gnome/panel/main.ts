@@ -9,6 +9,7 @@ import System, { exit } from 'system';
 import { createModel, type Model } from '../../daemon/view/client/model.ts';
 import { isRightToLeft } from '../../daemon/view/format.ts';
 import { FORMER_PAGE_NAMES, PAGE_NAMES, type PageName, placeOf } from '../../daemon/view/forms/form.ts';
+import { PLACES } from '../../daemon/view/forms/settings.ts';
 import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { APP_ID, BRAND, icondir, RESOURCES, socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
@@ -18,7 +19,6 @@ import { stopDaemon } from '../start-daemon.ts';
 import { createTransport } from '../transport.ts';
 import { finishLoading } from './page-list.ts';
 import './resource.ts'; // the application takes its style from there when it starts
-import { PRIMARY } from './shell.ts';
 import { showAbout, showShortcuts } from './widgets/compat.ts';
 import { Window } from './window/window.ts';
 import { savedSize, saveSize } from './window/window-size.ts';
@@ -75,7 +75,7 @@ class Application extends Adw.Application {
         this.#window()?.goToPlace(placeOf(name)!);
       });
     for (const [action, keys] of Object.entries(ACCELERATORS)) this.set_accels_for_action(action, keys);
-    PRIMARY.forEach((page, i) => {
+    PLACES.forEach((page, i) => {
       this.set_accels_for_action(`win.page::${page}`, [`<primary>${i + 1}`, `<alt>${i + 1}`]);
     });
   }

@@ -5,9 +5,6 @@ import type { Model } from '../../daemon/view/client/model.ts';
 import type { Command, PageName } from '../../daemon/view/forms/form.ts';
 import type { View } from '../../daemon/view/view.ts';
 
-/** The pages of the switcher; every other page is reached from these, the menu, a search or a button. */
-export const PRIMARY = ['connection', 'apps', 'settings'] as const satisfies readonly PageName[];
-
 export interface Question {
   heading: string;
   body: string;

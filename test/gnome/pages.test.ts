@@ -291,15 +291,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await gone('Show More');
     });
 
-    test('shows this connection now, where the former page of the graph leads as well', async () => {
-      daemon.history = recorded();
-      await stage.turn('connection');
-      await stage.ask({ do: 'turn', name: 'graph' });
-      await find('No statistics yet');
-      await gone('Totals');
-      await stage.turn('connection');
-    });
-
     test('is deleted after a question, and then shows that there is nothing', async () => {
       daemon.history = recorded();
       await stage.turn('history');
@@ -311,6 +302,15 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.asked(1);
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/history/clear', body: {} });
       await find('Nothing recorded');
+    });
+
+    test('shows this connection now, where the former page of the graph leads as well', async () => {
+      daemon.history = recorded();
+      await stage.turn('connection');
+      await stage.ask({ do: 'turn', name: 'graph' });
+      await find('No statistics yet');
+      await gone('Totals');
+      await stage.turn('connection');
     });
   });
 

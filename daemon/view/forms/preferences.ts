@@ -1,10 +1,9 @@
 // Describes the preferences of Culvert itself; each change goes to the user's configuration file and comes back as an event.
 import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
-import { formatCount } from '../format.ts';
 import { installRow } from '../states/killswitch.ts';
-import { fill, type Translator } from '../translator.ts';
-import type { ClientTask, Command, Form, Group, PageName, Row } from './form.ts';
+import type { Translator } from '../translator.ts';
+import type { ClientTask, Command, Form, Group, Row } from './form.ts';
 
 /** Languages with a complete catalog, each by its own name. */
 const LANGUAGES: readonly (readonly [tag: string, name: string])[] = [
@@ -217,61 +216,5 @@ function selects(known: ConfigResponse, tr: Translator) {
       options: listed ? options : [...options, { value: chosen, label: chosen }],
       command: value => patch(group, key, value === '' ? null : value),
     };
-  };
-}
-
-/** The page that lists all settings, each with its present value. */
-export function settingsForm(
-  {
-    mode,
-    killSwitch,
-    routes,
-    account,
-  }: { mode: string; killSwitch: string; routes: number | null; account: string | null },
-  tr: Translator,
-): Form {
-  const { _, ngettext } = tr;
-  const link = (page: PageName, title: string, subtitle: string, value = ''): Row => ({
-    kind: 'link',
-    id: `to-${page}`,
-    page,
-    title,
-    subtitle,
-    value,
-  });
-  // Translators: %d is a number of entries
-  const count = routes === null ? '' : fill(ngettext('%d entry', '%d entries', routes), formatCount(routes, tr));
-  return {
-    groups: [
-      {
-        id: 'tunnel',
-        title: _('Tunnel'),
-        rows: [
-          link('mode', _('Mode'), _('Which traffic is protected, and how'), mode),
-          link('killswitch', _('Kill Switch'), _('Block traffic outside the tunnel'), killSwitch),
-          link('routes', _('Routes'), _('Sites and networks that bypass WARP'), count),
-          link('dns', _('DNS'), _('Filter, fallback domains')),
-          link('networks', _('Networks'), _('Where WARP stays off; local network')),
-          link('advanced', _('Server and Proxy'), _('Address of the server, proxy port, reset')),
-        ],
-      },
-      {
-        id: 'device',
-        title: _('Device'),
-        rows: [link('account', _('Account'), _('License, organization, devices'), account ?? '')],
-      },
-      {
-        id: 'program',
-        title: _('Culvert'),
-        rows: [
-          link('preferences', _('App'), _('Start, appearance, notifications')),
-          link('updates', _('Updates'), _('Version of Culvert')),
-          link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool')),
-          link('checks', _('Checks'), _('Find out why something does not work')),
-          link('history', _('History'), _('Latency, connections and data use, up to 90 days')),
-          link('log', _('Log'), _('Commands run by Culvert')),
-        ],
-      },
-    ],
   };
 }

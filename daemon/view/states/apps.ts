@@ -84,7 +84,7 @@ export function appDetails({ method, note, wording, packaging }: App, tr: Transl
   return [says[method], from, about].filter(Boolean).join(' ');
 }
 
-/** Programs for a terminal and for files only: people do not look for them among apps to tunnel. */
+/** Programs for a terminal, for files only, and those that no way catches reliably: few people look for them among apps to tunnel. */
 export function isFarFetched({ categories, method }: App): boolean {
   const offline = [
     'TextEditor',
@@ -95,7 +95,11 @@ export function isFarFetched({ categories, method }: App): boolean {
     'FileManager',
     'Archiving',
   ];
-  return method === 'none' || categories.some(category => offline.includes(category) || category === 'Settings');
+  return (
+    method === 'none' ||
+    method === 'proxychains' ||
+    categories.some(category => offline.includes(category) || category === 'Settings')
+  );
 }
 
 export function launchable({ method }: App): boolean {

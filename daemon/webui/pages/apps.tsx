@@ -7,6 +7,7 @@ import {
   appBadge,
   appDetails,
   appMatches,
+  isFarFetched,
   launchable,
   launchedText,
   shortcutText,
@@ -58,6 +59,7 @@ function AppList({ startable }: { startable: boolean }) {
   const { _, locale } = app.tr.value;
   const apps = useSignal<DesktopApp[] | null>(null);
   const query = useSignal(searchedText(rowInAddress()));
+  const all = useSignal(false);
   const busy = useSignal<string | null>(null);
   const read = () =>
     model.call('GET /api/apps').then(({ apps: found }) => {
@@ -90,11 +92,25 @@ function AppList({ startable }: { startable: boolean }) {
       await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
       return shortcutText(name, present, app.tr.value);
     });
-  const shown = apps.value?.filter(each => appMatches(each, query.value.trim())) ?? [];
+  const searched = query.value.trim();
+  // a search covers all apps
+  const shown =
+    apps.value?.filter(each => appMatches(each, searched) && (searched !== '' || all.value || !isFarFetched(each))) ??
+    [];
   return (
     <>
       <div class="toolbar">
         <SearchField query={query} label={_('Search')} />
+        <label>
+          <input
+            type="checkbox"
+            checked={all}
+            onChange={event => {
+              all.value = event.currentTarget.checked;
+            }}
+          />
+          {_('Show all')}
+        </label>
       </div>
       {shown.length === 0 ? (
         <p class="empty">{apps.value === null ? _('Reading…') : _('No app was found.')}</p>
@@ -104,9 +120,10 @@ function AppList({ startable }: { startable: boolean }) {
             <li key={each.id} class="row">
               <div class="words">
                 <span class="title">{each.name}</span>
-                <span class="subtitle">{appDetails(each, app.tr.value)}</span>
+                <span class="subtitle" title={appDetails(each, app.tr.value)}>
+                  {appBadge(each, app.tr.value)} · {appDetails(each, app.tr.value)}
+                </span>
               </div>
-              <span class="badge">{appBadge(each, app.tr.value)}</span>
               {launchable(each) && (
                 <>
                   <button
@@ -128,7 +145,10 @@ function AppList({ startable }: { startable: boolean }) {
                     aria-disabled={online ? undefined : true}
                     onClick={() => online && void setShortcut(each)}
                   >
-                    {each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}
+                    <span class="long">{each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>
+                    <span class="short" aria-hidden="true">
+                      {each.shortcut === null ? '+' : '−'}
+                    </span>
                   </button>
                 </>
               )}

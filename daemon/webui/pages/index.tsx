@@ -1,12 +1,15 @@
 // Shows every page but the first. Loaded when one of them is opened.
 import type { ComponentType } from 'preact';
-import type { Form } from '../../view/forms/form.ts';
+import type { Form, Row } from '../../view/forms/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
+import { overviewForm } from '../../view/forms/settings.ts';
 import { advancedForm } from '../../view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../view/forms/tunnel/dns.ts';
 import { killSwitchForm } from '../../view/forms/tunnel/killswitch.ts';
 import { modeForm } from '../../view/forms/tunnel/modes.ts';
 import { networksForm } from '../../view/forms/tunnel/networks.ts';
+import { pageTitle } from '../../view/page-titles.ts';
+import type { Translator } from '../../view/translator.ts';
 import type { View } from '../../view/view.ts';
 import { type App, useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
@@ -28,6 +31,7 @@ export { PairingPage } from './pairing.tsx';
 export { SearchResults } from './search.tsx';
 
 export const PAGES = {
+  settings: formPage((view, { tr }) => settingsForm(view, tr.value)),
   mode: formPage((view, { tr }) => modeForm(view.client, view.tunnel.settable, tr.value)),
   killswitch: formPage((view, { tr, now }) => killSwitchForm(view.killSwitch, now.value, tr.value)),
   routes: RoutesPage,
@@ -48,6 +52,13 @@ export const PAGES = {
   updates: UpdatesPage,
   welcome: WelcomePage,
 } satisfies Record<Exclude<ShownPage, 'connection'>, ComponentType>;
+
+/** A page has no main menu, which leads to the first steps in the window. */
+function settingsForm(view: View, tr: Translator): Form {
+  const { groups } = overviewForm(view, tr);
+  const row: Row = { kind: 'link', id: 'to-welcome', page: 'welcome', title: pageTitle('welcome', tr) };
+  return { groups: [...groups, { id: 'welcome', rows: [row] }] };
+}
 
 function formPage(build: (view: View, app: App) => Form): ComponentType {
   return function FormPage() {

@@ -1,9 +1,9 @@
 // Lists the pages that the web page has.
 import type { PageName } from '../../view/forms/form.ts';
 
-/** In the order of the navigation. */
 export const SHOWN_PAGES = [
   'connection',
+  'settings',
   'mode',
   'killswitch',
   'routes',

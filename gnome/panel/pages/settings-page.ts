@@ -2,10 +2,10 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group } from '../../../daemon/view/forms/form.ts';
-import { settingsForm } from '../../../daemon/view/forms/preferences.ts';
+import type { Group } from '../../../daemon/view/forms/form.ts';
 import { type Hit, hitCount, hitsForm, searchedPages, searchPages } from '../../../daemon/view/forms/search.ts';
 import { gatherForSearch, NOTHING_GATHERED } from '../../../daemon/view/forms/searched-rows.ts';
+import { overviewForm } from '../../../daemon/view/forms/settings.ts';
 import { createLookup } from '../../../daemon/view/routes/lookup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
@@ -75,7 +75,7 @@ export class SettingsPage extends Adw.Bin implements Page {
     if (!this.#view) return;
     this.#lookup.follow(this.#entry.text, this.#view);
     const answer = this.#lookup.group(this.#view, tr);
-    const groups = this.#entry.text.trim() ? this.#found() : overview(this.#view).groups;
+    const groups = this.#entry.text.trim() ? this.#found() : overviewForm(this.#view, tr).groups;
     this.#groups.show({ groups: answer ? [answer, ...groups] : groups });
   }
 
@@ -90,17 +90,4 @@ export class SettingsPage extends Adw.Bin implements Page {
   #hits(): Hit[] {
     return this.#view ? searchPages(searchedPages(this.#view, tr, this.#gathered), this.#entry.text, tr) : [];
   }
-}
-
-function overview({ tunnel, killSwitch, client }: View): Form {
-  const { splitTunnel, account, killSwitch: known } = client.snapshot ?? {};
-  return settingsForm(
-    {
-      mode: tunnel.modeTitle,
-      killSwitch: !known ? '' : killSwitch.on ? _('On') : _('Off'),
-      routes: splitTunnel ? splitTunnel.ips.length + splitTunnel.hosts.length : null,
-      account: account?.organization ?? account?.type ?? null,
-    },
-    tr,
-  );
 }

@@ -3,8 +3,8 @@ import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { PageName } from '../../../daemon/view/forms/form.ts';
+import { PLACES } from '../../../daemon/view/forms/settings.ts';
 import { _ } from '../../i18n.ts';
-import { PRIMARY } from '../shell.ts';
 import { mendTree, nameMenuButton, setName } from '../widgets/a11y/accessible.ts';
 
 /** From this width on the switcher is in the header bar. */
@@ -60,7 +60,7 @@ export function createHeader({ goTo, back }: Asks): Header {
     above,
     below,
     show(page, name) {
-      primary = (PRIMARY as readonly string[]).includes(page);
+      primary = (PLACES as readonly string[]).includes(page);
       title.title = primary ? 'Culvert' : name;
       backButton.visible = !primary;
       switcher.show(page);
@@ -91,7 +91,7 @@ function createSwitcher(goTo: (page: PageName) => void) {
   });
   setName(widget, _('Pages'));
   let setting = false;
-  const tabs = PRIMARY.map(page => {
+  const tabs = PLACES.map(page => {
     const [label, icon] = words[page];
     const text = new Gtk.Label({ label });
     const picture = new Gtk.Image({ icon_name: icon, accessible_role: Gtk.AccessibleRole.PRESENTATION });

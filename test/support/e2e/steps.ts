@@ -5,6 +5,7 @@ import { freePort } from '../ports.ts';
 /** The pages and their titles. */
 export const PAGES = {
   connection: 'Connection',
+  settings: 'Settings',
   mode: 'Mode',
   killswitch: 'Kill Switch',
   routes: 'Routes',

@@ -36,7 +36,12 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
         ],
       },
       protocolGroup(known, settable, tr),
-      { id: 'variants', folded: !VARIANTS.some(mode => mode === other), title: _('More ways to encrypt DNS'), rows: VARIANTS.map(radio) },
+      {
+        id: 'variants',
+        folded: !VARIANTS.some(mode => mode === other),
+        title: _('More ways to encrypt DNS'),
+        rows: VARIANTS.map(radio),
+      },
       ...rareGroups(known, settable, tr),
     ],
   };

@@ -1,7 +1,7 @@
 // Builds the row that opens and folds away the groups after it.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
-import { setName } from '../a11y/accessible.ts';
+import { setName, within } from '../a11y/accessible.ts';
 
 export interface Fold {
   widget: Adw.PreferencesGroup;
@@ -18,6 +18,8 @@ export function createFold(title: string, changed: () => void): Fold {
   setName(row, title);
   const widget = new Adw.PreferencesGroup();
   widget.add(row);
+  const list = [...within(widget)].find(child => child instanceof Gtk.ListBox);
+  if (list) setName(list, title);
   const show = () => {
     arrow.icon_name = opened ? 'pan-up-symbolic' : 'pan-down-symbolic';
     row.update_state([Gtk.AccessibleState.EXPANDED], [Number(opened)]);

@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { type Form, type Group, type Row } from '../../../../daemon/view/forms/form.ts';
+import type { Form, Group, Row } from '../../../../daemon/view/forms/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _ } from '../../../i18n.ts';
@@ -54,8 +54,7 @@ export class FormGroups {
     const { groups } = client.offline ? withoutDaemon(form, client) : form;
     this.#form = form;
     const folded = groups.filter(group => group.folded && group.rows.length > 0);
-    if (folded.length && !this.#fold)
-      this.#fold = createFold(_('Advanced'), () => this.show(this.#form));
+    if (folded.length && !this.#fold) this.#fold = createFold(_('Advanced'), () => this.show(this.#form));
     const filled = groups.filter(group => group.rows.length > 0 && (!group.folded || this.#fold!.opened()));
     if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
     for (const group of filled) this.#showGroup(group);

@@ -1,0 +1,99 @@
+// Describes the three places of a client, and the page that leads to all settings.
+import { formatCount } from '../format.ts';
+import { fill, type Translator } from '../translator.ts';
+import type { View } from '../view.ts';
+import type { Form, PageName, Row } from './form.ts';
+
+/** The pages that every other page is reached from. */
+export const PLACES = ['connection', 'apps', 'settings'] as const satisfies readonly PageName[];
+
+/** The place that a page belongs to. */
+export function placeOfPage(page: PageName): (typeof PLACES)[number] {
+  return PLACES.find(place => place === page) ?? 'settings';
+}
+
+interface SettingsValues {
+  mode: string;
+  killSwitch: string;
+  routes: number | null;
+  account: string | null;
+}
+
+const NO_VALUES: SettingsValues = { mode: '', killSwitch: '', routes: null, account: null };
+
+/** Links to pages below Settings, in groups, for a navigation next to the page. */
+export function navigationGroups(tr: Translator): { id: string; title: string; pages: PageName[] }[] {
+  return settingsForm(NO_VALUES, tr).groups.map(({ id, title = '', rows }) => ({
+    id,
+    title,
+    pages: rows.flatMap(row => (row.kind === 'link' ? [row.page] : [])),
+  }));
+}
+
+/** The entry of the navigation that leads to a page: its own, or that of the page it is opened from. */
+export function entryOfPage(page: PageName): PageName {
+  return page === 'editor' ? 'routes' : page;
+}
+
+/** All settings with the values of this state. */
+export function overviewForm({ tunnel, killSwitch, client }: View, tr: Translator): Form {
+  const { _ } = tr;
+  const { splitTunnel, account, killSwitch: switched } = client.snapshot ?? {};
+  return settingsForm(
+    {
+      mode: tunnel.modeTitle,
+      killSwitch: !switched ? '' : killSwitch.on ? _('On') : _('Off'),
+      routes: splitTunnel ? splitTunnel.ips.length + splitTunnel.hosts.length : null,
+      account: account?.organization ?? account?.type ?? null,
+    },
+    tr,
+  );
+}
+
+/** The page that lists all settings, each with its present value. */
+export function settingsForm({ mode, killSwitch, routes, account }: SettingsValues, tr: Translator): Form {
+  const { _, ngettext } = tr;
+  const link = (page: PageName, title: string, subtitle: string, value = ''): Row => ({
+    kind: 'link',
+    id: `to-${page}`,
+    page,
+    title,
+    subtitle,
+    value,
+  });
+  // Translators: %d is a number of entries
+  const count = routes === null ? '' : fill(ngettext('%d entry', '%d entries', routes), formatCount(routes, tr));
+  return {
+    groups: [
+      {
+        id: 'tunnel',
+        title: _('Tunnel'),
+        rows: [
+          link('mode', _('Mode'), _('Which traffic is protected, and how'), mode),
+          link('killswitch', _('Kill Switch'), _('Block traffic outside the tunnel'), killSwitch),
+          link('routes', _('Routes'), _('Sites and networks that bypass WARP'), count),
+          link('dns', _('DNS'), _('Filter, fallback domains')),
+          link('networks', _('Networks'), _('Where WARP stays off; local network')),
+          link('advanced', _('Server and Proxy'), _('Address of the server, proxy port, reset')),
+        ],
+      },
+      {
+        id: 'device',
+        title: _('Device'),
+        rows: [link('account', _('Account'), _('License, organization, devices'), account ?? '')],
+      },
+      {
+        id: 'program',
+        title: _('Culvert'),
+        rows: [
+          link('preferences', _('App'), _('Start, appearance, notifications')),
+          link('updates', _('Updates'), _('Version of Culvert')),
+          link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool')),
+          link('checks', _('Checks'), _('Find out why something does not work')),
+          link('history', _('History'), _('Latency, connections and data use, up to 90 days')),
+          link('log', _('Log'), _('Commands run by Culvert')),
+        ],
+      },
+    ],
+  };
+}
