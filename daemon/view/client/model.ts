@@ -1,18 +1,16 @@
 // Holds the daemon's state for a client: the snapshot, what the events changed since, and why it is not current.
 
-import { ACTIONS } from '../../api/actions.ts';
 import { applyEvent } from '../../api/apply-event.ts';
-import { ApiError, type Client, createClient, type Event, type Transport } from '../../api/client.ts';
+import { type Client, createClient, type Event, type Transport } from '../../api/client.ts';
 import type { EventName } from '../../api/contract.ts';
 import type { ChangeOptions } from '../../api/schema/changes.ts';
-import type { ActionRequest, KillSwitch, KillSwitchPause, KillSwitchRequest, UpdateCheck } from '../../api/schema.ts';
+import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
 import { createArrivals } from './arrivals.ts';
-import { Busy, type ClientState } from './client-state.ts';
+import type { ClientState } from './client-state.ts';
 import { follow } from './follow.ts';
 import { withIdleTimeout } from './idle-timeout.ts';
 import { connectionOf, isSameConnection, type ProofState } from './proof.ts';
-
-type KillSwitchChange = KillSwitchRequest | KillSwitchPause;
+import { createRequests, type KillSwitchChange } from './requests.ts';
 
 export interface Model {
   state(): ClientState;
@@ -121,48 +119,6 @@ export function createModel(
     }
   }
 
-  async function requestAction(request: ActionRequest & ChangeOptions): Promise<void> {
-    if (state.pending) throw new Busy(`${state.pending} is not finished yet`);
-    const { action } = request;
-    const { shows } = ACTIONS[action];
-    const effect = arrivals.expect(shows);
-    update({ pending: action, proxyProblem: null });
-    const timer = setTimeout(() => update({ slow: true }), slowMs);
-    try {
-      await client.call('POST /api/action', { body: request });
-      if (shows.length > 0 && !(await effect.within(settleMs))) await refresh('all');
-      if (state.refusal) update({ refusal: null });
-    } catch (error) {
-      if (error instanceof ApiError && error.problem.code === 'not-authorized')
-        update({ refusal: { action, detail: error.problem.detail } });
-      else if (error instanceof ApiError && action === 'enableLocalProxy') update({ proxyProblem: error.problem });
-      throw error;
-    } finally {
-      clearTimeout(timer);
-      effect.cancel();
-      update({ pending: null, slow: false });
-    }
-  }
-
-  async function changeKillSwitch(change: KillSwitchChange): Promise<void> {
-    if (state.killSwitchPending) throw new Busy('The kill switch is being changed already');
-    const effect = arrivals.expect(['killSwitch']);
-    update({ killSwitchPending: true });
-    try {
-      const measured =
-        'seconds' in change
-          ? await client.call('POST /api/killswitch/pause', { body: change })
-          : await client.call('POST /api/killswitch', { body: change });
-      // a request that changed nothing publishes nothing
-      if (isShown(measured, state.snapshot?.killSwitch) || (await effect.within(settleMs))) return;
-      const { ok: _ok, ...killSwitch } = await client.call('GET /api/killswitch');
-      if (state.snapshot) update({ snapshot: { ...state.snapshot, killSwitch } });
-    } finally {
-      effect.cancel();
-      update({ killSwitchPending: false });
-    }
-  }
-
   const follower = follow({
     client,
     only,
@@ -182,8 +138,7 @@ export function createModel(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    requestAction,
-    changeKillSwitch,
+    ...createRequests({ client, arrivals, state: () => state, update, refresh, settleMs, slowMs }),
     refresh,
     async prove() {
       if (!state.snapshot || state.proof?.result === null) return;
@@ -198,9 +153,9 @@ export function createModel(
       }
     },
     async checkUpdate() {
-      const found = await client.call('GET /api/update/check', { query: { fresh: '1' } });
-      update({ update: found });
-      return found;
+      const check = await client.call('GET /api/update/check', { query: { fresh: '1' } });
+      update({ update: check });
+      return check;
     },
     call: client.call,
     onEvent: arrivals.subscribe,
@@ -211,10 +166,4 @@ export function createModel(
       arrivals.clear();
     },
   };
-}
-
-function isShown(measured: KillSwitch, shown: KillSwitch | undefined): boolean {
-  return (
-    shown !== undefined && Object.entries(shown).every(([key, value]) => measured[key as keyof KillSwitch] === value)
-  );
 }

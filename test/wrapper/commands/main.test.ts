@@ -36,7 +36,7 @@ test('--help prints the tasks in about ten lines, and --help --all every command
   assert.deepEqual([bare.exit, bare.stdout, bare.stderr], [2, '', short.stdout]);
 });
 
-test('what is empty says what to do next', async t => {
+test('an empty list names the next step', async t => {
   const box = sandbox(t);
   for (const args of [['status'], ['accounts'], ['audit']])
     assert.match((await box.wrap(args)).stdout, /culvert-wrap (install|accounts add) firecrawl/, args.join(' '));
