@@ -16,6 +16,9 @@ export const NO_TOOL_ACCOUNTS: ToolAccountsState = { found: null, failed: null }
 /** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
 export const READ_AGAIN_MS = 60_000;
 
+/** Most people have npm for other work than publishing packages with several accounts. */
+const NOT_OFFERED = 'npm';
+
 /** @param now ms since the epoch */
 export function toolAccountsForm(
   { found, failed }: ToolAccountsState,
@@ -31,8 +34,8 @@ export function toolAccountsForm(
   if (problem !== null) return note(_('Accounts can’t be shown'), problem, 'error');
   if (!found) return note(_('Reading…'));
   const used = found.tools.filter(isUsed);
-  const others = found.tools.filter(tool => !isUsed(tool));
-  if (found.tools.length === 0)
+  const others = found.tools.filter(tool => !isUsed(tool) && tool.cli !== NOT_OFFERED);
+  if (used.length + others.length === 0)
     return note(
       _('No known tool was found'),
       _('Culvert can switch between accounts of command-line tools such as firecrawl, tvly and netlify.'),

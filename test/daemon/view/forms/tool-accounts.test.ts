@@ -189,3 +189,10 @@ test('times ahead are rough, in the language’s words', () => {
     ],
   );
 });
+
+test('npm, which most people have for other work, is shown only once it is set up', () => {
+  const titles = (...tools: Tool[]) => rowsOf(...tools).map(({ title }) => title);
+  assert.deepEqual(titles(tool('npm'), tool('netlify')), ['netlify']);
+  assert.deepEqual(titles(tool('npm')), ['No known tool was found']);
+  assert.ok(formOf(tool('npm', { shim: 'installed' })).groups.some(({ title }) => title === 'npm'));
+});
