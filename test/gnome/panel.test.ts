@@ -319,7 +319,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     block('cli-missing');
     await find('Cloudflare WARP is not installed');
     await find('Installation Guide');
-    await find('culvert stop; culvert --demo');
+    await find('Try the Demo');
   });
 
   test('a stopped service can be started by a button, or by a command to copy', async () => {
