@@ -1,7 +1,7 @@
 // Lists what a search finds on pages that are lists themselves: routes, apps, graphs of the history, commands of the log.
 import type { App, LogEntry } from '../../api/schema.ts';
 import type { Model } from '../client/model.ts';
-import { NOW } from '../history/graph.ts';
+import { NOW } from '../graph.ts';
 import { commandLine, outcome, SHOWS, showsName } from '../log.ts';
 import { appBadge } from '../states/apps.ts';
 import { type ChecksState, NO_CHECKS } from '../states/findings.ts';

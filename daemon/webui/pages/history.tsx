@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { History } from '../../api/schema.ts';
 import { formatDate, formatDuration, formatLatency, formatLoss, formatRate, formatTime } from '../../view/format.ts';
-import { NOW, type Slot, type Span, slotsOf, spans } from '../../view/history/graph.ts';
+import { NOW, type Slot, type Span, slotsOf, spans } from '../../view/graph.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../view/history/records.ts';
 import { type App, useApp } from '../client/app.ts';
 import { rowInAddress } from '../navigation.ts';

@@ -7,7 +7,7 @@ import { rangeOf } from '../../../daemon/view/client/history.ts';
 import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
 import type { Command, Row } from '../../../daemon/view/forms/form.ts';
 import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
-import { NOW } from '../../../daemon/view/history/graph.ts';
+import { NOW } from '../../../daemon/view/graph.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import { placeDetail, placeName } from '../../../daemon/view/places.ts';
 import { killSwitchSummary } from '../../../daemon/view/states/killswitch.ts';

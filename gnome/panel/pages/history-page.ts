@@ -4,7 +4,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { History } from '../../../daemon/api/schema.ts';
 import { formatDate, formatDuration, formatTime } from '../../../daemon/view/format.ts';
-import { NOW, type Span, slotsOf, spans } from '../../../daemon/view/history/graph.ts';
+import { NOW, type Span, slotsOf, spans } from '../../../daemon/view/graph.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../../daemon/view/history/records.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import type { View } from '../../../daemon/view/view.ts';

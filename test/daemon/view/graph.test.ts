@@ -1,9 +1,9 @@
 // The slots of the graph: their samples, figures and gaps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HistorySample } from '../../../../daemon/api/schema.ts';
-import { type Span, slotsOf, spans } from '../../../../daemon/view/history/graph.ts';
-import { english } from '../../../../daemon/view/translator.ts';
+import type { HistorySample } from '../../../daemon/api/schema.ts';
+import { type Span, slotsOf, spans } from '../../../daemon/view/graph.ts';
+import { english } from '../../../daemon/view/translator.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const SPAN: Span = { id: 'x', title: '', query: { since: '10m', resolution: 'minute' }, seconds: 600, slot: 60 };

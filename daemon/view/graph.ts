@@ -1,6 +1,6 @@
 // Describes the graphs of the history: lengths of time to choose from, and one value for each slot of them.
-import type { HistoryQuery, HistorySample } from '../../api/schema.ts';
-import type { Translator } from '../translator.ts';
+import type { HistoryQuery, HistorySample } from '../api/schema.ts';
+import type { Translator } from './translator.ts';
 
 /** A length of time that graphs show, in slots of one value each. */
 export interface Span {
