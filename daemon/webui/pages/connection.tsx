@@ -68,7 +68,6 @@ function Hero() {
       <div role="status">
         <p class="state">{tunnel.label}</p>
         <p class="sentence">{tunnel.sentence}</p>
-        <p class="subtitle waiting">{waiting}</p>
       </div>
       <Clock />
       <div class="buttons">
@@ -86,6 +85,9 @@ function Hero() {
           {toggle.label}
         </CommandButton>
       </div>
+      <p class="subtitle waiting" role="status">
+        {waiting}
+      </p>
       {tunnel.lock && <p class="subtitle">{tunnel.lock}</p>}
       {details && (
         <details>

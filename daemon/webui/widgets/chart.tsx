@@ -105,6 +105,8 @@ function pathOf(
   x: (time: number) => number,
   y: (value: number) => number,
 ): string {
+  // a single value of all is as wide as can be seen
+  const dot = values.filter(value => value !== null).length === 1 ? 'h6' : 'h0';
   let pen = 'M';
   return values
     .map((value, i) => {
@@ -112,7 +114,7 @@ function pathOf(
         pen = 'M';
         return '';
       }
-      const step = `${pen}${x(times[i]!).toFixed(1)} ${y(value).toFixed(1)}${pen === 'M' ? 'h0' : ''}`;
+      const step = `${pen}${x(times[i]!).toFixed(1)} ${y(value).toFixed(1)}${pen === 'M' ? dot : ''}`;
       pen = 'L';
       return step;
     })

@@ -195,6 +195,7 @@ export class RoutesPage extends Adw.Bin implements Page {
       text.append(note);
       const badge = new Gtk.Label({
         wrap: true,
+        natural_wrap_mode: Gtk.NaturalWrapMode.NONE,
         xalign: 1,
         justify: Gtk.Justification.RIGHT,
         css_classes: ['caption', 'dim-label'],
