@@ -171,7 +171,7 @@ const TASKS: Task[] = [
   {
     task: 'start at login',
     ...takes(3, 2),
-    mouse: ['Settings', 'App', { gone: 'With the tray icon' }, 'Start at login'],
+    mouse: ['Settings', { scrollTo: 'App' }, 'App', { gone: 'With the tray icon' }, 'Start at login'],
     keys: [['ctrl+comma', 'Start at login'], { gone: 'With the tray icon' }, ['space']],
     asks: { line: 'POST /api/config/user', body: { tray: { autostart: true } } },
     bar: none,
@@ -180,7 +180,7 @@ const TASKS: Task[] = [
     task: 'choose the dark theme',
     ...takes(4, 6),
     given: ({ daemon }) => daemon.setConfig({ ui: { theme: 'system' } }),
-    mouse: ['Settings', 'App', { gone: 'With the tray icon' }, 'Theme', 'Dark'],
+    mouse: ['Settings', { scrollTo: 'App' }, 'App', { gone: 'With the tray icon' }, 'Theme', 'Dark'],
     keys: [
       ['ctrl+comma', 'Start at login'],
       { gone: 'With the tray icon' },

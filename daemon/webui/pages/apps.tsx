@@ -145,8 +145,8 @@ function AppList({ startable }: { startable: boolean }) {
                     aria-disabled={online ? undefined : true}
                     onClick={() => online && void setShortcut(each)}
                   >
-                    <span class="long">{each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>
-                    <span class="short" aria-hidden="true">
+                    <span class="word">{each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>
+                    <span class="sign" aria-hidden="true">
                       {each.shortcut === null ? '+' : '−'}
                     </span>
                   </button>
