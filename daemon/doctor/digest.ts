@@ -1,6 +1,6 @@
 // Digests files, so that a fix is undone only where nothing else has changed them.
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** The SHA-256 digest of a file's bytes, or null when it can't be read for any reason. */
 export function digestOf(path: string): string | null {
@@ -9,4 +9,14 @@ export function digestOf(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** The digest of a regular file, the target of a symbolic link (`linkTo`), or null for a path that can't be read. */
+export function contentOf(path: string): string | null {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isLink ? linkTo(readlinkSync(path)) : digestOf(path);
+}
+
+export function linkTo(target: string): string {
+  return `link to ${target}`;
 }

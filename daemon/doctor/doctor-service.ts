@@ -25,6 +25,7 @@ import { readTimeline } from './diagnose/timeline.ts';
 import { runChecks, WORST_FIRST } from './engine.ts';
 import { applyFix, type FixContext, FixError, undoable, undoLast } from './fixes.ts';
 import { undoJournal, worldWithDaemon } from './gather.ts';
+import { undoableByAnyone } from './repair/installed.ts';
 import type { World } from './world/world.ts';
 
 export interface RunRequest {
@@ -38,7 +39,7 @@ export interface DoctorService {
   run(request: RunRequest): Promise<DoctorReport>;
   /** @throws Problem not-found, precondition-failed, fix-needs-administrator, fix-failed */
   fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
-  /** @throws Problem fix-failed */
+  /** @throws Problem fix-failed, fix-needs-administrator */
   undo(): Promise<DoctorFixResponse>;
   /** A redacted bundle to share. @param entries of the command log @param read a page of the history */
   bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
@@ -92,7 +93,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     }
   }
 
-  const journal = () => undoable(undoJournal(paths)).map(({ steps: _, ...entry }) => entry);
+  const journal = () => undoableByAnyone(undoable(undoJournal(paths)).map(({ steps: _, ...entry }) => entry));
 
   /** Changes something about one check, and publishes its result afterwards to every client. */
   async function change(act: () => Promise<DoctorFixResponse>): Promise<DoctorFixResponse> {
@@ -143,6 +144,10 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     undo: () =>
       change(async () => {
         const [newest] = journal();
+        if (newest?.administrator)
+          throw new Problem('fix-needs-administrator', 'Only an administrator can take this back.', {
+            hint: 'Run: culvert doctor undo',
+          });
         const done = await asProblems(() => undoLast(fixContext()));
         const isCheck = CHECKS.some(({ id }) => id === newest?.id);
         return { ok: true, done, result: newest && isCheck ? await resultOf(newest.id, false) : null };

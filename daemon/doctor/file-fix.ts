@@ -4,6 +4,8 @@ import type { Fix } from '../api/schema/doctor.ts';
 import type { Message } from '../api/schema/values.ts';
 import { labeled } from './labeled.ts';
 
+type FileFix = Extract<Fix, { kind: 'file' }>;
+
 interface FileChange {
   /** The text of the file now; null when there is none. */
   before: string | null;
@@ -14,7 +16,12 @@ interface FileChange {
  * @param privileged whether only an administrator can write it
  * @returns null for a file whose bytes are not UTF-8: its text does not hold them, so writing it would lose them
  */
-export function fileFix(label: Message, path: string, { before, content }: FileChange, privileged = true): Fix | null {
+export function fileFix(
+  label: Message,
+  path: string,
+  { before, content }: FileChange,
+  privileged = true,
+): FileFix | null {
   if (before?.includes('\ufffd')) return null;
   const diff = createTwoFilesPatch(before === null ? '/dev/null' : path, path, before ?? '', content, '', '', {
     context: 2,

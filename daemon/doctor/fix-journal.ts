@@ -2,14 +2,14 @@
 // change, so that a kill in between loses nothing.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from '../api/actions.ts';
 import { Message } from '../api/schema/values.ts';
 import { readText, replaceFile } from '../system/files.ts';
 import { acquireLock } from '../system/lock.ts';
-import { digestOf } from './digest.ts';
+import { contentOf, digestOf } from './digest.ts';
 
 /** `privileged`: only an administrator can do it. `changed`: the file was changed after the fix. */
 export type FixErrorCode = 'privileged' | 'failed' | 'changed' | 'nothing' | 'busy';
@@ -32,7 +32,7 @@ const Step = z.discriminatedUnion('kind', [
     path: z.string(),
     /** Name of the copy, in the directory of the journal; null where there was no file. */
     copy: z.nullable(z.string()),
-    /** Digest of what the fix wrote. */
+    /** Content after the fix, as `contentOf` describes it. */
     after: z.string(),
     ...Begun,
   }),
@@ -66,7 +66,7 @@ export function entriesOf(journal: string): Entry[] {
 /** Reports whether a step has a change to undo, as far as a file shows it. */
 function happened(journal: string, step: Step): boolean {
   if (!step.begun || step.kind !== 'file') return true;
-  return digestOf(step.path) !== (step.copy && digestOf(join(dirname(journal), step.copy)));
+  return contentOf(step.path) !== (step.copy && digestOf(join(dirname(journal), step.copy)));
 }
 
 const COPY = 'before-fix-';
@@ -179,9 +179,15 @@ function update<T>(
   if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is applying a fix. Try again.`);
   try {
     const entries = change(load(path, schema)).slice(0, MAX_ENTRIES);
-    replaceFile(path, `${JSON.stringify(entries, null, 2)}\n`);
+    replaceFile(path, `${JSON.stringify(entries, null, 2)}\n`, { mode: modeBelow(dirname(path)) });
     onWritten(entries);
   } finally {
     lock.release();
   }
+}
+
+/** Everybody may read what root did in a directory that everybody may read; a user's journal is private. */
+function modeBelow(directory: string): number {
+  const { uid, mode } = statSync(directory);
+  return uid === 0 ? mode & 0o644 : 0o600;
 }

@@ -10,6 +10,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,7 +19,7 @@ import type { CheckResult, Fix, Undoable } from '../api/schema/doctor.ts';
 import { FileError, reason } from '../system/errno.ts';
 import { replaceFile, syncDirectory, temporaryName } from '../system/files.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
-import { digestOf } from './digest.ts';
+import { contentOf, digestOf, linkTo } from './digest.ts';
 import {
   abandon,
   begin,
@@ -36,7 +37,7 @@ import {
 } from './fix-journal.ts';
 import type { Tools } from './world/tools.ts';
 
-export { FixError, type HandedOver, handedOver };
+export { entriesOf, FixError, type HandedOver, handedOver };
 
 /** Dependencies of a fix. */
 export interface FixContext {
@@ -72,17 +73,15 @@ export async function applyFix({ id, fix }: CheckResult, context: FixContext): P
     if (shell.length > 0) handOver(context.journal, { ...about, shell, file: fileOf(fix) });
     throw new FixError('privileged', 'Only an administrator can do this.', administratorText(fix));
   }
-  const entry: Entry = { ...about, steps: [] };
-  try {
-    return await runOperations(operationsOf(fix, context), entry, context.journal);
-  } catch (error) {
-    if (error instanceof FixError) throw error;
-    throw new FixError('failed', `${fix.label} failed: ${reason(error)}`, undefined, error);
-  }
+  return applyOperations(operationsOf(fix, context), { ...about, steps: [] }, context.journal);
 }
 
-/** Runs each operation once its undo is on disk. */
-async function runOperations(operations: readonly Operation[], entry: Entry, journal: string): Promise<string[]> {
+/** Runs each operation once its undo is on disk. @returns a line for each change that was made @throws FixError */
+export async function applyOperations(
+  operations: readonly Operation[],
+  entry: Entry,
+  journal: string,
+): Promise<string[]> {
   const done: string[] = [];
   for (const { does, undo, run } of operations) {
     if (undo) begin(journal, entry, undo);
@@ -90,7 +89,8 @@ async function runOperations(operations: readonly Operation[], entry: Entry, jou
       await run();
     } catch (error) {
       if (undo) abandon(journal, entry);
-      throw error;
+      if (error instanceof FixError) throw error;
+      throw new FixError('failed', `${entry.label} failed: ${reason(error)}`, undefined, error);
     }
     if (undo) settle(journal, entry);
     done.push(does);
@@ -98,7 +98,8 @@ async function runOperations(operations: readonly Operation[], entry: Entry, jou
   return done;
 }
 
-interface Operation {
+/** One change of a fix. */
+export interface Operation {
   /** User-visible description. */
   does: string;
   /** Makes the step that undoes it; undefined where none can. */
@@ -109,13 +110,12 @@ interface Operation {
 function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext): Operation[] {
   switch (fix.kind) {
     case 'file':
-      return [replacement(fix.path, fix.content, context.journal)];
+      return [
+        replacement(fix.path, fix.content, context.journal),
+        ...(fix.restart ? [command(['systemctl', 'try-restart', fix.restart], context.tools)] : []),
+      ];
     case 'commands':
-      return fix.commands.map((argv, at) => ({
-        does: quote(argv),
-        undo: fix.undo[at] && constant({ kind: 'command', argv: fix.undo[at] }),
-        run: () => runCommand(argv, context),
-      }));
+      return fix.commands.map((argv, i) => command(argv, context.tools, fix.undo[i]));
     case 'action':
       return fix.actions.map(({ action, value }, at) => ({
         does: [action, value].filter(Boolean).join(' '),
@@ -127,7 +127,32 @@ function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext):
 
 const constant = (step: Step) => () => step;
 
-function replacement(path: string, content: string, journal: string): Operation {
+/** Runs a program; `undo` is the command that undoes it. */
+export function command(argv: readonly string[], tools: Tools, undo?: readonly string[]): Operation {
+  return {
+    does: quote(argv),
+    undo: undo && constant({ kind: 'command', argv: [...undo] }),
+    run: () => runCommand(argv, tools),
+  };
+}
+
+/** Puts a symbolic link in the place of a regular file. */
+export function linkInstead(path: string, target: string, journal: string): Operation {
+  return {
+    does: `linked ${path} to ${target}`,
+    undo: () => ({ kind: 'file', path, copy: keepCopy(journal, path), after: linkTo(target) }),
+    run() {
+      const temporary = temporaryName(path);
+      rmSync(temporary, { force: true });
+      symlinkSync(target, temporary);
+      renameSync(temporary, path);
+      syncDirectory(dirname(path));
+    },
+  };
+}
+
+/** Replaces a file, or makes it. */
+export function replacement(path: string, content: string, journal: string): Operation {
   const info = lstatSync(path, { throwIfNoEntry: false });
   // a file behind a link stays behind it
   const target = info?.isSymbolicLink() ? realpathSync(path) : path;
@@ -193,7 +218,7 @@ export async function undoLast(context: FixContext): Promise<string[]> {
   for (const step of entry.steps) {
     try {
       if (step.kind === 'file') restore(step, context.journal);
-      else if (step.kind === 'command') await runCommand(step.argv, context);
+      else if (step.kind === 'command') await runCommand(step.argv, context.tools);
       else await context.runAction(step.action, step.value);
     } catch (error) {
       // the change may not have been made, so there may be nothing to undo
@@ -210,7 +235,7 @@ export async function undoLast(context: FixContext): Promise<string[]> {
 /** Restores a file from its copy, with owner, mode and extended attributes. */
 function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal: string): void {
   const original = copy === null ? null : join(dirname(journal), copy);
-  const now = digestOf(path);
+  const now = contentOf(path);
   if (now === (original && digestOf(original))) return;
   if (now !== after)
     throw new FixError('changed', `${path} was changed after the fix, so it was left as it is.`, 'Edit it by hand.');
@@ -225,7 +250,7 @@ function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal
   syncDirectory(dirname(path));
 }
 
-async function runCommand(argv: readonly string[], { tools }: FixContext): Promise<void> {
+async function runCommand(argv: readonly string[], tools: Tools): Promise<void> {
   const [program = '', ...args] = argv;
   const { exitCode, stderr } = await tools.run(program, args, { limitMs: COMMAND_MS });
   if (exitCode !== 0)

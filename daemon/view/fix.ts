@@ -1,6 +1,17 @@
 // Describes what a fix of the doctor would do, as lines to read before it is applied.
 import type { Fix } from '../api/schema/doctor.ts';
 
+/** Root's side of a repair, where packages and a system-wide build install it. */
+export const REPAIR_PROGRAMS = [
+  '/usr/lib/culvert-repair/culvert-repair',
+  '/usr/local/lib/culvert-repair/culvert-repair',
+] as const;
+
+/** Words for root's side where it can make the change; else null. */
+export function repairWords(fix: Fix): readonly string[] | null {
+  return ('repair' in fix && fix.repair) || null;
+}
+
 /** Lines of the change: the difference of a file, or commands as a shell reads them. */
 export function fixText(fix: Fix): string {
   switch (fix.kind) {
@@ -27,7 +38,15 @@ export function adminLines(fix: Fix): string[] {
   const lines = fix.diff.includes('/dev/null')
     ? []
     : [`sudo cp -a ${quote([fix.path])} ${quote([`${fix.path}.before-culvert`])}`];
-  return [...lines, `printf %s ${quote([fix.content])} | sudo tee ${quote([fix.path])} >/dev/null`];
+  return [
+    ...lines,
+    `printf %s ${quote([fix.content])} | sudo tee ${quote([fix.path])} >/dev/null`,
+    ...restartLines(fix),
+  ];
+}
+
+function restartLines({ restart }: Extract<Fix, { kind: 'file' }>): string[] {
+  return restart ? [`sudo systemctl try-restart ${quote([restart])}`] : [];
 }
 
 /** Lines that take an administrator's change back. */
@@ -39,6 +58,7 @@ export function adminUndoLines(fix: Fix): string[] {
     fix.diff.includes('/dev/null')
       ? `sudo rm ${quote([path])}`
       : `sudo mv -T ${quote([`${path}.before-culvert`])} ${quote([path])}`,
+    ...restartLines(fix),
   ];
 }
 

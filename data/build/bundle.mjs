@@ -14,6 +14,7 @@ export const programs = {
   emulator: 'daemon/emulator/main.ts',
   wrap: 'wrapper/main.ts',
   manifest: 'manifest/main.ts',
+  repair: 'daemon/doctor/repair/main.ts',
 };
 
 /** Each becomes one file, such as `tray.js`; the panel becomes three. */

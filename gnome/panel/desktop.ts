@@ -1,6 +1,7 @@
 // Asks the system for the panel: starts a service through polkit, opens network settings, reads the present network.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import { REPAIR_PROGRAMS } from '../../daemon/view/fix.ts';
 import type { CurrentNetwork } from '../../daemon/view/forms/tunnel/networks.ts';
 import { _ } from '../i18n.ts';
 import { APP_ID, culvertProgram } from '../install-paths.ts';
@@ -34,10 +35,49 @@ export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<voi
       null,
     );
   } catch (error) {
+    if (isRefusal(error)) throw new Error(notAuthorized());
     throw new Error(
       Gio.DBusError.strip_remote_error(error as GLib.Error) ? (error as GLib.Error).message : String(error),
     );
   }
+}
+
+/** systemd's answers when the dialog was closed, the password was wrong, or nobody could be asked. */
+const REFUSALS = ['AccessDenied', 'InteractiveAuthorizationRequired'].map(name => `org.freedesktop.DBus.Error.${name}`);
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof GLib.Error && REFUSALS.includes(Gio.DBusError.get_remote_error(error) ?? '');
+}
+
+const notAuthorized = () => _('Not authorized. Nothing was changed.');
+
+/** The program of root's side, where it can be started from here. */
+export function repairProgram(): string | null {
+  if (!GLib.find_program_in_path('pkexec')) return null;
+  return REPAIR_PROGRAMS.find(path => GLib.file_test(path, GLib.FileTest.IS_EXECUTABLE)) ?? null;
+}
+
+/** Nobody can be asked for a password here. */
+export class NoAgent extends Error {}
+
+/** pkexec(1): the dialog was closed, or the authorization was not obtained. */
+const DISMISSED = 126;
+const DENIED = 127;
+
+/**
+ * Has root's side repair something; polkit asks for a password.
+ * @throws Error with the reason; NoAgent without anything that asks
+ */
+export async function runRepair(argv: readonly string[], program: string): Promise<void> {
+  const { STDOUT_SILENCE, STDERR_PIPE } = Gio.SubprocessFlags;
+  const child = Gio.Subprocess.new(['pkexec', program, ...argv], STDOUT_SILENCE | STDERR_PIPE);
+  const [, stderr] = (await child.communicate_utf8_async(null, null)) as unknown as [string, string];
+  const code = child.get_if_exited() ? child.get_exit_status() : null;
+  if (code === 0) return;
+  if (code === DENIED && /authentication agent/i.test(stderr))
+    throw new NoAgent(_('This desktop cannot ask for a password. Run the commands in a terminal.'));
+  if (code === DISMISSED || code === DENIED) throw new Error(notAuthorized());
+  throw new Error(stderr.trim() || `pkexec: ${code}`);
 }
 
 /** Installs the kill switch's service: the script that `culvert killswitch installer` prints, run through pkexec. */

@@ -31,6 +31,14 @@ test('by default programs and services are where Debian has them', { skip }, t =
   has('/usr/share/dbus-1/system.d/org.culvert.KillSwitch1.conf');
   has('/usr/share/polkit-1/actions/org.culvert.killswitch.policy');
   has('/usr/lib/tmpfiles.d/culvert-killswitch.conf');
+  has('/usr/lib/culvert-repair/main.cjs');
+  has('/usr/lib/culvert-repair/culvert-repair');
+  has('/usr/share/polkit-1/actions/org.culvert.repair.policy');
+  const exec = 'exec /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin';
+  const program = read('../repair/culvert-repair');
+  assert.ok(program.endsWith(`${exec} /usr/bin/node /usr/lib/culvert-repair/main.cjs "$@"\n`), program);
+  const path = '<annotate key="org.freedesktop.policykit.exec.path">/usr/lib/culvert-repair/culvert-repair</annotate>';
+  assert.ok(read('../repair/configured.policy').includes(path));
   has('/usr/sbin/culvert-killswitch-remove');
   has('/usr/share/man/man8/culvert-killswitch-remove.8');
 });
@@ -39,6 +47,7 @@ test('each program and each directory of the root service can be another one', {
   const { read, files, has } = configure(
     t,
     '-Dgjs=/store/gjs/bin/gjs',
+    '-Dnode=/store/node/bin/node',
     '-Dnft=/store/nftables/bin/nft',
     '-Dsystemctl=/store/systemd/bin/systemctl',
     '-Dboot_guard=preset',
@@ -64,6 +73,8 @@ test('each program and each directory of the root service can be another one', {
   has('/store/own/tmpfiles.d/culvert-killswitch.conf');
   has('/store/own/bus/org.culvert.KillSwitch1.conf');
   has('/store/own/actions/org.culvert.killswitch.policy');
+  has('/store/own/actions/org.culvert.repair.policy');
+  assert.match(read('../repair/culvert-repair'), / \/store\/node\/bin\/node /);
   has('/usr/bin/culvert-killswitch-remove');
   const fixed = files.filter(file =>
     /^\/etc\/|sysinit\.target\.wants|\/usr\/(lib\/(systemd|tmpfiles)|sbin)/.test(file),

@@ -16,6 +16,8 @@ const Label = {
   /** The same to be translated; older versions sent none. */
   wording: z.optional(Message),
 };
+/** Words for `culvert-repair fix`, where root's side knows the same change: a name, then its parameters. */
+const Repair = z.optional(z.array(z.string()));
 /** Replaces a file. `diff` is what a person is shown, `content` the whole new text. */
 const FileFix = z.object({
   kind: z.literal('file'),
@@ -25,6 +27,9 @@ const FileFix = z.object({
   content: z.string(),
   /** Only an administrator can write the file. */
   privileged: z.boolean(),
+  /** The unit that reads the file when it is restarted. */
+  restart: z.optional(z.string()),
+  repair: Repair,
 });
 /** Commands, each as its words; no shell reads them. */
 const CommandFix = z.object({
@@ -34,6 +39,7 @@ const CommandFix = z.object({
   /** Commands that take the change back; empty where there is nothing to take back. */
   undo: z.array(z.array(z.string())),
   privileged: z.boolean(),
+  repair: Repair,
 });
 const ActionStep = z.object({ action: z.enum(ACTION_NAMES), value: z.optional(z.string()) });
 /** Actions of `POST /api/action`. */
@@ -80,7 +86,13 @@ const CheckResult = z.object({
 });
 export type CheckResult = z.infer<typeof CheckResult>;
 
-const Undoable = z.object({ id: z.string(), ...Label, at: Time });
+const Undoable = z.object({
+  id: z.string(),
+  ...Label,
+  at: Time,
+  /** `culvert-repair` did it, so only an administrator can take it back. */
+  administrator: z.optional(z.literal(true)),
+});
 /** A fix that can be taken back; `id` is that of its check. */
 export type Undoable = z.infer<typeof Undoable>;
 

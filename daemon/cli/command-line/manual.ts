@@ -60,6 +60,8 @@ export function manual(version: string): string {
     '.TP',
     '.B DISPLAY, WAYLAND_DISPLAY',
     text('Without either, tray and panel are not started.'),
+    '.SH REPAIRS AS ROOT',
+    text(AS_ROOT),
     '.SH FILES',
     ...FILES.flatMap(([file, summary]) => ['.TP', `.I ${text(file)}`, text(summary)]),
     '.SH EXAMPLES',
@@ -73,8 +75,12 @@ export function manual(version: string): string {
 const FILES = [
   ['~/.config/culvert/config.json', 'Your configuration.'],
   ['$XDG_RUNTIME_DIR/culvert/api.sock', 'The socket of the API; open to you alone.'],
+  ['/var/lib/culvert-repair/undo.json', 'Changes that root made for culvert doctor fix, and how they are undone.'],
   ['$XDG_STATE_HOME/culvert/token', 'The bearer token for requests from other machines.'],
 ] as const;
+
+const AS_ROOT =
+  'On a terminal, and where a package installed culvert-repair, culvert doctor fix and culvert doctor undo run it with sudo (or pkexec) for changes of a fixed list: starting or restarting warp-svc, turning IPv6 off on interfaces, stopping a DNS server on port 53, limiting dnsmasq, reverting the DNS of a link, and correcting /etc/resolv.conf. Each is remembered in /var/lib/culvert-repair first. Everything else that needs root is printed as commands, and never run.';
 
 const WAYS_OUT = [
   ['sudo busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 Disable', 'Turn it off.'],

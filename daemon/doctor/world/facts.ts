@@ -110,9 +110,19 @@ export const RECONNECT: Fix = {
   undo: [],
 };
 
-export function adminCommands(label: Message, commands: string[][], undo: string[][] = []): Fix {
-  return { kind: 'commands', ...labeled(label), commands, undo, privileged: true };
+/** @param repair words for `culvert-repair fix` where it can do the same (daemon/repair/repairs.ts) */
+export function adminCommands(
+  label: Message,
+  commands: string[][],
+  { undo = [], repair }: { undo?: string[][]; repair?: string[] } = {},
+): Fix {
+  return { kind: 'commands', ...labeled(label), commands, undo, privileged: true, ...(repair ? { repair } : {}) };
 }
+
+/** Restarts the tunnel service. */
+export const RESTART_WARP = adminCommands(message('Restart the WARP service'), [['systemctl', 'restart', 'warp-svc']], {
+  repair: ['restart-warp'],
+});
 
 const DOCS = 'https://developers.cloudflare.com/cloudflare-one/team-and-resources/devices/cloudflare-one-client/';
 /** A page of the vendor's documentation. */

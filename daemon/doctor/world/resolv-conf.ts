@@ -77,3 +77,18 @@ function invalidDomain(domain: string): string | null {
 
 /** Addresses of the tunnel client's own DNS proxy on Linux. */
 export const LOCAL_PROXY = new Set(['127.0.2.2', '127.0.2.3', 'fd01:db8:1111::2', 'fd01:db8:1111::3']);
+
+/** The file without the words that are not understood. */
+export function withoutInvalidWords(text: string): string {
+  const bad = new Map<number, Set<string>>();
+  for (const { line, word } of parseResolvConf(text, null).invalid)
+    bad.set(line, (bad.get(line) ?? new Set()).add(word));
+  const lines = text.split('\n').flatMap((line, i) => {
+    const words = bad.get(i + 1);
+    if (!words) return [line];
+    const [keyword, ...others] = line.trim().split(/[ \t]+/);
+    const good = others.filter(word => !words.has(word));
+    return good.length > 0 ? [[keyword, ...good].join(' ')] : [];
+  });
+  return lines.join('\n');
+}

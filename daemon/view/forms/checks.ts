@@ -1,7 +1,7 @@
 // Describes the page of checks: results as they come, problems first, each with what was seen and what would repair it.
 import type { CheckResult, DoctorReport, Fix, Undoable, Verdict } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';
-import { adminLines, adminUndoLines, fixText } from '../fix.ts';
+import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
 import { formatCount, formatList } from '../format.ts';
 import { type ChecksState, labelOf, needsAdministrator, type Repair, translated } from '../states/findings.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -21,8 +21,14 @@ export type ServiceTask = Extract<ClientTask, 'start-service' | 'restart-service
 interface ChecksClient {
   /** Without a daemon nothing can be applied; the fix is then a command for a terminal. */
   offline: boolean;
-  /** Has systemd do it, which asks for a password, and runs the checks again; absent in a browser. */
-  repair?: (task: ServiceTask) => Promise<unknown>;
+  /** Ways to repair what needs root; absent in a browser. Each asks for a password, and runs the checks again. */
+  repair?: RepairWays;
+}
+
+interface RepairWays {
+  service(task: ServiceTask): Promise<unknown>;
+  /** Runs `culvert-repair` with these words; null where it can't be started. */
+  root: ((argv: readonly string[]) => Promise<unknown>) | null;
 }
 
 export function checksForm(state: ChecksState, { offline, repair }: ChecksClient, tr: Translator): Form {
@@ -34,7 +40,7 @@ export function checksForm(state: ChecksState, { offline, repair }: ChecksClient
   const able = { offline, repair, sensitive: state.running === null };
   return {
     groups: [
-      { id: 'run', rows: runRows(state, offline, tr) },
+      { id: 'run', rows: runRows(state, { offline, repair }, tr) },
       ...open.map(
         (result, i): Group => ({
           id: `check-${result.id}`,
@@ -47,7 +53,11 @@ export function checksForm(state: ChecksState, { offline, repair }: ChecksClient
   };
 }
 
-function runRows({ running, results, undo, failed }: ChecksState, offline: boolean, tr: Translator): Row[] {
+function runRows(
+  { running, results, undo, failed }: ChecksState,
+  { offline, repair }: ChecksClient,
+  tr: Translator,
+): Row[] {
   const { _ } = tr;
   const free = running === null;
   const idle = results.length
@@ -68,7 +78,7 @@ function runRows({ running, results, undo, failed }: ChecksState, offline: boole
       tone: failed ? 'error' : 'neutral',
       command: { ask: { kind: 'client', task: 'run-checks' } },
     },
-    ...(undo && !offline ? [undoRow(undo, free, tr)] : []),
+    ...(undo && !offline ? [undoRow(undo, { sensitive: free, repair }, tr)] : []),
     {
       kind: 'button',
       id: 'report',
@@ -80,8 +90,11 @@ function runRows({ running, results, undo, failed }: ChecksState, offline: boole
   ];
 }
 
-function undoRow(undo: Undoable, sensitive: boolean, tr: Translator): Row {
+function undoRow(undo: Undoable, { sensitive, repair }: Pick<Able, 'sensitive' | 'repair'>, tr: Translator): Row {
   const { _ } = tr;
+  const root = undo.administrator ? repair?.root : undefined;
+  if (undo.administrator && !root)
+    return { kind: 'shell', id: 'undo', title: _('Undo last fix'), shell: 'culvert doctor undo' };
   return {
     kind: 'button',
     id: 'undo',
@@ -89,7 +102,7 @@ function undoRow(undo: Undoable, sensitive: boolean, tr: Translator): Row {
     subtitle: labelOf(undo, tr),
     label: _('Undo'),
     sensitive,
-    command: { ask: { kind: 'undo-fix' } },
+    command: { ask: root ? { kind: 'work', changes: true, work: () => root(['undo']) } : { kind: 'undo-fix' } },
   };
 }
 
@@ -145,7 +158,16 @@ function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): 
   };
 }
 
-/** The repairs that need nothing but a verb for WARP's unit. Any other command is for a terminal. */
+/** The client's way to repair a finding; null where a person runs the commands. */
+function wayOf(fix: Fix, repair: RepairWays | undefined): (() => Promise<unknown>) | null {
+  const words = repairWords(fix);
+  const root = repair?.root;
+  if (words && root) return () => root(['fix', ...words]);
+  const task = serviceTask(fix);
+  return repair && task ? () => repair.service(task) : null;
+}
+
+/** The repairs that need nothing but a verb for WARP's unit. */
 function serviceTask(fix: Fix): ServiceTask | null {
   if (fix.kind !== 'commands' || fix.commands.length !== 1) return null;
   const command = fix.commands[0]!.join(' ');
@@ -173,7 +195,6 @@ function repairRow(
 
 function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Able, tr: Translator): Row[] {
   const { _ } = tr;
-  const task = repair ? serviceTask(fix) : null;
   if (fix.kind === 'open')
     return [
       {
@@ -187,17 +208,28 @@ function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Abl
   const change: Row = { kind: 'text', id: `change-${id}`, title: fix.label, text: fixText(fix) };
   if (needsAdministrator(fix)) {
     const undo = adminUndoLines(fix);
+    const way = wayOf(fix, repair);
+    const fold = (label: string) => (way ? { folded: label } : {});
     return [
       ...(fix.kind === 'file' ? [change] : []),
-      ...(repair && task ? [repairRow(id, fix.label, { sensitive, work: () => repair(task) }, tr)] : []),
+      ...(way ? [repairRow(id, fix.label, { sensitive, work: way }, tr)] : []),
       {
         kind: 'shell',
         id: `admin-${id}`,
-        title: task ? _('Or in a terminal:') : fix.kind === 'file' ? _('As an administrator:') : fix.label,
+        title: way ? _('Or in a terminal:') : fix.kind === 'file' ? _('As an administrator:') : fix.label,
         shell: adminLines(fix).join('\n'),
+        ...fold(_('Show commands')),
       },
       ...(undo.length
-        ? [{ kind: 'shell', id: `back-${id}`, title: _('To take it back:'), shell: undo.join('\n') } as const]
+        ? [
+            {
+              kind: 'shell',
+              id: `back-${id}`,
+              title: _('To take it back:'),
+              shell: undo.join('\n'),
+              ...fold(_('Show commands to undo it')),
+            } as const,
+          ]
         : []),
     ];
   }
@@ -207,7 +239,7 @@ function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Abl
       { kind: 'shell', id: `terminal-${id}`, title: _('In a terminal:'), shell: `culvert doctor fix ${id}` },
     ];
   return [
-    change,
+    fix.kind === 'file' ? change : { ...change, folded: _('Show commands') },
     {
       // Translators: %s is what a change does, such as “Use another mode”
       kind: 'button',

@@ -155,10 +155,10 @@ export type Row = Common &
       }
     /** A choice that takes no page of its own. */
     | { kind: 'select'; options: { value: string; label: string }[]; value: string; command(value: string): Command }
-    /** A command for a terminal, to copy. */
-    | { kind: 'shell'; shell: string }
-    /** Lines as they are: the difference of a file, where `+` and `-` begin them, or commands. */
-    | { kind: 'text'; text: string }
+    /** A command for a terminal, to copy; hidden until what is labeled `folded` is opened. */
+    | { kind: 'shell'; shell: string; folded?: string }
+    /** Lines as they are: the difference of a file, where `+` and `-` begin them, or commands; `folded` as above. */
+    | { kind: 'text'; text: string; folded?: string }
     | { kind: 'note' }
   );
 export type RowKind = Row['kind'];

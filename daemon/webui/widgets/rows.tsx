@@ -1,6 +1,12 @@
 // Renders rows of a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
 import { useSignal } from '@preact/signals';
-import { Fragment, type JSX, type TargetedInputEvent, type TargetedKeyboardEvent } from 'preact';
+import {
+  type ComponentChildren,
+  Fragment,
+  type JSX,
+  type TargetedInputEvent,
+  type TargetedKeyboardEvent,
+} from 'preact';
 import { useId } from 'preact/hooks';
 import { type Command, type Form, type Group, isLong, type Row, type RowKind } from '../../view/forms/form.ts';
 import { withoutDaemon } from '../../view/forms/offline.ts';
@@ -96,14 +102,18 @@ function RowView({ row }: { row: Row }) {
     case 'shell':
       return (
         <div class="row">
-          <CommandBox title={row.title} command={row.shell} />
+          <Folded label={row.folded}>
+            <CommandBox title={row.title} command={row.shell} />
+          </Folded>
         </div>
       );
     case 'text':
       return (
         <div class="row">
-          <Words row={row} />
-          <pre>{row.text}</pre>
+          <Folded label={row.folded}>
+            <Words row={row} />
+            <pre>{row.text}</pre>
+          </Folded>
         </div>
       );
     case 'note':
@@ -113,6 +123,17 @@ function RowView({ row }: { row: Row }) {
         </div>
       );
   }
+}
+
+/** Content that opens with its label; without one it is always there. */
+function Folded({ label, children }: { label: string | undefined; children: ComponentChildren }) {
+  if (label === undefined) return <>{children}</>;
+  return (
+    <details>
+      <summary>{label}</summary>
+      {children}
+    </details>
+  );
 }
 
 /** Title and subtitle. Their ids label and describe the control next to them. */

@@ -11,7 +11,16 @@ import { errorText } from '../../../daemon/view/states/problems.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
-import { currentNetwork, hasTrayHost, run, watchAutostart, watchNetwork } from '../desktop.ts';
+import {
+  currentNetwork,
+  hasTrayHost,
+  NoAgent,
+  repairProgram,
+  run,
+  runRepair,
+  watchAutostart,
+  watchNetwork,
+} from '../desktop.ts';
 import type { Shell } from '../shell.ts';
 import { signInProgram } from '../sign-in.ts';
 import { FormPage } from '../widgets/rows/form-page.ts';
@@ -78,10 +87,33 @@ export interface ChecksPage {
 export function checksPage(shell: Shell): ChecksPage {
   let state: ChecksState = NO_CHECKS;
   const { model } = shell;
-  const repair = async (task: ServiceTask) => {
+  let program = repairProgram();
+  let repairing = false;
+  const service = async (task: ServiceTask) => {
     if (await shell.run(clientCommand(task))) await runChecks();
   };
-  const page = new FormPage(shell, ({ client }) => checksForm(state, { offline: client.offline !== null, repair }, tr));
+  const root = async (argv: readonly string[]) => {
+    if (repairing || !program) return;
+    repairing = true;
+    try {
+      await runRepair(argv, program);
+    } catch (error) {
+      // the commands are then shown in the open
+      if (error instanceof NoAgent) program = null;
+      throw error;
+    } finally {
+      repairing = false;
+      page.refresh(shell.view());
+    }
+    await runChecks();
+  };
+  const page = new FormPage(shell, ({ client }) =>
+    checksForm(
+      state,
+      { offline: client.offline !== null, repair: { service, root: program === null ? null : root } },
+      tr,
+    ),
+  );
   const show = (next: ChecksState) => {
     state = next;
     page.refresh(shell.view());

@@ -7,7 +7,9 @@ import type { CheckResult } from '../../../daemon/api/schema/doctor.ts';
 import type { Message } from '../../../daemon/api/schema/values.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { knownIssues } from '../../../daemon/doctor/checks/service/issues.ts';
-import { quoted } from '../../../daemon/view/message.ts';
+import { repairOf } from '../../../daemon/doctor/repair/repairs.ts';
+import { repairWords } from '../../../daemon/view/fix.ts';
+import { quoted, wordMessage } from '../../../daemon/view/message.ts';
 import { translated } from '../../../daemon/view/states/findings.ts';
 import { english, type Translator } from '../../../daemon/view/translator.ts';
 import { languages } from '../../../data/build/catalogs.ts';
@@ -38,11 +40,21 @@ describe('checks', { concurrency: 3 }, () => {
       if (fix === null) assert.equal(result.fix, null);
       else if (fix) assert.match(JSON.stringify(result.fix), fix);
       assertTranslatable(result);
+      assertRepairable(result);
       const state = verdict === 'problem' || verdict === 'notice' ? 'red' : 'green';
       const key = `${check.id} ${state}`;
       proved.set(key, (proved.get(key) ?? new Set()).add(how));
     });
 });
+
+/** Root's side knows the change that a fix names, under the same label where its undo is listed. */
+function assertRepairable({ fix }: CheckResult): void {
+  const [name, ...parameters] = (fix && repairWords(fix)) ?? [];
+  if (name === undefined) return;
+  const repair = repairOf(name, parameters);
+  assert.ok(repair, [name, ...parameters].join(' '));
+  if (name !== 'restart-warp') assert.equal(wordMessage(repair.label(parameters), english), fix?.label);
+}
 
 /** In the pseudo-language nothing is left of a result but what it quotes, and in English it is what the API says. */
 function assertTranslatable(result: CheckResult): void {

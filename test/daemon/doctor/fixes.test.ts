@@ -175,11 +175,9 @@ test('a fix printed for an administrator is listed with its undo commands, unles
   const path = join(directory, 'file');
   writeFileSync(path, 'old\n');
   const ofFile = fileFix(message('Change'), path, { before: 'old\n', content: 'new\n' })!;
-  const ofCommands = adminCommands(
-    message('Stop %s', 'x'),
-    [['systemctl', 'stop', 'x']],
-    [['systemctl', 'start', 'x']],
-  );
+  const ofCommands = adminCommands(message('Stop %s', 'x'), [['systemctl', 'stop', 'x']], {
+    undo: [['systemctl', 'start', 'x']],
+  });
   const hints: string[] = [];
   for (const fix of [
     ofFile,

@@ -1,9 +1,10 @@
 // Results of the doctor as text: problems first, grouped, a line for each piece of evidence, and the fix.
 import type { CheckGroup, CheckResult, Fix, Verdict } from '../../../api/schema/doctor.ts';
 import { canApply } from '../../../doctor/fixes.ts';
+import { repairProgram } from '../../../doctor/repair/installed.ts';
 import { printable } from '../../../system/printable.ts';
 import type { Style } from '../../../system/terminal.ts';
-import { adminLines, adminUndoLines } from '../../../view/fix.ts';
+import { adminLines, adminUndoLines, repairWords } from '../../../view/fix.ts';
 import { unbroken } from '../../terminal/fit.ts';
 
 const MARK: Record<Verdict, [symbol: string, color: keyof Style]> = {
@@ -60,7 +61,8 @@ function describeResult(result: CheckResult, style: Style, verbose: boolean): st
 }
 
 function applyLine(id: string, fix: Fix, style: Style): string[] {
-  return fix.kind !== 'open' && canApply(fix) ? [style.dim(`  Apply it with: culvert doctor fix ${id}`)] : [];
+  const able = canApply(fix) || (repairWords(fix) !== null && repairProgram() !== null);
+  return fix.kind !== 'open' && able ? [style.dim(`  Apply it with: culvert doctor fix ${id}`)] : [];
 }
 
 /** A fix as a person is shown it before it is applied. */

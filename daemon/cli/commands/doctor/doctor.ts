@@ -17,20 +17,23 @@ import {
   undoLast,
 } from '../../../doctor/fixes.ts';
 import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather.ts';
+import { repairProgram, undoableByAnyone } from '../../../doctor/repair/installed.ts';
 import type { World } from '../../../doctor/world/world.ts';
+import { repairWords } from '../../../view/fix.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { columns } from '../../terminal/columns.ts';
 import { createProgress } from '../../terminal/progress.ts';
-import { confirm } from '../../terminal/prompt.ts';
+import { confirm, isAttended } from '../../terminal/prompt.ts';
 import { describeResults } from './doctor-text.ts';
+import { runAsRoot } from './run-as-root.ts';
 
 export const doctor: Run = async (context, _, options) => {
   const checks = chosenChecks(options.only);
   const online = options.online === true;
   const started = performance.now();
   const { world, results } = await examine(context, checks, online);
-  const undo = undoable(undoJournal(context.paths)).map(({ steps: _, ...entry }) => entry);
+  const undo = undoableByAnyone(undoable(undoJournal(context.paths)).map(({ steps: _, ...entry }) => entry));
   const report = {
     ok: !results.some(({ verdict }) => verdict === 'problem'),
     generatedAt: new Date().toISOString(),
@@ -132,10 +135,15 @@ export const doctorFix: Run = async (context, [id = ''], options) => {
     show(context, { ok: true, done: [], url: fix.url }, () => fix.url);
     return EXIT.ok;
   }
-  // steps for an administrator are only printed, so they need no question
-  if (canApply(fix) && options.yes !== true && !(await confirm(context, `${fix.label}?`)))
+  const words = canApply(fix) ? null : repairWords(fix);
+  const program = words && repairProgram();
+  // steps for an administrator are only printed without root's side, so they need no question
+  const asRoot = words && program && isAttended(context) ? ['fix', ...words] : null;
+  if ((canApply(fix) || asRoot) && options.yes !== true && !(await confirm(context, `${fix.label}?`)))
     throw new Failure('Nothing was changed.', { hint: 'Without a terminal, --yes says that you want it.' });
-  const done = await carryOut(() => applyFix(result, hands(context, world)));
+  const done = asRoot
+    ? await runAsRoot(asRoot, world.tools)
+    : await carryOut(() => applyFix(result, hands(context, world)));
   const [after] = await runChecks(
     CHECKS.filter(check => check.id === id),
     await worldFor(context, options.online === true),
@@ -148,17 +156,22 @@ export const doctorFix: Run = async (context, [id = ''], options) => {
 
 export const doctorUndo: Run = async (context, _, options) => {
   const journal = undoJournal(context.paths);
-  const [newest] = undoable(journal);
+  const own = undoable(journal);
+  const [newest] = undoableByAnyone(own);
+  const steps = newest?.administrator ? [] : (own[0]?.steps ?? []);
   const administrator = handedOver(journal).map(({ file: _, ...entry }) => entry);
   const forAdministrator = administrator.flatMap(describeHandedOver).join('\n');
   if (!newest) {
     if (forAdministrator) context.say(forAdministrator);
     throw new Failure(forAdministrator ? 'There is nothing else to take back.' : 'There is nothing to take back.');
   }
-  context.say([`${newest.label}, of ${newest.at}:`, ...newest.steps.map(step => `  ${step}`)].join('\n'));
+  context.say([`${newest.label}, of ${newest.at}:`, ...steps.map(step => `  ${step}`)].join('\n'));
   if (options.yes !== true && !(await confirm(context, 'Take this back?')))
     throw new Failure('Nothing was changed.', { hint: 'Without a terminal, --yes says that you want it.' });
-  const done = await carryOut(async () => undoLast(hands(context, await worldFor(context, false))));
+  const world = await worldFor(context, false);
+  const done = newest.administrator
+    ? await runAsRoot(['undo'], world.tools)
+    : await carryOut(async () => undoLast(hands(context, world)));
   show(context, { ok: true, done, administrator }, () =>
     [...done.map(line => `✓ ${line}`), ...(forAdministrator ? [forAdministrator] : [])].join('\n'),
   );

@@ -28,7 +28,8 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'fix',
         summary: 'show the fix of a check, and apply it',
-        details: 'What only an administrator can do is printed as commands instead.',
+        details:
+          'What needs root asks for a password on a terminal, where a package installed culvert-repair and it can make the change. Elsewhere it is printed as commands.',
         arguments: [{ name: '<id>', summary: 'the check, as listed by culvert doctor list' }],
         options: [
           { flags: '-y, --yes', summary: 'without being asked' },

@@ -6,6 +6,7 @@ import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../../check.ts';
 import { fileFix } from '../../file-fix.ts';
 import { limitValues } from '../../knowledge.ts';
+import { RESOLVED_STUB } from '../../repair/remedies.ts';
 import { as } from '../../world/bus.ts';
 import {
   adminCommands,
@@ -17,12 +18,13 @@ import {
   isOutsideTunnel,
   modeOf,
   RECONNECT,
+  RESTART_WARP,
   releaseNotes,
   routesTraffic,
   tunnelOf,
   vendorPage,
 } from '../../world/facts.ts';
-import { LOCAL_PROXY, parseResolvConf, type ResolvConf } from '../../world/resolv-conf.ts';
+import { LOCAL_PROXY, parseResolvConf, type ResolvConf, withoutInvalidWords } from '../../world/resolv-conf.ts';
 import type { World } from '../../world/world.ts';
 
 const RESOLV_CONF = '/etc/resolv.conf';
@@ -126,7 +128,7 @@ export function describeResolved(servers: readonly string[]): Message {
 
 function leftoverFix({ link }: ResolvConfFile, { inFile, resolved }: { inFile: boolean; resolved: boolean }): Fix {
   const label = message('Remove the leftover DNS server');
-  if (!inFile) return adminCommands(label, [['resolvectl', 'revert', 'CloudflareWARP']]);
+  if (!inFile) return adminCommands(label, [['resolvectl', 'revert', 'CloudflareWARP']], { repair: ['dns-link'] });
   const backup = `${RESOLV_CONF}.before-culvert`;
   const undo = [['mv', '-T', backup, RESOLV_CONF]];
   if (resolved && !link)
@@ -134,12 +136,12 @@ function leftoverFix({ link }: ResolvConfFile, { inFile, resolved }: { inFile: b
       label,
       [
         ['mv', '-T', RESOLV_CONF, backup],
-        ['ln', '-s', '../run/systemd/resolve/stub-resolv.conf', RESOLV_CONF],
+        ['ln', '-s', RESOLVED_STUB, RESOLV_CONF],
       ],
-      undo,
+      { undo, repair: ['resolv-conf-link'] },
     );
   // the service restores what it saved when it starts
-  return adminCommands(label, [['systemctl', 'restart', 'warp-svc']]);
+  return { ...RESTART_WARP, ...labeled(label) };
 }
 
 export const search: Check = {
@@ -156,25 +158,19 @@ export const search: Check = {
     const version = world.tunnel?.tunnelCli.version ?? null;
     const fixed = version !== null && !(await import('../../engine.ts')).inRange(version, { before: '2026.7.1343.0' });
     const explanation = [message('WARP before version 2026.7.1343.0 does not connect with such a line.')];
-    const fix = file.link ? null : removeLines(file);
+    const fix = file.link ? null : removeWords(file);
     const owner = file.writer ?? file.link;
     if (owner) explanation.push(message('Correct it where %s gets it from.', owner));
     return (fixed ? notice : problem)(evidence, explanation, fix);
   },
 };
 
-/** The file without the words that are not understood. */
-function removeLines({ text, invalid }: ResolvConfFile): Fix | null {
-  const bad = new Map<number, Set<string>>();
-  for (const { line, word } of invalid) bad.set(line, (bad.get(line) ?? new Set()).add(word));
-  const lines = text.split('\n').flatMap((line, at) => {
-    const words = bad.get(at + 1);
-    if (!words) return [line];
-    const [keyword, ...rest] = line.trim().split(/[ \t]+/);
-    const good = rest.filter(word => !words.has(word));
-    return good.length > 0 ? [[keyword, ...good].join(' ')] : [];
+function removeWords({ text }: ResolvConfFile): Fix | null {
+  const fix = fileFix(message('Remove the invalid words'), RESOLV_CONF, {
+    before: text,
+    content: withoutInvalidWords(text),
   });
-  return fileFix(message('Remove the invalid words'), RESOLV_CONF, { before: text, content: lines.join('\n') });
+  return fix && { ...fix, repair: ['resolv-conf-words'] };
 }
 
 export const fallbackOnly: Check = {

@@ -1,8 +1,10 @@
 // Checks port 53, which the tunnel client needs for its own DNS proxy.
+import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../../check.ts';
 import { fileFix } from '../../file-fix.ts';
+import { DNSMASQ, STOPPABLE } from '../../repair/remedies.ts';
 import { adminCommands, handlesDns, isConnected, modeOf, vendorPage } from '../../world/facts.ts';
 import { LOCAL_PROXY } from '../../world/resolv-conf.ts';
 import { type Listening, listeningOn, type Owner, ownerOf, processesNamed } from '../../world/sockets.ts';
@@ -84,16 +86,16 @@ function settingFor(owner: Owner | null): Message | null {
   return (owner && SETTINGS.find(([program]) => program.test(owner.name))?.[1]) ?? null;
 }
 
-function fixFor(owner: Owner | null) {
-  if (!owner?.unit?.endsWith('.service')) return null;
-  if (owner.name === 'dnsmasq' && owner.unit === 'dnsmasq.service')
-    return fileFix(message('Keep dnsmasq off the addresses of WARP'), '/etc/dnsmasq.d/culvert.conf', {
-      before: null,
-      content: 'bind-dynamic\nexcept-interface=lo\n',
-    });
-  return adminCommands(
-    message('Stop %s', owner.unit),
-    [['systemctl', 'stop', owner.unit]],
-    [['systemctl', 'start', owner.unit]],
-  );
+function fixFor(owner: Owner | null): Fix | null {
+  const unit = owner?.unit;
+  if (!owner || !unit?.endsWith('.service')) return null;
+  if (owner.name === 'dnsmasq' && unit === DNSMASQ.unit) {
+    const { path, content } = DNSMASQ;
+    const fix = fileFix(message('Keep dnsmasq off the addresses of WARP'), path, { before: null, content });
+    return fix && { ...fix, restart: unit, repair: ['dnsmasq'] };
+  }
+  return adminCommands(message('Stop %s', unit), [['systemctl', 'stop', unit]], {
+    undo: [['systemctl', 'start', unit]],
+    ...(STOPPABLE.includes(unit) ? { repair: ['stop-resolver', unit] } : {}),
+  });
 }

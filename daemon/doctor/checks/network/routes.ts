@@ -2,12 +2,14 @@
 import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
+import { setIpv6Disabled } from '../../repair/remedies.ts';
 import {
   adminCommands,
   excludeFix,
   isConnected,
   isOutsideTunnel,
   modeOf,
+  RESTART_WARP,
   releaseNotes,
   routesTraffic,
   tunnelOf,
@@ -142,7 +144,7 @@ export const duplicateRules: Check = {
       message(
         'WARP before version 2026.8.2100.0 adds its rules again at each reconnect. Many of them slow down every connection. Restarting the service removes them; update WARP to keep them away.',
       ),
-      adminCommands(message('Restart the WARP service'), [['systemctl', 'restart', 'warp-svc']]),
+      RESTART_WARP,
     );
   },
 };
@@ -182,8 +184,11 @@ export const ipv6Beside: Check = {
       ),
       adminCommands(
         message('Turn IPv6 off on these interfaces'),
-        leads.map(({ ifname }) => ['sysctl', '-w', `net.ipv6.conf.${ifname.replaceAll('.', '/')}.disable_ipv6=1`]),
-        leads.map(({ ifname }) => ['sysctl', '-w', `net.ipv6.conf.${ifname.replaceAll('.', '/')}.disable_ipv6=0`]),
+        leads.map(({ ifname }) => setIpv6Disabled(ifname, '1')),
+        {
+          undo: leads.map(({ ifname }) => setIpv6Disabled(ifname, '0')),
+          repair: ['ipv6-off', ...leads.map(({ ifname }) => ifname)],
+        },
       ),
     );
   },

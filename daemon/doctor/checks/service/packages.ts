@@ -76,7 +76,7 @@ function renewKey(path: string) {
       ['cp', '-a', path, `${path}.before-culvert`],
       ['sh', '-c', `curl -fsSL https://${HOST}/pubkey.gpg | gpg --yes --dearmor --output ${path}`],
     ],
-    [['mv', '-T', `${path}.before-culvert`, path]],
+    { undo: [['mv', '-T', `${path}.before-culvert`, path]] },
   );
 }
 

@@ -21,7 +21,7 @@ import {
   quoted,
 } from '../../check.ts';
 import { as } from '../../world/bus.ts';
-import { adminCommands, isZeroTrust, releaseNotes, tunnelOf, vendorPage } from '../../world/facts.ts';
+import { adminCommands, isZeroTrust, RESTART_WARP, releaseNotes, tunnelOf, vendorPage } from '../../world/facts.ts';
 import type { World } from '../../world/world.ts';
 
 export const tunnelCli: Check = {
@@ -64,11 +64,10 @@ async function installFix({ files }: World): Promise<Fix> {
   return { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' };
 }
 
-const START = adminCommands(
-  message('Start the WARP service'),
-  [['systemctl', 'enable', '--now', 'warp-svc']],
-  [['systemctl', 'disable', '--now', 'warp-svc']],
-);
+const START = adminCommands(message('Start the WARP service'), [['systemctl', 'enable', '--now', 'warp-svc']], {
+  undo: [['systemctl', 'disable', '--now', 'warp-svc']],
+  repair: ['start-warp'],
+});
 
 export const service: Check = {
   id: 'service',
@@ -184,7 +183,7 @@ export const registrationStuck: Check = {
       message(
         'In this version the window and the service can lose each other during a registration. Restart the service, then register again; update WARP to 2026.7.1343.0 or later.',
       ),
-      adminCommands(message('Restart the WARP service'), [['systemctl', 'restart', 'warp-svc']]),
+      RESTART_WARP,
     );
   },
 };

@@ -2,7 +2,7 @@
 import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../../check.ts';
-import { adminCommands } from '../../world/facts.ts';
+import { RESTART_WARP } from '../../world/facts.ts';
 import { growthPerHour, type Sample } from '../../world/samples.ts';
 import { processesNamed } from '../../world/sockets.ts';
 import type { World } from '../../world/world.ts';
@@ -40,7 +40,7 @@ export const resources: Check = {
       message(
         'The WARP service uses more than it should. Restarting it helps until the next time; a limit for its memory lets systemd do that by itself.',
       ),
-      adminCommands(message('Restart the WARP service'), [['systemctl', 'restart', 'warp-svc']]),
+      RESTART_WARP,
     );
   },
 };

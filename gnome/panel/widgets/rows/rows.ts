@@ -34,7 +34,7 @@ function createWidget(row: Row, host: RowHost, radios: Radios): unknown {
     case 'shell':
       return shellRow(host);
     case 'text':
-      return textRow();
+      return textRow(row);
     case 'note':
       return noteRow();
   }

@@ -118,30 +118,37 @@ export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> 
   };
 }
 
+/** A widget behind an expander where `label` is given. */
+function foldedAway(child: Gtk.Widget, label: string | undefined): Gtk.Widget {
+  return label === undefined ? child : new Gtk.Expander({ label, child, css_classes: ['culvert-entry'] });
+}
+
 export function shellRow(host: RowHost): RowWidget<'shell'> {
   const widget = new Adw.PreferencesRow({ activatable: false, focusable: false });
   let shown = '';
   return {
     widget,
-    show({ title, shell }) {
-      if (shown === shell) return;
-      shown = shell;
+    show({ title, shell, folded }) {
+      const content = JSON.stringify([title, shell, folded]);
+      if (shown === content) return;
+      shown = content;
       widget.title = title;
       setName(widget, title);
       const box = commandBox(title, shell, () => host.toast(_('Copied')));
       box.add_css_class('culvert-entry');
-      widget.child = box;
+      widget.child = foldedAway(box, folded);
     },
   };
 }
 
-export function textRow(): RowWidget<'text'> {
+export function textRow(first: RowOf<'text'>): RowWidget<'text'> {
   const title = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
   const text = preformatted();
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
   box.append(title);
   box.append(text);
-  const widget = new Adw.PreferencesRow({ child: box, activatable: false, focusable: false });
+  const child = foldedAway(box, first.folded);
+  const widget = new Adw.PreferencesRow({ child, activatable: false, focusable: false });
   widget.use_markup = false;
   return {
     widget,

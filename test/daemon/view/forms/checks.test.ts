@@ -277,31 +277,87 @@ test('a report names each file and its size, and counts what was replaced', () =
   assert.match(reportView({ files, redacted: {} }, tr).redacted, /nothing to replace/);
 });
 
-test('only a verb for the unit of WARP is a repair by one click, with the command below it', async () => {
+const shellFix = (commands: string[][], words?: string[]): Fix => ({
+  kind: 'commands',
+  label: 'Do it',
+  commands,
+  undo: [['undo', 'it']],
+  privileged: true,
+  ...(words ? { repair: words } : {}),
+});
+const repairRows = (fix: Fix, client: Parameters<typeof checksForm>[1]) =>
+  checksForm(state(result('service', 'problem', fix)), client, tr).groups.flatMap(({ rows }) =>
+    rows.filter(({ id }) => /^(repair|admin|back|change|apply)-/.test(id)),
+  );
+const START = ['systemctl', 'enable', '--now', 'warp-svc'];
+
+test('without root’s side, only a verb for the unit of WARP is a repair by one click', async () => {
   const asked: string[] = [];
-  const repair = async (task: string) => asked.push(task);
-  const rowsOf = (commands: string[][], client: Parameters<typeof checksForm>[1]) =>
-    checksForm(
-      state(
-        result('service', 'problem', { kind: 'commands', label: 'Start it', commands, undo: [], privileged: true }),
-      ),
-      client,
-      tr,
-    ).groups.flatMap(({ rows }) => rows.filter(({ id }) => /^(repair|admin)-/.test(id)));
-  const window = { offline: false, repair };
-  const start = ['systemctl', 'enable', '--now', 'warp-svc'];
-  const [button, shell] = rowsOf([start], window);
+  const service = async (task: string) => asked.push(task);
+  const client = { offline: false, repair: { service, root: null } };
+  const [button, shell] = repairRows(shellFix([START], ['start-warp']), client);
   assert.ok(button?.kind === 'button' && button.command.ask.kind === 'work' && shell?.kind === 'shell');
   await button.command.ask.work();
   assert.deepEqual([asked, shell.shell], [['start-service'], 'sudo systemctl enable --now warp-svc']);
-  const kinds = (commands: string[][], client: Parameters<typeof checksForm>[1] = window) =>
-    rowsOf(commands, client).map(({ kind }) => kind);
-  assert.deepEqual(kinds([['systemctl', 'restart', 'warp-svc']]), ['button', 'shell']);
+  const kinds = (commands: string[][]) => repairRows(shellFix(commands), client).map(({ kind }) => kind);
+  assert.deepEqual(kinds([['systemctl', 'restart', 'warp-svc']]), ['button', 'shell', 'shell']);
   for (const other of [
     [['systemctl', 'restart', 'sshd']],
     [['sh', '-c', 'systemctl restart warp-svc']],
     [['systemctl', 'restart', 'warp-svc'], ['true']],
   ])
-    assert.deepEqual(kinds(other), ['shell']);
-  assert.deepEqual(kinds([start], { offline: false }), ['shell'], 'in a browser');
+    assert.deepEqual(kinds(other), ['shell', 'shell']);
+});
+
+test('root’s side makes a change of its list, and the commands fold behind one label', async () => {
+  const asked: (readonly string[])[] = [];
+  const root = async (argv: readonly string[]) => asked.push(argv);
+  const client = { offline: false, repair: { service: assert.fail, root } };
+  const fix = shellFix([['sysctl', '-w', 'x=1']], ['ipv6-off', 'eth0']);
+  const [button, ...shells] = repairRows(fix, client);
+  assert.ok(button?.kind === 'button' && button.command.ask.kind === 'work');
+  await button.command.ask.work();
+  assert.deepEqual(asked, [['fix', 'ipv6-off', 'eth0']]);
+  const folds = shells.map(row => row.kind === 'shell' && [row.shell, row.folded]);
+  assert.deepEqual(folds, [
+    ['sudo sysctl -w x=1', 'Show commands'],
+    ['sudo undo it', 'Show commands to undo it'],
+  ]);
+  // others stay commands to copy, in the open: those of no list, in a browser, and without anything that asks
+  for (const [other, place] of [
+    [shellFix([['sh', '-c', 'true']]), client],
+    [fix, { offline: false }],
+    [fix, { offline: false, repair: { service: assert.fail, root: null } }],
+  ] as const)
+    assert.deepEqual(
+      repairRows(other, place).map(row => row.kind === 'shell' && row.folded),
+      [undefined, undefined],
+    );
+});
+
+test('a change of the user’s own folds its commands; a change of a file stays in sight', () => {
+  const actions: Fix = { kind: 'action', label: 'Reconnect', actions: [{ action: 'connect' }], undo: [] };
+  const folded = (fix: Fix) => {
+    const [change] = repairRows(fix, { offline: false });
+    assert.ok(change?.kind === 'text');
+    return change.folded;
+  };
+  const file: Fix = { kind: 'file', label: 'x', path: '/x', diff: '+x', content: 'x', privileged: false };
+  assert.deepEqual([folded(actions), folded(file)], ['Show commands', undefined]);
+});
+
+test('the last fix of root’s side is undone by it, or by a command where it can’t be asked', async () => {
+  const undo = { id: 'service', label: 'Do it', at: '2026-01-01T00:00:00.000Z', administrator: true as const };
+  const asked: (readonly string[])[] = [];
+  const row = (client: Parameters<typeof checksForm>[1]) =>
+    checksForm({ ...state(), undo }, client, tr).groups.flatMap(({ rows }) =>
+      rows.filter(({ id }) => id === 'undo'),
+    )[0];
+  const root = async (argv: readonly string[]) => asked.push(argv);
+  const button = row({ offline: false, repair: { service: assert.fail, root } });
+  assert.ok(button?.kind === 'button' && button.command.ask.kind === 'work');
+  await button.command.ask.work();
+  assert.deepEqual(asked, [['undo']]);
+  const inBrowser = row({ offline: false });
+  assert.equal(inBrowser?.kind === 'shell' && inBrowser.shell, 'culvert doctor undo');
 });

@@ -1,0 +1,31 @@
+// Finds root's side, which packages install, and what it did.
+import { lstatSync } from 'node:fs';
+import type { Undoable } from '../../api/schema/doctor.ts';
+import { REPAIR_PROGRAMS } from '../../view/fix.ts';
+import { entriesOf } from '../fix-journal.ts';
+
+/** Changes of root's side that can be undone; everybody may read it. */
+export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
+
+/** Exit code of root's side where it says why; sudo and pkexec end with others. */
+export const REPAIR_FAILED = 3;
+
+/** The program that root runs for a repair, or null where no package installed it. */
+export function repairProgram(): string | null {
+  return REPAIR_PROGRAMS.find(isRoots) ?? null;
+}
+
+function isRoots(path: string): boolean {
+  const info = lstatSync(path, { throwIfNoEntry: false });
+  return info?.isFile() === true && info.uid === 0 && (info.mode & 0o022) === 0;
+}
+
+/** Fixes that can be undone, of a user and of root's side, newest first. */
+export function undoableByAnyone(own: readonly Undoable[], repairs: readonly Undoable[] = repairsDone()): Undoable[] {
+  return [...own, ...repairs].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+}
+
+/** Changes of root's side, newest first. @param journal another file in a test */
+export function repairsDone(journal: string = REPAIR_JOURNAL): Undoable[] {
+  return entriesOf(journal).map(({ steps: _, ...entry }) => ({ ...entry, administrator: true as const }));
+}

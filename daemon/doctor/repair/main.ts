@@ -1,0 +1,30 @@
+// Root's side of a repair: started by pkexec or sudo, for one change of a fixed list.
+
+import { reason } from '../../system/errno.ts';
+import { FixError } from '../fixes.ts';
+import { createTools } from '../world/tools.ts';
+import { REPAIR_FAILED } from './installed.ts';
+import { runRepair } from './run.ts';
+
+/** Nothing of the caller's environment reaches what root starts. */
+const ENV = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
+
+async function main(): Promise<number> {
+  process.umask(0o022);
+  process.chdir('/');
+  process.env = { ...ENV };
+  // a change that has begun is made whole; a terminal's Ctrl+C reaches its programs, whose failure undoes it
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, () => {});
+  if (process.geteuid?.() !== 0) throw new FixError('privileged', 'Only root can do this.');
+  const tools = createTools({ env: ENV, signal: new AbortController().signal });
+  for (const line of await runRepair(process.argv.slice(2), '/', tools)) console.log(line);
+  return 0;
+}
+
+main().then(
+  code => process.exit(code),
+  error => {
+    console.error(`culvert-repair: ${error instanceof FixError ? error.message : reason(error)}`);
+    process.exit(REPAIR_FAILED);
+  },
+);

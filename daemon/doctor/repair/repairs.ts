@@ -1,0 +1,177 @@
+// The changes that root's side makes. A caller gives a name and parameters; everything else is read here from the machine.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Message } from '../../api/schema/values.ts';
+import { message } from '../../view/message.ts';
+import { command, linkInstead, type Operation, replacement } from '../fixes.ts';
+import { LOCAL_PROXY, parseResolvConf, withoutInvalidWords } from '../world/resolv-conf.ts';
+import type { Tools } from '../world/tools.ts';
+import { readOwnFile, refused } from './guarded-files.ts';
+import { DNSMASQ, RESOLVED_STUB, STOPPABLE, setIpv6Disabled } from './remedies.ts';
+
+/** The system that is changed. */
+export interface Machine {
+  /** `/`; a test has a directory. */
+  root: string;
+  tools: Tools;
+  /** File of the changes that can be undone. */
+  journal: string;
+}
+
+export interface Repair {
+  /** The check whose finding it repairs. */
+  check: string;
+  /** Reports whether the parameters are of the kind that it takes. */
+  accepts(parameters: readonly string[]): boolean;
+  label(parameters: readonly string[]): Message;
+  /** Looks at the machine, and changes nothing. @throws FixError where the repair does not fit it */
+  plan(machine: Machine, parameters: readonly string[]): Promise<Operation[]>;
+}
+
+const WARP = 'warp-svc';
+const RESOLV_CONF = '/etc/resolv.conf';
+const MOST_INTERFACES = 16;
+/** Linux takes more; a name that begins like an option, or holds two dots, is none of a network device that people have. */
+const INTERFACE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/;
+/** Entries of net.ipv6.conf that stand for other interfaces, and the machine itself. */
+const NO_INTERFACES = new Set(['all', 'default', 'lo']);
+
+const none = (parameters: readonly string[]) => parameters.length === 0;
+
+const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
+  ['start-warp', { check: 'service', accepts: none, label: () => message('Start the WARP service'), plan: startWarp }],
+  [
+    'restart-warp',
+    {
+      check: 'service',
+      accepts: none,
+      label: () => message('Restart the WARP service'),
+      plan: async ({ tools }) => [command(['systemctl', 'restart', WARP], tools)],
+    },
+  ],
+  [
+    'ipv6-off',
+    {
+      check: 'ipv6-beside',
+      accepts: names =>
+        names.length > 0 &&
+        names.length <= MOST_INTERFACES &&
+        new Set(names).size === names.length &&
+        names.every(name => INTERFACE.test(name) && !NO_INTERFACES.has(name)),
+      label: () => message('Turn IPv6 off on these interfaces'),
+      plan: turnIpv6Off,
+    },
+  ],
+  [
+    'dnsmasq',
+    {
+      check: 'dns-port-53',
+      accepts: none,
+      label: () => message('Keep dnsmasq off the addresses of WARP'),
+      plan: limitDnsmasq,
+    },
+  ],
+  [
+    'stop-resolver',
+    {
+      check: 'dns-port-53',
+      accepts: ([unit = '', ...others]) => others.length === 0 && STOPPABLE.includes(unit),
+      label: ([unit = '']) => message('Stop %s', unit),
+      plan: stopResolver,
+    },
+  ],
+  [
+    'dns-link',
+    {
+      check: 'dns-resolv-conf',
+      accepts: none,
+      label: () => message('Remove the leftover DNS server'),
+      plan: async ({ tools }) => [command(['resolvectl', 'revert', 'CloudflareWARP'], tools)],
+    },
+  ],
+  [
+    'resolv-conf-link',
+    {
+      check: 'dns-resolv-conf',
+      accepts: none,
+      label: () => message('Remove the leftover DNS server'),
+      plan: linkResolvConf,
+    },
+  ],
+  [
+    'resolv-conf-words',
+    {
+      check: 'dns-search',
+      accepts: none,
+      label: () => message('Remove the invalid words'),
+      plan: removeInvalidWords,
+    },
+  ],
+]);
+
+/** @returns null for a name that is not in the list, and for parameters that the repair does not take */
+export function repairOf(name: string, parameters: readonly string[]): Repair | null {
+  const repair = REPAIRS.get(name);
+  return repair?.accepts(parameters) ? repair : null;
+}
+
+/** Undoing leaves a service that started with the machine before enabled. */
+async function startWarp({ tools }: Machine): Promise<Operation[]> {
+  const { exitCode } = await tools.run('systemctl', ['is-enabled', '--quiet', WARP]);
+  const undo = exitCode === 0 ? ['systemctl', 'stop', WARP] : ['systemctl', 'disable', '--now', WARP];
+  return [command(['systemctl', 'enable', '--now', WARP], tools, undo)];
+}
+
+async function turnIpv6Off({ root, tools }: Machine, names: readonly string[]): Promise<Operation[]> {
+  return names.map(name => {
+    const before = settingOf(join(root, 'proc/sys/net/ipv6/conf', name, 'disable_ipv6'));
+    if (before === null) throw refused(`There is no interface ${name} with IPv6.`);
+    return command(setIpv6Disabled(name, '1'), tools, setIpv6Disabled(name, before));
+  });
+}
+
+/** `0` or `1`; null for anything else. */
+function settingOf(path: string): string | null {
+  const text = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
+  return /^[01]$/.test(text) ? text : null;
+}
+
+async function limitDnsmasq({ root, tools, journal }: Machine): Promise<Operation[]> {
+  const path = join(root, DNSMASQ.path);
+  readOwnFile(root, path);
+  const restart = ['systemctl', 'try-restart', DNSMASQ.unit];
+  return [
+    // undone in the reverse order: dnsmasq reads the restored settings at the end
+    { does: '', undo: () => ({ kind: 'command', argv: restart }), run() {} },
+    replacement(path, DNSMASQ.content, journal),
+    command(restart, tools),
+  ];
+}
+
+async function stopResolver({ tools }: Machine, [unit = '']: readonly string[]): Promise<Operation[]> {
+  const { exitCode } = await tools.run('systemctl', ['is-active', '--quiet', unit]);
+  if (exitCode !== 0) throw refused(`${unit} does not run.`);
+  return [command(['systemctl', 'stop', unit], tools, ['systemctl', 'start', unit])];
+}
+
+async function linkResolvConf({ root, journal }: Machine): Promise<Operation[]> {
+  const path = join(root, RESOLV_CONF);
+  const { nameservers } = parseResolvConf(readResolvConf(root), null);
+  if (!nameservers.some(server => LOCAL_PROXY.has(server)))
+    throw refused(`${RESOLV_CONF} does not name the DNS server of WARP.`);
+  if (!existsSync(join(root, 'etc', RESOLVED_STUB))) throw refused('systemd-resolved does not run.');
+  return [linkInstead(path, RESOLVED_STUB, journal)];
+}
+
+async function removeInvalidWords({ root, journal }: Machine): Promise<Operation[]> {
+  const before = readResolvConf(root);
+  const content = withoutInvalidWords(before);
+  if (content === before) throw refused(`Every line of ${RESOLV_CONF} is valid.`);
+  return [replacement(join(root, RESOLV_CONF), content, journal)];
+}
+
+function readResolvConf(root: string): string {
+  const text = readOwnFile(root, join(root, RESOLV_CONF));
+  if (text === null) throw refused(`There is no ${RESOLV_CONF}.`);
+  return text;
+}

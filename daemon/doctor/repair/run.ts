@@ -1,0 +1,90 @@
+// Runs one request to root's side: makes a change of the list whole, or undoes the newest one.
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { acquireLock } from '../../system/lock.ts';
+import { applyOperations, entriesOf, type FixContext, FixError, undoLast } from '../fixes.ts';
+import { labeled } from '../labeled.ts';
+import type { Tools } from '../world/tools.ts';
+import { requireOwnDirectories } from './guarded-files.ts';
+import { REPAIR_JOURNAL } from './installed.ts';
+import { type Machine, type Repair, repairOf } from './repairs.ts';
+
+const MOST_WORDS = 32;
+const MOST_CHARACTERS = 64;
+
+/**
+ * @param argv `fix NAME [PARAMETER]…` or `undo`
+ * @param root the directory that is changed: `/`, and never a caller's choice
+ * @returns a line for each change that was made @throws FixError
+ */
+export async function runRepair(argv: readonly string[], root: string, tools: Tools): Promise<string[]> {
+  const request = parse(argv);
+  const machine: Machine = { root, tools, journal: join(root, REPAIR_JOURNAL) };
+  const directory = dirname(machine.journal);
+  requireOwnDirectories(root, directory);
+  mkdirSync(directory, { recursive: true, mode: 0o755 });
+  requireOwnDirectories(root, machine.journal);
+  const lock = acquireLock(`${machine.journal}.running`);
+  if ('heldBy' in lock) throw new FixError('busy', `Process ${lock.heldBy} is repairing something. Try again.`);
+  try {
+    return request === 'undo' ? await undo(machine) : await repair(machine, request);
+  } finally {
+    lock.release();
+  }
+}
+
+interface Request {
+  repair: Repair;
+  parameters: readonly string[];
+}
+
+function parse(argv: readonly string[]): Request | 'undo' {
+  const [verb, name, ...parameters] = argv;
+  const isShort = argv.length <= MOST_WORDS && argv.every(word => word.length <= MOST_CHARACTERS);
+  if (isShort && verb === 'undo' && name === undefined) return 'undo';
+  const known = isShort && verb === 'fix' && name !== undefined ? repairOf(name, parameters) : null;
+  if (!known) throw new FixError('nothing', 'This is not a repair of the list. Nothing was changed.');
+  return { repair: known, parameters };
+}
+
+/** A change that fails after its first step is undone. One that was killed is undone before it is made again. */
+async function repair(machine: Machine, { repair: { check, label, plan }, parameters }: Request): Promise<string[]> {
+  const { journal } = machine;
+  const [newest] = entriesOf(journal);
+  const wording = label(parameters);
+  const entry = { id: check, ...labeled(wording), at: new Date().toISOString() };
+  if (newest?.id === check && newest.label === entry.label) await undoUnchanged(machine);
+  const operations = await plan(machine, parameters);
+  try {
+    const done = await applyOperations(operations, { ...entry, steps: [] }, journal);
+    return done.filter(line => line !== '');
+  } catch (error) {
+    if (entriesOf(journal).some(({ id, at }) => id === check && at === entry.at)) await undo(machine);
+    throw error;
+  }
+}
+
+async function undo(machine: Machine): Promise<string[]> {
+  const [newest] = entriesOf(machine.journal);
+  for (const step of newest?.steps ?? []) if (step.kind === 'file') requireOwnDirectories(machine.root, step.path);
+  return undoLast(contextOf(machine));
+}
+
+/** Another program may have written the file since; then its text is what is repaired. */
+async function undoUnchanged(machine: Machine): Promise<void> {
+  try {
+    await undo(machine);
+  } catch (error) {
+    if (!(error instanceof FixError && error.code === 'changed')) throw error;
+  }
+}
+
+function contextOf({ tools, journal }: Machine): FixContext {
+  return {
+    tools,
+    journal,
+    async runAction() {
+      throw new FixError('failed', 'Root’s side performs no action of the API.');
+    },
+  };
+}
