@@ -39,6 +39,14 @@ export function culvertProgram(): string | null {
   return GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE) ? own : GLib.find_program_in_path('culvert');
 }
 
+/** Root's side of a repair below this prefix; only a system-wide build installs it. */
+export const ownRepairProgram = GLib.build_filenamev([
+  GLib.path_get_dirname(datadir),
+  'lib',
+  'culvert-repair',
+  'culvert-repair',
+]);
+
 /** The gjs to run the other programs with: an AppImage brings its own. */
 export function gjsProgram(): string {
   const own = GLib.build_filenamev([GLib.path_get_dirname(datadir), 'lib', 'culvert', 'gjs']);

@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { REPAIR_PROGRAMS } from '../../daemon/view/fix.ts';
 import type { CurrentNetwork } from '../../daemon/view/forms/tunnel/networks.ts';
 import { _ } from '../i18n.ts';
-import { APP_ID, culvertProgram } from '../install-paths.ts';
+import { APP_ID, culvertProgram, ownRepairProgram } from '../install-paths.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 Gio._promisify(Gio.Subprocess.prototype, 'communicate_utf8_async', 'communicate_utf8_finish');
@@ -49,12 +49,27 @@ function isRefusal(error: unknown): boolean {
   return error instanceof GLib.Error && REFUSALS.includes(Gio.DBusError.get_remote_error(error) ?? '');
 }
 
-const notAuthorized = () => _('Not authorized. Nothing was changed.');
+const notAuthorized = () => _('Not allowed. Nothing was changed.');
 
 /** The program of root's side, where it can be started from here. */
 export function repairProgram(): string | null {
   if (!GLib.find_program_in_path('pkexec')) return null;
-  return REPAIR_PROGRAMS.find(path => GLib.file_test(path, GLib.FileTest.IS_EXECUTABLE)) ?? null;
+  return [ownRepairProgram, ...REPAIR_PROGRAMS].find(isRoots) ?? null;
+}
+
+const OTHERS_MAY_WRITE = 0o022;
+
+/** A file of a user's must not ask for an administrator's password under Culvert's name. */
+function isRoots(path: string): boolean {
+  try {
+    const { NOFOLLOW_SYMLINKS } = Gio.FileQueryInfoFlags;
+    const info = Gio.File.new_for_path(path).query_info('standard::type,unix::*', NOFOLLOW_SYMLINKS, null);
+    const isOwn = info.get_attribute_uint32('unix::uid') === 0;
+    const isGuarded = (info.get_attribute_uint32('unix::mode') & OTHERS_MAY_WRITE) === 0;
+    return info.get_file_type() === Gio.FileType.REGULAR && isOwn && isGuarded;
+  } catch {
+    return false;
+  }
 }
 
 /** Nobody can be asked for a password here. */

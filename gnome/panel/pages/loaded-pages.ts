@@ -98,9 +98,11 @@ export function checksPage(shell: Shell): ChecksPage {
     try {
       await runRepair(argv, program);
     } catch (error) {
+      if (!(error instanceof NoAgent)) throw error;
       // the commands are then shown in the open
-      if (error instanceof NoAgent) program = null;
-      throw error;
+      program = null;
+      shell.toast(error.message);
+      return;
     } finally {
       repairing = false;
       page.refresh(shell.view());
