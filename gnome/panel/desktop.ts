@@ -15,7 +15,7 @@ const PASSWORD_MS = 300_000;
 
 /**
  * Starts or restarts WARP's service; systemd has polkit ask for a password where one is needed.
- * @throws Error with what systemd said.
+ * @throws Error with what systemd said, NotAllowed without a password
  */
 export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<void> {
   const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
@@ -35,7 +35,7 @@ export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<voi
       null,
     );
   } catch (error) {
-    if (isRefusal(error)) throw new Error(notAuthorized());
+    if (isRefusal(error)) throw new NotAllowed();
     throw new Error(
       Gio.DBusError.strip_remote_error(error as GLib.Error) ? (error as GLib.Error).message : String(error),
     );
@@ -48,8 +48,6 @@ const REFUSALS = ['AccessDenied', 'InteractiveAuthorizationRequired'].map(name =
 function isRefusal(error: unknown): boolean {
   return error instanceof GLib.Error && REFUSALS.includes(Gio.DBusError.get_remote_error(error) ?? '');
 }
-
-const notAuthorized = () => _('Not allowed. Nothing was changed.');
 
 /** The program of root's side, where it can be started from here. */
 export function repairProgram(): string | null {
@@ -72,8 +70,20 @@ function isRoots(path: string): boolean {
   }
 }
 
-/** Nobody can be asked for a password here. */
-export class NoAgent extends Error {}
+/** Nothing was changed, because no password was given. */
+export class NotAllowed extends Error {
+  readonly canAsk: boolean;
+
+  /** @param canAsk false where nothing can ask for a password */
+  constructor(canAsk = true) {
+    super(
+      canAsk
+        ? _('Not allowed, so nothing was changed.')
+        : _('This desktop cannot ask for a password. Run the commands in a terminal.'),
+    );
+    this.canAsk = canAsk;
+  }
+}
 
 /** pkexec(1): the dialog was closed, or the authorization was not obtained. */
 const DISMISSED = 126;
@@ -81,7 +91,7 @@ const DENIED = 127;
 
 /**
  * Has root's side repair something; polkit asks for a password.
- * @throws Error with the reason; NoAgent without anything that asks
+ * @throws Error with the reason; NotAllowed without a password
  */
 export async function runRepair(argv: readonly string[], program: string): Promise<void> {
   const { STDOUT_SILENCE, STDERR_PIPE } = Gio.SubprocessFlags;
@@ -89,9 +99,8 @@ export async function runRepair(argv: readonly string[], program: string): Promi
   const [, stderr] = (await child.communicate_utf8_async(null, null)) as unknown as [string, string];
   const code = child.get_if_exited() ? child.get_exit_status() : null;
   if (code === 0) return;
-  if (code === DENIED && /authentication agent/i.test(stderr))
-    throw new NoAgent(_('This desktop cannot ask for a password. Run the commands in a terminal.'));
-  if (code === DISMISSED || code === DENIED) throw new Error(notAuthorized());
+  if (code === DENIED && /authentication agent/i.test(stderr)) throw new NotAllowed(false);
+  if (code === DISMISSED || code === DENIED) throw new NotAllowed();
   throw new Error(stderr.trim() || `pkexec: ${code}`);
 }
 

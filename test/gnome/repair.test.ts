@@ -16,7 +16,7 @@ describe('a repair as root', { skip }, () => {
   let directory: string;
   let program: string;
   const file = (name: string) => join(directory, name);
-  /** What the password dialog answers: the exit code and the words of pkexec. */
+  /** Sets the answer of the password dialog: exit code and words of pkexec. */
   const answer = (code: number, words = '') => writeFileSync(file('answer'), `${code} ${words}\n`);
   const fix: Fix = {
     kind: 'commands',
@@ -62,7 +62,7 @@ describe('a repair as root', { skip }, () => {
     await stage.press('Show commands');
     await stage.find(COMMAND);
     await stage.press(`${fix.label}: Fix`);
-    await stage.find('Not allowed. Nothing was changed.');
+    await stage.find('Not allowed, so nothing was changed.');
     assert.equal(readFileSync(file('asked'), 'utf8'), `${program} fix ipv6-off eth0\n`);
     await stage.find(fix.label);
   });

@@ -131,7 +131,8 @@ function seenRow({ id, title, verdict, evidence, explanation, wording }: CheckRe
   const english = evidence.flatMap((text, i) => text.split('\n').map(() => wording?.evidence[i]?.language === 'en'));
   const englishLines = english.flatMap((is, line) => (is ? [line] : []));
   const marked = englishLines.length ? { englishLines } : {};
-  return { kind: 'note', id: `seen-${id}`, title, subtitle, ...marked, tone: TONES[verdict] };
+  const done = verdict === 'ok' ? ({ done: true } as const) : {};
+  return { kind: 'note', id: `seen-${id}`, title, subtitle, ...marked, ...done, tone: TONES[verdict] };
 }
 
 interface Able extends ChecksClient {

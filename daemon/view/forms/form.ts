@@ -159,7 +159,8 @@ export type Row = Common &
     | { kind: 'shell'; shell: string; folded?: string }
     /** Lines as they are: the difference of a file, where `+` and `-` begin them, or commands; `folded` as above. */
     | { kind: 'text'; text: string; folded?: string }
-    | { kind: 'note' }
+    /** A finding or a remark; `done` marks it as in order. */
+    | { kind: 'note'; done?: true }
   );
 export type RowKind = Row['kind'];
 

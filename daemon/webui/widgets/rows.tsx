@@ -120,6 +120,11 @@ function RowView({ row }: { row: Row }) {
       return (
         <div class={`row tone-${row.tone ?? 'neutral'}`}>
           <Words row={row} />
+          {row.done && (
+            <span class="tick" aria-hidden="true">
+              ✓
+            </span>
+          )}
         </div>
       );
   }

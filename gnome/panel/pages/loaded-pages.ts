@@ -14,7 +14,7 @@ import { culvertProgram } from '../../install-paths.ts';
 import {
   currentNetwork,
   hasTrayHost,
-  NoAgent,
+  NotAllowed,
   repairProgram,
   run,
   runRepair,
@@ -98,9 +98,9 @@ export function checksPage(shell: Shell): ChecksPage {
     try {
       await runRepair(argv, program);
     } catch (error) {
-      if (!(error instanceof NoAgent)) throw error;
+      if (!(error instanceof NotAllowed)) throw error;
       // the commands are then shown in the open
-      program = null;
+      if (!error.canAsk) program = null;
       shell.toast(error.message);
       return;
     } finally {

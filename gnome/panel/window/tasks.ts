@@ -4,7 +4,7 @@ import type { ClientTask } from '../../../daemon/view/forms/form.ts';
 import { SETTINGS_TASKS, type SettingsFileHost, type SettingsTask } from '../../../daemon/view/settings-file.ts';
 import { tr } from '../../i18n.ts';
 import { startDaemon } from '../../start-daemon.ts';
-import { installKillSwitch, manageWarp, openNetworkSettings } from '../desktop.ts';
+import { installKillSwitch, manageWarp, NotAllowed, openNetworkSettings } from '../desktop.ts';
 import type { FurtherPages } from '../further-pages.ts';
 import type { Shell } from '../shell.ts';
 import { claimSignIn } from '../sign-in.ts';
@@ -23,8 +23,15 @@ export function createTasks(
 ): (task: ClientTask) => Promise<boolean> {
   const { model } = shell;
   const changeSystem = async (change: () => Promise<void>) => {
-    await change();
+    try {
+      await change();
+    } catch (error) {
+      if (!(error instanceof NotAllowed)) throw error;
+      shell.toast(error.message);
+      return false;
+    }
     void model.refresh('all');
+    return true;
   };
   const settings = (task: SettingsTask) => () => SETTINGS_TASKS[task](settingsFileHost(shell), tr);
   const tasks: Record<ClientTask, () => unknown> = {

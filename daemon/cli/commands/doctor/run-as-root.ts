@@ -28,6 +28,6 @@ export async function runAsRoot(
   );
   if (code === REPAIR_FAILED) throw new Failure('The repair failed. The line above says why.');
   if (code !== 0)
-    throw new Failure('Not allowed. Nothing was changed.', { hint: `It would have run: ${quote(command)}` });
+    throw new Failure('Not allowed, so nothing was changed.', { hint: `It would have run: ${quote(command)}` });
   return [quote(command)];
 }

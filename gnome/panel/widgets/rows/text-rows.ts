@@ -163,10 +163,18 @@ export function textRow(first: RowOf<'text'>): RowWidget<'text'> {
 
 export function noteRow(): RowWidget<'note'> {
   const widget = actionRow();
+  // the words say it as well
+  const tick = new Gtk.Image({
+    icon_name: 'object-select-symbolic',
+    accessible_role: Gtk.AccessibleRole.PRESENTATION,
+    css_classes: ['success'],
+  });
+  widget.add_suffix(tick);
   return {
     widget,
     show(row) {
       showWords(widget, row);
+      tick.visible = row.done === true;
       setDescription(widget, row.subtitle ?? '');
     },
   };

@@ -31,7 +31,7 @@ test('sudo gets root’s side and its words, and nothing else', async t => {
 
 test('a password that is not given has changed nothing, and a repair that fails says so', async t => {
   sudo(t, 1);
-  await assert.rejects(run(['undo']), (error: Failure) => /Not allowed. Nothing was changed/.test(error.message));
+  await assert.rejects(run(['undo']), (error: Failure) => /Not allowed, so nothing was changed/.test(error.message));
   sudo(t, 3);
   await assert.rejects(run(['undo']), (error: Failure) => /The repair failed/.test(error.message));
   await assert.rejects(runAsRoot(['undo'], { has: () => false }, PROGRAM), /Neither sudo nor pkexec/);
