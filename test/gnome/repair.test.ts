@@ -59,7 +59,7 @@ describe('a repair as root', { skip }, () => {
     answer(126);
     await checks();
     assert.ok(!(await stage.names()).includes(COMMAND), 'the commands are folded');
-    await stage.press('Show commands');
+    await stage.press(`${fix.label}: Show commands`);
     await stage.find(COMMAND);
     await stage.press(`${fix.label}: Fix`);
     await stage.find('Not allowed, so nothing was changed.');
@@ -95,7 +95,7 @@ describe('a repair as root', { skip }, () => {
     await stage.press(`${fix.label}: Fix`);
     await stage.find('This desktop cannot ask for a password. Run the commands in a terminal.');
     await stage.find(COMMAND);
-    await stage.gone('Show commands');
+    await stage.gone(`${fix.label}: Show commands`);
     assert.ok(existsSync(file('asked')));
   });
 });

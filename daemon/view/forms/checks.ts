@@ -217,7 +217,7 @@ function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Abl
       {
         kind: 'shell',
         id: `admin-${id}`,
-        title: way ? _('Or in a terminal:') : fix.kind === 'file' ? _('As an administrator:') : fix.label,
+        title: way ? fix.label : fix.kind === 'file' ? _('As an administrator:') : fix.label,
         shell: adminLines(fix).join('\n'),
         ...fold(_('Show commands')),
       },
@@ -226,7 +226,7 @@ function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Abl
             {
               kind: 'shell',
               id: `back-${id}`,
-              title: _('To take it back:'),
+              title: way ? fix.label : _('To take it back:'),
               shell: undo.join('\n'),
               ...fold(_('Show commands to undo it')),
             } as const,

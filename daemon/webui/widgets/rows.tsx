@@ -102,7 +102,7 @@ function RowView({ row }: { row: Row }) {
     case 'shell':
       return (
         <div class="row">
-          <Folded label={row.folded}>
+          <Folded row={row}>
             <CommandBox title={row.title} command={row.shell} />
           </Folded>
         </div>
@@ -110,7 +110,7 @@ function RowView({ row }: { row: Row }) {
     case 'text':
       return (
         <div class="row">
-          <Folded label={row.folded}>
+          <Folded row={row}>
             <Words row={row} />
             <pre>{row.text}</pre>
           </Folded>
@@ -131,11 +131,11 @@ function RowView({ row }: { row: Row }) {
 }
 
 /** Content that opens with its label; without one it is always there. */
-function Folded({ label, children }: { label: string | undefined; children: ComponentChildren }) {
-  if (label === undefined) return <>{children}</>;
+function Folded({ row, children }: { row: Of<'shell' | 'text'>; children: ComponentChildren }) {
+  if (row.folded === undefined) return <>{children}</>;
   return (
     <details>
-      <summary>{label}</summary>
+      <summary aria-label={`${row.title}: ${row.folded}`}>{row.folded}</summary>
       {children}
     </details>
   );

@@ -118,9 +118,12 @@ export function itemRow(first: RowOf<'item'>, host: RowHost): RowWidget<'item'> 
   };
 }
 
-/** A widget behind an expander where `label` is given. */
-function foldedAway(child: Gtk.Widget, label: string | undefined): Gtk.Widget {
-  return label === undefined ? child : new Gtk.Expander({ label, child, css_classes: ['culvert-entry'] });
+/** A widget behind an expander where its row is folded. */
+function foldedAway(child: Gtk.Widget, { title, folded }: RowOf<'shell' | 'text'>): Gtk.Widget {
+  if (folded === undefined) return child;
+  const expander = new Gtk.Expander({ label: folded, child, css_classes: ['culvert-entry'] });
+  setName(expander, `${title}: ${folded}`);
+  return expander;
 }
 
 export function shellRow(host: RowHost): RowWidget<'shell'> {
@@ -128,7 +131,8 @@ export function shellRow(host: RowHost): RowWidget<'shell'> {
   let shown = '';
   return {
     widget,
-    show({ title, shell, folded }) {
+    show(row) {
+      const { title, shell, folded } = row;
       const content = JSON.stringify([title, shell, folded]);
       if (shown === content) return;
       shown = content;
@@ -136,7 +140,7 @@ export function shellRow(host: RowHost): RowWidget<'shell'> {
       setName(widget, title);
       const box = commandBox(title, shell, () => host.toast(_('Copied')));
       box.add_css_class('culvert-entry');
-      widget.child = foldedAway(box, folded);
+      widget.child = foldedAway(box, row);
     },
   };
 }
@@ -147,7 +151,7 @@ export function textRow(first: RowOf<'text'>): RowWidget<'text'> {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
   box.append(title);
   box.append(text);
-  const child = foldedAway(box, first.folded);
+  const child = foldedAway(box, first);
   const widget = new Adw.PreferencesRow({ child, activatable: false, focusable: false });
   widget.use_markup = false;
   return {
