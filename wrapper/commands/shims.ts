@@ -1,5 +1,5 @@
 // Implements `install` and `uninstall`.
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { isatty } from 'node:tty';
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
@@ -9,6 +9,7 @@ import { type InstallResult, install, uninstall } from '../shims/install.ts';
 import type { Programs } from '../shims/shim.ts';
 import { readConfig } from '../store/config.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
+import { readLastPlan } from '../store/plan.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { emit } from './print.ts';
 import { confirm } from './prompt.ts';
@@ -50,9 +51,12 @@ export async function installShims(
       failures.push(error);
     }
   }
+  // A configuration that is missing may come back: only a CLI that is named goes on without its accounts.
+  const isLost = (cli: string) =>
+    names.length === 0 && !existsSync(paths.config) && (readLastPlan(cli, paths)?.accounts.length ?? 0) > 0;
   try {
     refreshPlans(
-      results.filter(({ change }) => change !== 'foreign').map(({ cli }) => cli),
+      results.filter(({ change, cli }) => change !== 'foreign' && !isLost(cli)).map(({ cli }) => cli),
       context,
     );
   } catch (error) {

@@ -83,7 +83,7 @@ class PoolLeases implements Leases {
   async #next(accounts: readonly Account[]): Promise<Account | undefined> {
     const ids = await this.#ids.identify(accounts);
     if (ids.length === 0) {
-      this.refusal = 'none of the accounts has its credential';
+      this.refusal = await this.#missingCredentials(accounts);
       return undefined;
     }
     if (!this.degraded) {
@@ -95,6 +95,15 @@ class PoolLeases implements Leases {
       }
     }
     return this.#options.plan.pool!.offline === 'local' ? this.#takeShare(ids) : undefined;
+  }
+
+  async #missingCredentials(accounts: readonly Account[]): Promise<string> {
+    const problems: string[] = [];
+    for (const account of accounts) {
+      const resolved = await this.#options.credentials.of(account);
+      if (!resolved.ok) problems.push(`${account.name}: ${resolved.problem}`);
+    }
+    return problems.join('; ');
   }
 
   async #lease(all: readonly Identified[], accounts: readonly Account[]): Promise<Account | undefined> {
@@ -142,7 +151,7 @@ class PoolLeases implements Leases {
   #granted(ids: readonly Identified[], lease: Granted): Account {
     const id = ids.find(({ fp }) => fp === lease.fp);
     if (!id) throw new StoreUnreachable('it leases an account that this machine does not have');
-    const { pinned, plan } = this.#options;
+    const { plan } = this.#options;
     const ttl = parseDuration(plan.pool!.ttl);
     this.#attempts++;
     this.#held = { id, lease };
@@ -153,9 +162,6 @@ class PoolLeases implements Leases {
     }, ttl / 3);
     timer.unref();
     this.#renewal = timer;
-    if (pinned !== undefined && id.account.name !== pinned && this.#attempts === 1) {
-      say(`${plan.cli}: account "${pinned}" is not free in the pool; using "${id.account.name}"`);
-    }
     return id.account;
   }
 

@@ -20,7 +20,7 @@ interface Changing {
 
 /** The request for a lease of one of these accounts. */
 export function leaseRequest({ ids, seen, done, local }: Changing, options: LeaseOptions): LeaseRequest {
-  const { plan, cost, pinned, context } = options;
+  const { plan, cost, context } = options;
   const { provider, capacity, pool, cli } = plan;
   const now = context.now();
   const late = local.unsent.filter(unsent => unsent.cli === cli).map(unsent => aged(unsent.done, now - unsent.at));
@@ -30,7 +30,6 @@ export function leaseRequest({ ids, seen, done, local }: Changing, options: Leas
     want: cost,
     ttl: parseDuration(pool!.ttl),
     strategy: capacity.strategy,
-    pinned: ids[0]?.account.name === pinned,
     reserve: capacity.reserve,
     max: capacity.max_leases,
     below: capacity.switch_below,

@@ -36,8 +36,8 @@ export interface Run {
   holdLast: boolean;
   /** Units that the command is expected to use. */
   cost: number;
-  /** An account was named, or created the job: it is tried whatever its state. */
-  pinned: boolean;
+  /** The account that was named, or created the job: it is tried whatever its state, and no other one before it. */
+  pinned: string | undefined;
   /** The command can wait, or be kept, while other runs try accounts after their cooldown. */
   patient?: boolean;
 }
@@ -64,7 +64,11 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
   const { plan, leases, state, pinned, patient = false } = run;
   const outcome: Outcome = { attempt: undefined, exhausted: false, skipped: [] };
   const isAlone = candidates.length === 1 && !leases.isShared;
-  let choosing = begin(candidates, { patient, pinned, sharesQuota: plan.provider.scope !== 'key' });
+  let choosing = begin(candidates, {
+    patient,
+    pinned: pinned !== undefined,
+    sharesQuota: plan.provider.scope !== 'key',
+  });
   let failure: Failure | undefined;
   for (;;) {
     const following = next(choosing, state, failure);
@@ -73,10 +77,14 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
       say(`${plan.cli}: account "${account}" has the same quota as "${sameAs}" and is not tried`);
     }
     if (following.kind === 'end') return ended(outcome, following, plan);
-    const leased = await leases.next(following.accounts, patient);
-    choosing = afterTaking(following.choosing, following.accounts, leased);
+    // Other accounts take over from a named account, but never run in its place.
+    const mustUseFirst = pinned !== undefined && outcome.attempt === undefined;
+    const accounts = mustUseFirst ? following.accounts.slice(0, 1) : following.accounts;
+    const leased = await leases.next(accounts, patient);
+    choosing = afterTaking(following.choosing, accounts, leased);
     const { account } = leased;
     const ready = account && (await readyOrSkipped(account, outcome, run));
+    if (!ready && mustUseFirst) return outcome;
     if (!ready) continue;
     if (!(await leases.matches(ready.credentials))) {
       choosing = afterReturning(choosing, account);
@@ -120,7 +128,7 @@ async function readyOrSkipped(account: Account, outcome: Outcome, run: Run): Pro
   outcome.skipped.push(`${name}: ${ready.problem}`);
   run.journal.add({ account: name, outcome: 'skipped' });
   await run.leases.settle({ spent: 0 });
-  say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
+  if (run.pinned === undefined || outcome.attempt) say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
   return undefined;
 }
 

@@ -52,7 +52,7 @@ export async function failover(command: Command): Promise<End> {
   const several = plan.accounts.filter(account => account.enabled).length > 1;
   const run: Run = {
     ...command,
-    pinned: pinned !== undefined,
+    pinned,
     state,
     credentials,
     journal,
@@ -139,10 +139,10 @@ function candidatesFor({ plan, state, context, cost }: Run, choice: Choice): Can
   const onlyChosen = isBound(choice, provider);
   const options = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const selected = orderCandidates(plan.accounts, state, choice, options);
-  // The reserve stays untouched when another account fails.
+  // The reserve stays untouched when another account fails, except that of an account that is named.
   return capacity.policy === 'execute' || selected.every(({ spent }) => spent)
     ? selected
-    : selected.filter(({ spent }) => !spent);
+    : selected.filter(({ spent, account }) => !spent || (choice.by !== 'default' && account.name === choice.name));
 }
 
 async function postponed(decision: 'queue' | 'shed', { plan, invocation, context, journal, stdin }: Run): Promise<End> {
@@ -152,18 +152,15 @@ async function postponed(decision: 'queue' | 'shed', { plan, invocation, context
 }
 
 /** Shows the output of the attempt that counts. */
-function finish({ attempt, failure, skipped, kept }: Outcome, { plan, context }: Run): End {
+function finish({ attempt, failure, skipped, kept }: Outcome, { plan, context, pinned }: Run): End {
   const { CULVERT_WRAP_REPORT: report } = context.env;
   if (report && kept) writeFileSync(report, kept, { mode: 0o600 });
   if (!attempt) {
-    throw new WrapError(
-      'nothing-left',
-      EXIT.unavailable,
-      `${plan.cli}: no account can be used (${skipped.join('; ')})`,
-      {
-        hint: `see \`${plan.provider.bin} ${plan.provider.auth_command} list\``,
-      },
-    );
+    const what =
+      pinned === undefined ? 'no account can be used' : `the account "${pinned}", which is named, can't be used`;
+    throw new WrapError('nothing-left', EXIT.unavailable, `${plan.cli}: ${what} (${skipped.join('; ')})`, {
+      hint: `see \`${plan.provider.bin} ${plan.provider.auth_command} list\``,
+    });
   }
   attempt.output.release(() => context.signals.stop());
   if (context.staysAlive) attempt.output.dispose();

@@ -167,7 +167,6 @@ export async function pooled(load: Load, server: StoreServer): Promise<Outcome> 
     want: 1,
     ttl: 90_000,
     strategy: 'most-remaining',
-    pinned: false,
     reserve: 0,
     askable: true,
     stale: 60_000,

@@ -55,7 +55,6 @@ async function acquire() {
       want: 1,
       ttl: task.ttl,
       strategy: task.strategy,
-      pinned: false,
       reserve: 0,
       max: task.max,
       askable: true,

@@ -40,7 +40,6 @@ export async function scriptPools(ends: Ends) {
       want: 1,
       ttl: 90_000,
       strategy: 'in-order',
-      pinned: false,
       reserve: 0,
       askable: false,
       stale: MINUTE,

@@ -142,7 +142,8 @@ test('every kind of source gives its credential, and one that fails skips its ac
     'from-pass p',
     'from-keyring k',
   ]);
-  const skipping = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'bad1' } });
+  await box.run('fake', ['auth', 'default', 'bad1']);
+  const skipping = await box.run('fake', ['x']);
   assert.match(skipping.stderr, /skipping account "bad1": FAKE_KEY from command:exit …: sh failed with exit status 4/);
   assert.match(skipping.stderr, /skipping account "bad2": .*UNSET is not set/);
   assert.match(skipping.stderr, /skipping account "bad3": .*does not exist/);

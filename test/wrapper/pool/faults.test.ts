@@ -109,7 +109,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
   const seen = [{ fp: 'a', remaining: 1, limit: null, resets: null, age: 0 }];
   const use = async (from: Store, more = {}) => {
     const accounts = [{ fp: 'a', name: 'a' }];
-    const base = { owner: 'm', accounts, want: 1, ttl: 90_000, strategy: 'in-order', pinned: false, reserve: 0 };
+    const base = { owner: 'm', accounts, want: 1, ttl: 90_000, strategy: 'in-order', reserve: 0 };
     return from.lease('tool', { ...base, askable: false, stale: 1, ...more });
   };
   await store.lease('tool', {
@@ -118,7 +118,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
     want: 1,
     ttl: 1,
     strategy: 'in-order',
-    pinned: false,
+
     reserve: 0,
     askable: false,
     stale: 1,

@@ -76,6 +76,27 @@ test('a limit that one machine meets rests the account for all, and another acco
   assert.equal((await accountsOf(first)).a!.rest, undefined);
 });
 
+test('an account that is named is leased, or nothing runs', async t => {
+  const server = await storeServer(t);
+  const api = await countingApi(t, { ka: 0, kb: 10 });
+  const box = poolBox(t, { url: server.url, api }, { usage: false });
+  const named = (name: string) => box.run('tool', ['work'], { env: { CULVERT_WRAP_ACCOUNT: name } });
+  const met = await named('a');
+  assert.equal(met.stdout, 'used kb\n', 'the limit of an account that ran');
+  const resting = await named('a');
+  assert.deepEqual([resting.exit, resting.stdout], [69, '']);
+  assert.match(resting.stderr, /the account "a", which is named, can't be used \(.*"a"/);
+  assert.equal((await named('b')).stdout, 'used kb\n');
+  const file = join(box.config, 'keys.env');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('tool_b=kb', 'tool_b='));
+  const unreadable = await named('b');
+  assert.deepEqual([unreadable.exit, unreadable.stdout], [69, '']);
+  assert.match(
+    unreadable.stderr,
+    /the account "b", which is named, can't be used \(b: FAKE_KEY from file:.*: it is empty\)/,
+  );
+});
+
 test('a new credential has no cooldown, while machines with the old one still leave it alone', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 0, fresh: 5, kb: 10 });

@@ -295,7 +295,6 @@ local function leasing(request)
   end
 
   local function comesFirst(a, b)
-    if request.pinned and (a.index == 1) ~= (b.index == 1) then return a.index == 1 end
     if (a.low or false) ~= (b.low or false) then return not a.low end
     if not field then return a.index < b.index end
     -- what is not known comes last

@@ -24,8 +24,6 @@ export interface LeaseRequest {
   /** Milliseconds until the lease ends without renewal. */
   ttl: number;
   strategy: string;
-  /** The first account was named by the user. */
-  pinned: boolean;
   reserve: number;
   /** Leases that an account may have at a time. */
   max?: number | undefined;

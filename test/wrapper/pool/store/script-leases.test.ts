@@ -65,13 +65,6 @@ test('an account below switch_below comes last until it is above return_above', 
   assert.equal(await look(40, 600), 'a');
 });
 
-test('an account that the user named comes first, whatever the strategy', async t => {
-  const { got, lease } = await pool(t);
-  await lease({ accounts: [account('x')], seen: [knows('a', 5), knows('b', 50)] });
-  assert.equal((await got({ strategy: 'most-remaining' })).fp, 'b');
-  assert.equal((await got({ strategy: 'most-remaining', pinned: true })).fp, 'a');
-});
-
 test('fences rise, also after the store was flushed', async t => {
   const { got, pass, flush } = await pool(t);
   const fences = [];

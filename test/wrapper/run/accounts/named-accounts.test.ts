@@ -12,13 +12,11 @@ const NAMINGS = ['none', 'variable', 'variable for the tool', 'directory', 'job'
 type Naming = (typeof NAMINGS)[number];
 
 /** Login of the run: an account's credential, the machine's own (with a line on stderr), or none, with an exit status. */
-type Ran = 'ka' | 'kb' | 'kb, a line' | 'machine' | 'machine, a line' | 2 | 69 | 78;
+type Ran = 'ka' | 'kb' | 'machine' | 'machine, a line' | 2 | 69 | 78;
 
 interface Outcomes {
   none: Ran;
   named: Ran;
-  /** Different outcome for a job, which is tried with its own account only. */
-  job?: Ran;
 }
 
 interface Loss {
@@ -36,8 +34,15 @@ interface Loss {
 }
 
 const config = (box: Sandbox) => path.join(box.config, 'config.toml');
+const catalog = (box: Sandbox) => path.join(box.config, 'providers.toml');
+const keys = (box: Sandbox) => path.join(box.config, 'keys.env');
 const edit = (file: string, change: (text: string) => string) =>
   fs.writeFileSync(file, change(fs.readFileSync(file, 'utf8')), { mode: 0o600 });
+/** Lets account a have another source of its credential. */
+const setSource =
+  (source: string, settings = '') =>
+  (box: Sandbox) =>
+    edit(config(box), text => settings + text.replace(/"file:[^"]*#fake_a"/, `"${source}"`));
 const both = (none: Ran, named: Ran) => ({ two: { none, named }, one: { none, named } });
 
 const LOSSES: Loss[] = [
@@ -88,14 +93,28 @@ const LOSSES: Loss[] = [
     one: { none: 'machine', named: 2 },
     reason: /"a".* is disabled/,
   },
-  {
-    what: 'a credential that cannot be read',
-    args: [],
-    lose: box => edit(path.join(box.config, 'keys.env'), text => text.replace('fake_a=ka', 'fake_a=')),
-    two: { none: 'kb', named: 'kb, a line', job: 69 },
-    one: { none: 69, named: 69 },
-    reason: /"a"|skipping account|no account can be used/,
-  },
+  ...Object.entries({
+    'an empty credential': (box: Sandbox) => edit(keys(box), text => text.replace('fake_a=ka', 'fake_a=')),
+    'a credential that is gone': (box: Sandbox) => edit(keys(box), text => text.replace('fake_a=ka\n', '')),
+    'a secret file that is gone': (box: Sandbox) =>
+      edit(config(box), text => text.replace(/keys\.env(?=#fake_a)/, 'x')),
+    'a credential command that fails': setSource('command:exit 4'),
+    'a credential command that does not end': setSource('command:sleep 60', 'secret_timeout = "200ms"\n'),
+    'a variable that is not set': setSource('env:NOT_SET'),
+    'a locked keyring': setSource('keyring:'),
+    'a store of passwords that fails': setSource('pass:work/fake'),
+    'a prepare command that fails': (box: Sandbox) =>
+      edit(catalog(box), text => `${text}prepare_command = '[ {account} = b ]'\n`),
+  }).map(
+    ([what, lose]): Loss => ({
+      what,
+      lose,
+      args: [],
+      two: { none: 'kb', named: 69 },
+      one: { none: 69, named: 69 },
+      reason: /"a", which is named, can't be used \(a: |no account can be used \(a: /,
+    }),
+  ),
 ];
 
 function namedBy(
@@ -151,9 +170,8 @@ for (const count of ['one', 'two'] as const) {
         if (naming === 'none' && loss.name) continue;
         const { args, ...options } = namedBy(naming, loss.name ?? 'a', { box, args: loss.args, project });
         const result = await box.run('fake', args, { ...options, env: { ...env, ...options.env } });
-        const { none, named, job = named } = loss[count];
-        const ran = naming === 'none' ? none : naming === 'job' ? job : named;
-        check(`${naming}, ${loss.what}`, ran, result, loss.reason);
+        const { none, named } = loss[count];
+        check(`${naming}, ${loss.what}`, naming === 'none' ? none : named, result, loss.reason);
       }
       for (const dir of Object.values(loss.env?.(box) ?? {})) assert.deepEqual(fs.readdirSync(dir), [], 'left alone');
     });
@@ -192,6 +210,50 @@ test('a command that passes through keeps the account of its tool from the tools
     ).stdout;
   assert.equal(await run('a'), 'fake=a\n');
   assert.equal(await run('of-another-tool'), 'of-another-tool\n');
+});
+
+test('another account takes over from a named one after a limit, and never before it has run', async t => {
+  const box = sandbox(t);
+  box.script(
+    'fake',
+    `#!/bin/sh\nprintf '%s ' "$FAKE_KEY" >> "$HOME/calls"\ncase $FAKE_KEY in k[ac]) echo "limit" >&2; exit 1 ;; esac\n`,
+  );
+  box.provider('fake', 'inject = ["FAKE_KEY"]\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^limit"');
+  box.accounts('fake', { b: 'kb', a: 'ka', c: 'kc' });
+  const calls = async (name: string) => {
+    fs.rmSync(path.join(box.home, 'calls'), { force: true });
+    const { exit } = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: name } });
+    const file = path.join(box.home, 'calls');
+    return [exit, fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''];
+  };
+  assert.deepEqual(await calls('a'), [0, 'ka kc kb ']);
+  edit(keys(box), text => text.replace('fake_b=kb', 'fake_b='));
+  assert.deepEqual(await calls('a'), [1, 'ka kc '], 'an account without a credential is left out after it');
+  assert.deepEqual(await calls('b'), [69, '']);
+});
+
+test('a named account is used although it has only its reserve left', async t => {
+  for (const policy of ['shed', 'queue']) {
+    const box = withTool(t, { b: 'kb', a: 'ka' });
+    edit(config(box), text => `${text}[capacity.fake]\nreserve = 50\npolicy = "${policy}"\n`);
+    const state = path.join(box.state, 'accounts/fake.json');
+    fs.mkdirSync(path.dirname(state), { recursive: true });
+    fs.writeFileSync(state, JSON.stringify({ remaining: { a: { remaining: 9, limit: 100, at: Date.now() } } }));
+    assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).stdout, 'ka fake=a\n', policy);
+    assert.equal((await box.run('fake', ['x'])).stdout, 'kb \n', policy);
+  }
+});
+
+test('an installation of all shims keeps in mind that a configuration with accounts is missing', async t => {
+  const box = withTool(t, { a: 'ka', b: 'kb' });
+  await box.run('fake', ['x']);
+  fs.rmSync(config(box));
+  const run = async () => (await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).exit;
+  assert.equal(await run(), 78);
+  assert.equal((await box.wrap(['install', '--json'])).exit, 0);
+  assert.equal(await run(), 78);
+  assert.equal((await box.wrap(['install', 'fake'])).exit, 0);
+  assert.equal(await run(), 0, 'the CLI was named, to go on without accounts');
 });
 
 test('a tool without accounts does not run when one is named for it, and reports a general name as unused', async t => {
