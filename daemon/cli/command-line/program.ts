@@ -41,13 +41,13 @@ function tasks(style: Style, width: number): string {
     commands.flatMap(({ name, aliasOf }) => (aliasOf ? [] : name)).join(', '),
   ]);
   return [
-    'Usage: culvert [options]            start Culvert: daemon, tray and window',
+    'Usage: culvert [options]   start Culvert: tray and window',
     '       culvert <command> [options]',
     '',
     columns(rows, (text, column) => (column === 2 ? style.cyan(text) : text), width),
     '',
     'Pause WARP: culvert off --for 15m',
-    'More: culvert help <command>, culvert --help --all, man culvert',
+    'More: culvert help <command>, culvert --help --all',
   ].join('\n');
 }
 

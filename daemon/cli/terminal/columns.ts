@@ -7,7 +7,7 @@ const GAP = '  ';
 /** Columns that the last cell of a row has at least; with less room, rows are not aligned. */
 const LAST_MIN = 24;
 
-type Paint = (text: string, column: number) => string;
+type Paint = (text: string, column: number, row: number) => string;
 
 /**
  * Rows as aligned columns, two spaces apart, the last one ragged. Measures what a terminal shows: two cells for each
@@ -21,6 +21,7 @@ export function columns(
   width = Number.POSITIVE_INFINITY,
 ): string {
   const cells = rows.map(row => row.map(printable));
+  const painted = (text: string, column: number, row: number) => (text ? paint(text, column, row) : '');
   const widths = cells.reduce<number[]>(
     (max, row) => row.map((text, i) => Math.max(stringWidth(text), max[i] ?? 0)),
     [],
@@ -28,19 +29,29 @@ export function columns(
   const last = widths.length - 1;
   const offset = widths.slice(0, -1).reduce((sum, each) => sum + each + GAP.length, 0);
   if (offset + Math.min(widths[last] ?? 0, LAST_MIN) > width)
-    return cells.map(row => wrapped(flowing(row, paint), width, 4)).join('\n');
+    return cells
+      .map((row, at) =>
+        wrapped(
+          flowing(row, (text, i) => paint(text, i, at)),
+          width,
+          4,
+        ),
+      )
+      .join('\n');
   return cells
-    .flatMap(row => {
+    .flatMap((row, at) => {
       const [first = '', ...more] = wrapped(row[last] ?? '', width - offset, 0).split('\n');
-      const padded = row.slice(0, last).map((text, i) => paint(text, i) + ' '.repeat(widths[i]! - stringWidth(text)));
-      const lines = [[...padded, paint(first, last)].join(GAP)];
-      return [...lines, ...more.map(text => ' '.repeat(offset) + paint(text, last))].map(line => line.trimEnd());
+      const padded = row
+        .slice(0, last)
+        .map((text, i) => painted(text, i, at) + ' '.repeat(widths[i]! - stringWidth(text)));
+      const lines = [[...padded, painted(first, last, at)].join(GAP)];
+      return [...lines, ...more.map(text => ' '.repeat(offset) + painted(text, last, at))].map(line => line.trimEnd());
     })
     .join('\n');
 }
 
 /** The cells of a row that are not empty, one after the other. */
-function flowing(row: readonly string[], paint: Paint): string {
+function flowing(row: readonly string[], paint: (text: string, column: number) => string): string {
   return row
     .map((text, i) => [text, paint(text, i)] as const)
     .flatMap(([text, cell]) => (text ? [cell] : []))

@@ -20,7 +20,11 @@ export const list: Run = async context => {
     ]);
     const { bold, dim, yellow } = context.style;
     const paint = [bold, (t: string) => t, dim, yellow];
-    return columns([['KEY', 'VALUE', 'SOURCE', ''], ...rows], (text, column) => paint[column]!(text), context.width);
+    return columns(
+      [['KEY', 'VALUE', 'SOURCE', ''], ...rows],
+      (text, column, row) => (row ? paint[column]! : dim)(text),
+      context.width,
+    );
   });
   sayProblems(context, response);
   return EXIT.ok;

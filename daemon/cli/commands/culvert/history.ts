@@ -113,12 +113,7 @@ function timeline(history: History, { dim, green, red, yellow }: Context['style'
     dim,
     (cell: string, row: number) => (changes[row]!.kind === 'stop' ? dim : (tones[changes[row]!.state] ?? dim))(cell),
   ];
-  let cells = -1;
-  const colored = (cell: string, column: number) => {
-    if (column === 0) cells++;
-    return paint[column]?.(cell, cells) ?? cell;
-  };
-  return columns(rows, colored, width);
+  return columns(rows, (cell, column, row) => paint[column]?.(cell, row) ?? cell, width);
 }
 
 function totalRow(name: string, total: HistoryTotal): string[] {

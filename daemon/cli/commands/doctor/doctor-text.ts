@@ -32,7 +32,12 @@ export function describeResults(results: readonly CheckResult[], style: Style, v
   if (well.length > 0) blocks.push(describeGroups(well, style));
   const rest = results.filter(({ verdict }) => verdict === 'not-applicable');
   if (verbose && rest.length > 0) blocks.push(rest.map(result => describeResult(result, style, false)).join('\n'));
-  else if (rest.length > 0) blocks.push(style.dim(`${rest.length} checks do not apply here; --verbose lists them.`));
+  else if (rest.length > 0)
+    blocks.push(
+      style.dim(
+        `${rest.length === 1 ? '1 check does' : `${rest.length} checks do`} not apply here; --verbose lists them.`,
+      ),
+    );
   return blocks.join('\n');
 }
 

@@ -19,9 +19,13 @@ export const listApps: Run = async context => {
       `${METHODS[method]}${shortcut ? ', shortcut' : ''}`,
       note ?? '',
     ]);
-    if (rows.length === 0) return 'No app was found.';
+    if (rows.length === 0) return 'No app was found. Apps are found by their desktop entries.';
     const paint = [bold, (text: string) => text, cyan, dim];
-    return columns([['ID', 'NAME', 'PROXY', 'NOTE'], ...rows], (text, column) => paint[column]!(text), context.width);
+    return columns(
+      [['ID', 'NAME', 'PROXY', 'NOTE'], ...rows],
+      (text, column, row) => (row ? paint[column]! : dim)(text),
+      context.width,
+    );
   });
   return EXIT.ok;
 };

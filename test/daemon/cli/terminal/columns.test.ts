@@ -50,3 +50,26 @@ test('a narrow terminal shows long alternatives and addresses within its width',
   assert.equal(text.replaceAll(/\n */g, '').includes(alternatives), true);
   assert.ok(text.split('\n').includes(address), 'an address stays whole');
 });
+
+test('an empty cell is not painted, so that no line ends in blanks', () => {
+  const text = columns(
+    [
+      ['a', 'b', ''],
+      ['c', '', ''],
+    ],
+    cell => `<${cell}>`,
+    80,
+  );
+  assert.equal(text, '<a>  <b>\n<c>');
+});
+
+test('the row tells a header from the rest', () => {
+  const text = columns(
+    [
+      ['ID', 'NAME'],
+      ['a', 'b'],
+    ],
+    (cell, _, row) => (row ? cell : cell.toLowerCase()),
+  );
+  assert.equal(text, 'id  name\na   b');
+});
