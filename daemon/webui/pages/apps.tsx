@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
-import { searchedText } from '../../view/forms/searched-rows.ts';
+import { searchedText } from '../../view/forms/search/searched-rows.ts';
 import {
   appBadge,
   appDetails,

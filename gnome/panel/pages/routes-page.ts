@@ -7,7 +7,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { Why } from '../../../daemon/api/schema.ts';
 import { actionCommand } from '../../../daemon/view/forms/form.ts';
-import { searchedText } from '../../../daemon/view/forms/searched-rows.ts';
+import { searchedText } from '../../../daemon/view/forms/search/searched-rows.ts';
 import {
   addRoute,
   describeRoutes,

@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { searchedText } from '../../../../daemon/view/forms/searched-rows.ts';
+import { searchedText } from '../../../../daemon/view/forms/search/searched-rows.ts';
 import { pageTitle } from '../../../../daemon/view/page-titles.ts';
 import type { ProxyView } from '../../../../daemon/view/states/apps.ts';
 import {

@@ -1,15 +1,15 @@
 // The search of settings, measured on words that people type.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SplitTunnel } from '../../../../daemon/api/schema.ts';
-import type { Form } from '../../../../daemon/view/forms/form.ts';
-import { rowKeywords } from '../../../../daemon/view/forms/keywords.ts';
-import { type Hit, searchedPages, searchPages } from '../../../../daemon/view/forms/search.ts';
-import { NOTHING_GATHERED } from '../../../../daemon/view/forms/searched-rows.ts';
-import { describe } from '../../../../daemon/view/view.ts';
-import { app, logEntry } from '../../../support/gnome/initial.ts';
-import { clientState, tr } from '../../../support/gnome/translator.ts';
-import { FURTHER_WORDS } from './further-words.ts';
+import type { SplitTunnel } from '../../../../../daemon/api/schema.ts';
+import type { Form } from '../../../../../daemon/view/forms/form.ts';
+import { rowKeywords } from '../../../../../daemon/view/forms/search/keywords.ts';
+import { type Hit, searchedPages, searchPages } from '../../../../../daemon/view/forms/search/search.ts';
+import { NOTHING_GATHERED } from '../../../../../daemon/view/forms/search/searched-rows.ts';
+import { describe } from '../../../../../daemon/view/view.ts';
+import { app, logEntry } from '../../../../support/gnome/initial.ts';
+import { clientState, tr } from '../../../../support/gnome/translator.ts';
+import { FURTHER_WORDS } from '../further-words.ts';
 import { SEARCH_WORDS } from './search-words.ts';
 
 const client = clientState({

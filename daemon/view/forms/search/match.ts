@@ -1,5 +1,5 @@
 // Ranks rows by the words of a query: those that hold every word, or else those that hold the rarest of them.
-import { foldText } from '../text-search.ts';
+import { foldText } from '../../text-search.ts';
 
 /** Letters that an inflected word may have at its end beyond the word that is looked for, as in “exclusions”. */
 const ENDING = 3;

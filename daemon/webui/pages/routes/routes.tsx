@@ -1,8 +1,8 @@
 // Renders the split tunnel: its entries with a search, adding, removing, import and export.
 import { useSignal } from '@preact/signals';
-import { formatCount } from '../../view/format.ts';
-import type { Row } from '../../view/forms/form.ts';
-import { searchedText } from '../../view/forms/searched-rows.ts';
+import { formatCount } from '../../../view/format.ts';
+import type { Row } from '../../../view/forms/form.ts';
+import { searchedText } from '../../../view/forms/search/searched-rows.ts';
 import {
   addRoute,
   describeRoutes,
@@ -10,13 +10,13 @@ import {
   resetRoutes,
   routeKindName,
   routeMatches,
-} from '../../view/forms/tunnel/split-tunnel.ts';
-import { checks } from '../../view/forms/validate.ts';
-import { fill } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
-import { addressOfPage, rowInAddress } from '../navigation.ts';
-import { CommandButton, FormView } from '../widgets/rows.tsx';
-import { VirtualList } from '../widgets/virtual-list.tsx';
+} from '../../../view/forms/tunnel/split-tunnel.ts';
+import { checks } from '../../../view/forms/validate.ts';
+import { fill } from '../../../view/translator.ts';
+import { useApp } from '../../client/app.ts';
+import { addressOfPage, rowInAddress } from '../../navigation.ts';
+import { CommandButton, FormView } from '../../widgets/rows.tsx';
+import { VirtualList } from '../../widgets/virtual-list.tsx';
 import { WhyField } from './why.tsx';
 
 const ROW_HEIGHT = 56;

@@ -1,22 +1,22 @@
 // Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it.
-import { formatCount } from '../format.ts';
-import { pageTitle } from '../page-titles.ts';
-import { fill, type Translator } from '../translator.ts';
-import type { View } from '../view.ts';
-import { accountForm } from './account.ts';
-import { checksForm } from './checks.ts';
-import { type Form, type Group, PAGE_NAMES, type PageName, type Row } from './form.ts';
+import { formatCount } from '../../format.ts';
+import { pageTitle } from '../../page-titles.ts';
+import { fill, type Translator } from '../../translator.ts';
+import type { View } from '../../view.ts';
+import { accountForm } from '../account.ts';
+import { checksForm } from '../checks.ts';
+import { type Form, type Group, PAGE_NAMES, type PageName, type Row } from '../form.ts';
+import { preferencesForm, UNKNOWN_DESKTOP } from '../preferences.ts';
+import { settingsForm } from '../settings.ts';
+import { advancedForm } from '../tunnel/advanced.ts';
+import { dnsForm } from '../tunnel/dns.ts';
+import { killSwitchForm } from '../tunnel/killswitch.ts';
+import { modeForm } from '../tunnel/modes.ts';
+import { networksForm } from '../tunnel/networks.ts';
+import { updatesForm } from '../updates.ts';
 import { rowKeywords } from './keywords.ts';
 import { rankRows } from './match.ts';
-import { preferencesForm, UNKNOWN_DESKTOP } from './preferences.ts';
 import { appRows, type Gathered, historyRows, logRows, NOTHING_GATHERED, routeRows } from './searched-rows.ts';
-import { settingsForm } from './settings.ts';
-import { advancedForm } from './tunnel/advanced.ts';
-import { dnsForm } from './tunnel/dns.ts';
-import { killSwitchForm } from './tunnel/killswitch.ts';
-import { modeForm } from './tunnel/modes.ts';
-import { networksForm } from './tunnel/networks.ts';
-import { updatesForm } from './updates.ts';
 
 export interface Hit {
   page: PageName;

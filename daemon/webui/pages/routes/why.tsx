@@ -1,9 +1,9 @@
 // "Does this site use WARP?": a field, and the answer with what decides it and what the kernel says.
 import { useSignal } from '@preact/signals';
-import type { Why } from '../../api/schema.ts';
-import { whyForm } from '../../view/routes/why.ts';
-import { useApp } from '../client/app.ts';
-import { FormView } from '../widgets/rows.tsx';
+import type { Why } from '../../../api/schema.ts';
+import { whyForm } from '../../../view/routes/why.ts';
+import { useApp } from '../../client/app.ts';
+import { FormView } from '../../widgets/rows.tsx';
 
 export function WhyField() {
   const { model, tr } = useApp();

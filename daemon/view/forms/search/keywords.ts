@@ -1,5 +1,5 @@
 // Holds further words for rows: what people type who know a setting by another name.
-import type { Translator } from '../translator.ts';
+import type { Translator } from '../../translator.ts';
 
 const both = (...lists: string[]) => lists.join('; ');
 

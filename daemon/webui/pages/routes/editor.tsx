@@ -1,11 +1,11 @@
 // Renders the routes as text: the field, and below it what the text would change, presets and earlier lists.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
-import { createRoutesEditor } from '../../view/client/routes-editor.ts';
-import { editorForm } from '../../view/forms/tunnel/routes-editor.ts';
-import { useApp } from '../client/app.ts';
-import { chooseText, saveText } from '../tasks/files.ts';
-import { FormView } from '../widgets/rows.tsx';
+import { createRoutesEditor } from '../../../view/client/routes-editor.ts';
+import { editorForm } from '../../../view/forms/tunnel/routes-editor.ts';
+import { useApp } from '../../client/app.ts';
+import { chooseText, saveText } from '../../tasks/files.ts';
+import { FormView } from '../../widgets/rows.tsx';
 
 export function EditorPage() {
   const app = useApp();
