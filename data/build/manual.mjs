@@ -5,13 +5,12 @@ import { writeFileSync } from 'node:fs';
 
 const [main, name, version, out] = process.argv.slice(2);
 
-const printed = words => execFileSync(process.execPath, [main, ...words], { encoding: 'utf8' });
+/** The help of each command by its words, printed by one start of the program. */
+const helps = JSON.parse(execFileSync(process.execPath, [main, '__help'], { encoding: 'utf8' }));
 
 /** Reads commander's help: usage, description, and for each section its terms with their meaning, or its plain lines. */
 function help(words) {
-  const short = printed([...words, '--help']);
-  const text = short.includes('--help --all') ? printed(['--help', '--all']) : short;
-  const [usage, ...blocks] = text.trimEnd().split(/\n\n+/);
+  const [usage, ...blocks] = helps[words.join(' ')].trimEnd().split(/\n\n+/);
   const page = { usage: usage.replace(/^Usage: /, '').replace(/\s+/g, ' '), description: '', sections: new Map() };
   for (const block of blocks) {
     const heading = /^(\S.*):\n(?= )/.exec(block);

@@ -76,8 +76,26 @@ function program(context: Context, end: (exit: number) => void): Command {
     (name: string, options) => signing.keygen(name, options, context),
   );
 
+  root
+    .command('__help', { hidden: true })
+    .description('prints the help of every command as JSON, for the manual page')
+    .action(() => {
+      context.stdout.write(JSON.stringify(Object.fromEntries(helpTexts(root))));
+    });
+
   for (const command of [root, ...root.commands]) command.exitOverride().showSuggestionAfterError();
   return root;
+}
+
+/** The help of a command and of each below it that is shown, by their words. */
+function helpTexts(command: Command, words = ''): [words: string, text: string][] {
+  let own = '';
+  command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
+  const shown = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter(({ parent }) => parent);
+  return [[words, own], ...shown.flatMap(child => helpTexts(child, `${words} ${child.name()}`.trim()))];
 }
 
 const EXAMPLES = `Examples:

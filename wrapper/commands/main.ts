@@ -123,6 +123,12 @@ export async function runCommands(
           .join(''),
       );
     });
+  program
+    .command('__help', { hidden: true })
+    .description('prints the help of every command as JSON, for the manual page')
+    .action(() => {
+      process.stdout.write(JSON.stringify(Object.fromEntries(helpTexts(program))));
+    });
   program.addHelpText('after', HELP_AFTER);
   switch (argv.join(' ')) {
     case '':
@@ -142,6 +148,17 @@ export async function runCommands(
     default:
       await parse(program, argv);
   }
+}
+
+/** The help of a command and of each below it that is shown, by their words. */
+function helpTexts(command: Command, words = ''): [words: string, text: string][] {
+  let own = '';
+  command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
+  const shown = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter(({ parent }) => parent);
+  return [[words, own], ...shown.flatMap(child => helpTexts(child, `${words} ${child.name()}`.trim()))];
 }
 
 /** Words for a wrapped CLI are completed behind its auth command only. */
