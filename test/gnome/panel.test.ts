@@ -75,7 +75,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     const places = async () => {
       await stage.settled();
       const tops: Record<string, number> = {};
-      for (const name of ['Mode', 'Kill Switch', 'Open the graph'])
+      for (const name of ['Mode', 'Kill Switch', 'Open the history'])
         tops[name] = ((await stage.ask({ do: 'place', name })) as number[])[1]!;
       return tops;
     };

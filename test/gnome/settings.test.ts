@@ -232,6 +232,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await stage.turn('checks');
       await find('1 problem');
       await find('seen by mode\nWhy.');
+      await press('Use another mode: Show commands');
       await find('culvert action setMode warp+doh');
       const names = await stage.names();
       assert.ok(names.indexOf('Title of mode') < names.indexOf('Title of service'));

@@ -117,7 +117,8 @@ const SHOWN: Partial<Record<ShownPage, string[]>> = {
   account: ['snapshot.account.type'],
   apps: ['app.name'],
   tools: ['tool.cli', 'tool.accounts.0.name'],
-  advanced: ['snapshot.options.endpoint', 'snapshot.options.virtualNetworks.networks.0.name'],
+  mode: ['snapshot.options.virtualNetworks.networks.0.name'],
+  advanced: ['snapshot.options.endpoint'],
   log: ['log.argv.1'],
   updates: ['snapshot.update.command', 'snapshot.update.previous'],
 };

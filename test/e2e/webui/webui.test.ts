@@ -418,7 +418,7 @@ test('hostile text of WARP, of apps and of a person stays text', async t => {
   await getJson(port, '/api/snapshot?fresh=1');
   for (const name of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
     await visit(page, name);
-    for (const field of await page.locator('main input').all()) await field.fill(HOSTILE);
+    for (const field of await page.locator('main input:enabled:not([type=checkbox], [type=radio])').all()) await field.fill(HOSTILE);
   }
   await visit(page, 'apps');
   await page.getByText('<img src=x').first().waitFor();
@@ -453,7 +453,7 @@ test('a change counts down on every page, and is kept, reverted, or ends on time
   await checked('WireGuard');
   await visit(page, 'connection');
   await press(page, 'Off for 15 minutes: Turn Off');
-  await press(page, 'Extend: 15 Minutes More');
+  await press(page, 'More time: 15 Minutes More');
   await press(page, /^Back on at .*\d\d:\d\d: Connect Now$/);
   await page.getByText('Your traffic goes through Cloudflare.').waitFor();
   assert.deepEqual(complaints, []);
