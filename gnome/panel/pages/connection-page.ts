@@ -268,7 +268,7 @@ function createHero() {
       remedy.visible = view.remedy !== null;
       labelButton(remedy, view.remedy?.label ?? '');
       remedy.css_classes = ['pill', 'suggested-action'];
-      spinner.visible = view.waiting !== null;
+      for (const part of [spinner, waitingText]) part.visible = view.waiting !== null;
       waitingText.label = view.waiting ?? '';
       details.visible = view.details !== null;
       text.label = view.details ?? '';
