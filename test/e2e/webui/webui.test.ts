@@ -418,7 +418,8 @@ test('hostile text of WARP, of apps and of a person stays text', async t => {
   await getJson(port, '/api/snapshot?fresh=1');
   for (const name of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
     await visit(page, name);
-    for (const field of await page.locator('main input:enabled:not([type=checkbox], [type=radio])').all()) await field.fill(HOSTILE);
+    for (const field of await page.locator('main input:enabled:not([type=checkbox], [type=radio])').all())
+      await field.fill(HOSTILE);
   }
   await visit(page, 'apps');
   await page.getByText('<img src=x').first().waitFor();
