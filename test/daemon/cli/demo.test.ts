@@ -93,7 +93,7 @@ test('a real daemon applies settings of a demo only after an explicit word', asy
   assert.equal(refused.code, 1, refused.stderr);
   assert.match(refused.stderr, /from a demo.*\n.*--demo-file/);
   assert.equal(real.memory.values.mode, 'warp');
-  const applied = await culvert(real.home, ['settings', 'apply', '--demo-file', file]);
+  const applied = await culvert(real.home, ['settings', 'apply', '--demo-file', '--yes', file]);
   assert.equal(applied.code, 0, applied.stderr);
   assert.equal(real.memory.values.mode, 'dot');
 });

@@ -34,12 +34,12 @@ export const proxyOn: Run = async (context, _, options) => {
 };
 
 /**
- * Asks for consent to switch the proxy on, in a script: it changes the mode of the whole machine. At a terminal,
- * `askToKeep` asks after the change, and a limit takes the change back.
+ * Asks for consent to switch the proxy on: it changes the mode of the whole machine. A script that gives a limit needs
+ * no `--yes`, since the limit takes the change back.
  */
 export async function proxyConsent(context: Context, options: Options, before: Snapshot): Promise<void> {
   // don't ask when the tunnel client will refuse anyway
-  if (isAttended(context) || options.confirmWithin !== undefined || before.status.blocked) return;
+  if (before.status.blocked || (options.confirmWithin !== undefined && !isAttended(context))) return;
   await consent(context, options, { consequence: proxyConsequence(before), question: 'Switch the proxy on?' });
 }
 
@@ -79,7 +79,7 @@ export const proxyOff: Run = async (context, _, options) => {
     context.say('The local proxy is already off.');
     return 0;
   }
-  if (!isAttended(context) && !keeping.isWanted)
+  if (isAttended(context) || !keeping.isWanted)
     await consent(context, options, {
       consequence: 'Switching the local proxy off changes the mode of the whole machine to warp.',
       question: 'Switch the proxy off?',

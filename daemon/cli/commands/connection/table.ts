@@ -110,14 +110,14 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
         name: 'on',
         summary: 'switch to proxy mode, connect, and wait until the proxy answers',
         details:
-          'This changes the mode of the whole machine, so a script has to give --yes. Where the proxy does not answer, mode, protocol and connection are set back to what they were.',
+          'This changes the mode of the whole machine, so it asks first, and a script has to give --yes. Where the proxy does not answer, mode, protocol and connection are set back to what they were.',
         options: [{ flags: '--port <n>', summary: 'set the port of the proxy first' }, ...KEEP],
         load: async () => (await import('./proxy.ts')).proxyOn,
       },
       {
         name: 'off',
         summary: 'switch from proxy mode to mode warp',
-        details: 'This changes the mode of the whole machine, so a script has to give --yes.',
+        details: 'This changes the mode of the whole machine, so it asks first, and a script has to give --yes.',
         options: KEEP,
         load: async () => (await import('./proxy.ts')).proxyOff,
       },

@@ -4,10 +4,10 @@ import { printable } from '../../../system/printable.ts';
 import { settingsLines } from '../../../view/settings-file.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
-import { EXIT, Failure } from '../../errors.ts';
+import { EXIT } from '../../errors.ts';
 import { askToKeep, keepingOf, limited } from '../../keep.ts';
 import { readDocument } from '../../read-document.ts';
-import { confirm, isAttended } from '../../terminal/prompt.ts';
+import { consent, isAttended } from '../../terminal/prompt.ts';
 import { writeDocument } from '../../write-document.ts';
 
 export const exportSettings: Run = async (context, [file], options) => {
@@ -36,13 +36,17 @@ export const applySettings: Run = async (context, [file], options) => {
   const keeping = keepingOf(context, options);
   const toml = await readDocument(context, file);
   let allowDemo = options.demoFile === true;
-  if (isAttended(context) && options.yes !== true && file !== undefined && file !== '-') {
+  const isAsking = isAttended(context) && file !== undefined && file !== '-';
+  if (options.yes !== true && (isAsking || (!isAttended(context) && !keeping.isWanted))) {
     const found = await context.client.call('POST /api/settings/diff', { body: { toml } });
-    if (found.changes.length && found.invalid.length === 0) {
-      context.say(describe(context, found));
-      if (found.fromDemo && !allowDemo) context.say(FROM_DEMO);
-      if (!(await confirm(context, 'Set this?'))) throw new Failure('Nothing was changed.');
-      allowDemo = true;
+    // the daemon refuses a file with mistakes, and one of a demo
+    const isRefused = found.invalid.length > 0 || (found.fromDemo && !allowDemo && !isAsking);
+    if (found.changes.length && !isRefused) {
+      const text = [describe(context, found), ...(found.fromDemo && !allowDemo ? [FROM_DEMO] : [])].join('\n');
+      const keys = [...new Set(found.changes.map(({ key }) => key))].join(', ');
+      const consequence = isAsking ? text : `This sets ${keys}. To see more: culvert settings diff.`;
+      await consent(context, options, { consequence, question: 'Set this?' });
+      allowDemo ||= isAsking;
     }
   }
   const done = await context.client.call('POST /api/settings/apply', {

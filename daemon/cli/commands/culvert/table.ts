@@ -51,7 +51,7 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     name: 'settings',
     summary: "the tunnel's settings, routes and Culvert's own configuration as one file",
     details:
-      'For another machine, or as a backup. The file has no secrets. What the other machine or its version of warp-cli lacks is left out and listed. At a terminal, a change is taken back after 30 seconds unless you say that it stays.',
+      'For another machine, or as a backup. The file has no secrets. What the other machine or its version of warp-cli lacks is left out and listed. At a terminal, apply shows what changes and asks first, and a change is taken back after 30 seconds unless you say that it stays. A script that applies a file has to give --yes or --confirm-within.',
     fallback: 'export',
     commands: [
       {

@@ -1,7 +1,7 @@
 // `culvert web`: turns the browser page on and off, opens it, and says where it is.
 
 import { Unreachable } from '../../../api/client.ts';
-import type { RemoteAccess } from '../../../api/schema.ts';
+import type { ConfigResponse, RemoteAccess } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
 import { dateTime } from '../../../system/terminal.ts';
 import { type Context, type Run, show } from '../../context.ts';
@@ -12,24 +12,25 @@ import { columns } from '../../terminal/columns.ts';
 export const web: Run = async (context, _words, options) => {
   if (options.pair) return pair(context, options.manage === true);
   if (options.manage) throw usage('--manage goes with --pair.');
-  const response = await setEnabled(context, true);
+  const before = await readConfig(context);
+  const response = await setEnabled(context, before, true);
   const url = await addressOf(context);
   const wanted = options.open !== false && response.config.ui.openBrowser && !context.json;
   const obstacle = wanted ? await open(context, url) : null;
   show(context, { ok: true, enabled: true, url }, () => url);
+  if (!before.config.webui.enabled)
+    context.say('The page stays on, also after a restart. Turn it off: culvert web off');
   if (obstacle) context.say(`It was not opened, because ${obstacle}.`);
   return EXIT.ok;
 };
 
 export const webOff: Run = async context => {
-  await setEnabled(context, false);
+  await setEnabled(context, await readConfig(context), false);
   show(context, { ok: true, enabled: false }, () => 'The browser page is off.');
   return EXIT.ok;
 };
 
-async function setEnabled(context: Context, enabled: boolean) {
-  const { client } = context;
-  const current = await readConfig(context);
+async function setEnabled({ client }: Context, current: ConfigResponse, enabled: boolean) {
   if (current.config.webui.enabled === enabled) return current;
   const response = await client.call('POST /api/config/user', { body: { webui: { enabled } } });
   if (response.config.webui.enabled === enabled) return response;

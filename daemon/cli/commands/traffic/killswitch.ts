@@ -34,10 +34,9 @@ export const killSwitchOn: Run = async (context, _, options) => {
   const keeping = options.confirmWithin === undefined ? await asFarAsPossible(context, wanted) : wanted;
   const { confirmWithin } = keeping;
   await set(context, { enabled: true, allowLan, ...(confirmWithin === undefined ? {} : { confirmWithin }) });
-  const code = await askToKeep(context, 'killSwitch', keeping);
-  if (code === EXIT.ok && (confirmWithin === undefined || keeping.asks))
+  if (confirmWithin === undefined || keeping.asks)
     context.say('All users of this machine are blocked, also after a restart. Turning it off needs an administrator.');
-  return code;
+  return askToKeep(context, 'killSwitch', keeping);
 };
 
 export const killSwitchOff: Run = async (context, _, options) => {

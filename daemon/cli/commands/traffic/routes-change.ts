@@ -15,7 +15,7 @@ import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
 import { readDocument } from '../../read-document.ts';
 import { createProgress } from '../../terminal/progress.ts';
-import { confirm, isAttended } from '../../terminal/prompt.ts';
+import { confirm, consent, isAttended } from '../../terminal/prompt.ts';
 import { describePreview, previewOf } from './routes.ts';
 
 /** Fewer runs of the tunnel CLI than these need no progress. */
@@ -137,11 +137,19 @@ async function apply(context: Context, { document, cause, options, asks, routes 
     context.say(describePreview(context, found));
     throw new Failure(UNREADABLE);
   }
-  const changes = found.add.length + found.remove.length > 0;
-  if (changes && isAttended(context) && options.yes !== true && (asks === 'always' || found.warnings.length)) {
-    context.say(describePreview(context, found));
-    if (!(await confirm(context, 'Apply changes?'))) throw new Failure('Nothing was changed.');
-  } else for (const warning of found.warnings) context.say(describePreview(context, { ...EMPTY, warnings: [warning] }));
+  const { add, remove, warnings } = found;
+  const warned = describePreview(context, { ...EMPTY, warnings });
+  const question = 'Apply changes?';
+  const isShown = isAttended(context) && options.yes !== true && (asks === 'always' || warnings.length > 0);
+  if (isShown && add.length + remove.length > 0) {
+    await consent(context, options, { consequence: describePreview(context, found), question });
+  } else {
+    if (warned) context.say(warned);
+    // a script that names no entries would lose them unnoticed
+    const consequence = `The document replaces the whole list: it adds ${add.length} and removes ${remove.length}.`;
+    if (asks === 'always' && remove.length > 0 && !isAttended(context) && !keeping.isWanted)
+      await consent(context, options, { consequence, question });
+  }
   const ifRevision = routes?.revision ?? found.revision;
   const body = { document, cause, ifRevision, ...limited(keeping) };
   const response = await withProgress(context, found.calls, () => context.client.call('POST /api/routes', { body }));

@@ -11,7 +11,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     name: 'routes',
     summary: 'sites and networks that bypass WARP (split tunnel)',
     details:
-      'The list is a document: "mode exclude" (these bypass WARP) or "mode include" (only these use WARP), then one address, range or host on each line: 10.0.0.0/8, 10.0.0.1-10.0.0.9, 10.0.0.0/8 - 10.1.2.0/24, *.example.com. # begins a comment. On a terminal, a change reverts after 30 seconds unless you keep it; --yes keeps it without asking.',
+      'The list is a document: "mode exclude" (these bypass WARP) or "mode include" (only these use WARP), then one address, range or host on each line: 10.0.0.0/8, 10.0.0.1-10.0.0.9, 10.0.0.0/8 - 10.1.2.0/24, *.example.com. # begins a comment. On a terminal, a change reverts after 30 seconds unless you keep it; --yes keeps it without asking. A script that imports a document without some of the entries has to give --yes or --confirm-within.',
     fallback: 'show',
     commands: [
       {
@@ -38,7 +38,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'import',
-        summary: 'set the list to a document',
+        summary: 'set the list to a document; entries that are not in it are removed',
         arguments: [{ name: '[file]', summary: 'the document; stdin without one', files: true }],
         options: [{ flags: '--add', summary: 'only add its entries; nothing is removed' }, ...KEEP],
         load: async () => (await import('./routes-change.ts')).importDocument,
@@ -72,7 +72,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'reset',
-        summary: 'restore the default entries of WARP',
+        summary: 'restore the default entries of WARP; yours are removed',
         options: [
           { flags: '--ips', summary: 'only addresses and ranges' },
           { flags: '--hosts', summary: 'only hosts' },

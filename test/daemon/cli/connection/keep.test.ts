@@ -82,6 +82,11 @@ test('asks for every setting that can cut a user off, and takes it back after a 
     [['proxy', 'on'], () => values.mode === 'proxy'],
   ] as const) {
     const child = await onTerminal([...words]);
+    if (words[0] === 'proxy') {
+      await prints(child, 'stdout', /Other traffic then bypasses WARP.*Switch the proxy on\? \[y\/N\]/s);
+      assert.ok(!set(), 'asked before the change');
+      child.stdin.write('y\r');
+    }
     await prints(child, 'stdout', /Keep this change\?/);
     assert.ok(set(), words.join(' '));
     child.stdin.write('n\r');
@@ -172,7 +177,10 @@ test('imports, adds, removes, exports and takes back routes', async t => {
   const { home, listed } = await setUp(t);
   const file = join(home.path, 'routes.txt');
   writeFileSync(file, 'mode exclude\n10.0.0.0/8  # the office\n10.9.0.1-10.9.0.2\n');
-  const imported = await culvert(home, ['routes', 'import', file]);
+  const refused = await culvert(home, ['routes', 'import', file]);
+  assert.deepEqual([refused.code, listed()], [2, ['10.0.0.0/8', '198.18.7.0/24', 'example.com']]);
+  assert.match(refused.stderr, /replaces the whole list: it adds 2 and removes 2\.\n.*--yes/);
+  const imported = await culvert(home, ['routes', 'import', file, '--yes']);
   assert.deepEqual([imported.code, imported.stderr], [0, 'Added 2, removed 2.\n']);
   assert.deepEqual(listed(), ['10.0.0.0/8', '10.9.0.1', '10.9.0.2']);
   assert.equal((await culvert(home, ['routes', 'add', 'x.example', '10.0.0.0/8'])).stderr, 'Added 1, removed 0.\n');
@@ -199,6 +207,17 @@ test('imports, adds, removes, exports and takes back routes', async t => {
   const bad = await culvert(home, ['routes', 'import'], '10.0.0\n');
   assert.deepEqual([bad.code, listed().length], [1, 3]);
   assert.match(bad.stderr, /! line 1: .*\n.*Nothing was changed/s);
+});
+
+test('a script replaces the list with --yes or a limit, and adds to it without either', async t => {
+  const { home, listed } = await setUp(t);
+  const before = listed();
+  assert.equal((await culvert(home, ['routes', 'import'], 'mode exclude\na.example\n')).code, 2);
+  const more = ['mode exclude', ...before, 'a.example', ''].join('\n');
+  assert.equal((await culvert(home, ['routes', 'import'], more)).code, 0);
+  assert.equal(listed().length, before.length + 1);
+  const limited = await culvert(home, ['routes', 'import', '--confirm-within', '600'], 'mode exclude\na.example\n');
+  assert.deepEqual([limited.code, listed()], [0, ['a.example']]);
 });
 
 test('edits the document in an editor, again where it has mistakes, and asks before and after it is set', async t => {
@@ -257,6 +276,13 @@ test('settings as a file: exported, compared and applied', async t => {
   assert.match(applied.stderr, /^Set tunnel\.mode\.\nIt is taken back in 600 s, unless you run: culvert keep\n$/);
   assert.equal((await culvert(home, ['settings', 'undo', '--json'])).code, 0);
   assert.equal(values.mode, 'warp');
+  const refused = await culvert(home, ['settings', 'apply'], changed);
+  assert.deepEqual([refused.code, values.mode], [2, 'warp']);
+  assert.match(refused.stderr, /This sets tunnel\.mode\..*\n.*--yes/);
+  assert.equal((await culvert(home, ['settings', 'apply', file])).code, 0, 'nothing differs');
+  assert.equal((await culvert(home, ['settings', 'apply', '--yes'], changed)).code, 0);
+  assert.equal(values.mode, 'doh');
+  assert.equal((await culvert(home, ['settings', 'undo'])).code, 0);
   const bad = await culvert(home, ['settings', 'apply'], '[tunnel]\nmode = "fast"\n');
   assert.deepEqual([bad.code, values.mode], [1, 'warp']);
 });

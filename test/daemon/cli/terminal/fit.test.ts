@@ -134,6 +134,6 @@ test('a document keeps its bytes, whatever the locale', async t => {
   const home = await setUp(t);
   const file = `${home.path}/routes.txt`;
   writeFileSync(file, 'mode exclude\n10.0.0.0/8 # Büro\n');
-  await culvert(home, ['routes', 'import', file]);
+  await culvert(home, ['routes', 'import', file, '--yes']);
   assert.match((await culvert(home, ['routes', 'export'], '', { LC_ALL: 'C' })).stdout, /Büro/);
 });

@@ -100,6 +100,8 @@ test('a reverted proxy restores protocol and connection as well', async t => {
   };
   const child = await startOnTerminal(home, ['proxy', 'on']);
   t.after(() => child.kill('SIGKILL'));
+  await prints(child, 'stdout', /Switch the proxy on\? \[y\/N\]/);
+  child.stdin.write('y\r');
   await prints(child, 'stdout', /Other traffic now bypasses WARP; back: culvert mode warp/);
   await prints(child, 'stdout', /Keep this change/);
   child.stdin.write('n\r');
@@ -129,6 +131,22 @@ test('refuses without a terminal and --yes to switch the proxy off, which change
   assert.equal((await culvert(home, ['proxy', 'off', '--yes'])).code, 0);
   assert.equal(values.mode, 'warp');
 });
+
+for (const [mode, ...words] of [
+  ['warp', 'proxy', 'on'],
+  ['warp', 'action', 'enableLocalProxy'],
+  ['proxy', 'proxy', 'off'],
+] as const)
+  test(`asks at a terminal before it changes the mode, and leaves it after a no: ${words.join(' ')}`, async t => {
+    const { home, memory, values } = await setUp(t, { mode });
+    const child = await startOnTerminal(home, words);
+    t.after(() => child.kill('SIGKILL'));
+    await prints(child, 'stdout', /changes the mode of the whole machine.*\? \[y\/N\]/s);
+    child.stdin.write('n\r');
+    const { code, stdout } = await ended(child);
+    assert.deepEqual([code, values.mode, memory.performed], [1, mode, []]);
+    assert.match(stdout, /Nothing was changed\./);
+  });
 
 for (const group of ['settings', 'routes', 'split'])
   test(`an export leaves a file as it is that is there: ${group}`, async t => {
