@@ -43,8 +43,8 @@ export async function runCommands(
     .option('--dir <directory>', 'put the shim here; the original stays where it is')
     .option('--force', 'also move a script that looks for files in its own directory')
     .action((names: string[], options) => installShims(names, options, context, programs));
-  add(program, 'uninstall [cli...]', 'remove shims and restore the originals').action((names: string[], options) =>
-    uninstallShims(names, options, context),
+  add(program, 'uninstall [cli...]', 'remove shims and restore the originals; without names: of all tools').action(
+    (names: string[], options) => uninstallShims(names, options, context),
   );
   add(program, 'status [cli]', 'show the remaining quota of each account, and the total')
     .option('--watch [interval]', 'repeat, every 30s unless said otherwise')
@@ -268,12 +268,14 @@ function addPool(program: Command, context: Context): void {
     .option('--offline <policy>', 'without the store: refuse (exit 69), or local (the share of the reserve)')
     .option('--machines <n>', 'number of machines that share the reserve')
     .action((url: string, options) => joinPool(url, options, context));
-  add(pool, 'leave', 'stop sharing accounts').action(options => leavePool(options, context));
+  add(pool, 'leave', 'stop sharing accounts, and forget the password of the store').action(options =>
+    leavePool(options, context),
+  );
   add(pool, 'status', 'show the store and the remaining quota of its accounts', true).action(options =>
     showPool(options, context),
   );
   add(pool, 'leases', 'show which machine uses which account').action(options => showLeases(options, context));
-  add(pool, 'reset <account>', 'end the cooldowns of an account, and ask its provider again')
+  add(pool, 'reset <account>', 'end the cooldowns of an account for all machines, and ask its provider again')
     .option('--cli <cli>', 'only this tool')
     .action((name: string, options) => resetAccount(name, options, context));
 }

@@ -14,7 +14,10 @@ test('the page is turned on, its address is printed, and it is turned off again'
   const { daemon, address, web } = await running(t);
   const on = await web();
   assert.deepEqual([on.code, on.stdout, daemon.settings.config.webui.enabled], [0, `${address}\n`, true]);
-  assert.match(on.stderr, /stays on, also after a restart.*culvert web off\n.*not opened, because there is no display\./);
+  assert.match(
+    on.stderr,
+    /stays on, also after a restart.*culvert web off\n.*not opened, because there is no display\./,
+  );
   const json = await web('--json');
   assert.deepEqual(JSON.parse(json.stdout), { ok: true, enabled: true, url: address });
   assert.deepEqual([json.stderr, (await web('--no-open')).stderr], ['', '']);
