@@ -43,12 +43,17 @@ export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runt
 const SOCKET_PATH_BYTES = 107;
 
 /** The running daemon, or null. */
-export function running(paths: Paths): Instance | null {
+export function running(paths: Pick<Paths, 'record'>): Instance | null {
+  const record = recorded(paths);
+  return record && isRunning(record.pid, record.started) ? record : null;
+}
+
+/** The daemon that wrote the record last, or null; one that was killed leaves its record. */
+export function recorded(paths: Pick<Paths, 'record'>): Instance | null {
   const text = readText(paths.record);
   if (text === null) return null;
   try {
-    const record = parseRecord(JSON.parse(text));
-    return record && isRunning(record.pid, record.started) ? record : null;
+    return parseRecord(JSON.parse(text));
   } catch {
     return null; // torn by a full disk: as good as none
   }

@@ -135,6 +135,27 @@ test('without a daemon, a restart starts one and says so', async t => {
   assert.equal((await culvert(home, 'stop')).code, 0);
 });
 
+for (const [what, signal, says] of [
+  ['a demo that was stopped', 'SIGTERM', false],
+  ['a demo that was killed', 'SIGKILL', true],
+] as const)
+  test(`a restart after ${what} speaks of the demo only where it has replaced it`, async t => {
+    const home = createHome(t);
+    home.env.CULVERT_WARP_CLI = join(home.directory, 'no-warp-cli');
+    const { child, ended, port } = await startDemo(home);
+    home.env.CULVERT_SERVER_PORT = String(port);
+    assert.equal((await culvert(home, 'mode', 'doh', '--for', '1h')).code, 0);
+    child.kill(signal);
+    await ended;
+    assert.ok(existsSync(join(home.directory, '.local/state/culvert/demo')), 'its state stays');
+    const { code, stdout, stderr } = await culvert(home, 'restart');
+    endWithTest(home, Number(/pid (\d+)/.exec(stdout)?.[1]));
+    assert.equal(code, 0, stderr);
+    if (says) assert.match(stderr, /^The demo was killed\. This one works on the tunnel client of this machine\./);
+    else assert.equal(stderr, '');
+    assert.equal((await culvert(home, 'stop')).code, 0);
+  });
+
 test('without a daemon, the launcher and the command line say the same, to people and to scripts', async t => {
   const home = createHome(t);
   const [launcher, commandLine] = [await culvert(home, 'status'), await culvert(home, 'mode')];

@@ -1,11 +1,9 @@
 // `culvert restart`: replaces the running daemon, with its flags and its pending changes, or starts one.
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Unreachable } from '../../../api/client.ts';
 import type { Health } from '../../../api/schema.ts';
 import { RESTART_SIGNAL } from '../../../restart.ts';
-import { paths as pathsOf } from '../../../system/paths.ts';
+import { recorded } from '../../../system/instance.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { startDaemon } from '../../start-daemon.ts';
@@ -15,6 +13,7 @@ import { endBySignal, type Identity, identify } from './daemon-process.ts';
 const START_MS = 20_000;
 
 export const restart: Run = async context => {
+  const last = recorded(context.paths);
   const daemon = await identify(context).catch(error => {
     if (error instanceof Unreachable && error.daemon !== 'silent') return null;
     throw error;
@@ -29,9 +28,10 @@ export const restart: Run = async context => {
       ? `Restarted the daemon: version ${version} (pid ${pid}).`
       : `The daemon was not running. Started it: version ${version} (pid ${pid}).`,
   );
-  // no record says whether a daemon that ended was one of the demo
-  if (!daemon && !tunnelCli.emulated && existsSync(dirname(pathsOf(context.env, true).changes)))
-    context.say('This one works on the tunnel client of this machine. For the demo: culvert stop, then culvert --demo');
+  if (!daemon && last?.demo && !tunnelCli.emulated)
+    context.say(
+      'The demo was killed. This one works on the tunnel client of this machine. For the demo: culvert stop, then culvert --demo',
+    );
   return EXIT.ok;
 };
 
