@@ -142,6 +142,18 @@ describe('the forecast', () => {
     assert.match(whyText(found, { ok: true, ...found.all, resolveProblem: null }, english).advice!, /culvert doctor/);
     assert.equal(ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP').disagrees, false);
   });
+
+  test('claims nothing about the kernel in the demo, which routes nothing', () => {
+    const found = ask(
+      '192.0.2.1',
+      '192.0.2.1',
+      connected({ tunnelCli: { ...base.tunnelCli, emulated: true } }),
+      'eth0',
+    );
+    assert.deepEqual([found.kernel, found.disagrees], [null, false]);
+    const { kernel, advice } = whyText(found, { ok: true, ...found.all, resolveProblem: null }, english);
+    assert.deepEqual([kernel, advice], ['The demo routes nothing, so the kernel is not asked.', null]);
+  });
 });
 
 describe('the kernel’s answer', () => {
