@@ -83,6 +83,13 @@ const LOCATIONS: [expression: string, variable: string, value: (path: string) =>
   ['import.meta.url', '__sourceUrl', path => pathToFileURL(path).href],
 ];
 
+/** The same in the packages that are CommonJS; the bundle is not. */
+const OF_COMMONJS: typeof LOCATIONS = [
+  ['__dirname', '__dirname', dirname],
+  ['__filename', '__filename', path => path],
+];
+const isDeclared = (variable: string, text: string) => new RegExp(`\\b(?:const|let|var) ${variable}\\b`).test(text);
+
 function sources(change: Change | null): Plugin {
   return {
     name: 'sources',
@@ -91,9 +98,9 @@ function sources(change: Change | null): Plugin {
         const text = readFileSync(path, 'utf8');
         const changed =
           change?.file === path ? text.slice(0, change.start) + change.after + text.slice(change.end) : text;
-        const variables = LOCATIONS.filter(([expression]) => text.includes(expression)).map(
-          ([, variable, value]) => `const ${variable} = ${JSON.stringify(value(path))};`,
-        );
+        const variables = [...LOCATIONS, ...OF_COMMONJS]
+          .filter(([expression, variable]) => text.includes(expression) && !isDeclared(variable, text))
+          .map(([, variable, value]) => `const ${variable} = ${JSON.stringify(value(path))};`);
         // on the first line, so that the others keep their numbers
         return { contents: variables.join('') + changed, loader: path.endsWith('.ts') ? 'ts' : 'js' };
       });
