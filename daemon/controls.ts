@@ -205,6 +205,8 @@ export interface ToolAccountsControl {
 }
 
 export interface Features {
+  /** Publishes whether clients offer tool accounts, unless that was read a moment ago. */
+  offerToolAccounts(): void;
   toolAccounts(): Promise<ToolAccountsControl>;
   settingsFile(): Promise<SettingsFileControl>;
   changes: ChangesControl;

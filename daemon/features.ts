@@ -20,6 +20,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
     (await import('./settings-file/settings-file.ts')).createSettingsFile(context, changes, routes.get),
   );
   const toolAccounts = once(async () => (await import('./tool-accounts/tool-accounts.ts')).createToolAccounts(context));
+  const toolOffer = once(async () => (await import('./tool-accounts/offer.ts')).createToolOffer(context));
   const apps = createApps(context);
   const doctor = createDoctor(context);
   const history = createHistory(context);
@@ -39,6 +40,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
     routes: routes.get,
     settingsFile: settingsFile.get,
     toolAccounts: toolAccounts.get,
+    offerToolAccounts: () => void toolOffer.loaded().then(offer => offer?.refresh()),
     killSwitch: killSwitch.get,
     apps: async () => apps,
     doctor: async () => doctor,
@@ -46,6 +48,7 @@ export function createFeatures(context: FeatureContext, openStreams: () => numbe
     updates: updates.get,
     start() {
       begin('kill switch', killSwitch.get);
+      begin('tool accounts', toolOffer.get);
       changes.start();
       apps.start();
       doctor.start();

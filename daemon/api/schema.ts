@@ -81,6 +81,11 @@ export const Snapshot = z.object({
   lostChanges: z.nullable(z.object({ file: z.string() })),
   /** The tunnel was up, and has been off for longer than `reminders.offMinutes`. */
   reminder: z.nullable(z.object({ offSince: Time })),
+  /**
+   * Whether clients offer the page of tool accounts: a shim of culvert-wrap is installed, or a tool of its catalog other than npm is
+   * on the daemon's PATH.
+   */
+  toolAccounts: z.object({ offered: z.boolean() }),
   commands: Commands,
   /** Parts that could not be read again in time; such an answer has no ETag. */
   stale: z.optional(z.array(StalePart)),

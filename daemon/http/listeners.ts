@@ -37,7 +37,11 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
   const servers: Server[] = [];
   const streams = createEventStreams(daemon.state, limits, {
     config: () => daemon.settings.response(),
-    onOpen: () => void daemon.tunnel.refresh('stale'), // a new client gets current values
+    // a new client gets current values
+    onOpen() {
+      void daemon.tunnel.refresh('stale');
+      daemon.features.offerToolAccounts();
+    },
   });
   const handle = createRequestHandler(daemon, streams);
   const lookUp = createPeerLookup();

@@ -4,8 +4,9 @@ import { pathsFor } from '../../wrapper/store/paths.ts';
 import type { ToolAccounts } from '../api/schema/accounts.ts';
 import type { FeatureContext, ToolAccountsControl } from '../controls.ts';
 import { Problem } from '../problem.ts';
-import { dataDirectory, programs } from '../system/install-paths.ts';
+import { programs } from '../system/install-paths.ts';
 import { message } from '../view/message.ts';
+import { CATALOG, createToolOffer } from './offer.ts';
 import { createReader } from './read.ts';
 import { parseRefresh, runWrapper } from './run-wrapper.ts';
 import { watchWhileWanted } from './watch-while-wanted.ts';
@@ -25,10 +26,11 @@ interface Options {
 
 export function createToolAccounts(
   { env, state }: Pick<FeatureContext, 'env' | 'state'>,
-  { program = programs.wrapper, catalog = `${dataDirectory}/wrap/providers.toml`, leaseMs = LEASE_MS }: Options = {},
+  { program = programs.wrapper, catalog = CATALOG, leaseMs = LEASE_MS }: Options = {},
 ): ToolAccountsControl {
   const paths = pathsFor(env);
   const readTools = createReader({ paths, catalog }, env.PATH ?? '');
+  const offer = createToolOffer({ env, state }, { catalog });
   // one file in each directory that the wrapper changes
   const files = [paths.config, paths.installs, join(paths.accounts, 'any.json')];
   const watching = watchWhileWanted(files, () => void publish(), leaseMs);
@@ -46,6 +48,7 @@ export function createToolAccounts(
     return { ok: true, tools, refreshing, problem };
   }
   function publish(): ToolAccounts {
+    offer.start();
     const accounts = current();
     const text = JSON.stringify(accounts);
     if (text !== published) state.publish('accounts', accounts);

@@ -118,7 +118,7 @@ function Navigation({ page, query }: { page: ShownPage; query: Signal<string> })
       </search>
       <ul class="places">{PLACES.map(place => link(place, placeOfPage(page) === place))}</ul>
       <div class="further">
-        {navigationGroups(tr).map(({ id, title, pages }) => (
+        {navigationGroups(app.client.value, tr).map(({ id, title, pages }) => (
           <div key={id}>
             <p id={`nav-${id}`}>{title}</p>
             <ul aria-labelledby={`nav-${id}`}>{pages.map(name => link(name, entryOfPage(page) === name))}</ul>

@@ -1,4 +1,5 @@
 // Describes the three places of a client, and the page that leads to all settings.
+import type { ClientState } from '../client/client-state.ts';
 import { formatCount } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
@@ -17,17 +18,27 @@ interface SettingsValues {
   killSwitch: string;
   routes: number | null;
   account: string | null;
+  /** Tool accounts are of use here. */
+  tools: boolean;
 }
 
-const NO_VALUES: SettingsValues = { mode: '', killSwitch: '', routes: null, account: null };
+const NO_VALUES: SettingsValues = { mode: '', killSwitch: '', routes: null, account: null, tools: false };
 
 /** Links to pages below Settings, in groups, for a navigation next to the page. */
-export function navigationGroups(tr: Translator): { id: string; title: string; pages: PageName[] }[] {
-  return settingsForm(NO_VALUES, tr).groups.map(({ id, title = '', rows }) => ({
+export function navigationGroups(
+  { snapshot }: ClientState,
+  tr: Translator,
+): { id: string; title: string; pages: PageName[] }[] {
+  const tools = offersTools(snapshot);
+  return settingsForm({ ...NO_VALUES, tools }, tr).groups.map(({ id, title = '', rows }) => ({
     id,
     title,
     pages: rows.flatMap(row => (row.kind === 'link' ? [row.page] : [])),
   }));
+}
+
+function offersTools(snapshot: ClientState['snapshot']): boolean {
+  return snapshot?.toolAccounts.offered ?? false;
 }
 
 /** The entry of the navigation that leads to a page: its own, or that of the page it is opened from. */
@@ -45,13 +56,14 @@ export function overviewForm({ tunnel, killSwitch, client }: View, tr: Translato
       killSwitch: !switched ? '' : killSwitch.on ? _('On') : _('Off'),
       routes: splitTunnel ? splitTunnel.ips.length + splitTunnel.hosts.length : null,
       account: account?.organization ?? account?.type ?? null,
+      tools: offersTools(client.snapshot ?? null),
     },
     tr,
   );
 }
 
 /** The page that lists all settings, each with its present value. */
-export function settingsForm({ mode, killSwitch, routes, account }: SettingsValues, tr: Translator): Form {
+export function settingsForm({ mode, killSwitch, routes, account, tools }: SettingsValues, tr: Translator): Form {
   const { _, ngettext } = tr;
   const link = (page: PageName, title: string, subtitle: string, value = ''): Row => ({
     kind: 'link',
@@ -88,7 +100,7 @@ export function settingsForm({ mode, killSwitch, routes, account }: SettingsValu
         rows: [
           link('preferences', _('App'), _('Start, appearance, notifications')),
           link('updates', _('Updates'), _('Version of Culvert')),
-          link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool')),
+          ...(tools ? [link('tools', _('Tool Accounts'), _('Several accounts for a command-line tool'))] : []),
           link('checks', _('Checks'), _('Find out why something does not work')),
           link('history', _('History'), _('Latency, connections and data use, up to 90 days')),
           link('log', _('Log'), _('Commands run by Culvert')),

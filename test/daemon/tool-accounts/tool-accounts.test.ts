@@ -21,7 +21,7 @@ function setUp(t: TestContext, { leaseMs = 60_000 } = {}) {
   box.provider('fake', 'inject = ["FAKE_KEY"]\nscope = "team"\naccounts = "per-team"\nterms_read = "2026-11-01"');
   const state = createState({ available: true, path: null, version: null, emulated: false });
   const events: Published[] = [];
-  state.subscribe(event => events.push(event));
+  state.subscribe(event => event.event === 'accounts' && events.push(event));
   const catalog = join(bundle, '../providers.toml');
   // the user's own catalog makes `fake` known; nothing else of the shipped one is on this PATH
   const env = { ...box.env, PATH: `${box.bin}:/usr/bin:/bin` };
@@ -30,7 +30,7 @@ function setUp(t: TestContext, { leaseMs = 60_000 } = {}) {
   const fake = (found = accounts.read()) => found.tools.find(({ cli }) => cli === 'fake')!;
   const add = (name: string, credentials = [KEY]) =>
     accounts.change({ change: 'add', cli: 'fake', name, credentials, store: 'file' });
-  return { box, accounts, events, fake, add };
+  return { box, accounts, events, fake, add, state };
 }
 
 test('adds, selects, disables and removes accounts, and never shows a key', async t => {
@@ -97,9 +97,10 @@ test('reports a program that is missing, and one that prints no JSON', async t =
 });
 
 test('installs and removes shims', async t => {
-  const { box, accounts, fake } = setUp(t);
+  const { box, accounts, fake, state } = setUp(t);
   const bin = join(box.bin, 'fake');
   assert.deepEqual([fake().shim, fake().path], ['none', bin]);
+  assert.equal(state.snapshot().toolAccounts.offered, true);
   assert.deepEqual(fake(await accounts.change({ change: 'install', cli: 'fake' })).shim, 'installed');
   box.script('fake', '#!/bin/sh\necho upgraded\n');
   assert.deepEqual([fake().shim, fake().path], ['replaced', bin]);

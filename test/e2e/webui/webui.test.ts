@@ -25,7 +25,9 @@ const openBrowser = shareBrowser();
 const visit = async (page: Page, name: keyof typeof PAGES): Promise<void> => {
   if (name === 'editor') await visit(page, 'routes');
   if (name === 'welcome') await visit(page, 'settings');
-  await page.getByRole('link', { name: PAGES[name], exact: true }).first().click();
+  // no link leads there on a machine without such tools
+  if (name === 'tools') await page.evaluate("location.hash = '#/tools'");
+  else await page.getByRole('link', { name: PAGES[name], exact: true }).first().click();
   await page.getByRole('heading', { level: 1, name: PAGES[name] }).waitFor();
 };
 const press = (page: Page, name: string | RegExp) =>

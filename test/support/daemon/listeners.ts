@@ -68,6 +68,7 @@ const idle = { start() {}, async stop() {} };
 /** Features that each answer immediately. */
 const FEATURES: Omit<Features, 'changes' | 'metrics' | 'routes' | 'settingsFile' | 'history'> = {
   ...idle,
+  offerToolAccounts() {},
   killSwitch: async () => ({
     ...idle,
     read: async () => NO_KILL_SWITCH,

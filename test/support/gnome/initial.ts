@@ -36,6 +36,7 @@ export function initialSnapshot(revision: number): Snapshot {
     changes: [],
     lostChanges: null,
     reminder: null,
+    toolAccounts: { offered: true },
     commands: {
       status: null,
       settings: null,

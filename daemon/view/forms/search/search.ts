@@ -7,7 +7,7 @@ import { accountForm } from '../account.ts';
 import { checksForm } from '../checks.ts';
 import { type Form, type Group, PAGE_NAMES, type PageName, type Row } from '../form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../preferences.ts';
-import { settingsForm } from '../settings.ts';
+import { overviewForm } from '../settings.ts';
 import { advancedForm } from '../tunnel/advanced.ts';
 import { dnsForm } from '../tunnel/dns.ts';
 import { killSwitchForm } from '../tunnel/killswitch.ts';
@@ -36,7 +36,7 @@ export function searchedPages(view: View, tr: Translator, gathered: Gathered = N
   const { settable } = tunnel;
   const offline = client.offline !== null;
   const forms: [PageName, Form][] = [
-    ['settings', linksForm(tr)],
+    ['settings', linksForm(view, tr)],
     ['mode', modeForm(client, settable, tr)],
     ['killswitch', killSwitchForm(killSwitch, Date.now(), tr)],
     ['dns', dnsForm(client, settable, tr)],
@@ -55,11 +55,11 @@ export function searchedPages(view: View, tr: Translator, gathered: Gathered = N
 }
 
 /** A link to each page; the list of settings has some of them, with a description. */
-function linksForm(tr: Translator): Form {
-  const { groups } = settingsForm({ mode: '', killSwitch: '', routes: 0, account: null }, tr);
+function linksForm(view: View, tr: Translator): Form {
+  const { groups } = overviewForm(view, tr);
   const listed = groups.flatMap(({ rows }) => rows).map(row => (row.kind === 'link' ? { ...row, value: '' } : row));
   const missing = PAGE_NAMES.filter(
-    page => page !== 'settings' && !listed.some(row => row.kind === 'link' && row.page === page),
+    page => page !== 'settings' && page !== 'tools' && !listed.some(row => row.kind === 'link' && row.page === page),
   );
   const links = missing.map((page): Row => ({ kind: 'link', id: `to-${page}`, page, title: pageTitle(page, tr) }));
   return { groups: [{ id: 'pages', rows: [...listed, ...links] }] };

@@ -10,7 +10,7 @@ import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { type Command, commandsOf, type Form, placeOf } from '../../../../daemon/view/forms/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
-import { settingsForm } from '../../../../daemon/view/forms/settings.ts';
+import { navigationGroups, overviewForm, settingsForm } from '../../../../daemon/view/forms/settings.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
 import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
@@ -20,6 +20,7 @@ import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daem
 import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
 import { notificationOf } from '../../../../daemon/view/states/notify.ts';
+import { describe } from '../../../../daemon/view/view.ts';
 import { noTunnel } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/translator.ts';
 
@@ -118,7 +119,7 @@ test('the name of a page leads there, and that of a former page to what became o
 });
 
 test('no page stands twice in the list of settings, and none of its entries in the main menu', () => {
-  const rows = settingsForm({ mode: '', killSwitch: '', routes: null, account: null }, tr).groups.flatMap(
+  const rows = settingsForm({ mode: '', killSwitch: '', routes: null, account: null, tools: true }, tr).groups.flatMap(
     group => group.rows,
   );
   const pages = rows.map(row => (row.kind === 'link' ? row.page : null));
@@ -130,6 +131,19 @@ test('no page stands twice in the list of settings, and none of its entries in t
     own.filter(row => row.kind === 'link'),
     [],
   );
+});
+
+test('tool accounts are offered only where they are of use', () => {
+  const listed = (offered: boolean) => {
+    const client = withPart({ toolAccounts: { offered } });
+    const rows = overviewForm(describe(client, '1.0.0', tr), tr).groups.flatMap(group => group.rows);
+    return [
+      rows.some(row => row.kind === 'link' && row.page === 'tools'),
+      navigationGroups(client, tr).some(({ pages }) => pages.includes('tools')),
+    ];
+  };
+  assert.deepEqual(listed(true), [true, true]);
+  assert.deepEqual(listed(false), [false, false]);
 });
 
 test('nothing can be asked for while the tunnel can’t be set', () => {

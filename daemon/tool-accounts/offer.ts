@@ -1,0 +1,47 @@
+// Says whether clients offer the page of tool accounts: only where culvert-wrap has something to do.
+import { findOnPath, readInstalls } from '../../wrapper/store/installs.ts';
+import { type Paths, pathsFor } from '../../wrapper/store/paths.ts';
+import { readText } from '../../wrapper/system/files.ts';
+import type { FeatureContext } from '../controls.ts';
+import { dataDirectory } from '../system/install-paths.ts';
+
+/** The shipped providers.toml. */
+export const CATALOG = `${dataDirectory}/wrap/providers.toml`;
+
+/** Most people have npm for other work than publishing packages with several accounts. */
+const NOT_OFFERED = 'npm';
+/** Time for which an answer is kept, while clients come and go. */
+const KEPT_MS = 5_000;
+/** The line of a catalog that names a command. Loading the catalog itself would make each start of the daemon slower. */
+const COMMAND = /^\s*bin\s*=\s*["']([^"']+)["']/gm;
+
+/** The commands of the tools in catalogs that exist. */
+export function commandsIn(catalogs: readonly string[]): string[] {
+  return catalogs.flatMap(file => [...(readText(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
+}
+
+/** @returns what publishes whether a shim is installed, or a tool of the catalogs is on the daemon's PATH */
+export function createToolOffer(
+  { env, state }: Pick<FeatureContext, 'env' | 'state'>,
+  { catalog = CATALOG, keptMs = KEPT_MS } = {},
+): { start(): void; refresh(): void } {
+  const paths = pathsFor(env);
+  let readAt = Number.NEGATIVE_INFINITY;
+  const start = () => {
+    readAt = performance.now();
+    state.set('toolAccounts', { offered: isOffered(paths, catalog, env.PATH ?? '') });
+  };
+  return {
+    start,
+    refresh() {
+      if (performance.now() - readAt >= keptMs) start();
+    },
+  };
+}
+
+function isOffered(paths: Paths, catalog: string, search: string): boolean {
+  if (Object.keys(readInstalls(paths)).length > 0) return true;
+  return commandsIn([catalog, paths.userCatalog]).some(
+    command => command !== NOT_OFFERED && findOnPath(command, search) !== undefined,
+  );
+}
