@@ -423,7 +423,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     const top = async () => ((await stage.ask({ do: 'place', name: 'Apps' })) as number[])[1]!;
     await width(360);
     await until(async () => (await top()) > 500, 'the bar below');
-    await width(900);
+    await width(680);
     await until(async () => (await top()) < 100, 'the bar above');
     await width(440);
     assert.equal((await stage.names()).filter(name => name === 'Pages').length, 1, 'one switcher');

@@ -1,4 +1,5 @@
-// Builds the header bar and the switcher of the primary pages: one switcher, above where there is room and below where not.
+// Builds the header bar and the switcher of the primary pages: one switcher, above where there is room and below where not. A wide
+// window has a list of all pages instead.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -6,15 +7,22 @@ import type { PageName } from '../../../daemon/view/forms/form.ts';
 import { PLACES } from '../../../daemon/view/forms/settings.ts';
 import { _ } from '../../i18n.ts';
 import { mendTree, nameMenuButton, setName } from '../widgets/a11y/accessible.ts';
+import { SIDEBAR_FROM } from './sidebar.ts';
 
 /** From this width on the switcher is in the header bar. */
 const WIDE = 600;
 
+/** The place of the switcher, or the list of all pages next to the page. */
+type Layout = 'above' | 'below' | 'list';
+
 export interface Header {
   above: Gtk.Widget;
   below: Gtk.Widget;
-  /** Shows where the window is: a primary page, or another one with the way back. */
-  show(page: PageName, title: string): void;
+  /**
+   * Shows where the window is: a primary page, or another one with the way back.
+   * @param isListed the list of pages next to a wide page has it.
+   */
+  show(page: PageName, title: string, isListed: boolean): void;
   /** Puts the switcher where this width has room for it. */
   resized(width: number): void;
 }
@@ -44,31 +52,34 @@ export function createHeader({ goTo, back }: Asks): Header {
     focusable: false,
     child: switcher.widget,
   });
-  let wide: boolean | null = null;
-  let primary = true;
+  let layout: Layout | null = null;
+  let shown = { primary: true, name: 'Culvert', isListed: true };
 
   const place = () => {
-    const here = primary && wide === true;
-    if (below.child && (here || !primary)) below.child = null as never;
+    const { primary, name, isListed } = shown;
+    const here = primary && layout === 'above';
+    const under = primary && layout === 'below';
+    if (below.child && !under) below.child = null as never;
     const middle = here ? yielding : title;
     if (above.title_widget !== middle) above.title_widget = middle;
-    if (primary && !wide && !below.child) below.child = yielding;
-    below.visible = primary && !wide;
+    if (under && !below.child) below.child = yielding;
+    below.visible = under;
+    title.title = primary && layout !== 'list' ? 'Culvert' : name;
+    backButton.visible = !primary && !(isListed && layout === 'list');
     switcher.spread(here);
   };
   return {
     above,
     below,
-    show(page, name) {
-      primary = (PLACES as readonly string[]).includes(page);
-      title.title = primary ? 'Culvert' : name;
-      backButton.visible = !primary;
+    show(page, name, isListed) {
+      shown = { primary: (PLACES as readonly string[]).includes(page), name, isListed };
       switcher.show(page);
       place();
     },
     resized(width) {
-      if (wide === width >= WIDE) return;
-      wide = width >= WIDE;
+      const fitting = width >= SIDEBAR_FROM ? 'list' : width >= WIDE ? 'above' : 'below';
+      if (layout === fitting) return;
+      layout = fitting;
       place();
     },
   };

@@ -21,6 +21,7 @@ import { createToasts } from '../widgets/dialogs/toasts.ts';
 import { turnTo } from '../widgets/stack.ts';
 import { createShell } from './create-shell.ts';
 import { createHeader, type Header } from './header.ts';
+import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
 import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
@@ -41,7 +42,11 @@ export class Window extends Adw.ApplicationWindow {
   }
   readonly #model: Model;
   readonly #shell: Shell;
-  readonly #stack = new Gtk.Stack({ vexpand: true });
+  readonly #stack = new Gtk.Stack({ vexpand: true, hexpand: true });
+  /** The page, and next to it the list of pages. */
+  readonly #middle = new Gtk.Box();
+  /** Null until the window is wide for the first time. */
+  #sidebar: Sidebar | null = null;
   readonly #pages: Pages;
   readonly #history: History;
   readonly #header: Header;
@@ -91,7 +96,8 @@ export class Window extends Adw.ApplicationWindow {
     toasts.overlay.set_child(this.#stack);
     this.#header = createHeader({ goTo: name => this.goTo(name), back: () => this.#back() });
     const bars = [this.#header.above, this.#confirmBar.widget, ...this.#banners.map(({ widget }) => widget)];
-    this.set_content(toolbarView(bars, toasts.overlay, [this.#header.below]));
+    this.#middle.append(toasts.overlay);
+    this.set_content(toolbarView(bars, this.#middle, [this.#header.below]));
     mendTree(this, 'Culvert');
     this.#toggleAction = addWindowActions(this, this.#shell, {
       page: () => this.#current,
@@ -147,6 +153,22 @@ export class Window extends Adw.ApplicationWindow {
   #resized(width: number): void {
     this.#header.resized(width);
     this.#confirmBar.resized(width);
+    this.#showSidebar(width >= SIDEBAR_FROM);
+  }
+
+  /** It keeps the page as it is: where it is scrolled to, and the keyboard's focus in it. */
+  #showSidebar(isWide: boolean): void {
+    if (isWide === (this.#sidebar?.widget.visible ?? false)) return;
+    if (!this.#sidebar) {
+      this.#sidebar = createSidebar(name => this.goTo(name));
+      this.#middle.prepend(this.#sidebar.widget);
+    }
+    const { widget } = this.#sidebar;
+    const hadFocus = this.get_focus()?.is_ancestor(widget);
+    widget.visible = isWide;
+    this.#sidebar.show(this.#page, this.#view.client);
+    if (hadFocus && !isWide && !this.#current.first?.grab_focus())
+      this.#current.child_focus(Gtk.DirectionType.TAB_FORWARD);
   }
 
   /**
@@ -193,7 +215,8 @@ export class Window extends Adw.ApplicationWindow {
       this.#stack.add_named(page, name);
     } else page.reload?.();
     turnTo(this.#stack, name, this.#pages.title(name));
-    this.#header.show(name, this.#pages.title(name));
+    this.#header.show(name, this.#pages.title(name), isListed(name, this.#view.client));
+    this.#sidebar?.show(name, this.#view.client);
     this.#showBanners();
     if (fresh) page.opened?.();
     if (this.get_mapped() && !page.first?.grab_focus()) page.child_focus(Gtk.DirectionType.TAB_FORWARD);
@@ -209,6 +232,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#toggleAction.enabled = tunnel.toggle.sensitive;
     // a page that is not shown is renewed when it is turned to
     this.#current.refresh(this.#view);
+    this.#sidebar?.show(this.#page, this.#view.client);
     this.#greet();
     Adw.StyleManager.get_default().color_scheme =
       SCHEMES[client.config?.config.ui.theme ?? 'system'] ?? Adw.ColorScheme.DEFAULT;

@@ -20,7 +20,7 @@ import type {
 } from '../../../daemon/api/schema.ts';
 import { initialConfig, initialSnapshot, NOT_RECORDED, noUpdate } from './initial.ts';
 
-type Part = 'status' | 'settings' | 'options' | 'tunnel' | 'account' | 'tunnelCli' | 'killSwitch';
+type Part = 'status' | 'settings' | 'options' | 'tunnel' | 'account' | 'tunnelCli' | 'killSwitch' | 'toolAccounts';
 /** A mutation other than an action, or a check for updates. */
 export interface Asked {
   line: string;
@@ -99,6 +99,7 @@ const EVENTS = {
   account: 'account',
   tunnelCli: 'tunnelCli',
   killSwitch: 'killSwitch',
+  toolAccounts: 'toolAccounts',
 } as const;
 
 /** @param socket path of the socket; its directory is made. */

@@ -105,6 +105,13 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   stops: tabStops,
   /** Minor version of GTK. */
   gtk: () => Gtk.get_minor_version(),
+  /** Name of the page that is turned to. */
+  page: () => (main() as (Gtk.Window & { page: string }) | undefined)?.page ?? '',
+  /** Names of the rows that are marked as selected. */
+  selected: () =>
+    [...widgets()].flatMap(widget =>
+      widget instanceof Gtk.ListBoxRow && widget.get_state_flags() & Gtk.StateFlags.SELECTED ? namesOf(widget) : [],
+    ),
   /** Turns to a page. */
   turn({ name }) {
     main()?.activate_action('page', GLib.Variant.new_string(name));

@@ -1,0 +1,95 @@
+// Builds the list of pages next to the page, for a wide window.
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
+import type { ClientState } from '../../../daemon/view/client/client-state.ts';
+import type { PageName } from '../../../daemon/view/forms/form.ts';
+import { entryOfPage, navigationGroups, PLACES } from '../../../daemon/view/forms/settings.ts';
+import { pageTitle } from '../../../daemon/view/page-titles.ts';
+import { _, tr } from '../../i18n.ts';
+import { mendTree, setName } from '../widgets/a11y/accessible.ts';
+
+/** From this width on, the list is next to the page, in pixels. */
+export const SIDEBAR_FROM = 720;
+const WIDTH = 210;
+
+export interface Sidebar {
+  widget: Gtk.Widget;
+  /** Lists the pages that there are for this state, and marks the one that is turned to. */
+  show(page: PageName, client: ClientState): void;
+}
+
+export function createSidebar(goTo: (page: PageName) => void): Sidebar {
+  // without a selection, which would follow the arrow keys: the page that is shown is marked instead
+  const list = new Gtk.ListBox({ css_classes: ['navigation-sidebar'], selection_mode: Gtk.SelectionMode.NONE });
+  setName(list, _('Pages'));
+  // the page decides how narrow the window may become
+  const widget = new Gtk.ScrolledWindow({
+    hscrollbar_policy: Gtk.PolicyType.EXTERNAL,
+    propagate_natural_width: true,
+    child: list,
+    css_classes: ['culvert-sidebar'],
+  });
+  list.width_request = WIDTH;
+  let entries: { page: PageName; row: Gtk.ListBoxRow; title: string }[] = [];
+  list.connect('row-activated', (_list: Gtk.ListBox, row: Gtk.ListBoxRow) => {
+    const entry = entries[row.get_index()];
+    if (entry) goTo(entry.page);
+  });
+  list.set_header_func((row: Gtk.ListBoxRow) => {
+    const title = entries[row.get_index()]?.title;
+    if (title && !row.get_header()) row.set_header(heading(title));
+  });
+  return {
+    widget,
+    show(page, client) {
+      const listed = pagesOf(client);
+      if (listed.map(entry => entry.page).join() !== entries.map(entry => entry.page).join()) {
+        for (const { row } of entries) list.remove(row);
+        entries = listed.map(entry => ({ ...entry, row: createRow(entry.page) }));
+        for (const { row } of entries) list.append(row);
+        list.invalidate_headers();
+        mendTree(widget, _('Pages'));
+      }
+      const current = entryOfPage(page);
+      for (const { row, page: own } of entries) mark(row, own === current);
+    },
+  };
+}
+
+/** The pages in order; the first of a group has its title. */
+function pagesOf(client: ClientState): { page: PageName; title: string }[] {
+  const groups = navigationGroups(client, tr);
+  return [
+    ...PLACES.map(page => ({ page, title: '' })),
+    ...groups.flatMap(({ title, pages }) => pages.map((page, i) => ({ page, title: i === 0 ? title : '' }))),
+  ];
+}
+
+/** True for a page that the list leads to. */
+export function isListed(page: PageName, client: ClientState): boolean {
+  return pagesOf(client).some(entry => entry.page === page);
+}
+
+function createRow(page: PageName): Gtk.ListBoxRow {
+  const label = pageTitle(page, tr);
+  const row = new Gtk.ListBoxRow({
+    child: new Gtk.Label({ label, xalign: 0, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR }),
+  });
+  setName(row, label);
+  return row;
+}
+
+function heading(label: string): Gtk.Widget {
+  return new Gtk.Label({
+    label,
+    xalign: 0,
+    wrap: true,
+    css_classes: ['heading', 'dim-label', 'culvert-sidebar-heading'],
+  });
+}
+
+function mark(row: Gtk.ListBoxRow, isCurrent: boolean): void {
+  if (isCurrent) row.set_state_flags(Gtk.StateFlags.SELECTED, false);
+  else row.unset_state_flags(Gtk.StateFlags.SELECTED);
+  row.update_state([Gtk.AccessibleState.SELECTED], [Number(isCurrent)]);
+}
