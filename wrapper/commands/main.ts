@@ -207,9 +207,8 @@ Files:
   .culvert-wrap.toml                     in a directory: its account ([accounts] firecrawl = "team-b"), once trusted
 
 Environment:
-  CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool; others follow when the
-                        provider reports a limit or refuses it, and when its credential can't be had; nothing runs
-                        when it does not exist
+  CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool; others take over when the
+                        provider reports a limit or refuses it, and nothing runs when it can't be used at all
   CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
 
 Exit status:

@@ -38,8 +38,6 @@ export interface Run {
   cost: number;
   /** The account that was named, or created the job: it is tried whatever its state, and no other one before it. */
   pinned: string | undefined;
-  /** Nothing runs in its place: it is the account of a directory or a job. */
-  mustUse: boolean;
   /** The command can wait, or be kept, while other runs try accounts after their cooldown. */
   patient?: boolean;
 }
@@ -79,21 +77,14 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
       say(`${plan.cli}: account "${account}" has the same quota as "${sameAs}" and is not tried`);
     }
     if (following.kind === 'end') return ended(outcome, following, plan);
-    const isPinned = pinned !== undefined && outcome.attempt === undefined && outcome.skipped.length === 0;
-    const accounts = isPinned ? following.accounts.slice(0, 1) : following.accounts;
+    // Other accounts take over from a named account, but never run in its place.
+    const mustUseFirst = pinned !== undefined && outcome.attempt === undefined;
+    const accounts = mustUseFirst ? following.accounts.slice(0, 1) : following.accounts;
     const leased = await leases.next(accounts, patient);
     choosing = afterTaking(following.choosing, accounts, leased);
     const { account } = leased;
     const ready = account && (await readyOrSkipped(account, outcome, run));
-    if (!ready && isPinned) {
-      if (run.mustUse) return outcome;
-      if (!account) {
-        outcome.skipped.push(leases.refusal);
-        run.journal.add({ account: pinned, outcome: 'skipped' });
-        say(`${plan.cli}: account "${pinned}" is not leased (${leases.refusal})`);
-      }
-      choosing = { ...choosing, left: following.choosing.left.filter(each => each !== accounts[0]) };
-    }
+    if (!ready && mustUseFirst) return outcome;
     if (!ready) continue;
     if (!(await leases.matches(ready.credentials))) {
       choosing = afterReturning(choosing, account);
@@ -137,8 +128,7 @@ async function readyOrSkipped(account: Account, outcome: Outcome, run: Run): Pro
   outcome.skipped.push(`${name}: ${ready.problem}`);
   run.journal.add({ account: name, outcome: 'skipped' });
   await run.leases.settle({ spent: 0 });
-  // otherwise the end says why nothing ran
-  if (!run.mustUse || outcome.attempt) say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
+  if (run.pinned === undefined || outcome.attempt) say(`${run.plan.cli}: skipping account "${name}": ${ready.problem}`);
   return undefined;
 }
 

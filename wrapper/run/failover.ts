@@ -53,7 +53,6 @@ export async function failover(command: Command): Promise<End> {
   const run: Run = {
     ...command,
     pinned,
-    mustUse: choice.by === 'directory' || choice.by === 'job',
     state,
     credentials,
     journal,
