@@ -19,7 +19,7 @@ information="culvert-manifest|$(node -p "require('$top/data/project.json').relea
 [ "$(uname -m)" = x86_64 ] || { echo "The AppImage is built on x86_64 only; this is $(uname -m)." >&2; exit 1; }
 umask 022
 mkdir -p "$work"
-run() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
+run() { echo "$1 ${2-}"; "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 integrity() { [ ! -f "$1" ] || echo "sha512-$(openssl dgst -sha512 -binary "$1" | base64 -w0)"; }
 
 "$here/sysroot.sh" "$work/sysroot"

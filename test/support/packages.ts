@@ -40,8 +40,13 @@ export async function build(script: string, args: string[], env: Record<string, 
     env: { ...process.env, SOURCE_DATE_EPOCH: epoch, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  console.log(script);
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (said += piece));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (piece: Buffer) => {
+      said += piece;
+      process.stdout.write(piece); // the runner ends a file that shows no progress
+    });
   const [code] = await once(child, 'close');
   if (code === UNAVAILABLE) throw new Unavailable(said.trim().split('\n').at(-1));
   assert.equal(code, 0, `${script}: ${said}`);
