@@ -4,6 +4,8 @@
 # files (one a line: package, path), distribution. As any user; needs apt. Downloads stay in CULVERT_DOWNLOADS, or in
 # DIRECTORY/cache. Exits with 69 (EX_UNAVAILABLE of sysexits.h) where one is needed and no server can be reached.
 # A package that the mirror no longer has is taken from snapshot.debian.org, and its digest decides in either case.
+# With CULVERT_SYSROOTS the result stays in that directory, and the next build with the same packages takes it from there. That is
+# for tests: nothing is verified again.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 directory=$(readlink -m "$1")
@@ -11,12 +13,21 @@ mirror=$("$here/../release/mirror.sh")
 snapshot=${CULVERT_SNAPSHOT:-https://snapshot.debian.org/archive}
 field() { sed -n "s/^$1 //p" "$here/packages.lock"; }
 cache=${CULVERT_DOWNLOADS:-$directory/cache}
+kept=${CULVERT_SYSROOTS:+$(readlink -m "$CULVERT_SYSROOTS")/$(cat "$here/packages.lock" "$0" | sha256sum | cut -c 1-16)}
 rm -rf "$directory/root"
+if [ -n "$kept" ] && [ -d "$kept" ]; then
+  touch "$kept"
+  mkdir -p "$directory"
+  cp "$kept/packages" "$kept/files" "$kept/distribution" "$directory"
+  ln -s "$kept/root" "$directory/root"
+  exit
+fi
 mkdir -p "$directory/root" "$cache"
 
 matches() { [ -f "$1" ] && [ "$(sha256sum <"$1")" = "$2  -" ]; }
 fetch() {
   part=$2.part.$$ # another build may use the same cache
+  echo "Fetching ${1##*/}"
   # apt's own downloader, for the machine's proxies
   /usr/lib/apt/apt-helper -o APT::Sandbox::User= download-file "$1" "$part" "SHA256:$3" >"$directory/log" 2>&1 &&
     cp -L "$part" "$part.copy" && mv "$part.copy" "$2" && rm "$part" # a file:// mirror gives a link
@@ -47,3 +58,11 @@ grep ' pool/' "$here/packages.lock" | while read -r sha256 archive path; do
   sed -n "s|^\./\(.*[^/]\)$|$name \1|p" "$directory/members" >>"$directory/files"
 done
 rm "$directory/archive.tar" "$directory/members"
+[ -n "$kept" ] || exit 0
+mkdir -p "${kept%/*}"
+part=$(mktemp -d "$kept.XXXXXX")
+mv "$directory/root" "$part"
+cp "$directory/packages" "$directory/files" "$directory/distribution" "$part"
+mv -T "$part" "$kept" 2>/dev/null || rm -rf "$part" # another build has kept the same
+ln -s "$kept/root" "$directory/root"
+find "${kept%/*}" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + # those of older lists

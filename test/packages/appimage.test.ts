@@ -19,7 +19,11 @@ const image = join(at, 'culvert.AppImage');
 
 /** Builds and unpacks the image. @returns why it can't be built here, as `skip` takes it */
 async function make(): Promise<string | false> {
-  const env = { CULVERT_IMAGE_LEVEL: '1', CULVERT_DOWNLOADS: downloads('appimage') };
+  const env = {
+    CULVERT_IMAGE_LEVEL: '1',
+    CULVERT_DOWNLOADS: downloads('appimage'),
+    CULVERT_SYSROOTS: downloads('sysroots'),
+  };
   try {
     await build('data/appimage/build.sh', [image, join(at, 'work')], env);
   } catch (error) {

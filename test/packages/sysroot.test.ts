@@ -114,6 +114,26 @@ test('builds share their downloads, and the next one needs no server', { skip: m
   assert.equal(installed(), '1.0');
 });
 
+test('what was unpacked is kept where that is asked for, until the list of packages changes', { skip: missing }, t => {
+  const { at, locked, put, build, installed } = setUp(t);
+  put('mirror/debian', locked);
+  const kept = { CULVERT_SYSROOTS: path.join(at, 'kept') };
+  const lists = () =>
+    ['packages', 'files', 'distribution'].map(name => fs.readFileSync(path.join(at, 'out', name), 'utf8'));
+  assert.equal(build(kept).status, 0);
+  const first = lists();
+  fs.rmSync(path.join(at, 'out'), { recursive: true });
+  fs.rmSync(path.join(at, 'mirror'), { recursive: true });
+  const second = build(kept);
+  assert.equal(second.status, 0, second.stderr);
+  assert.equal(installed(), '1.0');
+  assert.deepEqual(lists(), first);
+  assert.equal(fs.readdirSync(kept.CULVERT_SYSROOTS).length, 1);
+  fs.rmSync(path.join(at, 'out'), { recursive: true });
+  fs.appendFileSync(path.join(at, 'data/appimage/packages.lock'), '# another\n');
+  assert.notEqual(build(kept).status, 0, 'another list is unpacked again, for which there is no mirror');
+});
+
 test('the mirror is CULVERT_MIRROR, or the one of the machine', () => {
   const mirror = (env: Record<string, string>) =>
     execFileSync(path.join(root, 'data/release/mirror.sh'), {
