@@ -29,6 +29,8 @@ const ARGUMENTS: Record<string, string[]> = {
   'diagnose read': ['report.zip'],
   explain: ['HappyEyeballsFailed'],
   action: ['rotateKeys'],
+  'proxy on': ['--yes'],
+  'proxy off': ['--yes'],
   'apps launch': ['no.such.app'],
   'apps shortcut': ['no.such.app'],
   'config get': ['ui.theme'],
@@ -42,7 +44,16 @@ const ARGUMENTS: Record<string, string[]> = {
   'web revoke': ['none'],
 };
 /** Commands that end the daemon or the registration, open an editor, read a secret, or are not for people. */
-const LEFT_OUT = ['stop', 'restart', 'account delete', 'account license', 'account token', 'routes edit', '__generate'];
+const LEFT_OUT = [
+  'stop',
+  'restart',
+  'account delete',
+  'account license',
+  'account token',
+  'account sign-in',
+  'routes edit',
+  '__generate',
+];
 /** The kill switch is the machine's, so daemon/cli/json.test.ts asks a daemon without one. */
 const OF_THE_MACHINE = ['on', 'off', 'pause', 'resume'].map(verb => `killswitch ${verb}`);
 

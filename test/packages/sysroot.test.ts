@@ -114,7 +114,7 @@ test('builds share their downloads, and the next one needs no server', { skip: m
   assert.equal(installed(), '1.0');
 });
 
-test('what was unpacked is kept where that is asked for, until the list of packages changes', { skip: missing }, t => {
+test('unpacked packages are kept where that is asked for, until their list changes', { skip: missing }, t => {
   const { at, locked, put, build, installed } = setUp(t);
   put('mirror/debian', locked);
   const kept = { CULVERT_SYSROOTS: path.join(at, 'kept') };
