@@ -101,7 +101,7 @@ export const ACTIONS = {
   },
   setLicense: { summary: 'apply a license key', argument: 'license', shows: [], subject: null },
   setRegistrationToken: {
-    summary: 'finish a registration with the token of the browser',
+    summary: 'finish a registration with the token from the browser',
     argument: 'tokenUrl',
     shows: ['status', 'account'],
     subject: null,

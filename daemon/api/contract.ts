@@ -183,7 +183,7 @@ export const endpoints = {
     etag: true,
   },
   'POST /api/config/session': {
-    summary: 'Override keys until the daemon restarts; null takes an override back',
+    summary: 'Override keys until the daemon restarts; null removes an override',
     body: s.ConfigPatch,
     response: s.ConfigResponse,
     etag: true,
@@ -237,7 +237,7 @@ export const endpoints = {
     response: s.UpdateCheck,
   },
   'POST /api/update/apply': {
-    summary: 'Fetch, verify and install the newest release, then restart as it; progress comes as `update` events',
+    summary: 'Fetch, verify and install the newest release, then restart; progress comes as `update` events',
     body: s.Empty,
     response: s.UpdateResponse,
     problems: updateProblems,
@@ -266,7 +266,7 @@ export const endpoints = {
     problems: ['routes-failed', ...tunnelProblems],
   },
   'POST /api/routes/preview': {
-    summary: 'What a document would change, its mistakes, and what to be warned of; nothing is changed',
+    summary: 'What a document would change, its mistakes, and warnings; nothing is changed',
     body: s.RoutesPreviewRequest,
     response: s.RoutesPreview,
     problems: ['routes-failed', ...tunnelProblems],
@@ -330,7 +330,7 @@ export const endpoints = {
   },
   'GET /api/history': {
     summary:
-      'Changes of the state, samples of the figures and totals. `since` and `until` take a duration back from now (`2d`) or a time; `next` is the `cursor` of the next page',
+      'Changes of the state, samples of the statistics, and totals. `since` and `until` take a duration back from now (`2d`) or a time; `next` is the `cursor` of the next page',
     query: s.HistoryQuery,
     response: s.History,
   },
@@ -349,19 +349,19 @@ export const endpoints = {
   },
   'POST /api/changes/confirm': {
     summary:
-      'Keep a change that would be taken back; without a subject, keep every unconfirmed one and acknowledge lost changes',
+      'Keep a change that would be reverted; without a subject, keep every unconfirmed one and acknowledge lost changes',
     body: s.ChangeRequest,
     response: s.Changes,
     problems: ['nothing-pending', 'state-not-writable', ...killSwitchProblems],
   },
   'POST /api/changes/revert': {
-    summary: 'Take a change back now that would be taken back later; without a subject, every one',
+    summary: 'Revert a change now that would be reverted later; without a subject, every one',
     body: s.ChangeRequest,
     response: s.Changes,
     problems: ['nothing-pending', 'routes-failed', ...changeProblems, ...killSwitchProblems, ...tunnelProblems],
   },
   'POST /api/changes/extend': {
-    summary: 'Let a change that holds for a while end later, or earlier',
+    summary: 'Change when a timed change ends',
     body: s.ExtendRequest,
     response: s.Changes,
     problems: ['nothing-pending', 'state-not-writable'],
@@ -380,7 +380,7 @@ export const endpoints = {
     problems: ['not-found', 'precondition-failed', 'fix-needs-administrator', 'fix-failed', ...tunnelProblems],
   },
   'POST /api/doctor/undo': {
-    summary: 'Take back the last fix',
+    summary: 'Undo the last fix',
     body: s.Empty,
     response: d.DoctorFixResponse,
     problems: ['fix-failed', ...tunnelProblems],

@@ -7,15 +7,15 @@ import { usage } from './errors.ts';
 
 /** Options of commands whose effect can have an end. */
 export const UNTIL: readonly OptionSpec[] = [
-  { flags: '--for <duration>', summary: 'so long, then back to what was before: 15m, 2h, 1h30m, 1d' },
-  { flags: '--until <time>', summary: 'until a time of the next 24 hours, then back: 18:00' },
+  { flags: '--for <duration>', summary: 'for this long, then revert: 15m, 2h, 1h30m, 1d' },
+  { flags: '--until <time>', summary: 'until this time within 24 hours, then revert: 18:00' },
 ];
 
 const A_WEEK = 604_800;
 
 /** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for what they can't mean */
 export function forSeconds({ for: duration, until }: Options, now = new Date()): number | undefined {
-  if (duration !== undefined && until !== undefined) throw usage('--for and --until exclude each other.');
+  if (duration !== undefined && until !== undefined) throw usage("--for and --until can't be used together.");
   if (until !== undefined) {
     const seconds = secondsUntil(String(until), now);
     if (seconds === null) throw usage(`--until takes a time of day such as 18:00, not "${until}".`);

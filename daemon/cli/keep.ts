@@ -13,12 +13,12 @@ import { isAttended } from './terminal/prompt.ts';
 
 export const CONFIRM_WITHIN: OptionSpec = {
   flags: '--confirm-within <seconds>',
-  summary: 'take the change back unless "culvert keep" comes in time',
+  summary: 'revert the change unless you run "culvert keep" in time',
 };
 
 /** Options of every command that makes such a change. */
 export const KEEP: readonly OptionSpec[] = [
-  { flags: '-y, --yes', summary: 'keep the change without being asked' },
+  { flags: '-y, --yes', summary: 'keep the change without asking' },
   CONFIRM_WITHIN,
 ];
 
@@ -32,7 +32,7 @@ export interface Keeping {
 
 /** @throws Failure for wrong options */
 export function keepingOf(context: Context, { yes, confirmWithin: text }: Options): Keeping {
-  if (yes === true && text !== undefined) throw usage('--yes and --confirm-within exclude each other.');
+  if (yes === true && text !== undefined) throw usage("--yes and --confirm-within can't be used together.");
   const asks = isAttended(context);
   const seconds = confirmWithinOf(text);
   if (seconds !== undefined) return { confirmWithin: seconds, asks, isWanted: true };
@@ -89,18 +89,18 @@ export async function askToKeep(
   const change = changes.find(each => each.confirmBy !== null && (!subject || each.subject === subject));
   if (!change?.confirmBy) return EXIT.ok; // nothing was changed
   if (!asks) {
-    context.say(`It is taken back in ${confirmWithin} s, unless you run: culvert keep`);
+    context.say(`Reverts in ${confirmWithin} s unless you run: culvert keep`);
     return EXIT.ok;
   }
   const answer = await question(context, Date.parse(change.confirmBy));
   if (answer === 'keep') {
     await context.client.call('POST /api/changes/confirm', { body });
-    context.say('The change stays.');
+    context.say('The change is kept.');
     return EXIT.ok;
   }
   if (answer === 'revert') await context.client.call('POST /api/changes/revert', { body });
   else await returned(context, subject);
-  context.say('The change was taken back.');
+  context.say('The change was reverted.');
   return EXIT.failure;
 }
 

@@ -106,10 +106,10 @@ function sayWaiting(where: Paths, { say }: Context, isLong: boolean): void {
   const daemon = running(where);
   if (daemon && isSuspended(daemon.pid))
     throw new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
-      hint: `Let it go on with: kill -CONT ${daemon.pid}`,
+      hint: `Resume it with: kill -CONT ${daemon.pid}`,
     });
   const text = isLong
-    ? 'This can take minutes. Ctrl+C ends the wait, and the daemon goes on.'
+    ? 'This can take minutes. Ctrl+C ends the wait; the daemon keeps running.'
     : 'The Culvert daemon has not answered yet; still waiting. Ctrl+C ends the wait.';
   if (!waiting) say(text);
   waiting = true;

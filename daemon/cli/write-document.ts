@@ -7,7 +7,7 @@ import type { OptionSpec } from './command-spec.ts';
 import { Failure } from './errors.ts';
 
 /** Option of commands that write a file. */
-export const FORCE: OptionSpec = { flags: '--force', summary: 'replace a file that is there' };
+export const FORCE: OptionSpec = { flags: '--force', summary: 'replace an existing file' };
 
 /**
  * Writes the whole document or leaves the file as it was; where a link leads to it, the link stays.
@@ -18,7 +18,7 @@ export function writeDocument(file: string, text: string, { mode, force }: { mod
   try {
     const existing = statSync(file, { throwIfNoEntry: false });
     if (existing?.isFile() && !force)
-      throw new Failure(`${file} exists already, and was left as it is.`, { hint: 'Replace it with --force.' });
+      throw new Failure(`${file} already exists, and was left as it is.`, { hint: 'Replace it with --force.' });
     // a device or a pipe
     if (existing && !existing.isFile()) writeFileSync(file, text);
     else

@@ -82,7 +82,7 @@ export const Config = z.object({
 });
 export type Config = z.infer<typeof Config>;
 
-/** Any part of the configuration; null takes an override back. */
+/** Any part of the configuration; null removes an override. */
 export const ConfigPatch = z.strictObject(
   Object.fromEntries(
     Object.entries(Config.shape).map(([group, { shape }]) => [

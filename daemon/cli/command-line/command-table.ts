@@ -11,8 +11,8 @@ import { TRAFFIC_COMMANDS } from '../commands/traffic/table.ts';
 /** Options of `culvert` without a command; the launcher (daemon/launcher.ts) reads them. */
 export const LAUNCHER_OPTIONS: readonly OptionSpec[] = [
   { flags: '--no-open', summary: 'do not open the browser page' },
-  { flags: '--no-tray', summary: 'start no tray icon' },
-  { flags: '--no-panel', summary: 'start no panel' },
+  { flags: '--no-tray', summary: 'do not start the tray icon' },
+  { flags: '--no-panel', summary: 'do not start the panel' },
   { flags: '--port <n>', summary: 'TCP port of the API, instead of the configured one' },
   { flags: '--demo', summary: 'use the embedded emulator instead of warp-cli; nothing is tunneled' },
   { flags: '--status', summary: 'print the state and the port in use' },
@@ -22,7 +22,7 @@ export const LAUNCHER_OPTIONS: readonly OptionSpec[] = [
 ];
 
 /** Every command has it. */
-export const JSON_OPTION: OptionSpec = { flags: '--json', summary: 'print JSON instead of text for people' };
+export const JSON_OPTION: OptionSpec = { flags: '--json', summary: 'print JSON instead of text' };
 
 const SPECS: readonly CommandSpec[] = [
   ...CONNECTION_COMMANDS,

@@ -18,7 +18,9 @@ export function manual(version: string): string {
     '.B culvert',
     '\\fIcommand\\fR [\\fIarguments\\fR] [\\fIoptions\\fR]',
     '.SH DESCRIPTION',
-    text('Without a command, culvert starts the daemon, the tray and the panel, or shows those that run already.'),
+    text(
+      'Without a command, culvert starts the daemon, the tray and the panel, or shows them if they are already running.',
+    ),
     text('A command talks to the running daemon over its Unix socket.'),
     '.SH OPTIONS',
     ...LAUNCHER_OPTIONS.flatMap(option),
@@ -40,9 +42,9 @@ export function manual(version: string): string {
     ]),
     '.SH LOCKED OUT',
     text(
-      'The kill switch goes on blocking when Culvert does not start. culvert killswitch reads its state without a daemon, ' +
-        'and culvert killswitch off, pause and resume ask the root service directly. A change that waits to be confirmed ' +
-        'is taken back by the root service, whether the daemon runs or not. Where they do not run either:',
+      'The kill switch keeps blocking when Culvert does not start. culvert killswitch reads its state without a daemon, ' +
+        'and culvert killswitch off, pause and resume ask the root service directly. The root service reverts an ' +
+        'unconfirmed change, whether the daemon runs or not. If these commands do not run either:',
     ),
     ...WAYS_OUT.flatMap(([line, summary]) => ['.TP', `.B ${text(line)}`, text(summary)]),
     '.SH EXIT STATUS',
@@ -50,13 +52,15 @@ export function manual(version: string): string {
     '.SH ENVIRONMENT',
     '.TP',
     '.B NO_COLOR',
-    text('When set to anything, nothing is colored.'),
+    text('If set, the output has no colors.'),
     '.TP',
     '.B CULVERT_*',
-    text('Configuration keys; see CONFIGURATION. They count for the daemon that is started with them.'),
+    text('Configuration keys; see CONFIGURATION. They apply to the daemon that is started with them.'),
     '.TP',
     '.B XDG_RUNTIME_DIR, XDG_STATE_HOME, XDG_CONFIG_HOME',
-    text('Where socket, state and configuration are; without XDG_RUNTIME_DIR the socket is below XDG_STATE_HOME.'),
+    text(
+      'Directories of the socket, the state and the configuration; without XDG_RUNTIME_DIR the socket is below XDG_STATE_HOME.',
+    ),
     '.TP',
     '.B DISPLAY, WAYLAND_DISPLAY',
     text('Without either, tray and panel are not started.'),
@@ -85,12 +89,12 @@ const AS_ROOT =
 const WAYS_OUT = [
   ['sudo busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 Disable', 'Turn it off.'],
   ['sudo culvert-killswitch-remove', 'Remove the root service, its settings and the rules.'],
-  ['sudo nft delete table inet culvert', 'Remove the rules where the root service does not run.'],
+  ['sudo nft delete table inet culvert', 'Remove the rules if the root service does not run.'],
 ] as const;
 
 const EXAMPLES = [
-  ['culvert connect --wait && git push', 'Connect, and go on once the tunnel is up.'],
-  ['culvert status --check || notify-send "WARP is off"', 'Act when it is not connected.'],
+  ['culvert connect --wait && git push', 'Connect, then push once the tunnel is up.'],
+  ['culvert status --check || notify-send "WARP is off"', 'Show a notification if the tunnel is not connected.'],
   ['culvert routes export routes.txt', 'Write the routes to a file that culvert routes import reads.'],
   ['pass warp-license | culvert account license', 'Apply a license key without showing it.'],
 ] as const;

@@ -32,7 +32,7 @@ export async function consent(
   { consequence, question }: { consequence: string; question: string },
 ): Promise<void> {
   if (yes === true) return;
-  if (!isAttended(context)) throw usage(consequence, 'Without a terminal, --yes says that you want it.');
+  if (!isAttended(context)) throw usage(consequence, 'Without a terminal, confirm with --yes.');
   context.say(consequence);
   if (!(await confirm(context, question))) throw new Failure('Nothing was changed.');
 }

@@ -103,7 +103,7 @@ interface Outcome {
 /** Prints how the waiting ended. @throws Failure, Unreachable */
 function conclude(context: Context, action: Direction, { ending, shown, seconds }: Outcome): number {
   if (ending === 'stopped') {
-    context.say(`Stopped waiting; the tunnel goes on ${action}ing.`);
+    context.say(`Stopped waiting; the tunnel keeps ${action}ing.`);
     return EXIT.interrupted;
   }
   if (ending === 'cut' || !shown) throw new Unreachable('The daemon ended before the tunnel got there.');

@@ -10,12 +10,12 @@ import { EXIT, usage } from '../../errors.ts';
 
 export const keep: Run = async (context, [subject]) => {
   const left = await context.client.call('POST /api/changes/confirm', { body: named(subject) });
-  return conclude(context, left, 'The change stays.');
+  return conclude(context, left, 'The change is kept.');
 };
 
 export const revert: Run = async (context, [subject]) => {
   const left = await context.client.call('POST /api/changes/revert', { body: named(subject) });
-  return conclude(context, left, 'The previous value is set again.');
+  return conclude(context, left, 'The previous value is restored.');
 };
 
 export const extend: Run = async (context, [duration = '', subject]) => {

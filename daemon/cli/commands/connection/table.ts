@@ -8,7 +8,7 @@ import { MODES, PROTOCOLS } from '../../labels.ts';
 
 const subject: ArgumentSpec = {
   name: '[subject]',
-  summary: 'what was changed; without it, everything',
+  summary: 'what was changed; default: everything',
   words: Object.fromEntries(SUBJECTS.map(name => [name, ''])),
 };
 
@@ -22,11 +22,11 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'status',
     summary: 'show the connection status',
     details:
-      'Prints one line. With --check the exit code is 3 unless the tunnel is connected. With --watch a line follows each change until Ctrl+C, also across a restart of the daemon.',
+      'Prints one line. With --check, the exit code is 3 unless the tunnel is connected. With --watch, it prints a line for each change until Ctrl+C, even across a restart of the daemon.',
     options: [
       { flags: '-w, --watch', summary: 'print a line for each change' },
       { flags: '-c, --check', summary: 'exit 3 unless connected' },
-      { flags: '-l, --long', summary: 'endpoint, latency, account and more' },
+      { flags: '-l, --long', summary: 'also show also show endpoint, latency, account and more' },
       { flags: '--fresh', summary: 'ask the tunnel CLI again first' },
     ],
     marksDemo: false,
@@ -45,23 +45,23 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./connect.ts')).disconnect,
   },
   { name: 'on', summary: 'alias of connect', aliasOf: 'connect' },
-  { name: 'off', summary: 'alias of disconnect, such as: culvert off --for 15m', aliasOf: 'disconnect' },
+  { name: 'off', summary: 'alias of disconnect; to pause: culvert off --for 15m', aliasOf: 'disconnect' },
   {
     name: 'extend',
-    summary: 'let what holds for a while end later, or earlier',
+    summary: 'change when a timed change ends',
     details: 'The time counts from now: culvert extend 30m.',
-    arguments: [{ name: '<duration>', summary: 'such as 15m, 2h or 1d' }, subject],
+    arguments: [{ name: '<duration>', summary: 'for example 15m, 2h or 1d' }, subject],
     load: async () => (await import('./keep.ts')).extend,
   },
   {
     name: 'keep',
-    summary: 'keep a change that would be taken back',
+    summary: 'keep a change that would be reverted',
     arguments: [subject],
     load: async () => (await import('./keep.ts')).keep,
   },
   {
     name: 'revert',
-    summary: 'take a change back now that would be taken back later',
+    summary: 'revert a change now that would be reverted later',
     arguments: [subject],
     load: async () => (await import('./keep.ts')).revert,
   },
@@ -75,9 +75,9 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'wait',
     summary: 'wait until the tunnel is up',
     details:
-      'For scripts: also waits for a daemon that is starting. With --proof a request to warp.traceUrl has to come back as warp=on. At the time limit the exit code says what was missing: 1 the daemon does not answer, 3 not connected, 4 not authorized, 5 no daemon, 6 no tunnel CLI, 8 connected but no proof.',
+      'For scripts: also waits for a daemon that is starting. With --proof, a request to warp.traceUrl must come back as warp=on. After the timeout, the exit code says what was missing: 1 the daemon does not answer, 3 not connected, 4 not authorized, 5 no daemon, 6 no tunnel CLI, 8 connected but no proof.',
     options: [
-      { flags: '--proof', summary: 'until a request has come through the tunnel' },
+      { flags: '--proof', summary: 'wait wait until a request has come through the tunnel' },
       { flags: '--timeout <seconds>', summary: 'how long to wait (30)' },
     ],
     load: async () => (await import('./wait.ts')).wait,
@@ -110,14 +110,14 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
         name: 'on',
         summary: 'switch to proxy mode, connect, and wait until the proxy answers',
         details:
-          'This changes the mode of the whole machine, so it asks first, and a script has to give --yes. Where the proxy does not answer, mode, protocol and connection are set back to what they were.',
+          'This changes the mode of the whole machine, so it asks first, and scripts need --yes. If the proxy does not answer, mode, protocol and connection are reverted.',
         options: [{ flags: '--port <n>', summary: 'set the port of the proxy first' }, ...KEEP],
         load: async () => (await import('./proxy.ts')).proxyOn,
       },
       {
         name: 'off',
         summary: 'switch from proxy mode to mode warp',
-        details: 'This changes the mode of the whole machine, so it asks first, and a script has to give --yes.',
+        details: 'This changes the mode of the whole machine, so it asks first, and scripts need --yes.',
         options: KEEP,
         load: async () => (await import('./proxy.ts')).proxyOff,
       },

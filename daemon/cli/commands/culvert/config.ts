@@ -59,9 +59,9 @@ async function change(context: Context, key: string, value: Value | null, sessio
     value === null ? `${key} is no longer set ${where}; it is ${now} (${source}).` : `${key} = ${value}, ${where}.`,
   );
   if (value !== null && source !== layer) {
-    context.say(`It stays ${now} all the same: the ${source} layer comes first. ${await overriddenBy(key, source)}`);
+    context.say(`It stays ${now}: the ${source} layer overrides it. ${await overriddenBy(key, source)}`);
   }
-  if (response.restartRequired.includes(key)) context.say('It counts once the daemon is restarted: culvert restart');
+  if (response.restartRequired.includes(key)) context.say('It takes effect after a restart: culvert restart');
   sayProblems(context, response);
   return EXIT.ok;
 }
@@ -135,7 +135,7 @@ function known(key: string): void {
 }
 
 async function overriddenBy(key: string, source: string): Promise<string> {
-  if (source === 'session') return `Take that back with: culvert config unset --session ${key}`;
+  if (source === 'session') return `Undo that with: culvert config unset --session ${key}`;
   if (source !== 'environment') return '';
   const { variableOf } = await import('../../../config/keys.ts');
   return `It comes from ${variableOf(key)} or the daemon's command line.`;

@@ -73,7 +73,7 @@ export async function endBySignal(
 ): Promise<void> {
   if (isSuspended(pid))
     throw new Failure(`The Culvert daemon (process ${pid}) is suspended, so it can't end.`, {
-      hint: `Let it go on with: kill -CONT ${pid}; then repeat: ${command}`,
+      hint: `Resume it with: kill -CONT ${pid}; then repeat: ${command}`,
     });
   try {
     process.kill(pid, signal);

@@ -11,7 +11,7 @@ import { columns } from '../../terminal/columns.ts';
 import { consent } from '../../terminal/prompt.ts';
 
 export const showHistory: Run = async (context, _, options) => {
-  if (options.csv && context.json) throw usage('--json and --csv exclude each other.');
+  if (options.csv && context.json) throw usage("--json and --csv can't be used together.");
   const { since, until, resolution } = options;
   checkTimes(String(since ?? '1d'), String(until ?? '0s'));
   const query = { ...text({ since, until }), ...resolutionOf(resolution) };
@@ -22,7 +22,7 @@ export const showHistory: Run = async (context, _, options) => {
 };
 
 export const clearHistory: Run = async (context, _, options) => {
-  const consequence = 'This deletes everything that the history holds, up to 90 days. Nothing brings it back.';
+  const consequence = "This deletes the whole history, up to 90 days. It can't be undone.";
   await consent(context, options, { consequence, question: 'Delete the history?' });
   show(context, await context.client.call('POST /api/history/clear', { body: {} }), () => 'The history is deleted.');
   return EXIT.ok;
@@ -44,8 +44,8 @@ function checkTimes(since: string, until: string): void {
   const now = Date.now();
   const [from, to] = [momentOf(since, now), momentOf(until, now)];
   if (from > now)
-    throw usage(`--since ${since} is in the future.`, 'Name a past time, or a duration back from now: 2d.');
-  if (from >= to) throw usage('--until names no later time than --since.');
+    throw usage(`--since ${since} is in the future.`, 'Give a past time, or a duration back from now: 2d.');
+  if (from >= to) throw usage('--until must be later than --since.');
   if (to < now - KEPT_DAYS * 86_400_000) throw usage(`The history goes back ${KEPT_DAYS} days at most.`);
 }
 

@@ -1,4 +1,4 @@
-// `culvert logs`: what was given to the tunnel CLI and what came of it, once or as it happens.
+// `culvert logs`: list the commands run by Culvert and what came of it, once or as it happens.
 import type { LogEntry, Logs } from '../../../api/schema.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock } from '../../../system/terminal.ts';
@@ -14,7 +14,7 @@ export const logs: Run = async (context, _, options) => {
   show(
     context,
     { ...all, entries: last(all.entries, Number(limit)) },
-    ({ entries }) => entries.map(e => line(context, e)).join('\n') || 'No command was given yet.',
+    ({ entries }) => entries.map(e => line(context, e)).join('\n') || 'No command was run yet.',
   );
   return EXIT.ok;
 };

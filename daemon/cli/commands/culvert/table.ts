@@ -51,32 +51,32 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     name: 'settings',
     summary: "the tunnel's settings, routes and Culvert's own configuration as one file",
     details:
-      'For another machine, or as a backup. The file has no secrets. What the other machine or its version of warp-cli lacks is left out and listed. At a terminal, apply shows what changes and asks first, and a change is taken back after 30 seconds unless you say that it stays. A script that applies a file has to give --yes or --confirm-within.',
+      'For another machine, or as a backup. The file has no secrets. Settings that the other machine or its version of warp-cli lacks are left out and listed. At a terminal, apply shows what changes and asks first, and a change reverts after 30 seconds unless you keep it. Scripts need --yes or --confirm-within to apply a file.',
     fallback: 'export',
     commands: [
       {
         name: 'export',
         summary: 'write the file',
-        arguments: [{ name: '[file]', summary: 'the file; stdout without one', files: true }],
+        arguments: [{ name: '[file]', summary: 'the file; default: stdout', files: true }],
         options: [FORCE],
         load: async () => (await import('./settings.ts')).exportSettings,
       },
       {
         name: 'diff',
-        summary: 'what a file would change, and what is left out; exit status 1 where it differs',
-        arguments: [{ name: '[file]', summary: 'the file; stdin without one', files: true }],
+        summary: 'show what a file would change, and what is left out; exit status 1 if anything differs',
+        arguments: [{ name: '[file]', summary: 'the file; default: stdin', files: true }],
         load: async () => (await import('./settings.ts')).diffSettings,
       },
       {
         name: 'apply',
-        summary: 'set what a file has',
-        arguments: [{ name: '[file]', summary: 'the file; stdin without one', files: true }],
-        options: [{ flags: '--demo-file', summary: 'also a file that was exported from a demo' }, ...KEEP],
+        summary: 'apply a settings file',
+        arguments: [{ name: '[file]', summary: 'the file; default: stdin', files: true }],
+        options: [{ flags: '--demo-file', summary: 'accept a file that was exported from a demo' }, ...KEEP],
         load: async () => (await import('./settings.ts')).applySettings,
       },
       {
         name: 'undo',
-        summary: 'set what was set before the last file',
+        summary: 'restore the settings from before the last file',
         options: KEEP,
         load: async () => (await import('./settings.ts')).undoSettings,
       },
@@ -84,9 +84,9 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'history',
-    summary: 'what happened before: changes of the connection, time connected, drops, bytes',
+    summary: 'past connections: changes, time connected, drops, bytes',
     details:
-      'Culvert records changes of the state, and figures of the tunnel: fully for a day, in minutes for a week, in hours for 90 days. It keeps no address and no host name of your traffic. history.enabled turns it off.',
+      'Culvert records changes of the state and statistics of the tunnel: in full for a day, by the minute for a week, by the hour for 90 days. It keeps no addresses or host names of your traffic. history.enabled turns it off.',
     fallback: 'show',
     commands: [
       {
@@ -102,50 +102,50 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'clear',
-        summary: 'delete everything that was recorded',
-        options: [{ flags: '-y, --yes', summary: 'without being asked' }],
+        summary: 'delete the history',
+        options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
         load: async () => (await import('./history.ts')).clearHistory,
       },
     ],
   },
   {
     name: 'logs',
-    summary: 'what was given to the tunnel CLI',
+    summary: 'list the commands run by Culvert',
     options: [
-      { flags: '-f, --follow', summary: 'go on with what comes, until Ctrl+C' },
-      { flags: '-n, --limit <n>', summary: 'so many of the last entries (50)' },
+      { flags: '-f, --follow', summary: 'print new entries as they come, until Ctrl+C' },
+      { flags: '-n, --limit <n>', summary: 'number of entries, from the newest (50)' },
     ],
     load: async () => (await import('./logs.ts')).logs,
   },
   {
     name: 'metrics',
-    summary: 'print what Prometheus reads: tunnel, kill switch, checks, API and accounts of tools',
+    summary: 'print metrics for Prometheus: tunnel, kill switch, checks, API and tool accounts',
     details:
-      'metrics.enabled turns it on; GET /api/metrics then answers the same. Counters begin with the first request. The metrics name no networks, addresses or people; metrics.hashAccounts hides the names of accounts as well. share/culvert/metrics/README.md describes a dashboard, alerts, and a Prometheus that reads them.',
+      'metrics.enabled turns them on; GET /api/metrics then returns the same. Counters begin with the first request. The metrics name no networks, addresses or people; metrics.hashAccounts hides account names as well. share/culvert/metrics/README.md describes a dashboard, alerts and a Prometheus setup.',
     load: async () => (await import('./metrics.ts')).metrics,
   },
   {
     name: 'update',
-    summary: 'new releases',
+    summary: 'check for and install new releases',
     fallback: 'check',
     commands: [
       {
         name: 'check',
-        summary: 'look for a newer release',
+        summary: 'check for a newer release',
         marksDemo: false,
         load: async () => (await import('./update.ts')).checkUpdate,
       },
       {
         name: 'apply',
-        summary: 'install the newest release, and restart as it',
-        details: 'What is fetched is verified before it is used. The version before is kept: culvert update rollback.',
+        summary: 'install the newest release, and restart',
+        details: 'The download is verified before it is used. The previous version is kept: culvert update rollback.',
         marksDemo: false,
         load: async () => (await import('./update.ts')).applyUpdate,
       },
       {
         name: 'rollback',
         summary: 'go back to the version before the last update',
-        details: 'The version that was left is not offered again; culvert update apply installs it all the same.',
+        details: 'The newer version is not offered again; culvert update apply still installs it.',
         marksDemo: false,
         load: async () => (await import('./update.ts')).rollBack,
       },
@@ -155,14 +155,14 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     name: 'web',
     summary: 'the browser page',
     details:
-      'The page does what the panel does, for machines without a desktop and for people who prefer a tab. It is off until it is turned on, and answers this user on this machine only.',
+      'The page does what the panel does, for machines without a desktop and for people who prefer a tab. It is off by default, and answers only this user on this machine.',
     fallback: 'open',
     commands: [
       {
         name: 'open',
         summary: 'turn the page on, open it, and print its address',
         details:
-          'With --pair it prints a one-time code instead, by which a device on another machine may use the page; webui.allowRemote has to be set. webui.tlsCertificate and webui.tlsKey encrypt what goes between; webui.address names a reverse proxy.',
+          'With --pair, it prints a one-time code instead, which lets a device on another machine use the page; webui.allowRemote must be set. webui.tlsCertificate and webui.tlsKey encrypt the connection; webui.address names a reverse proxy.',
         options: [
           { flags: '--no-open', summary: 'only print the address' },
           { flags: '--pair', summary: 'make a code for a device on another machine, valid for five minutes' },
@@ -196,28 +196,27 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     name: 'token',
     summary: 'print the bearer token for other machines',
     details:
-      'Makes the token when there is none. Requests from other machines need it, where webui.allowRemote lets them in.',
+      'Creates the token if there is none. Requests from other machines need it, if webui.allowRemote admits them.',
     marksDemo: false,
     load: async () => (await import('./token.ts')).token,
   },
   {
     name: 'stop',
     summary: 'stop the daemon',
-    details:
-      'A change that was not confirmed is reverted first. One that ends later stays until Culvert runs again; it is named.',
+    details: 'Unconfirmed changes are reverted first. Timed changes stay until Culvert runs again; they are listed.',
     marksDemo: false,
     load: async () => (await import('./stop.ts')).stop,
   },
   {
     name: 'restart',
     summary: 'restart the daemon, or start it',
-    details: 'The options of its start are used again, and changes that end or wait to be confirmed go on as they are.',
+    details: 'It starts with the same options. Timed and unconfirmed changes continue.',
     marksDemo: false,
     load: async () => (await import('./restart.ts')).restart,
   },
   {
     name: 'version',
-    summary: 'print the versions of command line and daemon',
+    summary: 'print the versions of the command line and the daemon',
     marksDemo: false,
     load: async () => (await import('./version.ts')).version,
   },

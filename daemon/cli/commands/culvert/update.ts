@@ -38,7 +38,7 @@ export const applyUpdate: Run = async context => {
   show(
     context,
     changed,
-    ({ from, to }) => `Updated from Culvert ${from} to ${to}. Back again: culvert update rollback`,
+    ({ from, to }) => `Updated from Culvert ${from} to ${to}. To go back: culvert update rollback`,
   );
   return EXIT.ok;
 };
@@ -67,7 +67,7 @@ function described(found: UpdateCheck, width: number): string {
       ? `Culvert ${latest} is out. To install it: ${how}`
       : latest === null || latest === current
         ? `Culvert ${current} is the newest.`
-        : `Culvert ${latest} was rolled back and is not offered again. To install it all the same: ${how}`;
+        : `Culvert ${latest} was rolled back and is not offered again. To install it anyway: ${how}`;
   return `${columns(rows, cell => cell, width)}\n${verdict}`;
 }
 

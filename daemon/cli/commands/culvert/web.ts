@@ -11,7 +11,7 @@ import { columns } from '../../terminal/columns.ts';
 /** Turns the page on where it is off, opens it unless told not to, and prints its address. */
 export const web: Run = async (context, _words, options) => {
   if (options.pair) return pair(context, options.manage === true);
-  if (options.manage) throw usage('--manage goes with --pair.');
+  if (options.manage) throw usage('--manage needs --pair.');
   const before = await readConfig(context);
   const response = await setEnabled(context, before, true);
   const url = await addressOf(context);
@@ -74,7 +74,7 @@ async function pair(context: Context, manage: boolean): Promise<number> {
   context.say(`Open ${addresses.join(' or ')} on the other device and enter this code within five minutes.`);
   context.say(`That device may then ${what}.`);
   if (!addresses.every(address => address.startsWith('https:')))
-    context.say('Without TLS, anyone on the network in between can read along and take over the access.');
+    context.say('Without TLS, others on the network can read this traffic and take over the access.');
   return EXIT.ok;
 }
 

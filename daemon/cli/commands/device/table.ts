@@ -10,8 +10,7 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'account',
     summary: 'the registration of this device',
-    details:
-      'License keys and tokens are asked for without showing them, or read from a pipe; never from the command line.',
+    details: 'License keys and tokens come from a hidden prompt or a pipe, never from the command line.',
     fallback: 'show',
     commands: [
       {
@@ -22,13 +21,13 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
       {
         name: 'register',
         summary: 'register this device',
-        options: [{ flags: '--organization <name>', summary: 'with an organization (Zero Trust)' }],
+        options: [{ flags: '--organization <name>', summary: 'register with an organization (Zero Trust)' }],
         load: async () => (await import('./account.ts')).register,
       },
       {
         name: 'delete',
         summary: 'delete the registration',
-        options: [{ flags: '-y, --yes', summary: 'without being asked' }],
+        options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
         load: async () => (await import('./account.ts')).deleteRegistration,
       },
       {
@@ -38,12 +37,12 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'token',
-        summary: 'finish a registration with the token of the browser',
+        summary: 'finish a registration with the token from the browser',
         load: async () => (await import('./account.ts')).registrationToken,
       },
       {
         name: 'sign-in',
-        summary: 'finish a sign-in that was begun here, for browsers',
+        summary: 'finish a sign-in that was started here (for browsers)',
         load: async () => (await import('./account.ts')).signIn,
       },
       {
@@ -61,9 +60,9 @@ export const DEVICE_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'action',
-    summary: 'perform an action of the API by its name',
+    summary: 'run an action of the API by its name',
     details:
-      'At a terminal, a setting of the tunnel is taken back after 30 seconds unless you say that it stays; --yes keeps it without asking.',
+      'At a terminal, a setting of the tunnel reverts after 30 seconds unless you keep it; --yes keeps it without asking.',
     arguments: [
       {
         name: '<name>',

@@ -36,14 +36,14 @@ export const diagnose: Run = async (context, _, options) => {
     await writeBundle(out, bundle);
   } catch (error) {
     if (errno(error) === 'EEXIST')
-      throw new Failure(`${out} exists already.`, { hint: 'Remove it, or choose another name.' });
+      throw new Failure(`${out} already exists.`, { hint: 'Remove it, or choose another name.' });
     throw new Failure(`${out} could not be written: ${reason(error)}`, { cause: error });
   }
   const files = bundle.files.map(({ name }) => name);
   show(
     context,
     { ok: true, out, files, redacted: bundle.redacted },
-    () => `Wrote ${out}. Look into it before you share it.`,
+    () => `Wrote ${out}. Check it before you share it.`,
   );
   return EXIT.ok;
 };

@@ -85,7 +85,7 @@ function describeFix(fix: Fix, style: Style): string {
     if (fix.kind === 'file') lines.push('As an administrator:');
     lines.push(...adminLines(fix).map(line => `  ${unbroken(line)}`));
     const undo = canApply(fix) ? [] : adminUndoLines(fix);
-    if (undo.length > 0) lines.push('To take it back:', ...undo.map(line => `  ${unbroken(line)}`));
+    if (undo.length > 0) lines.push('To undo it:', ...undo.map(line => `  ${unbroken(line)}`));
   }
   return [title, ...lines].join('\n');
 }

@@ -140,7 +140,7 @@ export const doctorFix: Run = async (context, [id = ''], options) => {
   // steps for an administrator are only printed without root's side, so they need no question
   const asRoot = words && program && isAttended(context) ? ['fix', ...words] : null;
   if ((canApply(fix) || asRoot) && options.yes !== true && !(await confirm(context, `${fix.label}?`)))
-    throw new Failure('Nothing was changed.', { hint: 'Without a terminal, --yes says that you want it.' });
+    throw new Failure('Nothing was changed.', { hint: 'Without a terminal, confirm with --yes.' });
   const done = asRoot
     ? await runAsRoot(asRoot, world.tools)
     : await carryOut(() => applyFix(result, hands(context, world)));
@@ -149,7 +149,7 @@ export const doctorFix: Run = async (context, [id = ''], options) => {
     await worldFor(context, options.online === true),
   );
   show(context, { ok: true, done, result: after }, () =>
-    [...done.map(line => `✓ ${line}`), 'Take it back with: culvert doctor undo'].join('\n'),
+    [...done.map(line => `✓ ${line}`), 'Undo it with: culvert doctor undo'].join('\n'),
   );
   return EXIT.ok;
 };
@@ -163,11 +163,11 @@ export const doctorUndo: Run = async (context, _, options) => {
   const forAdministrator = administrator.flatMap(describeHandedOver).join('\n');
   if (!newest) {
     if (forAdministrator) context.say(forAdministrator);
-    throw new Failure(forAdministrator ? 'There is nothing else to take back.' : 'There is nothing to take back.');
+    throw new Failure(forAdministrator ? 'There is nothing else to undo.' : 'There is nothing to undo.');
   }
   context.say([`${newest.label}, of ${newest.at}:`, ...steps.map(step => `  ${step}`)].join('\n'));
-  if (options.yes !== true && !(await confirm(context, 'Take this back?')))
-    throw new Failure('Nothing was changed.', { hint: 'Without a terminal, --yes says that you want it.' });
+  if (options.yes !== true && !(await confirm(context, 'Undo this?')))
+    throw new Failure('Nothing was changed.', { hint: 'Without a terminal, confirm with --yes.' });
   const world = await worldFor(context, false);
   const done = newest.administrator
     ? await runAsRoot(['undo'], world.tools)
@@ -180,10 +180,7 @@ export const doctorUndo: Run = async (context, _, options) => {
 
 /** Steps that only an administrator can undo, listed until it is certain that none was carried out. */
 function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at' | 'shell'>): string[] {
-  return [
-    `If an administrator did this (${label}, printed ${at}), it is taken back with:`,
-    ...shell.map(line => `  ${line}`),
-  ];
+  return [`If an administrator did this (${label}, printed ${at}), undo it with:`, ...shell.map(line => `  ${line}`)];
 }
 
 function hands({ client, paths }: Context, { tools }: World): FixContext {

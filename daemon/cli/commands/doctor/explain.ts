@@ -26,7 +26,7 @@ export const explainCode: Run = async (context, words) => {
   }
   const found = explain(codes, words.join(' '));
   if (found.length === 0)
-    throw new Failure(`"${words.join(' ')}" is not known.`, { hint: 'All codes are listed by: culvert explain' });
+    throw new Failure(`"${words.join(' ')}" is not known.`, { hint: 'List all codes with: culvert explain' });
   show(context, { codes: found }, () => describeAll(found, context));
   return EXIT.ok;
 };

@@ -11,10 +11,10 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         name: 'check',
         summary: 'run the checks',
         details:
-          'Problems come first, each with what was seen and what to do. Nothing leaves this machine without --online. The exit code is 1 with a problem, 7 when no problem was found but a check could not be completed, and 0 otherwise.',
+          'Problems come first, each with the evidence and what to do. Nothing leaves this machine without --online. The exit code is 1 with a problem, 7 when no problem was found but a check could not be completed, and 0 otherwise.',
         options: [
-          { flags: '-v, --verbose', summary: 'also what does not apply, with sources and times' },
-          { flags: '--only <ids>', summary: 'these checks alone, separated by commas' },
+          { flags: '-v, --verbose', summary: 'also list checks that do not apply, with sources and times' },
+          { flags: '--only <ids>', summary: 'run only these checks, separated by commas' },
           { flags: '--online', summary: 'also contact Cloudflare and the page that detects login pages' },
         ],
         load: async () => (await import('./doctor.ts')).doctor,
@@ -29,18 +29,18 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         name: 'fix',
         summary: 'show the fix of a check, and apply it',
         details:
-          'What needs root asks for a password on a terminal, where a package installed culvert-repair and it can make the change. Elsewhere it is printed as commands.',
+          'At a terminal, a fix that needs root asks for a password, if a package installed culvert-repair and it can make the change. Otherwise the commands are printed.',
         arguments: [{ name: '<id>', summary: 'the check, as listed by culvert doctor list' }],
         options: [
-          { flags: '-y, --yes', summary: 'without being asked' },
-          { flags: '--online', summary: 'the check needs to contact other machines' },
+          { flags: '-y, --yes', summary: 'do not ask first' },
+          { flags: '--online', summary: 'let the check contact other machines' },
         ],
         load: async () => (await import('./doctor.ts')).doctorFix,
       },
       {
         name: 'undo',
-        summary: 'take back the last fix',
-        options: [{ flags: '-y, --yes', summary: 'without being asked' }],
+        summary: 'undo the last fix',
+        options: [{ flags: '-y, --yes', summary: 'do not ask first' }],
         load: async () => (await import('./doctor.ts')).doctorUndo,
       },
     ],
@@ -54,7 +54,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         name: 'write',
         summary: 'write a report of this machine as a ZIP archive',
         details:
-          'Holds the results of the checks, versions, settings, configuration, the log of commands and the history of fixes. Names, addresses, identifiers and keys are replaced by placeholders that stay the same within the report. What is inside and what was replaced is listed first.',
+          'Contains the results of the checks, versions, settings, configuration, the log of commands and the history of fixes. Names, addresses, identifiers and keys are replaced by placeholders that stay the same within the report. The contents and the replacements are listed first.',
         options: [
           { flags: '-o, --out <file>', summary: 'the file to write; an existing one is not replaced' },
           { flags: '--dry-run', summary: 'print what would be written' },
@@ -63,7 +63,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'read',
-        summary: 'explain an archive of the vendor: causes, codes and a timeline',
+        summary: 'explain an archive of warp-diag: causes, codes and a timeline',
         details: 'Needs neither a network nor the daemon, and unpacks nothing.',
         arguments: [{ name: '<file>', summary: 'an archive of warp-diag', files: true }],
         marksDemo: false,
@@ -73,7 +73,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'explain',
-    summary: 'what a code or reason of the tunnel client means',
+    summary: 'explain a code or reason of the tunnel client',
     details: 'Needs neither a network nor the daemon. Without a code it lists all of them.',
     arguments: [{ name: '[words...]', summary: 'a code such as CF_HOST_UNREACHABLE_CHECK, or a line of output' }],
     marksDemo: false,

@@ -135,11 +135,10 @@ async function announceStep(context: Context, { appId }: LaunchRequest, { progre
 
 export const shortcutApp: Run = async (context, [appId], options) => {
   if (options.removeAll) return removeAll(context, appId);
-  if (appId === undefined) throw usage('Name the app whose shortcut is meant.', 'See: culvert apps list');
+  if (appId === undefined) throw usage('Name the app of the shortcut.', 'See: culvert apps list');
   const response = await context.client.call('POST /api/apps/shortcut', { body: { appId, present: !options.remove } });
   show(context, response, ({ shortcut }) => shortcut ?? `The shortcut of ${appId} is gone.`);
-  if (response.shortcut)
-    context.say('It switches the local proxy on where it is off; other traffic then bypasses WARP.');
+  if (response.shortcut) context.say('It switches the local proxy on if it is off; other traffic then bypasses WARP.');
   return EXIT.ok;
 };
 

@@ -35,7 +35,7 @@ export const killSwitchOn: Run = async (context, _, options) => {
   const { confirmWithin } = keeping;
   await set(context, { enabled: true, allowLan, ...(confirmWithin === undefined ? {} : { confirmWithin }) });
   if (confirmWithin === undefined || keeping.asks)
-    context.say('All users of this machine are blocked, also after a restart. Turning it off needs an administrator.');
+    context.say('This blocks all users of this machine, even after a restart. Turning it off needs an administrator.');
   return askToKeep(context, 'killSwitch', keeping);
 };
 
@@ -56,7 +56,7 @@ async function asFarAsPossible(context: Context, keeping: Keeping): Promise<Keep
 export const killSwitchPause: Run = async (context, [minutes = ''], options) => {
   const seconds = Math.round(Number(minutes) * 60);
   if (!/^\d{1,2}(\.\d{1,3})?$/.test(minutes) || seconds < 1 || seconds > 3600)
-    throw usage(`A pause has up to 60 minutes, not "${minutes}".`);
+    throw usage(`A pause lasts up to 60 minutes, not "${minutes}".`);
   const state = await orWithoutDaemon(
     () => context.client.call('POST /api/killswitch/pause', { body: { seconds } }),
     () => ask({ method: 'Pause', seconds }),
@@ -130,7 +130,7 @@ async function considerSession(context: Context, allowLan: boolean): Promise<voi
   if (!context.stdin.isTTY || context.json) throw usage(warning, hint);
   context.say(warning);
   const { confirm } = await import('../../terminal/prompt.ts');
-  if (!(await confirm(context, 'Turn it on all the same?')))
+  if (!(await confirm(context, 'Turn it on anyway?')))
     throw new Failure('Nothing was changed.', { code: 'usage', hint });
 }
 
@@ -183,9 +183,9 @@ function describe(state: KillSwitch, style: Style): string {
   const lines = [`${head}; ${installed || enabled ? measured(state, style) : 'it is not installed'}.`];
   if (pausedUntil !== null) lines.push(style.yellow(`Paused, ${remaining(state)} left.`));
   if (detail && pausedUntil === null) lines.push(printable(detail));
-  if (active && state.protection === 'none') lines.push('Nothing answers if another program removes the rules.');
+  if (active && state.protection === 'none') lines.push('Nothing restores the rules if another program removes them.');
   if (unconfirmed)
-    lines.push(`Not confirmed: set back at ${timeOfDay(unconfirmed.confirmBy, true)}, unless you run: culvert keep`);
+    lines.push(`Not confirmed: reverts at ${timeOfDay(unconfirmed.confirmBy, true)} unless you run: culvert keep`);
   else if (enabled && active && !state.bootGuard) lines.push('It will not block while the machine starts.');
   if (!installed && command) lines.push(`Install it with: ${printable(command)}`);
   return lines.join('\n');

@@ -60,7 +60,7 @@ export const edit: Run = async (context, _, options) => {
   if (!isAttended(context))
     throw usage('An editor needs a terminal.', 'Give the document as a file instead: culvert routes import FILE');
   const { document, readOnly } = await context.client.call('GET /api/routes');
-  if (readOnly) throw new Failure('Your organization decides about the split tunnel, so it can only be read here.');
+  if (readOnly) throw new Failure('Your organization manages the split tunnel, so you can’t change it here.');
   mkdirSync(context.paths.runtime, { recursive: true, mode: 0o700 });
   const file = join(context.paths.runtime, `routes-${process.pid}.txt`);
   let text = document;
@@ -90,7 +90,7 @@ export const edit: Run = async (context, _, options) => {
 
 export const add: Run = async (context, words, options) => {
   if (words.length === 0 && options.preset === undefined)
-    throw usage(NO_ENTRY, 'Such as: culvert routes add 10.0.0.0/8');
+    throw usage(NO_ENTRY, 'Example: culvert routes add 10.0.0.0/8');
   const routes = await context.client.call('GET /api/routes');
   const entries = words.flatMap(entriesOf);
   const preset = options.preset === undefined ? [] : await presetEntries(context, String(options.preset));

@@ -30,7 +30,7 @@ export const print: Run = async context => {
       ),
     ].join('\n'),
   );
-  if (routes.readOnly) context.say('Your organization decides about this list, so it can only be read here.');
+  if (routes.readOnly) context.say('Your organization manages this list, so it can only be read here.');
   return EXIT.ok;
 };
 

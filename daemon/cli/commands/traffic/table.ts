@@ -26,27 +26,27 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'diff',
-        summary: 'what a document would change, its mistakes, and what to be warned of; exit status 1 where it differs',
-        arguments: [{ name: '[file]', summary: 'the document; stdin without one', files: true }],
+        summary: 'show what a document would change, with mistakes and warnings; exit status 1 if anything differs',
+        arguments: [{ name: '[file]', summary: 'the document; default: stdin', files: true }],
         load: async () => (await import('./routes.ts')).diff,
       },
       {
         name: 'edit',
-        summary: 'change the document in your editor ($VISUAL or $EDITOR)',
+        summary: 'edit the document in your editor ($VISUAL or $EDITOR)',
         options: KEEP,
         load: async () => (await import('./routes-change.ts')).edit,
       },
       {
         name: 'import',
         summary: 'set the list to a document; entries that are not in it are removed',
-        arguments: [{ name: '[file]', summary: 'the document; stdin without one', files: true }],
+        arguments: [{ name: '[file]', summary: 'the document; default: stdin', files: true }],
         options: [{ flags: '--add', summary: 'only add its entries; nothing is removed' }, ...KEEP],
         load: async () => (await import('./routes-change.ts')).importDocument,
       },
       {
         name: 'export',
         summary: 'write the document as it was set, comments included',
-        arguments: [{ name: '[file]', summary: 'the file; stdout without one', files: true }],
+        arguments: [{ name: '[file]', summary: 'the file; default: stdout', files: true }],
         options: [FORCE],
         load: async () => (await import('./routes.ts')).exportDocument,
       },
@@ -82,14 +82,14 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'undo',
-        summary: 'go back to the previous document; again, to the one before that',
+        summary: 'go back to the previous document; repeat to go further back',
         options: KEEP,
         load: async () => (await import('./routes-change.ts')).undo,
       },
       {
         name: 'history',
         summary: 'list the last 20 documents, or print one',
-        arguments: [{ name: '[number]', summary: 'a document, as listed' }],
+        arguments: [{ name: '[number]', summary: 'number of a document, as listed' }],
         load: async () => (await import('./routes.ts')).history,
       },
       {
@@ -99,15 +99,15 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'simplify',
-        summary: 'print the shortest document of the same meaning',
-        arguments: [{ name: '[file]', summary: 'the document; without one, the list that is set', files: true }],
+        summary: 'print the shortest equivalent document',
+        arguments: [{ name: '[file]', summary: 'the document; default: the current list', files: true }],
         load: async () => (await import('./routes.ts')).simplify,
       },
     ],
   },
   {
     name: 'why',
-    summary: 'whether a target would go through the tunnel, and what decides that',
+    summary: 'show whether a target would go through the tunnel, and why',
     details: 'The exit code is 1 for a name without an address.',
     arguments: [{ name: '<target>', summary: 'an address, a host name or a URL' }],
     load: async () => (await import('./why.ts')).why,
@@ -125,20 +125,20 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'on',
-        summary: 'block',
+        summary: 'turn it on: block traffic outside the tunnel',
         details:
-          'Over SSH it asks first where the block would cut the session; without a terminal it refuses then. ' +
-          'It blocks all users of the machine, also after a restart; turning it off needs an administrator.',
+          'Over SSH, it asks first if the block would cut the session off; without a terminal, it refuses. ' +
+          'It applies to all users of the machine, even after a restart; turning it off needs an administrator.',
         options: [
           { flags: '--allow-lan', summary: 'leave the local network reachable' },
-          { flags: '--force', summary: 'also where it cuts this SSH session' },
+          { flags: '--force', summary: 'turn it on even if it cuts this SSH session off' },
           ...KEEP,
         ],
         load: async () => (await import('./killswitch.ts')).killSwitchOn,
       },
       {
         name: 'off',
-        summary: 'no longer block',
+        summary: 'turn it off',
         options: [CONFIRM_WITHIN],
         load: async () => (await import('./killswitch.ts')).killSwitchOff,
       },
@@ -156,7 +156,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'installer',
-        summary: 'print the script that installs the part that blocks',
+        summary: 'print the script that installs the root service',
         details: 'For root to run: culvert killswitch installer | sudo sh',
         marksDemo: false,
         load: async () => (await import('./killswitch.ts')).killSwitchInstaller,
@@ -165,7 +165,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'apps',
-    summary: 'apps through the local proxy',
+    summary: 'start start apps through the local proxy',
     fallback: 'list',
     commands: [
       {
@@ -178,17 +178,17 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         summary: 'start an app through the local proxy',
         arguments: [{ name: '<app>', summary: 'its id, as listed', lists: 'apps' }],
         details:
-          'Starts the daemon first, where that is needed. Where the local proxy is off, it asks before it changes the mode to proxy, since other traffic then bypasses WARP; without a terminal it refuses. The mode returns where the app does not start.',
+          'Starts the daemon first if needed. If the local proxy is off, it asks before it changes the mode to proxy, because other traffic then bypasses WARP; without a terminal, it refuses. If the app does not start, the mode is reverted.',
         options: [
-          { flags: '-y, --yes', summary: 'switch the local proxy on without being asked' },
+          { flags: '-y, --yes', summary: 'switch the local proxy on without asking' },
           { flags: '--shortcut', summary: 'add an entry to the menu of apps' },
-          { flags: '--verify', summary: 'refuse unless the proxy is seen to lead through the tunnel' },
+          { flags: '--verify', summary: 'refuse unless a request through the proxy uses the tunnel' },
         ],
         load: async () => (await import('./apps.ts')).launchApp,
       },
       {
         name: 'shortcut',
-        summary: 'an entry in the menu that starts an app through the proxy',
+        summary: 'add a menu entry that starts an app through the proxy',
         arguments: [{ name: '[app]', summary: 'its id, as listed', lists: 'apps' }],
         options: [
           { flags: '--remove', summary: 'remove it' },

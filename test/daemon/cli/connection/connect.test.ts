@@ -120,7 +120,7 @@ test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', 
   child.kill('SIGINT');
   const { code, stderr } = await ended(child);
   assert.equal(code, 130);
-  assert.match(stderr, /Stopped waiting; the tunnel goes on connecting\.\n$/);
+  assert.match(stderr, /Stopped waiting; the tunnel keeps connecting\.\n$/);
 });
 
 test('connect --wait exits 5 when the daemon ends meanwhile', async t => {

@@ -41,7 +41,7 @@ test('asks at a terminal whether a change stays, and keeps it after a yes', asyn
   child.stdin.write('y\r');
   const { code, stdout } = await ended(child);
   assert.deepEqual([code, values.mode, daemon.state.snapshot().changes], [0, 'doh', []]);
-  assert.match(stdout, /The change stays\./);
+  assert.match(stdout, /The change is kept\./);
 });
 
 for (const [title, typed] of [
@@ -55,7 +55,7 @@ for (const [title, typed] of [
     child.stdin.write(typed!);
     const { code, stdout } = await ended(child);
     assert.deepEqual([code, values.protocol], [1, 'MASQUE']);
-    assert.match(stdout, /The change was taken back\./);
+    assert.match(stdout, /The change was reverted\./);
   });
 
 test('takes a change back when nobody answers, and when the terminal is gone', async t => {
@@ -138,7 +138,7 @@ test('asks nobody with --yes, in a script, and with --json', async t => {
   const script = await culvert(home, ['mode', 'warp']);
   assert.deepEqual([script.code, values.mode, daemon.state.snapshot().changes], [0, 'warp', []]);
   const limited = await culvert(home, ['mode', 'doh', '--confirm-within', '600']);
-  assert.match(limited.stderr, /taken back in 600 s, unless you run: culvert keep/);
+  assert.match(limited.stderr, /Reverts in 600 s unless you run: culvert keep/);
   const kept = await culvert(home, ['keep', '--json']);
   assert.deepEqual(JSON.parse(kept.stdout), { ok: true, changes: [] });
   const nothing = await culvert(home, ['keep']);
@@ -273,7 +273,7 @@ test('settings as a file: exported, compared and applied', async t => {
   assert.deepEqual([diff.code, diff.stdout], [1, '* tunnel.mode: warp -> doh\n']);
   const applied = await culvert(home, ['settings', 'apply', '-', '--confirm-within', '600'], changed);
   assert.deepEqual([applied.code, values.mode], [0, 'doh']);
-  assert.match(applied.stderr, /^Set tunnel\.mode\.\nIt is taken back in 600 s, unless you run: culvert keep\n$/);
+  assert.match(applied.stderr, /^Set tunnel\.mode\.\nReverts in 600 s unless you run: culvert keep\n$/);
   assert.equal((await culvert(home, ['settings', 'undo', '--json'])).code, 0);
   assert.equal(values.mode, 'warp');
   const refused = await culvert(home, ['settings', 'apply'], changed);

@@ -69,12 +69,12 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'what is not confirmed',
     { changes: [change({ subject: 'mode', value: 'doh', confirmBy: '2026-01-02T18:00:05.000Z' })] },
-    '● Connected · Mode: changed, not confirmed, and set back at 2026-01-02 18:00:05',
+    '● Connected · Mode: changed, not confirmed; reverts at 2026-01-02 18:00:05',
   ],
   [
-    'what could not be set back',
+    'what could not be reverted',
     { changes: [change({ subject: 'mode', value: 'doh', problem: 'no service' })] },
-    '● Connected · Mode could not be set back yet: no service',
+    '● Connected · Mode could not be reverted yet: no service',
   ],
   ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
   ['unable', { status: status('unable', reason('Happy Eyeballs Failed')) }, '✖ Can’t connect · Happy Eyeballs Failed'],

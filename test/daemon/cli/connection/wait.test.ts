@@ -291,7 +291,7 @@ test('explain needs no daemon, and shows meaning, causes and what to try', async
   const { detail, hint } = JSON.parse(unknown.stderr);
   assert.deepEqual(
     [unknown.code, unknown.stdout, detail, hint],
-    [1, '', '"no such thing at all" is not known.', 'All codes are listed by: culvert explain'],
+    [1, '', '"no such thing at all" is not known.', 'List all codes with: culvert explain'],
   );
 });
 

@@ -51,9 +51,9 @@ test('prints the timeline and the totals, and takes times as people type them', 
   for (const [words, message] of [
     [['--since', 'yesterday'], /--since takes a duration such as 2d, or a time/],
     [['--resolution', 'day'], /--resolution is one of full, minute, hour, not "day"/],
-    [['--csv', '--json'], /exclude each other/],
+    [['--csv', '--json'], /can't be used together/],
     [['--since', tomorrow], /--since .* is in the future/],
-    [['--since', '1d', '--until', '2d'], /--until names no later time than --since/],
+    [['--since', '1d', '--until', '2d'], /--until must be later than --since/],
     [['--since', '200d', '--until', '150d'], /goes back 90 days at most/],
   ] as const) {
     const { code, stdout: out, stderr } = await culvert(home, ['history', ...words]);

@@ -20,7 +20,7 @@ const entry = (name: string, more: Partial<LogEntry> = {}): Omit<LogEntry, 'id'>
 test('logs shows the last entries, oldest first, and why one failed', async t => {
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
-  assert.equal((await culvert(home, ['logs'])).stdout, 'No command was given yet.\n');
+  assert.equal((await culvert(home, ['logs'])).stdout, 'No command was run yet.\n');
   daemon.log.append(entry('connect'));
   daemon.log.append(entry('mode', { argv: ['warp-cli', 'mode', 'a b\x1b[0m'] }));
   daemon.log.append(entry('disconnect', { ok: false, exitCode: 1, stderr: 'Error: no\nmore\n' }));

@@ -118,7 +118,7 @@ for (const [situation, before, after, lines, outcome] of [
     'not reverted in time',
     [unconfirmed],
     [unconfirmed],
-    ['Reverts only when Culvert runs again: Mode: changed, not confirmed, and set back at 2026-01-01 18:00:00'],
+    ['Reverts only when Culvert runs again: Mode: changed, not confirmed; reverts at 2026-01-01 18:00:00'],
     { reverted: [], pending: ['mode'] },
   ],
 ] as const)

@@ -51,7 +51,7 @@ test('a code is printed by itself, with what the device may do and what a connec
 test('without TLS the command that pairs says what that means, and behind an encrypted address it does not', async t => {
   const { daemon, web } = await running(t);
   const remote = { open: true, tls: null, problem: null, devices: 0, managing: 0 };
-  const warning = /Without TLS, anyone on the network in between can read along and take over the access\./;
+  const warning = /Without TLS, others on the network can read this traffic and take over the access\./;
   daemon.state.set('remoteAccess', { ...remote, address: 'http://192.0.2.7:4173' });
   assert.match((await web('--pair')).stderr, warning);
   daemon.state.set('remoteAccess', { ...remote, address: 'https://culvert.example.org' });

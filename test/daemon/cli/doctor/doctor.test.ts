@@ -142,7 +142,7 @@ test('undo lists what an administrator may have run, with the commands that take
   assert.equal(alone.code, 1);
   assert.match(
     alone.stderr,
-    /Stop dnsmasq\.service[\s\S]*\n +sudo systemctl start dnsmasq\.service\n[\s\S]*nothing else to take back/,
+    /Stop dnsmasq\.service[\s\S]*\n +sudo systemctl start dnsmasq\.service\n[\s\S]*nothing else to undo/,
   );
   daemon.state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
   assert.equal((await culvert(home, ['doctor', 'fix', 'dns-fallback-only', '--yes'])).code, 0);
@@ -174,7 +174,7 @@ test('on a terminal the fix is asked for, and the spinner names what is checked'
   await prints(child, 'stdout', /Checking: Local names in DNS-only mode/);
   await prints(child, 'stdout', /Use the tunnel with DNS over TLS\? \[y\/N\]/);
   child.stdin.write('y\n');
-  await prints(child, 'stdout', /Take it back with: culvert doctor undo/);
+  await prints(child, 'stdout', /Undo it with: culvert doctor undo/);
   assert.deepEqual(performed, [['setMode', 'warp+dot']]);
 });
 

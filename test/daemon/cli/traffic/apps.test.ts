@@ -155,7 +155,7 @@ for (const group of ['settings', 'routes', 'split'])
     writeFileSync(file, 'keep me\n');
     const refused = await culvert(home, [group, 'export', file]);
     assert.deepEqual([refused.code, readFileSync(file, 'utf8')], [1, 'keep me\n']);
-    assert.match(refused.stderr, /exists already.*\n.*--force/);
+    assert.match(refused.stderr, /already exists.*\n.*--force/);
     assert.equal((await culvert(home, [group, 'export', file, '--force'])).code, 0);
     assert.notEqual(readFileSync(file, 'utf8'), 'keep me\n');
   });

@@ -90,7 +90,7 @@ test('says what is wanted, what is measured and what is missing', async t => {
         bootGuard: false,
         unconfirmed: { setAt: SOON, confirmBy: SOON, previous: { enabled: false, allowLan: false } },
       },
-      /it blocks\.\nNot confirmed: set back at [\d: -]+, unless you run: culvert keep\n$/,
+      /it blocks\.\nNot confirmed: reverts at [\d: -]+ unless you run: culvert keep\n$/,
     ],
     [{ ...ON, active: false, pausedUntil: new Date(Date.now() + 299_500).toISOString() }, /Paused, [45]:\d\d left/],
     [
@@ -110,7 +110,7 @@ test('turns on and off, pauses and resumes', async t => {
   const { calls } = await startWith(t, home, OFF);
   const on = await culvert(home, ['killswitch', 'on', '--allow-lan']);
   assert.match(on.stdout, /on, local network allowed; it blocks/);
-  assert.match(on.stderr, /All users of this machine are blocked, also after a restart/);
+  assert.match(on.stderr, /This blocks all users of this machine, even after a restart/);
   assert.match((await culvert(home, ['killswitch', 'pause', '5'])).stdout, /Paused, [45]:\d\d left/);
   assert.match((await culvert(home, ['killswitch', 'resume'])).stdout, /it blocks/);
   assert.match((await culvert(home, ['killswitch', 'off'])).stdout, /off/);
@@ -125,8 +125,8 @@ test('on a terminal it asks whether to go on blocking, and takes the block back 
   const { calls, show } = await startWith(t, home, able);
   for (const [answer, code, said, decision] of [
     ['y\n', 0, /also after a restart/, 'confirm'],
-    ['n\n', 1, /was taken back/, 'revert'],
-    ['\x03', 1, /was taken back/, 'revert'],
+    ['n\n', 1, /was reverted/, 'revert'],
+    ['\x03', 1, /was reverted/, 'revert'],
   ] as const) {
     show(able);
     const child = await startOnTerminal(home, ['killswitch', 'on']);
@@ -153,13 +153,13 @@ test('without a terminal it is taken back only where that was asked for, and "cu
   assert.equal(plain.code, 0, plain.stderr);
   show(OFF);
   const on = await culvert(home, ['killswitch', 'on', '--confirm-within', '60']);
-  assert.deepEqual([on.code, /taken back in 60 s, unless you run: culvert keep/.test(on.stderr)], [0, true]);
+  assert.deepEqual([on.code, /Reverts in 60 s unless you run: culvert keep/.test(on.stderr)], [0, true]);
   assert.equal((await culvert(home, ['keep', 'killswitch'])).code, 0);
   const off = await culvert(home, ['killswitch', 'off', '--confirm-within', '5']);
   assert.match(off.stderr, /taken back in 5 s/);
   assert.equal((await culvert(home, ['revert'])).code, 0);
   assert.match((await culvert(home, ['keep'])).stderr, /There is no such change/);
-  assert.match((await culvert(home, ['extend', '5m', 'killswitch'])).stderr, /no end that could be put off/);
+  assert.match((await culvert(home, ['extend', '5m', 'killswitch'])).stderr, /no end that could be extended/);
   assert.deepEqual(calls, [
     { enabled: true, allowLan: false },
     { enabled: true, allowLan: false, confirmWithin: 60 },

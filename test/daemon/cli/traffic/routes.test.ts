@@ -45,7 +45,7 @@ test('shows what a document would change, with line numbers and warnings, and pe
     '- example.com',
     '  line 3: 10.0.0.0/8 is in line 2 already',
     '  line 4: 10.1.0.0/16 is part of 10.0.0.0/8',
-    'Warning: Your SSH session comes from 203.0.113.9, whose traffic changes sides. The session will break.',
+    'Warning: Your SSH session comes from 203.0.113.9, which moves into or out of the tunnel. The session will break.',
     '2 to add, 2 to remove, 1 unchanged, 1 invalid',
   ])
     assert.ok(stdout.split('\n').includes(line), `${line}\nin:\n${stdout}`);
