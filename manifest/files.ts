@@ -72,7 +72,7 @@ export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: W
     else fs.linkSync(temporary, path);
     syncDirectory(directory);
   } catch (cause) {
-    if (errno(cause) === 'EEXIST' && !replace) throw new Refusal('output-exists', `${path} exists already.`, { cause });
+    if (errno(cause) === 'EEXIST' && !replace) throw new Refusal('output-exists', `${path} already exists.`, { cause });
     throw new Refusal('output-failed', `${path} can't be written: ${reason(cause)}.`, { cause });
   } finally {
     // after a rename there is none left

@@ -41,19 +41,19 @@ function program(context: Context, end: (exit: number) => void): Command {
     .requiredOption('--key <file>', 'the private key, readable by its owner only; - reads it from stdin')
     .option(
       '--signer <command>',
-      'sign by a shell command, such as one for a token: it gets the bytes on stdin and prints the raw signature; --key is then the public key',
+      'sign with a shell command, for example one for a token: it gets the bytes on stdin and prints the raw signature; --key is then the public key',
     )
     .option(
       '--serial <n>',
-      'rises with every release of the channel, so that an old release cannot come back (default: the time in seconds)',
+      'a number that rises with every release of the channel, so that an old release is refused (default: the time in seconds)',
       whole,
     )
-    .option('--expires <when>', 'until when this may count as the newest release: 2027-01-31T00:00:00Z, or days', '90d')
+    .option('--expires <when>', 'when this release expires: a time (2027-01-31T00:00:00Z), or days from now', '90d')
     .addOption(new Option('--channel <channel>', 'the channel it is for').choices(CHANNELS).default('stable'))
     .option('--minimum-version <version>', 'the oldest installed version that can update to it in one step', '0.0.0')
     .option('--revoke <id>', 'revoke a pinned key that this key outranks; may be repeated', collect, [])
-    .option('--force', 'revoke a key that this build does not pin, such as one that older versions pin')
-    .option('--add', 'add a signature to the sidecar that is there, for a threshold of keys')
+    .option('--force', 'revoke a key that this build does not pin, for example one that older versions pin')
+    .option('--add', 'add a signature to the existing sidecar, for a threshold of keys')
     .option('--out <file>', 'where to write the sidecar (default: the manifest with .sig)')
     .action((manifest: string, options) => signing.sign(manifest, options, context));
 

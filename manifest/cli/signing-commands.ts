@@ -160,7 +160,7 @@ export function keygen(name: string, options: { json?: boolean }, context: Conte
   const files = { private: `${name}.key`, public: `${name}.pub` };
   // both or neither
   for (const file of Object.values(files)) {
-    if (existsSync(file)) throw new Refusal('output-exists', `${file} exists already.`);
+    if (existsSync(file)) throw new Refusal('output-exists', `${file} already exists.`);
   }
   const { privatePem, publicPem, pinned, id } = generateKey(basename(name));
   writeWhole(files.public, Buffer.from(publicPem), { mode: 0o644, replace: false });

@@ -157,7 +157,7 @@ test('a limit in the middle of a firecrawl crawl does not start a second crawl',
   const args = ['crawl', 'https://example.com', '--wait', '--progress', '--poll-interval', '1'];
   const result = await box.run('firecrawl', args);
   assert.equal(result.exit, 1, JSON.stringify(result));
-  assert.match(result.stderr, /the job 9611319f-9376-4bd0-97e5-1c332d4afc38 exists already/);
+  assert.match(result.stderr, /the job 9611319f-9376-4bd0-97e5-1c332d4afc38 already exists/);
   assert.equal(requests.filter(line => line.startsWith('POST')).length, 1);
 });
 
@@ -231,7 +231,7 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) 
     const result = await box.run(cli, probe.args.map(fill));
     assert.equal(result.exit, 1, result.stderr);
     const lines = result.stderr.split('\n').filter(line => line.startsWith('culvert-wrap:'));
-    assert.match(lines[0]!, /account "a" was refused \(auth, rests until its credential changes\); trying "b"$/);
+    assert.match(lines[0]!, /account "a" was refused \(auth, paused until its credential changes\); trying "b"$/);
     assert.match(lines[1]!, /account "b" was refused .*; no account is left$/);
     assert.deepEqual([...keys].sort(), ['Bearer keyaaaaaaaa', 'Bearer keybbbbbbbb']);
   });

@@ -107,7 +107,7 @@ describe('keygen', () => {
       const before = snapshot(directory);
       const { exit, stderr } = await run(['keygen', path.join(directory, 'release')]);
       assert.equal(exit, REFUSALS['output-exists'][0]);
-      assert.match(stderr, new RegExp(`${half} exists already`));
+      assert.match(stderr, new RegExp(`${half} already exists`));
       assert.equal(snapshot(directory), before);
     }
   });

@@ -83,7 +83,7 @@ test('status shows what each account has left and the total, and asks no more of
   assert.match(stdout, /\* +a +1,200 +5,000 +2031-0[45]-\d\d \d\d:\d\d +ready/);
   assert.match(stdout, /total +1,230 +5,100/);
   assert.match(stdout, /c .*answered with HTTP status 401/);
-  assert.match(stdout, /d .*something that is no JSON/);
+  assert.match(stdout, /d .*something that is not JSON/);
   const again = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
   assert.deepEqual(again.total, { remaining: 1230, limit: 5100, used: 3870 });
   assert.equal(api.requests.filter(line => line.endsWith(' k1')).length, 1);
@@ -181,5 +181,5 @@ test('quota rests until the period that the provider named ends', async t => {
   const api = await fakeApi(t, { bad1: { remaining: 3, limit: 10, resets }, k2: { remaining: 5, limit: 10 } });
   const box = setUp(t, { a: 'bad1', b: 'k2' }, '', api.url);
   await box.wrap(['status', 'fake']);
-  assert.match((await box.run('fake', ['x'])).stderr, /quota, rests 5 d/);
+  assert.match((await box.run('fake', ['x'])).stderr, /quota, paused for 5 d/);
 });

@@ -59,7 +59,7 @@ test('a limit on the first account continues on the second, says so in one line,
   assert.equal(first.exit, 0);
   assert.match(
     first.stderr,
-    /^culvert-wrap: fake: account "a" has no quota left \(quota, rests 60 min\); trying "b"\nnote\n$/,
+    /^culvert-wrap: fake: account "a" has no quota left \(quota, paused for 60 min\); trying "b"\nnote\n$/,
   );
   assert.equal(state().default, 'b');
   const second = await box.run('fake', ['search', 'y']);

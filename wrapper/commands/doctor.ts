@@ -181,8 +181,8 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
       return resting
         ? {
             level: 'warning',
-            what: `${what}: its credential can be read, but it is resting ${restingText(resting)}`,
-            fix: `\`culvert-wrap accounts wake ${account.cli} ${account.name}\` has it tried again`,
+            what: `${what}: its credential can be read, but it is paused ${restingText(resting)}`,
+            fix: `\`culvert-wrap accounts wake ${account.cli} ${account.name}\` ends that`,
           }
         : { level: 'ok', what: `${what}: its credential can be read (--probe asks whether it works)` };
     }),

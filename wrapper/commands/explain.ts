@@ -69,7 +69,7 @@ export async function explain(
     `  shim      ${report.shim ?? 'not installed'}`,
     `  original  ${report.original ?? 'not found'}`,
     ...accounts.map((account, index) => {
-      const rests = account.resting ? `, resting ${restingText(account.resting)}` : '';
+      const rests = account.resting ? `, paused ${restingText(account.resting)}` : '';
       return `  ${String(index + 1).padStart(2)}. ${account.name}: ${account.why}${rests}${account.spent ? ', nothing left' : ''}`;
     }),
     ...(report.pool
@@ -100,8 +100,7 @@ function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Ca
   if (invocation.passthrough) return 'passthrough: the original runs as it is, without an account';
   if (invocation.ownCredential) return 'a credential is given on the command line: the original runs as it is, once';
   if (!plan.pool && decide(candidates, capacity) !== 'execute') return `nothing is left: ${capacity.policy}`;
-  if (provider.accounts === 'one-per-person')
-    return 'with one account only: the terms do not allow to move on by itself';
+  if (provider.accounts === 'one-per-person') return 'with one account only: the terms do not allow automatic failover';
   if (!invocation.once) return 'with failover';
   if (!provider.job_id) return 'with the first account only: the command must run once';
   if (invocation.silentJob.length === 0) return 'with failover until a job has been created';

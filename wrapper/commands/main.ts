@@ -32,25 +32,25 @@ export async function runCommands(
 ): Promise<void> {
   const program = root('culvert-wrap')
     .enablePositionalOptions()
-    .description('Several accounts for one command-line tool; the next one where one fails')
+    .description('Several accounts for one command-line tool: when one fails, the next is used')
     .version(`culvert-wrap ${version}`, '-V, --version');
 
   add(
     program,
     'install [cli...]',
-    'put shims in place of tools; without names: of each known tool in your own directories',
+    'put shims in place of tools; by default, of each known tool in your own directories',
   )
     .option('--dir <directory>', 'put the shim here; the original stays where it is')
     .option('--force', 'also move a script that looks for files in its own directory')
     .action((names: string[], options) => installShims(names, options, context, programs));
-  add(program, 'uninstall [cli...]', 'remove shims and restore the originals; without names: of all tools').action(
+  add(program, 'uninstall [cli...]', 'remove shims and restore the originals; by default, of all tools').action(
     (names: string[], options) => uninstallShims(names, options, context),
   );
   add(program, 'status [cli]', 'show the remaining quota of each account, and the total')
-    .option('--watch [interval]', 'repeat, every 30s unless said otherwise')
+    .option('--watch [interval]', 'repeat at this interval; default: 30s')
     .option('--check', 'exit 3 with too few usable accounts or too little quota')
     .action((cli: string | undefined, options) => status(cli, options, context));
-  add(program, 'doctor', 'find what does not work')
+  add(program, 'doctor', 'find problems')
     .option('--probe', 'test each credential with its provider')
     .action(options => doctor(options, context, programs));
   add(program, 'explain <cli> [args...]', 'show which account a command would use, and why')
@@ -178,7 +178,7 @@ const TASKS: readonly (readonly [task: string, commands: string])[] = [
   ['Add and choose accounts', 'accounts'],
   ['See what is left', 'status, audit, events, metrics'],
   ['Find out why', 'doctor, explain'],
-  ['Run what had to wait', 'queue'],
+  ['Run queued commands', 'queue'],
   ['Teach it another tool', 'catalog'],
   ['Share accounts', 'pool'],
   ['Set it up', 'config, trust, distrust, completion'],
@@ -188,7 +188,7 @@ const TASKS: readonly (readonly [task: string, commands: string])[] = [
 function taskHelp(): string {
   return `Usage: culvert-wrap <command> [options]
 
-Several accounts for one command-line tool; the next one where one fails.
+Several accounts for one command-line tool: when one fails, the next is used.
 
 ${table(TASKS.map(([task, commands]) => ['', task, commands]))}
 
@@ -201,7 +201,7 @@ const HELP_AFTER = `
 Files:
   ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials;
                                          with a pool, identity = "team-a" in [[accounts]] names an account on all machines
-  ~/.config/culvert-wrap/providers.toml  your catalog entries, laid over the shipped ones key by key
+  ~/.config/culvert-wrap/providers.toml  your catalog entries, which override the shipped ones key by key
   ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only
   ~/.local/state/culvert-wrap/           originals, state, queue and audit log
   .culvert-wrap.toml                     in a directory: its account ([accounts] firecrawl = "team-b"), once trusted
@@ -242,8 +242,8 @@ function addAccounts(program: Command, context: Context): void {
     'import [file]',
     'add or change accounts from a TOML, JSON or .env file, or from the stored logins of tools',
   )
-    .option('--stored', 'instead of a file: keys that tools stored at a login')
-    .option('--file', 'store credentials in a file for you only, instead of the keyring')
+    .option('--stored', 'import keys that tools stored at login, instead of a file')
+    .option('--file', 'store credentials in a file that only you can read, instead of the keyring')
     .option('--reference', 'read the .env file at each run instead of storing its contents')
     .option('--check', 'change nothing, only show the plan')
     .option('--probe', 'test each credential with its provider first')
@@ -275,7 +275,7 @@ function addPool(program: Command, context: Context): void {
     showPool(options, context),
   );
   add(pool, 'leases', 'show which machine uses which account').action(options => showLeases(options, context));
-  add(pool, 'reset <account>', 'end the cooldowns of an account for all machines, and ask its provider again')
+  add(pool, 'reset <account>', 'use a paused account again on all machines, and ask its provider')
     .option('--cli <cli>', 'only this tool')
     .action((name: string, options) => resetAccount(name, options, context));
 }
@@ -306,7 +306,7 @@ function addEditing(
   });
   add(parent, `add ${prefix}<name>`, 'add an account; the credential comes from a prompt or stdin')
     .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
-    .option('--file', 'store the credential in a file for you only, instead of the keyring')
+    .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
     .option('--replace', 'replace the credential of an account')
     .action((...given) => {
       const [cli, name] = withCli(...argumentsOf(given));
@@ -319,7 +319,7 @@ function addEditing(
       account.setEnabled({ cli, name: name!, enabled }, optionsOf(given), context);
     });
   }
-  add(parent, `wake ${prefix}<name>`, 'use a resting account again').action((...given) => {
+  add(parent, `wake ${prefix}<name>`, 'use a paused account again').action((...given) => {
     const [cli, name] = withCli(...argumentsOf(given));
     account.wake(cli, name!, optionsOf(given), context);
   });

@@ -257,7 +257,7 @@ function describe(status: PoolStatus): string {
 }
 
 function restText({ rest, class: failure, remaining }: AccountRow): string {
-  if (rest === -1) return `resting (${failure}) until its credential changes`;
-  if (rest !== undefined) return `resting (${failure}) for ${formatDuration(rest)}`;
+  if (rest === -1) return `paused (${failure}) until its credential changes`;
+  if (rest !== undefined) return `paused (${failure}) for ${formatDuration(rest)}`;
   return remaining === 0 ? 'nothing left' : 'ready';
 }

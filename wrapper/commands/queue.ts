@@ -119,7 +119,7 @@ async function runEntry(
   programs: Programs,
 ): Promise<{ exit: number | null; kept: Failure | null; why?: string }> {
   if (!fs.statSync(entry.cwd, { throwIfNoEntry: false })?.isDirectory()) {
-    const why = `its directory ${entry.cwd} is gone; make it again, or drop the entry with \`queue drop ${entry.id}\``;
+    const why = `its directory ${entry.cwd} is gone; create it again, or drop the entry with \`queue drop ${entry.id}\``;
     return { exit: EXIT.noInput, kept: 'other', why };
   }
   const report = reportFile(context.paths, entry.id);

@@ -86,7 +86,7 @@ const CHANGES = {
   installed: 'installed the shim',
   adopted: 'adopted the upgraded original and installed the shim',
   refreshed: 'refreshed the shim',
-  unchanged: 'is installed already:',
+  unchanged: 'is already installed:',
   foreign: 'another user has installed a shim that uses your accounts:',
 };
 
@@ -110,7 +110,7 @@ async function findInstallable(
   }
   if (own.length > 0 && isatty(0) && isatty(2) && !options.json) {
     say(`this puts shims in place of ${own.map(({ file }) => file).join(', ')}`);
-    if (!(await confirm('Go on? [y/N] '))) return installed;
+    if (!(await confirm('Continue? [y/N] '))) return installed;
   }
   return [...own.map(({ cli }) => cli), ...installed];
 }

@@ -178,9 +178,9 @@ function stateText(row: Row): string {
   const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
   if (!row.enabled) return `disabled${shared}`;
   if (row.problem) return row.problem + shared;
-  if (row.resting) return `resting ${restingText(row.resting)}${shared}`;
+  if (row.resting) return `paused ${restingText(row.resting)}${shared}`;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
-  const forecast = left > 0 ? `, at this rate empty in ${formatDuration(left)}` : '';
+  const forecast = left > 0 ? `, empty in ${formatDuration(left)} at this rate` : '';
   if (row.remaining !== null && row.remaining <= 0) return `nothing left${shared}`;
   return (row.usable ? 'ready' : 'only the reserve left') + forecast + shared;
 }

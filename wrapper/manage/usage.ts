@@ -178,7 +178,7 @@ async function getJson(url: string, headers: Record<string, string>, env: NodeJS
   try {
     return JSON.parse(body);
   } catch {
-    throw new Error(`${new URL(url).host} answered with something that is no JSON`);
+    throw new Error(`${new URL(url).host} answered with something that is not JSON`);
   }
 }
 

@@ -33,7 +33,7 @@ export function takeShare(
   const own = accounts.filter(({ account }) => assigned.includes(account.name));
   if (own.length === 0) return `pool.accounts in config.toml assigns none of the accounts of ${cli} to this machine`;
   const awake = own.filter(({ account }) => !isCoolingDown(state.resting[account.name], context.now()));
-  if (awake.length === 0) return 'the accounts that are assigned to this machine rest';
+  if (awake.length === 0) return 'the accounts that are assigned to this machine are paused';
   const share = shareOf(plan);
   let taken: Identified | undefined;
   try {

@@ -65,7 +65,7 @@ const STATES: Record<AccountState, string> = {
   resting: 'rests',
   spent: 'has nothing left',
   reserved: 'has nothing left that is not reserved for a running command',
-  busy: 'is in use by as many commands as it may be',
+  busy: 'is in use by the maximum number of commands',
   asking: 'is being asked for',
   unknown: 'is not known yet',
 };

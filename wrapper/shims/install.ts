@@ -235,7 +235,7 @@ function save(options: InstallOptions, bin: string, adopted: boolean): Installed
     throw new WrapError(
       'location-dependent',
       EXIT.cannotCreate,
-      `${bin} looks for files beside itself and would break if it were moved`,
+      `${bin} looks for files next to itself and would break if it were moved`,
       {
         hint: `put the shim into another directory that comes earlier on PATH: culvert-wrap install ${cli} --dir ~/.local/bin`,
       },

@@ -70,7 +70,7 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   const accounts = accountsOf(cli, context);
   const existing = accounts.find(account => account.name === name);
   if (existing && !options.replace) {
-    throw new WrapError('account-exists', EXIT.usage, `${cli} has an account "${name}" already`, {
+    throw new WrapError('account-exists', EXIT.usage, `${cli} already has an account "${name}"`, {
       hint: 'give --replace to change its credential',
     });
   }
@@ -188,7 +188,7 @@ export async function rename(
   const account = find(accounts, cli, from);
   assertName(to);
   if (accounts.some(same({ cli, name: to }))) {
-    throw new WrapError('account-name', EXIT.usage, `${cli} has an account "${to}" already`, {
+    throw new WrapError('account-name', EXIT.usage, `${cli} already has an account "${to}"`, {
       hint: 'choose another',
     });
   }

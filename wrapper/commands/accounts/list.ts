@@ -41,7 +41,7 @@ export function listAll(options: Options, { paths, now }: Context): void {
       account.default ? '*' : '',
       cli,
       account.name,
-      !account.enabled ? 'disabled' : account.resting ? `resting ${restingText(account.resting)}` : 'enabled',
+      !account.enabled ? 'disabled' : account.resting ? `paused ${restingText(account.resting)}` : 'enabled',
       Object.values(account.sources)
         .map(source => sourceText(source, paths))
         .join(', '),

@@ -34,7 +34,7 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
   const { paths } = context;
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   if (Object.hasOwn(catalog.providers, name) || Object.hasOwn(catalog.problems, name)) {
-    throw new WrapError('entry-exists', EXIT.usage, `${name} is in the catalog already`, {
+    throw new WrapError('entry-exists', EXIT.usage, `${name} is already in the catalog`, {
       hint: `see \`culvert-wrap catalog show ${name}\`; keys of [providers.${name}] in ${paths.userCatalog} replace those of the shipped entry`,
     });
   }

@@ -24,7 +24,7 @@ const FORMS =
  */
 export function parseAddress(url: string): Address {
   const match = FORM.exec(url);
-  if (!match) throw refused('it has none of the forms known', `give one of ${FORMS}`);
+  if (!match) throw refused('it has an unknown form', `give one of ${FORMS}`);
   const [, , secure, kind, login = '', authority = '', path = ''] = match;
   if (login.includes(':')) {
     throw refused(

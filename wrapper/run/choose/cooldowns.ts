@@ -36,7 +36,7 @@ export function isLimitOfAddress(failure: Retry, provider: Pick<Provider, 'scope
 export function describeFailure(cli: string, account: string, cooldown: Cooldown): string {
   const rest =
     cooldown.until === null
-      ? 'rests until its credential changes'
-      : `rests ${formatDuration(cooldown.until - cooldown.since)}`;
+      ? 'paused until its credential changes'
+      : `paused for ${formatDuration(cooldown.until - cooldown.since)}`;
   return `${cli}: account "${account}" ${CLASS_TEXT[cooldown.class]} (${cooldown.class}, ${rest})`;
 }

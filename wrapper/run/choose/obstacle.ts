@@ -25,7 +25,7 @@ export interface Traces {
 export function obstacleTo(failure: Failure['class'], traces: Traces): string | undefined {
   const { interrupted, job, showingOptions } = traces;
   if (interrupted) return `${interrupted} arrived`;
-  if (job !== undefined) return `the job ${job} exists already`;
+  if (job !== undefined) return `the job ${job} already exists`;
   if (traces.isShown) return 'part of its output has been passed on';
   if (!traces.isRepeatable) return 'the command must run once only';
   if (traces.silentJob.includes(failure)) {

@@ -12,7 +12,7 @@ export const WRAP_FAMILIES = {
   culvert_wrap_account_enabled: { type: 'gauge', help: '1 where the account may be used.', labels: ACCOUNT },
   culvert_wrap_account_usable: {
     type: 'gauge',
-    help: '1 where a command would use the account: enabled, not resting, and not known to be used up, but for its reserve.',
+    help: '1 where a command would use the account: enabled, not paused, and not known to be used up, but for its reserve.',
     labels: ACCOUNT,
   },
   culvert_wrap_account_resting: {

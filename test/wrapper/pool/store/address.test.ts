@@ -34,9 +34,9 @@ const good: Record<string, object> = {
 };
 
 const bad: Record<string, RegExp> = {
-  '': /none of the forms/,
-  'http://cache': /none of the forms/,
-  cache: /none of the forms/,
+  '': /an unknown form/,
+  'http://cache': /an unknown form/,
+  cache: /an unknown form/,
   'redis://': /host or port/,
   'redis://cache:0': /host or port/,
   'redis://cache:65536': /host or port/,
@@ -44,7 +44,7 @@ const bad: Record<string, RegExp> = {
   'redis://a,b': /too many parts/,
   'redis://a/1/2': /too many parts/,
   'redis://a/x': /database is a number/,
-  'redis://a?db=1': /none of the forms/,
+  'redis://a?db=1': /an unknown form/,
   'valkey+cluster://a/1': /database 0 only/,
   'valkey+sentinel://a': /primary's name/,
   'valkey+sentinel://a/p/1/2': /primary's name/,

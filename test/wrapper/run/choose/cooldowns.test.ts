@@ -49,8 +49,8 @@ test('a failure names account, reason and end', () => {
   const until = (ms: number | null) => ({ class: 'rate' as const, until: ms, since: NOW });
   assert.equal(
     describeFailure('tool', 'a', until(NOW + 60_000)),
-    'tool: account "a" is rate limited (rate, rests 60 s)',
+    'tool: account "a" is rate limited (rate, paused for 60 s)',
   );
-  assert.match(describeFailure('tool', 'a', { ...until(null), class: 'auth' }), /was refused \(auth, rests until its/);
+  assert.match(describeFailure('tool', 'a', { ...until(null), class: 'auth' }), /was refused \(auth, paused until its/);
   assert.match(describeFailure('tool', 'a', { ...until(NOW + HOUR), class: 'quota' }), /has no quota left \(quota/);
 });

@@ -16,7 +16,7 @@ const CASES: [Partial<Traces>, string | undefined][] = [
   [{}, undefined],
   [{ interrupted: null }, undefined],
   [{ interrupted: 'SIGTERM', job: 'j1' }, 'SIGTERM arrived'],
-  [{ job: 'j1', isShown: true }, 'the job j1 exists already'],
+  [{ job: 'j1', isShown: true }, 'the job j1 already exists'],
   [{ isShown: true, isRepeatable: false }, 'part of its output has been passed on'],
   [{ isRepeatable: false, silentJob: ['quota'] }, 'the command must run once only'],
   [{ silentJob: ['rate', 'quota'], isOfAddress: true }, 'it may have created a job without printing its id'],

@@ -152,7 +152,7 @@ test('a command that created a job is not replayed, and follow-ups use the accou
   box.accounts('fake', { a: 'k1', b: 'k2' });
   const result = await box.run('fake', ['crawl', 'u']);
   assert.equal(result.exit, 1);
-  assert.match(result.stderr, /Job ID: j-1\nError: quota\n.*the job j-1 exists already\n$/);
+  assert.match(result.stderr, /Job ID: j-1\nError: quota\n.*the job j-1 already exists\n$/);
   await box.run('fake', ['status', 'other']);
   await box.run('fake', ['crawl', 'j-1', '--status']);
   assert.deepEqual(calls(), ['k1 crawl u', 'k2 status other', 'k1 crawl j-1 --status']);
@@ -200,7 +200,7 @@ case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; 
   await box.run('firecrawl', ['scrape', 'u'], onB);
   await box.run('firecrawl', ['interact', 'click']);
   const launched = await box.run('firecrawl', ['browser', 'open fail'], onB);
-  assert.match(launched.stderr, /not repeated, because the job b-1 exists already/);
+  assert.match(launched.stderr, /not repeated, because the job b-1 already exists/);
   await box.run('firecrawl', ['login', 'wake', 'b']);
   await box.run('firecrawl', ['browser', 'execute']);
   await box.run('firecrawl', ['browser', 'launch-session']);
