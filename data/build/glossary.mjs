@@ -2,7 +2,7 @@
 // them, so that it passes at all times.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { po } from 'gettext-parser';
+import { parseSync, Visitor } from 'oxc-parser';
 
 /** British spelling -> the American one that we use. A pattern matches at the start of a word. */
 const SPELLINGS = {
@@ -48,25 +48,36 @@ const OPENINGS = [
   ['of', 'a noun, such as "Path of the file"'],
   ['what|who|whoever|whatever|which|where|how', 'a noun, such as "Options of a fetch"'],
 ].map(([words, better]) => ({ pattern: new RegExp(`${START}(?:${words})\\b(?!.*\\?)`, 'gim'), better }));
-/** Terms that translated strings do not use, from the table in CONTRIBUTING.md -> the usual ones. */
+/** Terms that sentences for users do not use, from the table in CONTRIBUTING.md -> the usual ones. */
 const TERMS = {
   'go(es)? (out )?directly': 'bypass WARP',
-  'go(es)? around the tunnel': 'bypass WARP',
-  'turn off for a while': 'pause',
+  'go(es)? (around|outside) the tunnel': 'bypass WARP',
+  '(turn(s|ed|ing)?|switch(es|ed|ing)?) off for a while': 'pause',
+  'resting\\b': 'paused',
   '^only chosen apps$': 'Chosen apps only',
   'everything except DNS': 'All traffic, your own DNS',
   'colo\\b': 'data center',
   'DNS,? by (HTTPS|TLS)': 'encrypted DNS (HTTPS)',
   'figures?\\b': 'statistics',
+  '(take[ns]?|taking) (it |them |that |this |(a|the) change )?back': 'revert or undo',
+  'set(s|ting)? back': 'revert',
+  'decides? about': 'manages',
+  'exists? already': 'already exists',
+  'exclude each other': "can't be used together",
+  'all the same\\b(?! \\w)': 'anyway',
 };
-/** Every translated string; `po/update.sh --check` holds that it is complete. */
-const TEMPLATE = 'po/culvert.pot';
 /** Files that quote others: recordings, data that repeats warp-cli's own words, and this file. */
 const QUOTES = /^(test\/fixtures\/|data\/knowledge\/|data\/build\/glossary\.mjs|CHANGELOG\.md|package-lock\.json|po\/)/;
-/** A line may quote a word that is not ours. */
-const EXEMPT = /glossary: quoted/;
+/** A line may quote a word that is not ours, and the table of terms lists those that are banned. */
+const EXEMPT = /glossary: quoted|^ {2}\| .* \|$/;
+/** Code with sentences for users; in a test a sentence is a title. */
+const SOURCES = /^(daemon|gnome|wrapper|manifest)\/.*\.tsx?$/;
+/** Words of warp-cli and of Linux in code. */
+const VENDOR = /^daemon\/(emulator|warp\/parse)\//;
+/** Documents, manual pages and what desktops show: each line is for users. */
+const PROSE = /^(?!test\/).*\.(md|[1-8]|ui|policy|html)$|\.(desktop|xml)\.in$|^data\/(deb\/control|metrics\/alerts\.yml)$/;
 
-const TEXT = /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml)$|^culvert-tool$/;
+const TEXT = /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml|[1-8]|policy|html|yml|spec)$|^culvert-tool$|^data\/deb\/control$/;
 const patternsOf = words =>
   Object.entries(words).map(([word, better]) => ({ pattern: new RegExp(`(?<!\\w)${word}`, 'gi'), better }));
 const banned = patternsOf({ ...SPELLINGS, ...WORDS });
@@ -92,15 +103,30 @@ for (const file of files) {
         console.error(`${file}:${index + 1}:${match.index + 1}: write "${better}" instead of "${match[0]}"`);
         faults++;
       }
-}
-for (const strings of Object.values(po.parse(readFileSync(TEMPLATE)).translations))
-  for (const { msgid, msgid_plural: plural = '', comments } of Object.values(strings))
+  for (const { text: sentence, line } of sentencesOf(file, text, lines))
     for (const { pattern, better } of terms)
-      for (const [term] of [msgid, plural].flatMap(text => [...text.matchAll(pattern)])) {
-        console.error(`${comments.reference}: write "${better}" instead of "${term}" in "${msgid}"`);
+      for (const [term] of EXEMPT.test(lines[line - 1]) ? [] : sentence.matchAll(pattern)) {
+        console.error(`${file}:${line}: write "${better}" instead of "${term}" in "${sentence.trim().slice(0, 120)}"`);
         faults++;
       }
+}
 process.exitCode = faults > 0 ? 1 : 0;
+
+/** What users read of a file: strings of more than a word, or every line of a document. */
+function sentencesOf(file, text, lines) {
+  if (PROSE.test(file)) return lines.map((line, index) => ({ text: line, line: index + 1 }));
+  if (!SOURCES.test(file) || VENDOR.test(file)) return [];
+  const sentences = [];
+  const add = (value, start) => {
+    if (/\w \w/.test(value)) sentences.push({ text: value, line: text.slice(0, start).split('\n').length });
+  };
+  new Visitor({
+    Literal: ({ value, start }) => typeof value === 'string' && add(value, start),
+    TemplateElement: ({ value, start }) => add(value.cooked ?? '', start),
+    JSXText: ({ value, start }) => add(value, start),
+  }).visit(parseSync(file, text).program);
+  return sentences;
+}
 
 /** The text of a file that may have been deleted since it was listed. */
 function readText(file) {
