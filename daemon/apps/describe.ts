@@ -77,7 +77,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
       ...(typeof note === 'string' ? { note } : { note: wordMessage(note, english), wording: note }),
       family: null,
     });
-    if (!line) return none(N_('It is started by the session’s message bus, which hands no proxy on.'));
+    if (!line) return none(N_('The session’s message bus starts it, and does not pass the proxy on.'));
     let args: string[];
     try {
       args = expandFields(splitExec(line), { name, icon: null, file });
@@ -87,25 +87,26 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
     }
     const { at, packaging, program } = locateProgram(args);
     const binary = packaging === 'native' ? present(args[at]!) : null;
-    if (packaging === 'native' && !binary) return none(message('Its program %s is not there.', args[at]!));
+    if (packaging === 'native' && !binary) return none(message('Its program %s is missing.', args[at]!));
     const family =
       (program === null ? undefined : familyOf(text(entry, 'X-SnapInstanceName') ?? program)) ??
       (binary && program !== null && electron(binary) ? ELECTRON : undefined);
     if (family) return known(family, args, packaging);
     if (packaging !== 'native')
       return none(
-        N_('How it takes a proxy is not known, and nothing can be put before it inside its sandbox.'),
+        N_('Culvert doesn’t know how to set its proxy, and proxychains4 can’t run inside its sandbox.'),
         packaging,
       );
-    if (!preloads(binary!)) return none(N_('How it takes a proxy is not known, and proxychains4 can’t reach into it.'));
+    if (!preloads(binary!))
+      return none(N_('Culvert doesn’t know how to set its proxy, and proxychains4 can’t reach into it.'));
     chains ??= present('proxychains4') !== null;
-    if (!chains) return none(N_('How it takes a proxy is not known. With proxychains4 installed it can be tried.'));
+    if (!chains) return none(N_('Culvert doesn’t know how to set its proxy. Install proxychains4 to try it.'));
     return {
       kind: 'generic',
       packaging,
       method: 'proxychains',
       note: N_(
-        'How it takes a proxy is not known. proxychains4 catches its TCP connections, but neither UDP nor what it has other programs do.',
+        'Culvert doesn’t know how to set its proxy. proxychains4 catches its TCP connections, but not UDP or connections that other programs make for it.',
       ),
       family: null,
     };
@@ -117,7 +118,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
       return {
         ...way,
         method: 'none' as const,
-        note: N_('It belongs to a browser’s profile, which this can’t borrow.'),
+        note: N_('It belongs to a browser’s profile, which Culvert can’t use.'),
       };
     if (family.kind === 'electron' && way.note === null) way.note = ELECTRON_NOTE;
     if (!family.gio) return way;
@@ -125,7 +126,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
       return {
         ...way,
         method: 'none' as const,
-        note: N_('Inside its sandbox it asks the desktop for the proxy, which is not changed.'),
+        note: N_('Inside its sandbox it uses the desktop’s proxy settings, which Culvert does not change.'),
       };
     if (resolver === undefined) resolver = gioResolver();
     return resolver
@@ -133,7 +134,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
       : {
           ...way,
           method: 'none' as const,
-          note: N_('It asks Gio for the proxy. Install glib-networking, so that Gio reads it from the variables.'),
+          note: N_('It gets the proxy from GIO. Install glib-networking so that GIO reads the proxy variables.'),
         };
   }
 }

@@ -43,7 +43,7 @@ const FAMILIES: readonly Family[] = [
     names: words(
       'thunderbird thunderbird-esr thunderbird-bin betterbird org.mozilla.Thunderbird org.mozilla.thunderbird',
     ),
-    note: N_('Starts with its own profile, in which your accounts have to be set up once.'),
+    note: N_('Starts with its own profile. Set up your accounts there once.'),
   },
   {
     kind: 'firefox',
@@ -51,7 +51,7 @@ const FAMILIES: readonly Family[] = [
     names: words(
       'torbrowser-launcher tor-browser start-tor-browser org.torproject.torbrowser-launcher mullvad-browser',
     ),
-    note: N_('It brings its own network settings, which this would break.'),
+    note: N_('It has its own network settings, which this would break.'),
   },
   {
     kind: 'electron',
@@ -79,7 +79,7 @@ const FAMILIES: readonly Family[] = [
     kind: 'generic',
     method: 'environment',
     gio: true,
-    note: N_('What it fetches goes through the proxy; what it does over UDP does not.'),
+    note: N_('Its downloads use the proxy; its UDP traffic does not.'),
     names: words(`
       epiphany epiphany-browser gnome-maps gnome-weather evolution geary liferea shotwell foliate com.github.johnfactotum.Foliate
       gnome-podcasts midori surf badwolf gnome-software`),
@@ -88,13 +88,13 @@ const FAMILIES: readonly Family[] = [
     kind: 'generic',
     method: 'environment',
     names: words('git'),
-    note: N_('Addresses of http and https go through the proxy; those of ssh and git do not.'),
+    note: N_('Its http and https connections use the proxy; ssh and git connections do not.'),
   },
   {
     kind: 'generic',
     method: 'environment',
     names: words('xterm uxterm urxvt rxvt-unicode st kitty alacritty foot wezterm lxterm'),
-    note: N_('What is started in it gets the proxy variables; whether a program honors them is up to the program.'),
+    note: N_('Programs that you start in it get the proxy variables, but may ignore them.'),
   },
 ];
 

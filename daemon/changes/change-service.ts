@@ -40,10 +40,10 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
     try {
       await restore(entry.previous);
       store.note(subject, null);
-      say(`The change of ${subject} was taken back.`);
+      say(`The change of ${subject} was reverted.`);
     } catch (error) {
       if (stopped) return;
-      say(`The change of ${subject} could not be taken back and is tried again: ${reason(error)}`);
+      say(`The change of ${subject} could not be reverted and is tried again: ${reason(error)}`);
       store.fail(subject, error);
     }
   }
@@ -69,7 +69,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
       const subject = subjectOf(request.action);
       if (subject) return exclusively(subject, () => actWithin(subject, request));
       if (!isLimited(request)) return tunnel.runAction(request);
-      throw new Problem('argument-rejected', `The action ${request.action} can't be taken back by itself.`, {
+      throw new Problem('argument-rejected', `The action ${request.action} can't be reverted automatically.`, {
         hint: 'Leave confirmWithin and forSeconds out.',
       });
     },
@@ -156,13 +156,17 @@ async function readPrevious(subject: Subject, { tunnel, state }: Options['contex
   await tunnel.refresh('stale');
   const value = currentValue(subject, state.snapshot());
   if (value) return value;
-  throw new Problem('previous-unknown', 'The tunnel client does not report what is set now, so it could not return.', {
-    hint: 'Make the change without a time limit, or see: culvert doctor',
-  });
+  throw new Problem(
+    'previous-unknown',
+    'The tunnel client does not report the current value, so it could not be restored.',
+    {
+      hint: 'Make the change without a time limit, or see: culvert doctor',
+    },
+  );
 }
 
 /** @throws Problem nothing-pending */
 function requireSome(subjects: Subject[]): Subject[] {
   if (subjects.length) return subjects;
-  throw new Problem('nothing-pending', 'There is no such change, or its previous value has returned already.');
+  throw new Problem('nothing-pending', 'There is no such change, or it was already reverted.');
 }

@@ -78,7 +78,7 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
       set(subject, entry);
     } catch (error) {
       say(
-        `${(error as Error).message} Until it can be written, a restart of Culvert takes the change of ${subject} back.`,
+        `${(error as Error).message} Until it can be written, a restart of Culvert reverts the change of ${subject}.`,
       );
     }
   }

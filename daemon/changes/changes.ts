@@ -35,7 +35,7 @@ export function createChanges(
     start() {
       endReminder = followReminder(context);
       if (!isNeeded()) return;
-      load().catch((error: Error) => say(`Changes could not be taken back: ${error.message}. Restart Culvert.`));
+      load().catch((error: Error) => say(`Changes could not be reverted: ${error.message}. Restart Culvert.`));
     },
     async stop() {
       endReminder();
@@ -61,7 +61,7 @@ export function createChanges(
     revert: ({ subject }) => decide('revert', subject),
     async extend({ subject, seconds }) {
       if (subject === 'killSwitch')
-        throw new Problem('nothing-pending', 'A change of the kill switch has no end that could be put off.');
+        throw new Problem('nothing-pending', 'A change of the kill switch has no end that could be extended.');
       (await load()).extend(subject, seconds);
       return pending();
     },

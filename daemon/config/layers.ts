@@ -19,7 +19,7 @@ export interface Settings {
   response(): ConfigResponse;
   /** Changes with every change of the response. */
   etag(): string;
-  /** Overrides keys until the daemon ends; null takes an override back. @throws Problem key-not-settable */
+  /** Overrides keys until the daemon ends; null removes an override. @throws Problem key-not-settable */
   setSession(patch: ConfigPatch): void;
   /** Changes the user's file, keeping its layout. @throws Problem key-not-settable, config-broken, config-not-writable */
   setUser(patch: ConfigPatch): Promise<void>;

@@ -145,7 +145,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
       change(async () => {
         const [newest] = journal();
         if (newest?.administrator)
-          throw new Problem('fix-needs-administrator', 'Only an administrator can take this back.', {
+          throw new Problem('fix-needs-administrator', 'Only an administrator can undo this.', {
             hint: 'Run: culvert doctor undo',
           });
         const done = await asProblems(() => undoLast(fixContext()));

@@ -170,7 +170,7 @@ function refuseUnreadable(path: string): void {
     new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
     const why = error instanceof TypeError ? 'is not UTF-8 text' : "can't be read";
-    throw new FixError('failed', `${path} ${why}, so the change could not be taken back. Nothing was changed.`);
+    throw new FixError('failed', `${path} ${why}, so the change could not be undone. Nothing was changed.`);
   }
 }
 
@@ -202,7 +202,7 @@ function fileOf(fix: Fix): HandedOver['file'] {
 /** Commands for an administrator, and those that undo them. */
 function administratorText(fix: Fix): string {
   const undo = adminUndoLines(fix);
-  return [...adminLines(fix), ...(undo.length > 0 ? ['Take it back with:', ...undo] : [])].join('\n');
+  return [...adminLines(fix), ...(undo.length > 0 ? ['Undo it with:', ...undo] : [])].join('\n');
 }
 
 /** Changes that can be undone, newest first. */
@@ -213,7 +213,7 @@ export function undoable(journal: string): (Undoable & { steps: string[] })[] {
 /** Undoes the newest fix. @returns a line for each step @throws FixError */
 export async function undoLast(context: FixContext): Promise<string[]> {
   const [entry] = entriesOf(context.journal);
-  if (!entry) throw new FixError('nothing', 'There is nothing to take back.');
+  if (!entry) throw new FixError('nothing', 'There is nothing to undo.');
   const done: string[] = [];
   for (const step of entry.steps) {
     try {

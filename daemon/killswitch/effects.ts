@@ -23,7 +23,8 @@ export function createEffects({ kernel, files, fallback, ...edges }: Edges) {
   async function block(rules: RuleOptions): Promise<void> {
     const listing = await kernel.replace(rules);
     const missing = missingRules(listing, render(rules));
-    if (missing) throw new WordedError(message('nft took the rules, but the kernel holds others: %s', missing));
+    if (missing)
+      throw new WordedError(message('nft accepted the rules, but the kernel has different ones: %s', missing));
     fingerprint = listing!.fingerprint;
   }
 

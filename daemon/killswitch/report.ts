@@ -8,7 +8,7 @@ export const RUN_DIRECTORY = '/run/culvert-killswitch';
 export const STATE_FILE = 'state.json';
 
 // the boot guard publishes it where nothing else runs yet (data/killswitch/guard.in)
-N_('The kill switch is on, but the packet filter took no rules at boot: NOTHING IS BLOCKED. Is nftables installed?');
+N_('The kill switch is on, but the packet filter loaded no rules at boot: NOTHING IS BLOCKED. Is nftables installed?');
 
 export type Protection = 'owner-persist' | 'watchdog' | 'none';
 

@@ -83,7 +83,7 @@ export function createSwitch(edges: Edges): Switch {
     if (unconfirmedOf(mode))
       throw new SwitchError(
         'Unconfirmed',
-        N_('The kill switch was changed, and that is not confirmed yet. Decide first.'),
+        N_('The last change of the kill switch is not confirmed yet. Keep or revert it first.'),
       );
     if (mode.kind !== 'on' && mode.kind !== 'trying')
       throw new SwitchError('NotEnabled', N_('There is nothing to pause: the kill switch is not on.'));
@@ -104,8 +104,10 @@ export function createSwitch(edges: Edges): Switch {
       throw new SwitchError(
         'Unconfirmed',
         isPaused
-          ? N_('A change that is to be confirmed cannot begin in a pause. End the pause first.')
-          : N_('What is stored cannot be read, so it could not return. Make the change without a time to confirm it.'),
+          ? N_('A change with a confirmation cannot start during a pause. End the pause first.')
+          : N_(
+              'The stored settings cannot be read, so this change could not be reverted. Make it without a confirmation.',
+            ),
       );
     return keeper.change(trialOf(wanted, seconds, uid), 'The kill switch was not changed');
   }
@@ -115,10 +117,7 @@ export function createSwitch(edges: Edges): Switch {
     const trial = unconfirmedOf(keeper.mode());
     // a return that failed and is tried again does not give a second chance to confirm
     if (!trial || (kind === 'confirm' && trial.until <= clock.uptime()))
-      throw new SwitchError(
-        'NothingPending',
-        N_('There is no such change, or the previous value has returned already.'),
-      );
+      throw new SwitchError('NothingPending', N_('There is no such change, or it was already reverted.'));
     const action = permissions.toDecide(uid);
     if (action && !granted.includes(action)) throw changedMeanwhile();
   }
@@ -127,7 +126,7 @@ export function createSwitch(edges: Edges): Switch {
     // a timer may be late, above all in a machine that slept
     await keeper.measure();
     checkDecision(kind, caller);
-    return keeper.change({ kind }, kind === 'confirm' ? 'The change was not kept' : 'The change was not taken back');
+    return keeper.change({ kind }, kind === 'confirm' ? 'The change was not kept' : 'The change was not reverted');
   }
 
   async function setEndpoints(endpoints: readonly Endpoint[], granted: readonly Action[]): Promise<Report> {

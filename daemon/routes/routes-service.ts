@@ -27,7 +27,7 @@ export function createRoutes(
     try {
       saveHistory(paths.routes, record(loadHistory(paths.routes, say), item));
     } catch (error) {
-      say(`Routes: ${reason(error)} This list can't be gone back to.`);
+      say(`Routes: ${reason(error)} This list can't be restored.`);
     }
   }
 
@@ -75,7 +75,7 @@ export function createRoutes(
         const target = undoTarget(historyWith(split));
         if (target) return target.document;
         throw new Problem('nothing-to-undo', 'No earlier document of routes is kept.', {
-          hint: 'Changes of other programs are changed back with: culvert split add, culvert split remove',
+          hint: 'To revert changes of other programs: culvert routes add, culvert routes remove',
         });
       };
       return set(documentBefore, 'undo', options);
@@ -125,7 +125,7 @@ function refuseManaged({ account }: Snapshot): void {
   if (account.managed !== true) return;
   throw new Problem(
     'not-authorized',
-    message('Your organization decides about the split tunnel, so it can only be read here.'),
+    message('Your organization manages the split tunnel, so you can’t change it here.'),
     { hint: 'Ask the administrator of your organization for a change.' },
   );
 }

@@ -96,7 +96,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
         await set(before, 'rolling-back');
       } catch (cause) {
         throw new NotRestored(
-          withHint(problem, 'The list before is set as soon as the tunnel client takes it.'),
+          withHint(problem, 'The previous list is restored as soon as the tunnel client accepts it.'),
           cause,
         );
       }

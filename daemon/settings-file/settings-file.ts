@@ -19,10 +19,10 @@ type Context = Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'settings' | 
 const STEPS_SECONDS = 600;
 /** Keys that only a file or an administrator can set. */
 const NOT_APPLIED: Readonly<Record<string, Message>> = {
-  'server.port': message('is set in the configuration file alone'),
-  'server.bind': message('is set in the configuration file alone'),
-  'webui.allowRemote': message('is set in the configuration file alone'),
-  'warp.cli': message('is set in the configuration file alone'),
+  'server.port': message('is set only in the configuration file'),
+  'server.bind': message('is set only in the configuration file'),
+  'webui.allowRemote': message('is set only in the configuration file'),
+  'warp.cli': message('is set only in the configuration file'),
   'warp.killSwitch': message('is turned on with: culvert killswitch on'),
   'warp.allowLan': message('is set with the kill switch: culvert killswitch on --allow-lan'),
 };
@@ -74,7 +74,7 @@ export function createSettingsFile(
   async function previewed(document: string, skipped: SettingsDiff['skipped'], invalid: SettingsDiff['invalid']) {
     const key = ENTRIES;
     if (state.snapshot().account.managed) {
-      skipped.push(reasonFor(key, message('is decided by your organization')));
+      skipped.push(reasonFor(key, message('is managed by your organization')));
       return null;
     }
     const difference = await (await routes()).preview({ document });

@@ -22,7 +22,7 @@ const UPDATE_REFUSED = {
   'archive-unsafe': 'Do not use this release; report it.',
   'archive-broken': 'Do not use this release; report it.',
   'program-broken': 'The installed version was left as it is. Check whether the new one needs a newer Node or desktop.',
-  'state-broken': 'Remove the file to start again; versions older than the installed one are refused all the same.',
+  'state-broken': 'Remove the file to start again; versions older than the installed one are refused anyway.',
   stopped: 'Nothing was changed. Try again.',
 } as const;
 export type UpdateRefusedCode = keyof typeof UPDATE_REFUSED;

@@ -109,7 +109,7 @@ export function emptyText(total: number, filtered: boolean, { _ }: Translator): 
   if (total === 0)
     return {
       title: _('No commands yet'),
-      description: _('Commands that Culvert gives to WARP are listed here.'),
+      description: _('Commands run by Culvert are listed here.'),
     };
   return filtered
     ? { title: _('Nothing found'), description: _('No command matches the search.') }

@@ -41,7 +41,7 @@ export function reportView({ files, redacted }: Pick<DoctorBundle, 'files' | 're
           ),
           formatCount(replaced, tr),
         )
-      : _('There was nothing to replace by placeholders.'),
+      : _('There was nothing to replace with placeholders.'),
     files: files.map(({ name, text }) => ({
       name,
       text,

@@ -86,7 +86,7 @@ async function applySettings(host: SettingsFileHost, tr: Translator): Promise<bo
 /** Sets what was set before the last file. */
 async function undoSettings({ model, toast }: SettingsFileHost, { _ }: Translator): Promise<boolean> {
   await model.call('POST /api/settings/undo', { body: { confirmWithin: CONFIRM_SECONDS } });
-  toast(_('The previous settings are set again'));
+  toast(_('The previous settings are restored'));
   return true;
 }
 

@@ -147,7 +147,7 @@ function Banners() {
       {newer.value && (
         <div class="banner">
           {/* Translators: %s is a version */}
-          <p>{fill(_('Culvert %s runs now, and this page is of another version.'), newer.value)}</p>
+          <p>{fill(_('Culvert %s is running now; this page is from another version.'), newer.value)}</p>
           <button type="button" onClick={() => location.reload()}>
             {_('Reload')}
           </button>
@@ -182,7 +182,7 @@ function OfflineBanner() {
             {client.value.snapshot &&
               staleSince.value !== null &&
               // Translators: %s is a time of day
-              ` ${fill(_('Not current since %s.'), formatTime(staleSince.value, tr.value))}`}
+              ` ${fill(_('Out of date since %s.'), formatTime(staleSince.value, tr.value))}`}
           </p>
           {banner.button && <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>}
         </div>

@@ -126,7 +126,7 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
 
   const applied = await user.culvert('update', 'apply');
   assert.equal(applied.code, 0, applied.stderr);
-  assert.equal(applied.stdout, 'Updated from Culvert 1.0.0 to 2.0.0. Back again: culvert update rollback\n');
+  assert.equal(applied.stdout, 'Updated from Culvert 1.0.0 to 2.0.0. To go back: culvert update rollback\n');
   assert.match(applied.stderr, /^Downloading\nVerifying\nInstalling\nStarting Culvert 2\.0\.0\n$/);
   assert.equal((await user.culvert('--version')).stdout, 'culvert 2.0.0\n');
   assert.equal((await getJson(port, '/api/version')).version, '2.0.0');

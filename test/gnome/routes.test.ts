@@ -24,7 +24,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await find('Enter an address, a range such as 192.0.2.0/24, or a host name');
       assert.equal((await find('Add a route')).sensitive, false);
       await stage.enter(field, '10.0.0.0/8');
-      await find('It is on the list already');
+      await find('It is already on the list');
       await stage.enter(field, '192.0.2.7');
       daemon.onAction = () =>
         daemon.setRoutes({ mode: 'exclude', ips: [{ value: '192.0.2.7', description: null }], hosts: [] });
@@ -97,7 +97,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       daemon.answers = { ...ROUTE_ANSWERS, 'GET /api/routes': { ...routes, readOnly: true } };
       await stage.turn('editor');
       stage.key('ctrl+r');
-      await find('Your organization decides about this list');
+      await find('Your organization manages this list');
       await gone('Apply changes: Apply');
       daemon.answers = ROUTE_ANSWERS;
       stage.key('ctrl+r');
@@ -157,7 +157,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
         daemon.setChanges([change('connection', { value: 'off', endsAt: soon(900) })]);
         daemon.set('status', { state: 'disconnected' });
       };
-      await press('Off for 15 minutes: Turn Off');
+      await press('Pause for 15 minutes: Pause');
       await stage.acted(1);
       assert.deepEqual(daemon.actions[0], { action: 'disconnect', forSeconds: 900 });
       await press('More time: 15 Minutes More');
@@ -165,7 +165,7 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       const { line, body } = daemon.asked[0] as { line: string; body: { subject: string; seconds: number } };
       assert.deepEqual([line, body.subject], ['POST /api/changes/extend', 'connection']);
       assert.ok(body.seconds > 1700 && body.seconds <= 1800, String(body.seconds));
-      await gone('Off for 15 minutes: Turn Off');
+      await gone('Pause for 15 minutes: Pause');
       const end = (await stage.names()).find(name => /^Back on at .*: Connect Now$/.test(name));
       await press(end!);
       await stage.asked(2);

@@ -115,7 +115,10 @@ async function refuseRunning(
   if (runs)
     throw new Problem(
       'app-launch-failed',
-      message('%s runs already and would take the start over, around the proxy. Nothing was started.', app.name),
+      message(
+        '%s is already running and would open the new window itself, without the proxy. Nothing was started.',
+        app.name,
+      ),
       { hint: `Close ${app.name}, then try again.` },
     );
 }

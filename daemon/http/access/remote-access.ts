@@ -81,7 +81,7 @@ export async function openRemoteAccess(context: Context): Promise<OpenRemoteAcce
     if (certificate || key) tls = loadTls({ certificate, key }, renewed);
   } catch (error) {
     open = false;
-    wording = [message('No other machine is let in.'), ...wordingOf(error)];
+    wording = [message('Other machines are refused.'), ...wordingOf(error)];
     say(wordMessages(wording, english));
     publish();
     return null;

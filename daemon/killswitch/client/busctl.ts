@@ -104,11 +104,9 @@ function told(text: string): Message {
 
 function problemOf(error: NodeJS.ErrnoException & { killed?: boolean }, stderr: string, install: string): Problem {
   if (error.code === 'ENOENT')
-    return new Problem(
-      'killswitch-failed',
-      message('busctl is missing, without which the root service cannot be asked.'),
-      { hint: 'It is part of systemd.' },
-    );
+    return new Problem('killswitch-failed', message('busctl is missing. Culvert needs it to reach the root service.'), {
+      hint: 'It is part of systemd.',
+    });
   const said = stderr.trim().replace(/^Call failed: /, '');
   const [, code, text] = CODES.exec(said) ?? [];
   if (code === 'Denied' || /interactive authentication required|^access denied|^rejected send message/i.test(said))
@@ -119,7 +117,7 @@ function problemOf(error: NodeJS.ErrnoException & { killed?: boolean }, stderr: 
   if (/no such method|unknown method/i.test(said))
     return new Problem(
       'killswitch-failed',
-      message('The installed root service is older than this program, and cannot take a change back by itself.'),
+      message('The installed root service is older than this program, and cannot revert a change automatically.'),
       { hint: `Replace it with: ${install}` },
     );
   if (/not provided by any \.service files|ServiceUnknown/.test(said))

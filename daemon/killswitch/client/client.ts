@@ -33,7 +33,7 @@ export function createKillSwitch(context: FeatureContext, places: Places = usual
     try {
       publish(await enable(settings.config.warp.allowLan, false));
     } catch (error) {
-      const unmet = [message('It is wanted but not in force.'), ...wordingOf(error)];
+      const unmet = [message('It is turned on but not in force.'), ...wordingOf(error)];
       setUnmet(unmet);
       say(`Kill switch: ${explained(unmet).detail}`);
       publishFile();

@@ -63,11 +63,11 @@ export function readPublished({ run }: Places): Published | Unreadable {
       unreadable:
         errno(error) === 'ENOENT'
           ? message('The root service is not running; whether its rules are in force is not known.')
-          : message("What the root service published can't be read: %s", reason(error)),
+          : message("The published state of the root service can't be read: %s", reason(error)),
     };
   }
   const published = parsePublished(text);
-  if (!published) return { unreadable: message("What the root service published can't be read.") };
+  if (!published) return { unreadable: message("The published state of the root service can't be read.") };
   if (published.pid !== null && !lives(published.pid, published.startTime))
     return {
       unreadable: message('The root service has died. Its rules stay, but whether they are in force is not known.'),

@@ -43,7 +43,7 @@ export function createPublisher({ state, settings }: FeatureContext, link: Servi
 
   function publishAbsent(): KillSwitch {
     const { killSwitch } = settings.config.warp;
-    const why = message('The part that blocks is not installed, so nothing is blocked.');
+    const why = message('The root service is not installed, so nothing is blocked.');
     return publish({ ...UNKNOWN, enabled: killSwitch, ...explained(killSwitch ? [why] : []) });
   }
 

@@ -98,7 +98,7 @@ export function serve({ bus, userOf }: Gate, control: Switch, touched: (underWay
   ): Promise<void> {
     const open = asking.get(uid) ?? 0;
     if (open >= MOST_ASKING)
-      throw new SwitchError('LimitsExceeded', N_('Other calls of this user wait for permission.'));
+      throw new SwitchError('LimitsExceeded', N_('Other requests of this user are waiting for permission.'));
     asking.set(uid, open + 1);
     try {
       const flags = invocation.get_message().get_flags();

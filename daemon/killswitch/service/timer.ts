@@ -42,7 +42,7 @@ export function createTimer(bus: Gio.DBusConnection) {
         await systemd('StartTransientUnit', new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'replace', properties, []]));
       } catch (error) {
         throw new WordedError(
-          message('systemd did not take the timer that ends the pause: %s', (error as Error).message),
+          message('systemd did not accept the timer that ends the pause: %s', (error as Error).message),
         );
       }
       if (before) {

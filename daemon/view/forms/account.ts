@@ -112,7 +112,8 @@ function handOverRow(program: string | null, { _ }: Translator): Row {
     id: 'hand-over',
     title: _('Finish sign-ins without pasting'),
     // Translators: %s is the name of a program
-    subtitle: program === null ? _('The browser hands the address to Culvert.') : fill(_('Now “%s” does it.'), program),
+    subtitle:
+      program === null ? _('The browser hands the address to Culvert.') : fill(_('Now “%s” handles them.'), program),
     label: _('Use Culvert'),
     command: { ask: { kind: 'client', task: 'handle-sign-in' }, done: _('Culvert finishes sign-ins now') },
   };

@@ -153,7 +153,7 @@ function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): 
     // Translators: %s is the title of a check
     kind: 'button',
     id: `source-${id}`,
-    title: fill(_('A page on: %s'), title),
+    title: fill(_('More about: %s'), title),
     label: _('Learn More'),
     command: { ask: { kind: 'open', uri } },
   };
@@ -188,7 +188,7 @@ function repairRow(
     title,
     label: _('Fix'),
     style: 'suggested',
-    subtitle: _('An administrator’s password may be asked for.'),
+    subtitle: _('You may be asked for an administrator’s password.'),
     sensitive,
     command: { ask: { kind: 'work', changes: true, work } },
   };
@@ -226,7 +226,7 @@ function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Abl
             {
               kind: 'shell',
               id: `back-${id}`,
-              title: way ? fix.label : _('To take it back:'),
+              title: way ? fix.label : _('To undo it:'),
               shell: undo.join('\n'),
               ...fold(_('Show commands to undo it')),
             } as const,

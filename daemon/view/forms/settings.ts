@@ -84,7 +84,7 @@ export function settingsForm({ mode, killSwitch, routes, account, tools }: Setti
           link('mode', _('Mode'), _('Which traffic is protected, and how'), mode),
           link('killswitch', _('Kill Switch'), _('Block traffic outside the tunnel'), killSwitch),
           link('routes', _('Routes'), _('Sites and networks that bypass WARP'), count),
-          link('dns', _('DNS'), _('Filter, fallback domains')),
+          link('dns', _('DNS'), _('Filter, domains for your own DNS')),
           link('networks', _('Networks'), _('Where WARP stays off; local network')),
           link('advanced', _('Server and Proxy'), _('Address of the server, proxy port, reset')),
         ],

@@ -46,7 +46,7 @@ function extension({ subject, endsAt }: Change): Command {
 export function timedRows(client: ClientState, tr: Translator): Row[] {
   return describeTimed(client, tr).flatMap(({ change, text, extend, end }): Row[] => {
     const id = `timed-${change.subject}`;
-    const title = change.problem === null ? text : tr._('A change could not be taken back');
+    const title = change.problem === null ? text : tr._('A change could not be reverted');
     const subtitle = change.problem === null ? null : text;
     const tone = change.problem === null ? 'neutral' : 'warning';
     return [
@@ -66,7 +66,7 @@ export function timedRows(client: ClientState, tr: Translator): Row[] {
   });
 }
 
-/** Turning the tunnel off for a while; none while it is off, or may not be turned off. */
+/** Rows that pause the tunnel; none while it is off, or may not be turned off. */
 export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[] {
   const { _ } = tr;
   if (toggle.action !== 'disconnect') return [];
@@ -77,7 +77,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
         kind: 'button',
         id: `off-${minutes}`,
         title,
-        label: _('Turn Off'),
+        label: _('Pause'),
         sensitive,
         command,
       }),
@@ -86,7 +86,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
       kind: 'entry',
       id: 'off-until',
       title: _('Until (time)'),
-      label: _('Turn Off'),
+      label: _('Pause'),
       sensitive,
       placeholder: '18:00',
       check: text =>
@@ -96,7 +96,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
   ];
 }
 
-/** The commands that turn the tunnel off for a while. */
+/** The commands that pause the tunnel. */
 export function offCommands(tr: Translator): { minutes: number; title: string; command: Command }[] {
   return OFF_MINUTES.map(minutes => ({
     minutes,
@@ -109,6 +109,6 @@ function offTitle(minutes: number, tr: Translator): string {
   const hours = minutes / 60;
   // Translators: the tunnel is turned off for so long
   if (Number.isInteger(hours))
-    return fill(tr.ngettext('Off for %d hour', 'Off for %d hours', hours), formatCount(hours, tr));
-  return fill(tr.ngettext('Off for %d minute', 'Off for %d minutes', minutes), formatCount(minutes, tr));
+    return fill(tr.ngettext('Pause for %d hour', 'Pause for %d hours', hours), formatCount(hours, tr));
+  return fill(tr.ngettext('Pause for %d minute', 'Pause for %d minutes', minutes), formatCount(minutes, tr));
 }

@@ -91,9 +91,7 @@ function installCommand({ cli, path }: Tool, { _ }: Translator): Command {
     heading: fill(_('Put a shim in place of “%s”?'), cli),
     body: fill(
       // Translators: %s is the path of a file
-      _(
-        '%s then starts the tool with one of your accounts. The original is kept, and comes back with the shim’s removal.',
-      ),
+      _('%s then starts the tool with one of your accounts. Removing the shim restores the original.'),
       path ?? cli,
     ),
     accept: _('Install'),
@@ -139,7 +137,7 @@ function scopeText({ scope }: Tool, { _ }: Translator): string {
 
 function termsText({ terms }: Tool, { _ }: Translator): string {
   if (terms.read === null && terms.accounts !== 'one-per-person')
-    return _('See in the provider’s terms whether they allow several accounts.');
+    return _('Check whether the provider’s terms allow several accounts.');
   const texts: Record<Tool['terms']['accounts'], string> = {
     allowed: _('The provider’s terms allow several accounts.'),
     'per-team': _('The provider’s terms allow one account for each team.'),
@@ -268,7 +266,7 @@ function accountText(account: ToolAccount, now: number, tr: Translator): string 
     // Translators: a forecast; %s is such as: in 3 hours
     emptyAt && Date.parse(emptyAt) > now ? fill(_('Empty %s at this rate'), inTime(emptyAt)) : null,
     // Translators: when a quota resets; %s is such as: in 3 hours
-    resets && Date.parse(resets) > now ? fill(_('Renewed %s'), inTime(resets)) : null,
+    resets && Date.parse(resets) > now ? fill(_('Renews %s'), inTime(resets)) : null,
     // Translators: %s is a list of names of accounts
     sharedWith.length ? fill(_('Same quota as %s'), formatList(sharedWith, tr)) : null,
   ].filter(part => part !== null);

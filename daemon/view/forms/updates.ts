@@ -43,15 +43,15 @@ export function updatesForm(
       // Translators: %s is a version
       kind: 'button',
       id: 'roll-back',
-      title: fill(_('Return to Culvert %s'), view.previous),
-      label: _('Return…'),
+      title: fill(_('Roll back to Culvert %s'), view.previous),
+      label: _('Roll Back…'),
       sensitive: free,
       command: {
         ask: { kind: 'client', task: 'roll-back' },
         confirm: {
-          heading: fill(_('Return to Culvert %s?'), view.previous),
+          heading: fill(_('Roll back to Culvert %s?'), view.previous),
           body: _('Culvert restarts. The tunnel stays as it is.'),
-          accept: _('Return'),
+          accept: _('Roll Back'),
           destructive: true,
         },
       },

@@ -14,7 +14,7 @@ interface RouteWarning {
 export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): string {
   const sentences: Record<string, string> = {
     // Translators: %s is an IP address
-    'ssh-peer': _('Your SSH session comes from %s, whose traffic changes sides. The session will break.'),
+    'ssh-peer': _('Your SSH session comes from %s, which moves into or out of the tunnel. The session will break.'),
     gateway: _('Your router %s goes into the tunnel. You can’t reach it, or devices near it, while connected.'),
     printer: _('You are connected to the printer %s, which goes into the tunnel. You can’t reach it while connected.'),
     resolver: _('Your DNS server %s moves into or out of the tunnel. Names may no longer resolve.'),
@@ -126,7 +126,7 @@ export function causeName(cause: RoutesCause, { _ }: Translator): string {
     add: _('Entries added'),
     remove: _('Entries removed'),
     preset: _('Preset added'),
-    settings: _('From a file of settings'),
+    settings: _('From a settings file'),
     api: _('By a program'),
     undo: _('Undone'),
     revert: _('Reverted'),

@@ -48,7 +48,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut', 'CaptivePortal'],
     _('This network wants you to sign in'),
-    _('Its sign-in page was not finished in time. Traffic bypasses the tunnel until you have signed in.'),
+    _('You did not finish its sign-in page in time. Traffic bypasses WARP until you sign in.'),
     'portal',
     'captive-portal',
   ],
@@ -72,7 +72,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_DNS_PROXY_FAILURE', 'Port53Bound', 'Unable to bind local UDP socket'],
     _('Another program uses the DNS port'),
-    _('A local DNS server or another VPN holds port 53. A mode without DNS works beside it.'),
+    _('A local DNS server or another VPN uses port 53. A mode without DNS still works.'),
     'tunnel-only',
     'dns-port-53',
   ],

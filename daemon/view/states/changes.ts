@@ -40,11 +40,11 @@ export function changeText(change: Change, tr: Translator): string {
   // Translators: the first %s is such as Mode, the second one a reason
   if (problem !== null) {
     const why = problemText({ code: problemCode, detail: problem, ...(wording ? { wording } : {}) }, tr);
-    return fill(_('%s could not be set back yet: %s'), label, why);
+    return fill(_('%s could not be reverted yet: %s'), label, why);
   }
   // Translators: the first %s is such as Mode, the second one a time of day
   if (confirmBy !== null)
-    return fill(_('%s: changed, not confirmed, and set back at %s'), label, timeOfDay(confirmBy, true));
+    return fill(_('%s: changed, not confirmed; reverts at %s'), label, timeOfDay(confirmBy, true));
   if (endsAt === null) return label;
   const time = timeOfDay(endsAt, false);
   // Translators: %s is a time of day

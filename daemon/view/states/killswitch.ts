@@ -103,7 +103,7 @@ function describeLook(look: KillSwitchLook, { _ }: Translator): Pick<KillSwitchV
 function protectionText({ protection }: KillSwitch, { _ }: Translator): string {
   const says: Record<KillSwitch['protection'], string> = {
     'owner-persist': _('Other programs can’t turn it off'),
-    watchdog: _('The block is restored at once when another program removes it'),
+    watchdog: _('The block is restored immediately if another program removes it'),
     none: _('Another program with administrator rights could remove the block'),
   };
   return says[protection];
@@ -118,7 +118,7 @@ function bootText({ bootGuard }: KillSwitch, { _ }: Translator): string {
 function commandOf(known: KillSwitch | null, { _ }: Translator): KillSwitchView['command'] {
   if (!known?.command) return null;
   return {
-    purpose: known.installed ? _('This helps, in a terminal:') : _('Install it once, in a terminal:'),
+    purpose: known.installed ? _('To fix it, in a terminal:') : _('Install it once, in a terminal:'),
     command: known.command,
   };
 }
@@ -222,7 +222,7 @@ export function installRow({ _ }: Translator): Row {
     title: _('Kill switch helper'),
     label: _('Install…'),
     style: 'suggested',
-    subtitle: _('A small service of the system; an administrator’s password is asked for'),
+    subtitle: _('A small system service; asks for an administrator’s password'),
     command: { ask: { kind: 'client', task: 'install-killswitch' } },
   };
 }

@@ -53,7 +53,7 @@ function sentences(tr: Translator): { [code: string]: string | undefined } {
     'host-not-allowed': _('Culvert can’t be used at this address.'),
     'origin-not-allowed': _('Another website can’t control Culvert.'),
     'fetch-site-not-allowed': _('Another website can’t control Culvert.'),
-    'headers-too-large': _('The browser sends too much with its request. Delete its cookies of this address.'),
+    'headers-too-large': _('The browser’s request is too large. Delete its cookies for this address.'),
     'unsupported-media-type': _('Culvert’s background service does not understand this request.'),
     'malformed-request': _('Culvert’s background service does not understand this request.'),
     'malformed-json': _('Culvert’s background service does not understand this request.'),

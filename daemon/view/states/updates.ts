@@ -82,7 +82,7 @@ function checkProblem(update: UpdateCheck, tr: Translator): string | null {
   if (!problem) return null;
   const known = problemText(problem, tr);
   if (known !== problem.detail) return known;
-  const words = (of: Translator) => sourceWarning(update, of) ?? of._('The update source could not be asked');
+  const words = (of: Translator) => sourceWarning(update, of) ?? of._('The update source could not be reached');
   return words(tr) === words(english) ? problem.detail : `${words(tr)} (${problem.detail})`;
 }
 

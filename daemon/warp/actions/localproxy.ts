@@ -158,6 +158,6 @@ async function undone(cause: unknown, undo: ActionRequest[], { run, readSettings
     await run(request).catch(() => left.push([request.action, request.value].filter(Boolean).join(' ')));
   if (undo.length > 0 && !stopped()) await readSettings();
   if (left.length === 0 || !(cause instanceof Problem)) return cause;
-  const hint = [cause.extras.hint, `This could not be set back: ${left.join(', ')}.`].filter(Boolean).join(' ');
+  const hint = [cause.extras.hint, `This could not be reverted: ${left.join(', ')}.`].filter(Boolean).join(' ');
   return new Problem(cause.code, cause.said, { ...cause.extras, hint }, cause);
 }

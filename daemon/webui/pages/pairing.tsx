@@ -52,9 +52,7 @@ export function PairingPage() {
       </form>
       {location.protocol !== 'https:' && (
         <p class="problem">
-          {_(
-            'This connection is not encrypted: others on the network between can read along and take over the access.',
-          )}
+          {_('This connection is not encrypted. Others on the network can read it and take over the access.')}
         </p>
       )}
     </section>

@@ -249,7 +249,7 @@ export class RoutesPage extends Adw.Bin implements Page {
 
   #validate(): void {
     const text = this.#add.text.trim();
-    const problem = checks(tr).route(text) ?? (this.#entries.has(text) ? _('It is on the list already') : null);
+    const problem = checks(tr).route(text) ?? (this.#entries.has(text) ? _('It is already on the list') : null);
     this.#wrong.label = problem ?? '';
     this.#wrong.visible = problem !== null;
     setDescription(this.#add, problem ?? '');

@@ -127,7 +127,7 @@ test('without proxychains4 what is unknown is said to have no way, with what to 
   entry('x', ['Name=x', 'Exec=unheard-of']);
   const [app] = await apps.list();
   assert.equal(app?.method, 'none');
-  assert.match(app?.note ?? '', /With proxychains4 installed it can be tried\./);
+  assert.match(app?.note ?? '', /Install proxychains4 to try it\./);
 });
 
 test('a list that is asked for again shows what changed meanwhile', async t => {

@@ -361,7 +361,7 @@ test('a daemon that ends reverts what is not confirmed, and leaves what holds fo
     memory.state.snapshot().changes.map(({ subject }) => subject),
     ['families'],
   );
-  assert.match(said.join(), /The change of mode was taken back/);
+  assert.match(said.join(), /The change of mode was reverted/);
 });
 
 test('an unreadable file of changes that cannot be renamed blocks no action', async t => {

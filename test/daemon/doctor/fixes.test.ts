@@ -189,7 +189,7 @@ test('a fix printed for an administrator is listed with its undo commands, unles
       applyFix(result(fix), context),
       (error: FixError) => hints.push(error.hint ?? '') && error.code === 'privileged',
     );
-  assert.match(hints[1] ?? '', /^sudo systemctl stop x\nTake it back with:\nsudo systemctl start x$/);
+  assert.match(hints[1] ?? '', /^sudo systemctl stop x\nUndo it with:\nsudo systemctl start x$/);
   assert.equal(hints[3], 'sudo systemctl restart x', 'nothing takes a restart back');
   const listed = () => handedOver(context.journal).map(({ label, shell }) => [label, ...shell]);
   const commands = ['Stop x', 'sudo systemctl start x'];

@@ -182,7 +182,7 @@ test('on a terminal a bar shows the download, and the command waits until the ne
   assert.equal(code, 0, stdout);
   assert.match(
     stdout,
-    new RegExp(`Updated from Culvert 1\\.0\\.0 to ${VERSION}\\. Back again: culvert update rollback`),
+    new RegExp(`Updated from Culvert 1\\.0\\.0 to ${VERSION}\\. To go back: culvert update rollback`),
   );
 });
 

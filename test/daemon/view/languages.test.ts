@@ -108,11 +108,11 @@ test('a finding is translated, and what it quotes stays', () => {
 });
 
 test('every text of the daemon is put into the reader’s language, and what it quotes stays', () => {
-  const wording = [message('It is wanted but not in force.'), message('nft says %s', 'EPERM')];
+  const wording = [message('It is turned on but not in force.'), message('nft says %s', 'EPERM')];
   const killSwitch = { ...KILL_SWITCH, enabled: true, active: false, detail: 'English.', wording };
   assert.equal(
     describeKillSwitch(clientState({ killSwitch }), marked).detail,
-    '<It is wanted but not in force.> <nft says EPERM>',
+    '<It is turned on but not in force.> <nft says EPERM>',
   );
   const { wording: _, ...older } = killSwitch;
   assert.equal(describeKillSwitch(clientState({ killSwitch: older }), marked).detail, 'English.', 'an older service');
@@ -120,18 +120,18 @@ test('every text of the daemon is put into the reader’s language, and what it 
   const change = { subject: 'mode', value: 'doh', previous: 'warp', setAt: '', endingSoon: false, endsAt: null };
   const stuck = { ...change, confirmBy: null, problem: 'The service does not run.' } as Change;
   const set = (more: Partial<Change>) => changeText({ ...stuck, ...more }, marked);
-  assert.equal(set({}), '<<Mode> could not be set back yet: The service does not run.>');
+  assert.equal(set({}), '<<Mode> could not be reverted yet: The service does not run.>');
   assert.equal(
     set({ problemCode: 'service-stopped' }),
-    '<<Mode> could not be set back yet: <The WARP service is not running.>>',
+    '<<Mode> could not be reverted yet: <The WARP service is not running.>>',
   );
   assert.equal(
     set({ problemCode: 'interrupted' }),
-    '<<Mode> could not be set back yet: <Culvert stopped during this change.>>',
+    '<<Mode> could not be reverted yet: <Culvert stopped during this change.>>',
   );
   assert.equal(
     set({ problemCode: 'busy', wording: [message('%s is taken', 'x')] }),
-    '<<Mode> could not be set back yet: <x is taken>>',
+    '<<Mode> could not be reverted yet: <x is taken>>',
   );
   assert.equal(changeText({ ...stuck, problemCode: 'service-stopped' }, english).endsWith(stuck.problem!), true);
 
@@ -165,11 +165,11 @@ test('every text of the daemon is put into the reader’s language, and what it 
     ok: true,
     changes: [],
     invalid: [{ key: 'a', reason: 'old' }],
-    skipped: [{ key: 'b', reason: 'x', wording: message('is decided by your organization') }],
+    skipped: [{ key: 'b', reason: 'x', wording: message('is managed by your organization') }],
   };
   assert.deepEqual(
     settingsLines(settings, marked).map(({ text }) => text),
-    ['a: old', '<left out: b <is decided by your organization>>'],
+    ['a: old', '<left out: b <is managed by your organization>>'],
   );
 
   const config = initialConfig();
@@ -178,7 +178,7 @@ test('every text of the daemon is put into the reader’s language, and what it 
 
   const app = { method: 'none', packaging: 'native', note: 'Its program x is not there.' } as App;
   assert.match(appDetails(app, marked), /> <Its program x is not there\.>$/);
-  const named = appDetails({ ...app, wording: message('Its program %s is not there.', '⟦x⟧') }, nobodys);
+  const named = appDetails({ ...app, wording: message('Its program %s is missing.', '⟦x⟧') }, nobodys);
   assert.equal(foreign(named).trim(), '');
 
   const problem = { code: 'invalid-query', detail: 'No.', wording: [message('%s is no host', 'x')] };
@@ -191,7 +191,7 @@ test('the reason of a check for updates that has no answer is worded, followed b
   const shown = (source: UpdateCheck['source']['state'], tr: Translator, found = problem) =>
     describeUpdate({ ...noUpdate(), problem: found, source: { state: source, lastAnswerAt: null } }, null, '1', tr)
       .problem;
-  assert.equal(shown('ok', marked), '<The update source could not be asked> (example.com: ECONNREFUSED.)');
+  assert.equal(shown('ok', marked), '<The update source could not be reached> (example.com: ECONNREFUSED.)');
   assert.match(shown('refused', marked)!, /^<The release at the update source was refused> \(/);
   assert.equal(shown('ok', english), problem.detail);
   assert.equal(shown('ok', marked, { code: 'busy', detail: 'x' }), '<WARP is busy. Try again soon.>');

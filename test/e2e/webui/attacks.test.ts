@@ -145,7 +145,7 @@ test('a device on another machine sees nothing until it has the code, then reads
   const { home, port } = await startWeb(t, { CULVERT_WEBUI_ALLOW_REMOTE: '1' });
   const { page } = await openTab(await openBrowser(t), `http://${outside}:${port}/`);
   await page.getByText('This device is not paired').waitFor();
-  await page.getByText('This connection is not encrypted: others on the network between can').waitFor();
+  await page.getByText('This connection is not encrypted. Others on the network can read it').waitFor();
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await checkAccessibility(page, `the question for the code, ${colorScheme}`);

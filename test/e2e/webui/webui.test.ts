@@ -455,7 +455,7 @@ test('a change counts down on every page, and is kept, reverted, or ends on time
   await question.waitFor({ state: 'detached' });
   await checked('WireGuard');
   await visit(page, 'connection');
-  await press(page, 'Off for 15 minutes: Turn Off');
+  await press(page, 'Pause for 15 minutes: Pause');
   await press(page, 'More time: 15 Minutes More');
   await press(page, /^Back on at .*\d\d:\d\d: Connect Now$/);
   await page.getByText('Your traffic goes through Cloudflare.').waitFor();

@@ -7,7 +7,7 @@ import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 
 const RESTART = message('Restart the daemon: culvert restart');
-const WITHOUT_DAEMON = message('It is not known without the daemon.');
+const WITHOUT_DAEMON = message('Only the running daemon knows it.');
 
 export const daemon: Check = {
   id: 'daemon',
@@ -86,7 +86,7 @@ async function probeFree(number: number) {
   if (free) return ok(message('%s is free', String(number)));
   return notice(
     [message('%s is taken by another program', String(number))],
-    message('Culvert takes the next free one; or choose another with --port.'),
+    message('Culvert uses the next free port. To choose one, use --port.'),
   );
 }
 
@@ -185,7 +185,7 @@ function judgeRemoteAccess(remote: RemoteAccess | null, now: number) {
   if (remote.problem)
     return problem(
       remote.wording ?? [quoted(remote.problem)],
-      message('Correct that; a certificate that is renewed is read by itself.'),
+      message('Correct that. Culvert reloads a renewed certificate automatically.'),
     );
   const { devices, managing, address, tls } = remote;
   const who = message(
@@ -193,18 +193,17 @@ function judgeRemoteAccess(remote: RemoteAccess | null, now: number) {
     devices,
     managing,
   );
-  if (!tls && address?.startsWith('https:'))
-    return ok(who, message('encrypted by what leads from %s to this daemon', address));
+  if (!tls && address?.startsWith('https:')) return ok(who, message('encrypted by the reverse proxy at %s', address));
   if (!tls)
     return notice(
       [who, message('Culvert does not encrypt these connections.')],
       message(
-        'Others on the network between can read along and take over the access. Name a certificate and its key in webui.tlsCertificate and webui.tlsKey, or put a reverse proxy that encrypts before Culvert.',
+        'Others on the network can read this traffic and take over the access. Set webui.tlsCertificate and webui.tlsKey to a certificate and its key, or put a reverse proxy with TLS in front of Culvert.',
       ),
     );
   const { expiresAt } = tls;
   const left = Date.parse(expiresAt) - now;
-  const renew = message('Renew the certificate; Culvert reads it again by itself.');
+  const renew = message('Renew the certificate. Culvert reloads it automatically.');
   if (left <= 0) return problem([who, message('the certificate expired at %s', { time: expiresAt })], renew);
   if (left < EXPIRES_SOON_MS)
     return notice([who, message('the certificate expires at %s', { time: expiresAt })], renew);

@@ -39,7 +39,7 @@ export const display: Check = {
     if (!hasDisplay(world))
       return notice(
         [message('none, so panel and tray cannot be shown')],
-        message('A machine without a screen needs none: use the command line.'),
+        message('A machine without a screen needs no display: use the command line.'),
       );
     return ok(quoted(env.WAYLAND_DISPLAY ? `Wayland ${env.WAYLAND_DISPLAY}` : `X11 ${env.DISPLAY}`));
   },

@@ -160,7 +160,7 @@ export const search: Check = {
     const explanation = [message('WARP before version 2026.7.1343.0 does not connect with such a line.')];
     const fix = file.link ? null : removeWords(file);
     const owner = file.writer ?? file.link;
-    if (owner) explanation.push(message('Correct it where %s gets it from.', owner));
+    if (owner) explanation.push(message('Correct it in the settings of %s.', owner));
     return (fixed ? notice : problem)(evidence, explanation, fix);
   },
 };
@@ -188,7 +188,7 @@ export const fallbackOnly: Check = {
     return problem(
       [message('mode %s, %d fallback domains: %s', mode, domains.length, domains.slice(0, 8).join(', '))],
       message(
-        'In this mode names of your own network may be looked up at the encrypted DNS server: they fail, and the names leave your network. The other modes are not affected.',
+        'In this mode, names of your own network may be sent to the encrypted DNS server. Those lookups fail, and the names leave your network. Other modes are not affected.',
       ),
       {
         kind: 'action',

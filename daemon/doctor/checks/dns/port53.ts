@@ -24,7 +24,10 @@ const SETTINGS: readonly [program: RegExp, setting: Message][] = [
   ],
   [/^unbound/i, message('In %s, set: %s', 'unbound.conf', 'interface: 127.0.0.1')],
   [/^named/i, message('In %s, set: %s', 'named.conf', 'listen-on { 127.0.0.1; };')],
-  [/^AdGuardHome/i, message('In %s, give %s the address of your network alone.', 'AdGuardHome.yaml', 'dns.bind_hosts')],
+  [
+    /^AdGuardHome/i,
+    message('In %s, set %s to the address of your network only.', 'AdGuardHome.yaml', 'dns.bind_hosts'),
+  ],
   [/^pihole-FTL/i, message('In %s, set: %s', 'pihole.toml', 'dns.listeningMode = "SINGLE"')],
   [/^coredns/i, message('In %s, set: %s', 'Corefile', 'bind 127.0.0.1')],
   [/^systemd-resolve/i, message('In %s, remove: %s', 'resolved.conf', 'DNSStubListenerExtra=0.0.0.0')],
@@ -72,7 +75,7 @@ function describe({ protocol, address, uid, owner }: Rival): Message {
   const [kind, where] = [protocol.toUpperCase(), address.includes(':') ? `[${address}]` : address];
   if (!owner)
     return message(
-      '%s port 53 on %s is taken by a process of user %s, which only an administrator can name: %s',
+      '%s port 53 on %s is taken by a process of user %s. Only an administrator can identify it: %s',
       kind,
       where,
       String(uid),

@@ -38,9 +38,7 @@ async function checkNewest(world: World, servers: readonly string[], text: strin
   if (!isConnected(world) || !handlesDns(modeOf(world)))
     return notice(
       [quoted(`systemd ${text}`)],
-      message(
-        'WARP may not understand the version of systemd from 261 on. Whether it does can be seen while it is connected.',
-      ),
+      message('WARP may not recognize systemd 261 and later. Connect, then run this check again.'),
     );
   const journal = await journalLine(world);
   const seen =
@@ -50,7 +48,7 @@ async function checkNewest(world: World, servers: readonly string[], text: strin
   return problem(
     [quoted(`systemd ${text}`), describeResolved(servers), seen],
     message(
-      'WARP does not understand the version of systemd from 261 on, and writes /etc/resolv.conf instead of asking systemd-resolved. Update WARP; until then use the mode tunnel_only, or make /etc/resolv.conf a regular file.',
+      'WARP does not recognize systemd 261 and later, and writes /etc/resolv.conf instead of asking systemd-resolved. Update WARP; until then use the mode tunnel_only, or make /etc/resolv.conf a regular file.',
     ),
     {
       kind: 'action',

@@ -41,7 +41,7 @@ export const bridgeMtu: Check = {
 function adviceFor(large: readonly Link[]): Message[] {
   const names = large.map(({ ifname }) => ifname).join(' ');
   const advice = [
-    /docker|br-/.test(names) && message('Networks of Docker that exist keep their size until they are created again.'),
+    /docker|br-/.test(names) && message('Existing Docker networks keep their size until you recreate them.'),
     /podman|cni/.test(names) && message('For Podman: %s.', 'podman network create --opt mtu=1280 NAME'),
     /virbr/.test(names) && message('For libvirt: virsh net-edit NETWORK, and add <mtu size="1280"/>.'),
     /lxc|lxd|incus/.test(names) && message('For LXD and Incus: set bridge.mtu of the network.'),
@@ -111,15 +111,15 @@ function judge(world: World, path: number, evidence: Message[]): Finding {
   const needed = NEEDED[protocol];
   if (path >= needed) return ok(...evidence);
   const explanation = [
-    message('%s needs packets of %s bytes for full function.', protocol, String(needed)),
+    message('%s needs packets of %s bytes to work fully.', protocol, String(needed)),
     message(
-      'Larger packets are lost on the way, so that pages hang while small requests work. It is common with PPPoE, mobile networks and WSL2.',
+      'Larger packets are lost on the way, so pages hang while small requests work. This is common with PPPoE, mobile networks and WSL2.',
     ),
   ];
   if (path < LEAST)
     return problem(evidence, [
       ...explanation,
-      message('Below %s bytes the client cannot adapt by itself.', String(LEAST)),
+      message('Below %s bytes the client cannot adapt automatically.', String(LEAST)),
     ]);
   const { managed, registered } = tunnelOf(world).account;
   const wireGuardFits = protocol === 'MASQUE' && path >= NEEDED.WireGuard && managed === false && registered === true;

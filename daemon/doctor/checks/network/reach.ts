@@ -134,7 +134,7 @@ async function askPage(world: World, signal: AbortSignal) {
   return portal(
     world,
     page.location
-      ? message('%s answered %s, and leads to %s', url, String(page.status), page.location)
+      ? message('%s answered %s and redirects to %s', url, String(page.status), page.location)
       : message('%s answered %s', url, String(page.status)),
   );
 }
@@ -253,7 +253,7 @@ export const proxyDead: Check = {
     return problem(
       [seen],
       message(
-        'WARP says that it is connected, but its local proxy is dead. A registration from the time before MASQUE has this effect as well: delete it and register again.',
+        'WARP says that it is connected, but its local proxy does not answer. A registration older than MASQUE can cause this as well: delete it and register again.',
       ),
       RECONNECT,
     );

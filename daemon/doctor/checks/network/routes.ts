@@ -61,7 +61,7 @@ const TAILSCALE_RANGES = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
 
 export const routeOwners: Check = {
   id: 'route-owners',
-  title: N_('Other VPNs beside the tunnel'),
+  title: N_('Other VPNs'),
   group: 'network',
   source: vendorPage('deployment/vpn/'),
   async probe(world) {
@@ -82,7 +82,7 @@ export const routeOwners: Check = {
       return problem(
         evidence,
         message(
-          'Two VPNs claim all traffic. Only one of them can carry it, and which one changes with every reconnect. Disconnect the other one, or let it route its own networks alone.',
+          'Two VPNs claim all traffic. Only one of them can carry it, and each reconnect may change which one. Disconnect the other VPN, or let it route only its own networks.',
         ),
       );
     return checkTailscale(world, all, evidence);
@@ -138,11 +138,11 @@ export const duplicateRules: Check = {
       counted.set(key, { family, rule, count: (counted.get(key)?.count ?? 0) + 1 });
     }
     const repeated = [...counted.values()].filter(({ count }) => count > 1);
-    if (repeated.length === 0) return ok(message('%d rules, each of them once', own.length));
+    if (repeated.length === 0) return ok(message('%d rules, no duplicates', own.length));
     return problem(
       repeated.map(({ family, rule, count }) => quoted(`IPv${family}: ${count} × ${ruleText(rule)}`)),
       message(
-        'WARP before version 2026.8.2100.0 adds its rules again at each reconnect. Many of them slow down every connection. Restarting the service removes them; update WARP to keep them away.',
+        'WARP before version 2026.8.2100.0 adds its rules again at each reconnect. Too many rules slow down every connection. Restart the service to remove them, and update WARP to prevent this.',
       ),
       RESTART_WARP,
     );
@@ -156,7 +156,7 @@ function ruleText(rule: Record<string, unknown>): string {
 
 export const ipv6Beside: Check = {
   id: 'ipv6-beside',
-  title: N_('IPv6 beside the tunnel'),
+  title: N_('IPv6 outside the tunnel'),
   group: 'network',
   source: vendorPage('configure/route-traffic/client-architecture/'),
   async probe(world) {

@@ -16,10 +16,8 @@ export const clock: Check = {
     const synchronized = await files.stat(`${DIRECTORY}/synchronized`);
     if (synchronized) return ok(message('synchronized by systemd-timesyncd'));
     return notice(
-      [message('systemd-timesyncd runs, and has not synchronized the clock since this machine started')],
-      message(
-        'Where the clock is wrong, registration, sign-in and the tunnel fail. Compare the time with another clock.',
-      ),
+      [message('systemd-timesyncd is running, but has not synchronized the clock since this machine started')],
+      message('If the clock is wrong, registration, sign-in and the tunnel fail. Compare the time with another clock.'),
     );
   },
 };

@@ -44,8 +44,8 @@ export const knownIssues: Check = {
     const newest = newestFix(serious.map(({ issue }) => issue));
     const high = serious.some(({ issue }) => issue.severity === 'high' && issue.when);
     return (high ? problem : notice)(evidence, [
-      message('Known bugs of version %s that may concern you: %d.', version, serious.length),
-      ...(newest ? [message('Version %s has them fixed.', newest)] : []),
+      message('Known bugs of version %s that may affect you: %d.', version, serious.length),
+      ...(newest ? [message('Version %s fixes them.', newest)] : []),
     ]);
   },
 };

@@ -32,7 +32,7 @@ export const mdmFile: Check = {
     const { error, values } = parsePlist(text);
     if (error) return problem([error], message('The client ignores the whole file until it is well-formed.'));
     const wrong = problemsOf(values);
-    if (wrong.length > 0) return problem(wrong, message('Correct %s; the client does not use it as it is meant.', MDM));
+    if (wrong.length > 0) return problem(wrong, message('Correct %s; the client does not use it as intended.', MDM));
     return ok(message('%d settings', values.size));
   },
 };

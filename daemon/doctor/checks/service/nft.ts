@@ -51,7 +51,7 @@ async function checkKernel(world: World) {
     asRoot || !tools.has('unshare')
       ? await tools.run('nft', ['-c', RULESET])
       : await tools.run('unshare', ['--user', '--map-root-user', '--net', 'nft', '-c', RULESET]);
-  if (exitCode === 0) return ok(message('The kernel takes the rules that the client needs.'));
+  if (exitCode === 0) return ok(message('The kernel accepts the rules that the client needs.'));
   if (/^unshare:/.test(stderr) || (!asRoot && /not permitted/i.test(stderr)))
     return notApplicable(
       message('Only an administrator can ask this kernel: %s', 'sudo culvert doctor --only nft-features'),

@@ -58,13 +58,13 @@ async function checkOne(world: World, { file, keys, suites }: Repository, codena
     return problem(
       [...evidence, message('the repository does not serve %s', unserved)],
       message(
-        'There are no packages for this release, so WARP is not updated. Name the nearest release that is served.',
+        'There are no packages for this release, so WARP gets no updates. Use the nearest release that has packages.',
       ),
     );
   if (codename && suites.length > 0 && !suites.includes(codename))
     return notice(
       [...evidence, message('this system is %s', codename)],
-      message('The list names another release than this system. After an upgrade of the system, change it.'),
+      message('The list is for another release of the system. Change it after a system upgrade.'),
     );
   return ok(...evidence);
 }

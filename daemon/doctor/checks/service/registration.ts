@@ -85,7 +85,7 @@ export const service: Check = {
         return problem([await unitEvidence(world)], message('The WARP service is not running.'), START);
       case 'terms-not-accepted':
         return problem(
-          [message('warp-cli asks for the terms of service')],
+          [message('warp-cli asks you to accept the terms of service')],
           message('The terms of service have not been accepted.'),
           {
             kind: 'action',
@@ -181,7 +181,7 @@ export const registrationStuck: Check = {
     return problem(
       evidence,
       message(
-        'In this version the window and the service can lose each other during a registration. Restart the service, then register again; update WARP to 2026.7.1343.0 or later.',
+        'In this version the window and the service can lose contact during a registration. Restart the service, then register again; update WARP to 2026.7.1343.0 or later.',
       ),
       RESTART_WARP,
     );

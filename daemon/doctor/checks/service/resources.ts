@@ -38,7 +38,7 @@ export const resources: Check = {
     return (worst.bad === 'now' ? problem : notice)(
       evidence,
       message(
-        'The WARP service uses more than it should. Restarting it helps until the next time; a limit for its memory lets systemd do that by itself.',
+        'The WARP service uses more resources than it should. Restarting it helps for a while; with a memory limit, systemd does that automatically.',
       ),
       RESTART_WARP,
     );

@@ -37,7 +37,7 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
       {
         id: 'endpoint',
         title: _('Server'),
-        description: _('WARP finds the best server by itself. Set one only where that fails.'),
+        description: _('WARP finds the best server automatically. Set one only if that fails.'),
         rows: [
           ...valueRow(tr, 'endpoint-now', options?.endpoint),
           {

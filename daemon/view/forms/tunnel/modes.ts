@@ -29,7 +29,7 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
       {
         id: 'modes',
         title: _('What goes through the tunnel'),
-        ...(locked ? { description: _('Your organization decides the mode.') } : {}),
+        ...(locked ? { description: _('Your organization sets the mode.') } : {}),
         rows: [
           ...MAIN_MODES.map(radio),
           ...(unknown ? [{ kind: 'fact', id: 'mode-other', title: _('Now'), value: other } as const] : []),
@@ -84,7 +84,7 @@ function protocolGroup(known: Snapshot | null, settable: boolean, { _ }: Transla
         id: 'protocol-reset',
         title: _('Default protocol'),
         label: _('Reset'),
-        subtitle: _('What WARP chooses by itself'),
+        subtitle: _('WARP chooses it automatically'),
         sensitive: settable,
         command: actionCommand({ action: 'resetProtocol', ...toBeConfirmed(known) }),
       },

@@ -25,7 +25,6 @@ export function networksForm(
     kind: 'switch',
     id,
     title,
-    subtitle: _('WARP disconnects there'),
     on,
     sensitive: settable,
     command: actionCommand({ action, value: on ? 'disable' : 'enable' }),

@@ -43,7 +43,7 @@ export function editorForm(
               kind: 'note',
               id: 'managed',
               tone: 'warning',
-              title: tr._('Your organization decides about this list'),
+              title: tr._('Your organization manages this list'),
               subtitle: tr._('It can only be read here.'),
             },
           ],

@@ -33,7 +33,7 @@ export async function showUpdateCommand(shell: Shell): Promise<void> {
   if (!update?.command) return;
   await shell.ask({
     heading: fill(_('Culvert %s is available'), update.latest ?? ''),
-    body: _('It is installed as it came, with this machine’s packages.'),
+    body: _('Update it the way it was installed, with this system’s packages.'),
     extra: commandBox(_('Run this:'), update.command, () => shell.toast(_('Copied'))),
     responses: [['ok', _('OK')]],
   });

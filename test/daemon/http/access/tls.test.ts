@@ -190,5 +190,5 @@ test('a certificate that cannot be used lets nobody in, and the state says so', 
   assert.equal(await openRemoteAccess(context), null);
   const { open, tls, problem } = state.snapshot().remoteAccess!;
   assert.deepEqual([open, tls], [false, null]);
-  assert.match(problem!, /No other machine is let in\. .*none\.pem can't be read/);
+  assert.match(problem!, /Other machines are refused\. .*none\.pem can't be read/);
 });

@@ -143,10 +143,10 @@ onStage(
     await until(() => denied.killSwitch().detail !== null);
     assert.deepEqual([denied.killSwitch().enabled, denied.killSwitch().active], [true, false]);
     const { detail, wording } = denied.killSwitch();
-    assert.match(detail!, /wanted but not in force\. This needs the permission of an administrator\.$/);
+    assert.match(detail!, /turned on but not in force\. This needs the permission of an administrator\.$/);
     assert.deepEqual(
       wording!.map(({ text }) => text),
-      ['It is wanted but not in force.', 'This needs the permission of an administrator.'],
+      ['It is turned on but not in force.', 'This needs the permission of an administrator.'],
     );
     await denied.control.stop();
 

@@ -64,7 +64,7 @@ test('a state that ends shows its end, can be extended and ended; one that could
   assert.deepEqual(rest, []);
   assert.match(first!.text, /^Back on at /);
   assert.deepEqual(first!.end.command.ask, { kind: 'change', what: 'revert', subjects: ['connection'] });
-  assert.equal(second!.text, 'Mode could not be set back yet: WARP does not answer.');
+  assert.equal(second!.text, 'Mode could not be reverted yet: WARP does not answer.');
   assert.equal(second!.extend, null);
   assert.deepEqual(
     timedRows(client, tr).map(row => [row.id, row.kind === 'button' && row.label]),
@@ -100,8 +100,8 @@ test('the tunnel can be turned off for a while only while it is up and may be tu
   assert.deepEqual(
     rows('connected').map(({ title, sensitive }) => [title, sensitive]),
     [
-      ['Off for 15 minutes', true],
-      ['Off for 1 hour', true],
+      ['Pause for 15 minutes', true],
+      ['Pause for 1 hour', true],
       ['Until (time)', true],
     ],
   );

@@ -32,7 +32,7 @@ const asked = ({ ask }: Command): ToolAccountsChange => {
 test('shows per account what is left, cooldown, forecast, renewal and shared quota', () => {
   const subtitles = rowsOf(richTool(now)).flatMap(({ id, subtitle }) => (id.startsWith('account-') ? [subtitle] : []));
   assert.deepEqual(subtitles, [
-    '850 of 1000 left · Empty in 3 hours at this rate · Renewed in 3 days',
+    '850 of 1000 left · Empty in 3 hours at this rate · Renews in 3 days',
     '0 of 1000 left · Quota used up, used again in 12 minutes',
     '800 of 1000 left · Same quota as team-d',
     'Key refused, not used until its key changes',
@@ -76,7 +76,7 @@ test('each scope and each kind of terms has its own sentence', () => {
   const unread = (['allowed', 'per-team', 'one-per-person'] as const).map(accounts =>
     describe({ terms: { accounts, note: null, url: null, read: null } }),
   );
-  assert.match(unread[0]!, /See in the provider’s terms whether they allow several accounts\.$/);
+  assert.match(unread[0]!, /Check whether the provider’s terms allow several accounts\.$/);
   assert.deepEqual(unread.slice(1), [unread[0], terms[2]]);
 });
 

@@ -77,7 +77,7 @@ test('a command that helps is offered with what it is for', () => {
   assert.equal(view(NO_KILL_SWITCH).command, null);
   assert.match(view({ ...NO_KILL_SWITCH, command: 'x' }).command!.purpose, /^Install/);
   assert.deepEqual(view({ ...ON, command: 'sudo nft' }).command, {
-    purpose: 'This helps, in a terminal:',
+    purpose: 'To fix it, in a terminal:',
     command: 'sudo nft',
   });
 });

@@ -218,6 +218,6 @@ test('a list of the organization can only be read', async () => {
   await editor.read();
   assert.deepEqual(
     rows().map(({ kind, title }) => [kind, title]),
-    [['note', 'Your organization decides about this list']],
+    [['note', 'Your organization manages this list']],
   );
 });
