@@ -91,7 +91,7 @@ for (const cli of CLIS)
       const moves = provider.accounts !== 'one-per-person';
       if (!once || !moves) assert.deepEqual(pipe.calls, moves ? ['bad', 'good'] : ['bad'], name);
       assert.deepEqual([pipe.exit === 0, pipe.shown], Array(2).fill(pipe.calls.length === 2), name);
-      const reason = /^(?:has no quota left \(quota|is rate limited \(rate|was refused \(auth), rests/;
+      const reason = /^(?:has no quota left \(quota|is rate limited \(rate|was refused \(auth), paused/;
       // Output is not held where no other account is ever used.
       if (moves) assert.match(pipe.told ?? '', reason, name);
       t.diagnostic(`${cli} ${name}: ${pipe.calls.length === 2 ? 'moves on' : 'stays'} in both`);

@@ -220,7 +220,7 @@ test('an Electron app that runs already is not started beside itself', async t =
   await until(() => readFileSync(`/proc/${running.pid}/cmdline`, 'utf8').includes(chat));
   await assert.rejects(
     apps.launch({ appId: 'chat.desktop' }),
-    problem('app-launch-failed', /runs already.*Close Chat/s),
+    problem('app-launch-failed', /is already running.*Close Chat/s),
   );
 });
 
@@ -287,7 +287,7 @@ test('an app that the session bus would hand to its running instance is not star
   t.after(() => owner.kill('SIGKILL'));
   await once(owner.stdout!, 'data');
   const launch = () => apps.launch({ appId: 'org.example.Window.desktop' });
-  await assert.rejects(launch(), problem('app-launch-failed', /runs already.*Close Window/s));
+  await assert.rejects(launch(), problem('app-launch-failed', /is already running.*Close Window/s));
   assert.equal(started('wget'), null);
   const gone = once(owner, 'exit');
   owner.kill('SIGKILL');

@@ -194,7 +194,7 @@ test('imports, adds, removes, exports and takes back routes', async t => {
   assert.deepEqual(listed(), ['10.0.0.0/8', '198.18.7.0/24', 'example.com']);
   const none = await culvert(home, ['routes', 'undo']);
   assert.equal(none.code, 1);
-  assert.match(none.stderr, /^culvert: No earlier document of routes is kept\.\n.*culvert split add/);
+  assert.match(none.stderr, /^culvert: No earlier document of routes is kept\.\n.*culvert routes add/);
   const history = await culvert(home, ['routes', 'history']);
   assert.match(
     history.stdout,

@@ -127,7 +127,7 @@ test('a fix is shown, applied with --yes, and taken back by undo', async t => {
   const undone = await culvert(home, ['doctor', 'undo', '--yes']);
   assert.deepEqual([undone.code, mode()], [0, 0o755]);
   assert.match(undone.stdout, /✓ chmod 755 /);
-  assert.match((await culvert(home, ['doctor', 'undo', '--yes'])).stderr, /nothing to take back/);
+  assert.match((await culvert(home, ['doctor', 'undo', '--yes'])).stderr, /nothing to undo/);
 });
 
 test('undo lists what an administrator may have run, with the commands that take it back', async t => {

@@ -83,7 +83,7 @@ test('says what is wanted, what is measured and what is missing', async t => {
     [ON, /^Kill switch on; it blocks\.\n$/],
     [{ ...ON, allowLan: true }, /on, local network allowed; it blocks/],
     [{ ...ON, active: null, detail: 'Not known.' }, /whether it blocks is not known\.\nNot known\./],
-    [{ ...ON, protection: 'none', bootGuard: false }, /Nothing answers .*\n.*will not block while the machine starts/],
+    [{ ...ON, protection: 'none', bootGuard: false }, /Nothing restores .*\n.*will not block while the machine starts/],
     [
       {
         ...ON,
@@ -124,7 +124,7 @@ test('on a terminal it asks whether to go on blocking, and takes the block back 
   const able = { ...OFF, confirmable: true };
   const { calls, show } = await startWith(t, home, able);
   for (const [answer, code, said, decision] of [
-    ['y\n', 0, /also after a restart/, 'confirm'],
+    ['y\n', 0, /even after a restart/, 'confirm'],
     ['n\n', 1, /was reverted/, 'revert'],
     ['\x03', 1, /was reverted/, 'revert'],
   ] as const) {
@@ -156,7 +156,7 @@ test('without a terminal it is taken back only where that was asked for, and "cu
   assert.deepEqual([on.code, /Reverts in 60 s unless you run: culvert keep/.test(on.stderr)], [0, true]);
   assert.equal((await culvert(home, ['keep', 'killswitch'])).code, 0);
   const off = await culvert(home, ['killswitch', 'off', '--confirm-within', '5']);
-  assert.match(off.stderr, /taken back in 5 s/);
+  assert.match(off.stderr, /Reverts in 5 s/);
   assert.equal((await culvert(home, ['revert'])).code, 0);
   assert.match((await culvert(home, ['keep'])).stderr, /There is no such change/);
   assert.match((await culvert(home, ['extend', '5m', 'killswitch'])).stderr, /no end that could be extended/);

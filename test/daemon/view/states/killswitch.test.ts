@@ -65,7 +65,7 @@ test('nothing of it can be changed while a change is pending or the daemon is lo
 
 test('the protection of the rules is shown while there are rules', () => {
   assert.match(view(ON).protection!, /can’t turn it off/);
-  assert.match(view({ ...ON, protection: 'watchdog' }).protection!, /restored at once/);
+  assert.match(view({ ...ON, protection: 'watchdog' }).protection!, /restored immediately/);
   assert.match(view({ ...ON, protection: 'none' }).protection!, /could remove/);
   assert.match(view(ON).boot!, /before the network/);
   assert.match(view({ ...ON, bootGuard: false }).boot!, /until the kill switch is turned on again/);
