@@ -72,12 +72,14 @@ const QUOTES = /^(test\/fixtures\/|data\/knowledge\/|data\/build\/glossary\.mjs|
 const EXEMPT = /glossary: quoted|^ {2}\| .* \|$/;
 /** Code with sentences for users; in a test a sentence is a title. */
 const SOURCES = /^(daemon|gnome|wrapper|manifest)\/.*\.tsx?$/;
-/** Words of warp-cli and of Linux in code. */
+/** Code that repeats the words of warp-cli. */
 const VENDOR = /^daemon\/(emulator|warp\/parse)\//;
-/** Documents, manual pages and what desktops show: each line is for users. */
-const PROSE = /^(?!test\/).*\.(md|[1-8]|ui|policy|html)$|\.(desktop|xml)\.in$|^data\/(deb\/control|metrics\/alerts\.yml)$/;
+/** Documents, manual pages, notes of the catalog and what desktops show: each line is for users. */
+const PROSE =
+  /^(?!test\/).*\.(md|[1-8]|ui|policy|html)$|\.(desktop|xml)\.in$|^data\/(deb\/control|metrics\/alerts\.yml)$|^wrapper\/catalog\/.*\.toml$/;
 
-const TEXT = /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml|[1-8]|policy|html|yml|spec)$|^culvert-tool$|^data\/deb\/control$/;
+const TEXT =
+  /\.(ts|tsx|mjs|js|md|sh|ui|in|css|toml|c|h|py|xml|[1-8]|policy|html|yml|spec)$|^culvert-tool$|^data\/deb\/control$/;
 const patternsOf = words =>
   Object.entries(words).map(([word, better]) => ({ pattern: new RegExp(`(?<!\\w)${word}`, 'gi'), better }));
 const banned = patternsOf({ ...SPELLINGS, ...WORDS });

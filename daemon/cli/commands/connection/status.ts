@@ -4,7 +4,7 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { protocolOf, statusJson, statusLine, statusWarning } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
 import { clock, dateTime } from '../../../system/terminal.ts';
-import { formatBytes, formatLatency, formatLoss } from '../../../view/format.ts';
+import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/diagnosis.ts';
 import { modeLabel } from '../../../view/states/labels.ts';
@@ -72,8 +72,11 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
     ['Local proxy', tunnel.proxyPort === null ? null : `127.0.0.1:${tunnel.proxyPort}`],
     ['Data center', tunnel.colo && placeDetail(tunnel.colo)],
     ['Latency', tunnel.latencyMs === null ? null : formatLatency(tunnel.latencyMs, english)],
-    ['Loss', tunnel.loss === null ? null : formatLoss(tunnel.loss, english)],
-    ['Handshake', tunnel.handshakeAgeSeconds === null ? null : `${Math.round(tunnel.handshakeAgeSeconds)} s old`],
+    ['Packet loss', tunnel.loss === null ? null : formatLoss(tunnel.loss, english)],
+    [
+      'Last handshake',
+      tunnel.handshakeAgeSeconds === null ? null : formatDuration(tunnel.handshakeAgeSeconds, english),
+    ],
     ['Sent', tunnel.bytesSent === null ? null : formatBytes(tunnel.bytesSent, english)],
     ['Received', tunnel.bytesReceived === null ? null : formatBytes(tunnel.bytesReceived, english)],
     ['Split tunnel', splitTunnel.mode && `${routes} ${routes === 1 ? 'entry' : 'entries'}, mode ${splitTunnel.mode}`],

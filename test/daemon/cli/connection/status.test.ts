@@ -162,15 +162,17 @@ test('status --long adds what is known and leaves out what is not', async t => {
     latencyMs: 12,
     loss: 0.0002,
     bytesSent: 1_572_864,
+    handshakeAgeSeconds: 125,
   });
   const { stdout } = await culvert(home, ['status', '--long']);
   assert.match(stdout, /^ {2}Since +2026-01-01 10:00:00$/m);
-  assert.match(stdout, /^ {2}Mode +.+ \(proxy\)$/m);
+  assert.match(stdout, /^ {2}Mode +Chosen apps only \(proxy\)$/m);
   assert.match(stdout, /^ {2}Endpoint +162\.159\.198\.2:443$/m);
   assert.match(stdout, /^ {2}Latency +12 ms$/m);
-  assert.match(stdout, /^ {2}Loss +0\.02 %$/m);
+  assert.match(stdout, /^ {2}Packet loss +0\.02 %$/m);
+  assert.match(stdout, /^ {2}Last handshake +2:05$/m);
   assert.match(stdout, /^ {2}Sent +1\.6 MB$/m);
-  assert.doesNotMatch(stdout, /Data center|Handshake|null|undefined/);
+  assert.doesNotMatch(stdout, /Data center|Received|null|undefined/);
 });
 
 test('without a daemon every form of status exits 5 and says how to start one', async t => {
