@@ -24,7 +24,7 @@ mkdir -p "$directory"
 directory=$(readlink -f "$directory")
 ! git -C "$directory" rev-parse --git-dir >/dev/null 2>&1 || die "$directory is in a repository, where a key could be committed. Choose another directory."
 for name in current next; do
-  [ ! -e "$directory/$name.key" ] || die "$directory/$name.key exists already; keys are never overwritten."
+  [ ! -e "$directory/$name.key" ] || die "$directory/$name.key already exists; keys are never overwritten."
 done
 for name in current next; do
   # the key is only in this shell and in pipes until it is encrypted

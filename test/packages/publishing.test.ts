@@ -90,7 +90,7 @@ test('keys are encrypted, pinned in the order of their rank, and never made in a
     assert.equal(fs.statSync(file).mode & 0o777, 0o600);
   }
   const again = work.run('data/release/key.sh', keys, '--passphrase-file', path.join(keys, 'passphrase'));
-  assert.match(again.stderr, /exists already/);
+  assert.match(again.stderr, /already exists/);
   const inside = work.run(
     'data/release/key.sh',
     path.join(work.at, 'keys'),

@@ -319,7 +319,7 @@ const REACHING: Case[] = [
     how: 'HTTP server',
     title: 'a page that leads to a login',
     verdict: 'problem',
-    shows: /answered 302, and leads to http:\/\/login\.example/,
+    shows: /answered 302 and redirects to http:\/\/login\.example/,
     world: async t =>
       world(t, {
         online: true,

@@ -233,9 +233,9 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
     await open(address);
     child.kill('SIGTERM');
     await ended;
-    await shows('Not current since');
+    await shows('Out of date since');
     const again = start(home, '--demo', '--port', String(port));
     await again.says(/answers on/);
-    await until(async () => !(await page()).includes('Not current since'), 'the page recovers', { pollMs: 50 });
+    await until(async () => !(await page()).includes('Out of date since'), 'the page recovers', { pollMs: 50 });
   });
 });

@@ -144,7 +144,7 @@ test('the page at its limits', async t => {
     await page.clock.fastForward('08:00:00');
     await asked;
     await page.locator('main .state', { hasText: /^Connected/ }).waitFor();
-    await page.getByText('Not current since').waitFor({ state: 'detached' });
+    await page.getByText('Out of date since').waitFor({ state: 'detached' });
     await page.context().close();
   });
 

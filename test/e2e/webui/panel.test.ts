@@ -64,13 +64,13 @@ test('two tabs and the panel show the same state, whichever of them changes it',
   for (const { page } of [first, second])
     await page
       .getByRole('alert')
-      .getByText(/Not current since/)
+      .getByText(/Out of date since/)
       .waitFor();
   await start(home, '--demo', '--port', String(port)).says(/answers on/);
   for (const { page } of [first, second])
     await page
       .getByRole('alert')
-      .getByText(/Not current since/)
+      .getByText(/Out of date since/)
       .waitFor({ state: 'detached' });
   await everywhere('Disconnect', 'Connected');
   await ask({ do: 'press', name: 'Disconnect' });

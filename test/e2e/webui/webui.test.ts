@@ -276,12 +276,12 @@ test('a page whose daemon is gone says since when, and recovers when it is back'
   child.kill('SIGTERM');
   await ended;
   const alert = page.getByRole('alert');
-  await alert.getByText(/Not current since \d\d:\d\d:\d\d\./).waitFor();
+  await alert.getByText(/Out of date since \d\d:\d\d:\d\d\./).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Connect', exact: true }).getAttribute('aria-disabled'), 'true');
   await checkAccessibility(page, 'without the daemon');
   const again = start(home, '--demo', '--port', String(port));
   await again.says(/answers on/);
-  await alert.getByText(/Not current/).waitFor({ state: 'detached' });
+  await alert.getByText(/Out of date/).waitFor({ state: 'detached' });
   await press(page, 'Connect');
   await page.locator('main .tone-success').waitFor();
   assert.deepEqual(complaints, []);

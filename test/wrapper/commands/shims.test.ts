@@ -11,7 +11,7 @@ test('L12: installing without names leaves system directories alone and asks at 
   const box = setUp(t);
   box.script('tvly', '#!/bin/sh\necho tvly\n');
   const asked = (await box.wrap(['install', '--help'])).stdout.replace(/\s+/g, ' ');
-  assert.match(asked, /without names: of each known tool in your own directories/);
+  assert.match(asked, /by default, of each known tool in your own directories/);
   const installed = JSON.parse((await box.wrap(['install', '--json'])).stdout);
   const bins = installed.installed.map(({ bin }: { bin: string }) => bin);
   assert.ok(bins.includes(path.join(box.bin, 'tvly')));

@@ -45,7 +45,7 @@ test('a code is printed by itself, with what the device may do and what a connec
   assert.match(manager.stderr, /That device may then see and change everything\./);
   const alone = await web('--manage');
   assert.deepEqual([alone.code, alone.stdout], [2, '']);
-  assert.match(alone.stderr, /--manage goes with --pair/);
+  assert.match(alone.stderr, /--manage needs --pair/);
 });
 
 test('without TLS the command that pairs says what that means, and behind an encrypted address it does not', async t => {
