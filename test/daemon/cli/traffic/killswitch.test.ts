@@ -130,7 +130,7 @@ test('on a terminal it asks whether to go on blocking, and takes the block back 
   ] as const) {
     show(able);
     const child = await startOnTerminal(home, ['killswitch', 'on']);
-    await prints(child, 'stdout', /also after a restart.*Keep this change\? Reverting in (30|29) s \[Y\/n\]/s);
+    await prints(child, 'stdout', /even after a restart.*Keep this change\? Reverting in (30|29) s \[Y\/n\]/s);
     child.stdin.write(answer);
     const ends = await ended(child);
     assert.equal(ends.code, code);
