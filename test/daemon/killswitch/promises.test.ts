@@ -7,7 +7,11 @@ const text = readFileSync(new URL('../../../SECURITY.md', import.meta.url), 'utf
 const row = (state: string) => text.split(' | | ').find(each => each.includes(`${state} |`)) ?? '';
 
 for (const [what, place, pattern] of [
-  ['packets that wait for a neighbor', row('the change itself'), /up to 101 packets for each neighbor/],
+  [
+    'packets that wait for a neighbor',
+    row('the change itself'),
+    /each neighbor whose address is being asked for up to 208 KiB/,
+  ],
   ['packets in the queue of a traffic shaper', row('the change itself'), /the queue of a traffic shaper/],
   [
     'the same, beside the promise about older flows',
