@@ -238,7 +238,10 @@ test('a named account is used although it has only its reserve left', async t =>
     edit(config(box), text => `${text}[capacity.fake]\nreserve = 50\npolicy = "${policy}"\n`);
     const state = path.join(box.state, 'accounts/fake.json');
     fs.mkdirSync(path.dirname(state), { recursive: true });
-    fs.writeFileSync(state, JSON.stringify({ remaining: { a: { remaining: 9, limit: 100, at: Date.now() } } }));
+    fs.writeFileSync(
+      state,
+      JSON.stringify({ remaining: { a: { remaining: 9, limit: 100, used: 91, resets: null, at: Date.now() } } }),
+    );
     assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).stdout, 'ka fake=a\n', policy);
     assert.equal((await box.run('fake', ['x'])).stdout, 'kb \n', policy);
   }
