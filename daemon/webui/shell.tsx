@@ -15,6 +15,7 @@ import type { ShownPage } from './pages/shown-pages.ts';
 import { ConfirmBar } from './widgets/confirm-bar.tsx';
 import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
+import { ModeDialog } from './widgets/mode-dialog.tsx';
 import { CommandButton } from './widgets/rows.tsx';
 import { SearchField } from './widgets/search-field.tsx';
 import { Toasts } from './widgets/toasts.tsx';
@@ -83,6 +84,7 @@ export function Shell() {
       </div>
       <Toasts />
       <Dialog />
+      <ModeDialog />
     </>
   );
 }

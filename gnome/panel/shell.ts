@@ -13,6 +13,10 @@ export interface Question {
   suggested?: string;
   destructive?: string;
   extra?: Gtk.Widget;
+  /** Has the keyboard first; by default the suggested response. */
+  focus?: Gtk.Widget | null;
+  /** Is given what closes the dialog as its first response does. */
+  opened?(close: () => void): void;
   /** Is given what allows the suggested response, once `extra` is filled in. */
   gate?(allow: (allowed: boolean) => void): void;
 }

@@ -58,6 +58,7 @@ const CLIENT_TASKS = [
   'export-settings',
   'apply-settings',
   'undo-settings',
+  'choose-mode',
 ] as const;
 export type ClientTask = (typeof CLIENT_TASKS)[number];
 
@@ -140,8 +141,11 @@ export type Row = Common &
     /** One of a group's choices; `checked` is what is confirmed. */
     | { kind: 'radio'; checked: boolean; command: Command }
     | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }
-    /** Opens a page, at one of its rows if `row` is its id; `value` is what it is set to now. */
-    | { kind: 'link'; value?: string; page: PageName; row?: string }
+    /**
+     * Opens a page, at one of its rows if `row` is its id; `value` is what it is set to now. `task` opens a dialog first,
+     * which leads to the page.
+     */
+    | { kind: 'link'; value?: string; page: PageName; row?: string; task?: ClientTask }
     /** An entry of a list, which `remove` takes off it. */
     | { kind: 'item'; badge?: string; remove: Command | null; removeLabel: string }
     /** Text to give; `check` says what is wrong with it, or null. */
@@ -198,13 +202,17 @@ export function clientCommand(task: ClientTask): Command {
   return { ask: { kind: 'client', task } };
 }
 
+export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): Command {
+  return task ? clientCommand(task) : goTo(page);
+}
+
 /** Every command that a form can lead to; entries and selections are asked with an example. */
 export function commandsOf({ groups }: Form, example = 'example.com'): Command[] {
   return groups.flatMap(({ rows }) =>
     rows.flatMap((row): Command[] => {
       if (row.kind === 'entry') return [row.command(example)];
       if (row.kind === 'select') return row.options.map(({ value }) => row.command(value));
-      if (row.kind === 'link') return [goTo(row.page)];
+      if (row.kind === 'link') return [commandOfLink(row)];
       if (row.kind === 'item') return row.remove ? [row.remove] : [];
       return 'command' in row ? [row.command] : [];
     }),

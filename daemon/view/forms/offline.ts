@@ -13,6 +13,7 @@ const OWN_TASKS: readonly ClientTask[] = [
   'update-command',
   'run-checks',
   'report',
+  'choose-mode',
 ];
 
 function needsDaemon(ask: Ask): boolean {

@@ -51,6 +51,8 @@ export interface App {
   loadLog(): void;
   toasts: ReadonlySignal<readonly Toast[]>;
   dialog: ReadonlySignal<OpenDialog | null>;
+  /** The dialog of the modes is open. */
+  choosingMode: Signal<boolean>;
   checks: ReadonlySignal<ChecksState>;
   runChecks(): Promise<void>;
   /** This device was paired to read only. */

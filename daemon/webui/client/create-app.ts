@@ -38,6 +38,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     samples: followFigures(model),
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
+    choosingMode: signal(false),
     ...followLog(model),
     ...followChecks(model),
     readOnly: followRights(model),

@@ -6,6 +6,7 @@ import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../vi
 import type { Row } from '../../view/forms/form.ts';
 import { setupView } from '../../view/forms/setup.ts';
 import { offRows, timedRows } from '../../view/forms/timed.ts';
+import { modeLink } from '../../view/forms/tunnel/choose-mode.ts';
 import { placeDetail, placeName } from '../../view/places.ts';
 import { killSwitchSummary } from '../../view/states/killswitch.ts';
 import { describeProof } from '../../view/states/proof.ts';
@@ -25,10 +26,7 @@ export function ConnectionPage() {
   const { snapshot } = client;
   const more = useAfterPaint();
   if (tunnel.setup) return <Setup />;
-  const rows: Row[] = [
-    { kind: 'link', id: 'mode', title: _('Mode'), value: tunnel.modeTitle, page: 'mode' },
-    killSwitchSummary(killSwitch, tr),
-  ];
+  const rows: Row[] = [modeLink(tunnel, tr), killSwitchSummary(killSwitch, tr)];
   return (
     <>
       <Hero />

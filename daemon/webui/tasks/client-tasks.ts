@@ -47,6 +47,9 @@ async function task(app: App, name: ClientTask): Promise<boolean> {
     case 'try-again':
       model.retry();
       return true;
+    case 'choose-mode':
+      app.choosingMode.value = true;
+      return true;
     case 'report':
       await (await loadScript()).showReport(app);
       return true;

@@ -8,7 +8,15 @@ import {
   type TargetedKeyboardEvent,
 } from 'preact';
 import { useId } from 'preact/hooks';
-import { type Command, type Form, type Group, isLong, type Row, type RowKind } from '../../view/forms/form.ts';
+import {
+  type Command,
+  clientCommand,
+  type Form,
+  type Group,
+  isLong,
+  type Row,
+  type RowKind,
+} from '../../view/forms/form.ts';
 import { withoutDaemon } from '../../view/forms/offline.ts';
 import { useApp } from '../client/app.ts';
 import { isChange } from '../client/rights.ts';
@@ -201,7 +209,7 @@ export function CommandButton({
 }
 
 /** Why a command is not for this device; undefined where it is. */
-function useDenial({ ask }: Command): string | undefined {
+export function useDenial({ ask }: Command): string | undefined {
   const { readOnly, tr } = useApp();
   return readOnly.value && isChange(ask) ? tr.value._('This device has read-only access.') : undefined;
 }
@@ -289,7 +297,7 @@ function RadioRow({ row }: { row: Of<'radio'> }) {
 
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
 
-function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
+export function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
   const step = STEPS[event.key];
   if (!step) return;
   const radios = [...event.currentTarget.closest('[role=radiogroup]')!.querySelectorAll<HTMLElement>('[role=radio]')];
@@ -318,11 +326,22 @@ function ButtonRow({ row }: { row: Of<'button'> }) {
 }
 
 function LinkRow({ row }: { row: Of<'link'> }) {
-  return (
-    <a class="row" href={addressOfPage(row.page, row.row)}>
+  const content = (
+    <>
       <Words row={row} />
       {row.value && <span class="value">{row.value}</span>}
       <span class="arrow" aria-hidden="true" />
+    </>
+  );
+  if (row.task)
+    return (
+      <CommandButton class="row opens" aria-haspopup="dialog" command={clientCommand(row.task)}>
+        {content}
+      </CommandButton>
+    );
+  return (
+    <a class="row" href={addressOfPage(row.page, row.row)}>
+      {content}
     </a>
   );
 }

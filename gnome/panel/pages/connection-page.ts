@@ -7,6 +7,7 @@ import { rangeOf } from '../../../daemon/view/client/history.ts';
 import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
 import type { Command, Row } from '../../../daemon/view/forms/form.ts';
 import { offRows, timedRows } from '../../../daemon/view/forms/timed.ts';
+import { modeLink } from '../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { NOW } from '../../../daemon/view/graph.ts';
 import { pageTitle } from '../../../daemon/view/page-titles.ts';
 import { placeDetail, placeName } from '../../../daemon/view/places.ts';
@@ -128,14 +129,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
 
   #rows({ tunnel, killSwitch }: View): Row[] {
     return [
-      {
-        kind: 'link',
-        id: 'mode',
-        title: _('Mode'),
-        page: 'mode',
-        value: tunnel.modeTitle,
-        subtitle: tunnel.lock,
-      },
+      { ...modeLink(tunnel, tr), subtitle: tunnel.lock },
       killSwitchSummary(killSwitch, tr),
       ...(killSwitch.pausedUntil === null && killSwitch.tone !== 'error' && !killSwitch.on
         ? []

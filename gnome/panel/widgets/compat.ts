@@ -103,7 +103,7 @@ function oldBanner(): Banner {
 /** Asks, and resolves with the chosen response's id. */
 export function ask(
   parent: Gtk.Window,
-  { heading, body, responses, suggested, destructive, extra, gate }: Question,
+  { heading, body, responses, suggested, destructive, extra, focus, opened, gate }: Question,
 ): Promise<string> {
   const fill = (dialog: Adw.AlertDialog | Adw.MessageDialog) => {
     for (const [id, label] of responses) dialog.add_response(id, label);
@@ -113,6 +113,8 @@ export function ask(
     dialog.set_close_response(responses[0]![0]);
     if (extra) dialog.set_extra_child(extra);
     mendTree(dialog, heading);
+    if (focus) dialog.connect('map', () => void Promise.resolve().then(() => focus.grab_focus()));
+    opened?.(() => dialog.close());
     gate?.(allowed => dialog.set_response_enabled(suggested!, allowed));
   };
   return new Promise(resolve => {

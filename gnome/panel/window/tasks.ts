@@ -9,6 +9,7 @@ import type { FurtherPages } from '../further-pages.ts';
 import type { Shell } from '../shell.ts';
 import { claimSignIn } from '../sign-in.ts';
 import { openText, saveText } from '../widgets/dialogs/files.ts';
+import { chooseMode } from '../widgets/dialogs/mode-dialog.ts';
 import { answerOf } from '../widgets/dialogs/questions.ts';
 import { showUpdateCommand } from '../widgets/rows/command-box.ts';
 import { showReport } from './report.ts';
@@ -61,6 +62,7 @@ export function createTasks(
     'export-settings': settings('export-settings'),
     'apply-settings': settings('apply-settings'),
     'undo-settings': settings('undo-settings'),
+    'choose-mode': () => chooseMode(shell),
   };
   return async task => (await tasks[task]()) !== false;
 }

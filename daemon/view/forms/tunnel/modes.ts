@@ -3,12 +3,10 @@ import type { Mode, Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { modeName } from '../../states/labels.ts';
 import type { Translator } from '../../translator.ts';
-import { actionCommand, type Form, type Question, type Row } from '../form.ts';
+import { actionCommand, type Form, type Row } from '../form.ts';
+import { modeCommand } from './choose-mode.ts';
 import { rareGroups } from './rare-options.ts';
 import { MAIN_MODES, toBeConfirmed, VARIANTS } from './to-be-confirmed.ts';
-
-/** Modes in which only a part of the traffic is tunneled. */
-const PARTIAL: readonly string[] = ['doh', 'dot', 'proxy'];
 
 export function modeForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
@@ -20,7 +18,7 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
     ...modeName(mode, tr),
     checked: known?.settings.Mode === mode,
     sensitive: settable && !locked,
-    command: actionCommand({ action: 'setMode', value: mode, ...toBeConfirmed(known) }, question(known, mode, tr)),
+    command: modeCommand(known, mode, tr),
   });
   const other = known?.settings.Mode;
   const unknown = other && ![...MAIN_MODES, ...VARIANTS].includes(other as Mode);
@@ -44,21 +42,6 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
       },
       ...rareGroups(known, settable, tr),
     ],
-  };
-}
-
-/** Asked only where traffic that is tunneled now would no longer be. */
-function question(known: Snapshot | null, mode: Mode, { _ }: Translator): { confirm?: Question } {
-  const now = known?.settings.Mode ?? '';
-  const loses = known?.status.state === 'connected' && !PARTIAL.includes(now) && PARTIAL.includes(mode);
-  if (!loses) return {};
-  return {
-    confirm: {
-      heading: _('Tunnel less than now?'),
-      body: _('All traffic is tunneled now. In this mode most of it bypasses WARP.'),
-      accept: _('Change Mode'),
-      destructive: true,
-    },
   };
 }
 

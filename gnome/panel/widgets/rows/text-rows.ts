@@ -2,7 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import { isLong } from '../../../../daemon/view/forms/form.ts';
+import { commandOfLink, isLong } from '../../../../daemon/view/forms/form.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../a11y/accessible.ts';
 import { copyButton } from '../copy.ts';
@@ -75,7 +75,9 @@ export function linkRow(first: RowOf<'link'>, host: RowHost): RowWidget<'link'> 
   });
   widget.add_suffix(value);
   widget.add_suffix(arrow);
-  widget.connect('activated', () => host.goTo(first.page, first.row));
+  widget.connect('activated', () =>
+    first.task ? void host.run(commandOfLink(first)) : host.goTo(first.page, first.row),
+  );
   return {
     widget,
     show(row) {

@@ -1,0 +1,88 @@
+// Renders the choice of the mode: three cards, of which one press chooses, and the way to all modes.
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { describeModeChoice, type ModeCard } from '../../view/forms/tunnel/choose-mode.ts';
+import { useApp } from '../client/app.ts';
+import { goTo } from '../navigation.ts';
+import { moveFocus, useDenial } from './rows.tsx';
+
+export function ModeDialog() {
+  return useApp().choosingMode.value ? <Shown /> : null;
+}
+
+function Shown() {
+  const { view, tr, choosingMode } = useApp();
+  const id = useId();
+  const element = useRef<HTMLDialogElement>(null);
+  const { heading, remark, cards, sensitive, more } = describeModeChoice(view.value, tr.value);
+  const close = () => {
+    choosingMode.value = false;
+  };
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current!.showModal(); // closes with Escape
+    element.current!.querySelector<HTMLElement>('[aria-checked=true]')?.focus();
+    return () => before instanceof HTMLElement && before.focus();
+  }, []);
+  return (
+    <dialog ref={element} aria-labelledby={id} onClose={close}>
+      <h2 id={id}>{heading}</h2>
+      <p role="status">{remark}</p>
+      <div class="modes" role="radiogroup" aria-labelledby={id}>
+        {cards.map(card => (
+          <Card key={card.mode} card={card} sensitive={sensitive} close={close} />
+        ))}
+      </div>
+      <div class="buttons">
+        <button type="button" onClick={close}>
+          {tr.value._('Cancel')}
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            close();
+            goTo('mode');
+          }}
+        >
+          {more}
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+function Card({ card, sensitive, close }: { card: ModeCard; sensitive: boolean; close(): void }) {
+  const { run } = useApp();
+  const id = useId();
+  const { title, meaning, active, command } = card;
+  const denial = useDenial(command);
+  const usable = active || (sensitive && denial === undefined);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: it moves with the event, not with the press
+    <button
+      type="button"
+      class="card row radio"
+      role="radio"
+      aria-checked={active}
+      aria-labelledby={id}
+      aria-describedby={`${id}-more`}
+      aria-disabled={usable ? undefined : true}
+      title={active ? undefined : denial}
+      onKeyDown={moveFocus}
+      onClick={() => {
+        if (!usable) return;
+        close();
+        if (!active) void run(command);
+      }}
+    >
+      <span class="mark" />
+      <span class="words">
+        <span class="title" id={id}>
+          {title}
+        </span>
+        <span class="subtitle" id={`${id}-more`}>
+          {meaning}
+        </span>
+      </span>
+    </button>
+  );
+}
