@@ -118,11 +118,12 @@ function run(bus: Gio.DBusConnection): void {
   const show = () => {
     item.show(appearance());
     collectWhenQuiet();
-    // a pause counts down by the minute; otherwise nothing runs here
+    // ends are counted down by the minute; otherwise nothing runs here
     if (countdown) clearTimeout(countdown);
-    const until = model.state().snapshot?.killSwitch.pausedUntil;
-    const wait = until ? nextMinute(Date.parse(until), Date.now()) : null;
-    countdown = wait === null ? null : setTimeout(show, wait);
+    const { killSwitch, timed, now } = shownOf(model.state());
+    const ends = [killSwitch.pausedUntil, ...timed.map(({ span }) => span?.until ?? null)];
+    const waits = ends.flatMap(until => (until === null ? [] : (nextMinute(until, now) ?? [])));
+    countdown = waits.length ? setTimeout(show, Math.min(...waits)) : null;
   };
   let before: ClientState | null = null;
   model.subscribe(() => {

@@ -1,11 +1,11 @@
 // Pure: what is known of tunnel and kill switch -> the tray's menu and tooltip.
 
 import type { Mode } from '../../daemon/api/schema.ts';
-import { formatCount } from '../../daemon/view/format.ts';
+import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
 import type { PageName, Command as ViewCommand } from '../../daemon/view/forms/form.ts';
 import { offCommands, type Timed } from '../../daemon/view/forms/timed.ts';
 import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
-import type { Unconfirmed } from '../../daemon/view/states/changes.ts';
+import type { Span, Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
 import { modeName } from '../../daemon/view/states/labels.ts';
 import type { TunnelView } from '../../daemon/view/states/tunnel.ts';
@@ -163,7 +163,10 @@ function appEntries({ recent, proxy }: Shown, { _ }: Translator): Entry[] {
 
 /** Title and text of the tooltip: the state in words, why, and what the kill switch does where it is not off. */
 export function tooltipOf({ tunnel, killSwitch, timed, now }: Shown, tr: Translator): { title: string; text: string } {
-  const lines = [tunnel.sentence, ...timed.map(({ text }) => text)];
+  const lines = [
+    tunnel.sentence,
+    ...timed.map(({ text, span }) => (span ? `${text} · ${minutesLeft(span, now, tr)}` : text)),
+  ];
   if (killSwitch.pausedUntil !== null) {
     const minutes = pauseMinutes(killSwitch.pausedUntil, now);
     // Translators: %d is a number of minutes
@@ -173,6 +176,10 @@ export function tooltipOf({ tunnel, killSwitch, timed, now }: Shown, tr: Transla
     // Translators: %s is a sentence on the kill switch
     lines.push(fill(tr._('Kill switch · %s'), killSwitch.sentence));
   return { title: stateLine(tunnel, tr), text: lines.filter(Boolean).join('\n') };
+}
+
+function minutesLeft({ until }: Span, now: number, tr: Translator): string {
+  return fill(tr._('%s left'), formatElapsed(60 * pauseMinutes(until, now), tr));
 }
 
 function stateLine(tunnel: TunnelView, { _ }: Translator): string {

@@ -160,17 +160,38 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await press('Pause for 15 minutes: Pause');
       await stage.acted(1);
       assert.deepEqual(daemon.actions[0], { action: 'disconnect', forSeconds: 900 });
-      await press('More time: 15 Minutes More');
+      await press('15 Minutes More');
       await stage.asked(1);
       const { line, body } = daemon.asked[0] as { line: string; body: { subject: string; seconds: number } };
       assert.deepEqual([line, body.subject], ['POST /api/changes/extend', 'connection']);
       assert.ok(body.seconds > 1700 && body.seconds <= 1800, String(body.seconds));
       await gone('Pause for 15 minutes: Pause');
-      const end = (await stage.names()).find(name => /^Back on at .*: Connect Now$/.test(name));
-      await press(end!);
-      await stage.asked(2);
-      assert.deepEqual(daemon.asked[1], { line: 'POST /api/changes/revert', body: { subject: 'connection' } });
+      await until(async () => (await stage.names()).some(name => /^1[45]:\d\d left$/.test(name)), 'the time left');
+      assert.ok((await stage.names()).some(name => /^Back on at .*\d\d:\d\d$/.test(name)));
+      await press('Connect Now');
+      await stage.acted(2);
+      assert.deepEqual(daemon.actions[1], { action: 'connect' });
       daemon.setChanges([]);
+      await gone('15 Minutes More');
+    });
+
+    test('draw a ring around the icon until they end, and give the keyboard back', async () => {
+      const ringed = async () => ((await stage.ask({ do: 'types' })) as string[]).includes('CulvertRing');
+      assert.equal(await ringed(), false);
+      daemon.setChanges([unconfirmed()]);
+      await find('Keep this change?');
+      assert.equal(await ringed(), true);
+      daemon.setChanges([change('mode', { value: 'doh', endsAt: soon(900) })]);
+      await find('End Now');
+      assert.equal(await ringed(), true);
+      await stage.ask({ do: 'focus', name: 'End Now' });
+      await press('End Now');
+      await stage.asked(1);
+      assert.deepEqual(daemon.asked[0], { line: 'POST /api/changes/revert', body: { subject: 'mode' } });
+      daemon.setChanges([]);
+      await gone('End Now');
+      assert.equal(await ringed(), false);
+      assert.equal(await stage.ask({ do: 'focused' }), 'Connect');
     });
 
     test('can be those of the last file of settings', async () => {
@@ -260,7 +281,8 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await stage.turn('connection');
       await stage.ask({ do: 'focus', name: 'Mode' });
       const top = async (name: string) => ((await stage.ask({ do: 'place', name })) as number[])[1]!;
-      daemon.setChanges([change('connection', { value: 'off', endsAt: new Date(Date.now() + 900_000).toISOString() })]);
+      const end = (ms: number) => ({ value: 'doh', endsAt: new Date(Date.now() + ms).toISOString() });
+      daemon.setChanges([change('routes', end(900_000)), change('mode', end(990_000))]);
       await find('More time');
       assert.ok((await top('More time')) < (await top('Mode')));
       assert.equal(await stage.ask({ do: 'focused' }), 'Mode');

@@ -1,8 +1,8 @@
 // States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
 import type { Change } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { formatCount } from '../format.ts';
-import { changeText, isPause } from '../states/changes.ts';
+import { formatCount, formatDuration } from '../format.ts';
+import { changeText, isPause, type Span } from '../states/changes.ts';
 import type { TunnelView } from '../states/tunnel.ts';
 import { secondsUntil } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -17,6 +17,8 @@ const OFF_MINUTES = [15, 60] as const;
 export interface Timed {
   text: string;
   /** null where its end could not be brought about yet, and is tried again. */
+  span: Span | null;
+  /** null as `span`. */
   extend: { label: string; command: Command } | null;
   end: { label: string; command: Command };
 }
@@ -29,6 +31,7 @@ export function describeTimed(client: ClientState, tr: Translator): (Timed & { c
     .map(change => ({
       change,
       text: changeText(change, tr),
+      span: change.problem === null ? { from: Date.parse(change.setAt), until: Date.parse(change.endsAt!) } : null,
       extend: change.problem === null ? { label: _('15 Minutes More'), command: extension(change) } : null,
       end: {
         label: change.problem !== null ? _('Try Again') : isPause(change) ? _('Connect Now') : _('End Now'),
@@ -42,9 +45,32 @@ function extension({ subject, endsAt }: Change): Command {
   return { ask: { kind: 'extend', subject, endsAt: endsAt!, seconds: EXTENSION_SECONDS } };
 }
 
-/** The states that end by themselves, each with its end, and what changes that. */
+/** The state whose end comes next, as the first page shows it with its icon. */
+export interface Countdown extends Timed {
+  span: Span;
+  change: Change;
+  /** The tunnel is off for a while: ending that is connecting. */
+  pause: boolean;
+}
+
+/** null while no state has an end. */
+export function describeCountdown(client: ClientState, tr: Translator): Countdown | null {
+  let next: Countdown | null = null;
+  for (const { span, ...timed } of describeTimed(client, tr))
+    if (span && (!next || span.until < next.span.until)) next = { ...timed, span, pause: isPause(timed.change) };
+  return next;
+}
+
+/** The time left as a clock: `14:32 left`. */
+export function timeLeftText({ until }: Span, now: number, tr: Translator): string {
+  return fill(tr._('%s left'), formatDuration(Math.ceil((until - now) / 1000), tr));
+}
+
+/** The states that end by themselves, other than that of the countdown, each with its end, and what changes that. */
 export function timedRows(client: ClientState, tr: Translator): Row[] {
-  return describeTimed(client, tr).flatMap(({ change, text, extend, end }): Row[] => {
+  const shown = describeCountdown(client, tr)?.change;
+  const others = describeTimed(client, tr).filter(({ change }) => change !== shown);
+  return others.flatMap(({ change, text, extend, end }): Row[] => {
     const id = `timed-${change.subject}`;
     const title = change.problem === null ? text : tr._('A change could not be reverted');
     const subtitle = change.problem === null ? null : text;

@@ -58,12 +58,21 @@ export function lostChangesText({ _ }: Translator): string {
   return _('Changes that should have reverted are still in effect. Check the mode and the connection.');
 }
 
+/** A time that runs, in ms since the epoch. */
+export interface Span {
+  from: number;
+  until: number;
+}
+
+/** The part of a span that is left: 1 at its beginning, and 0 from its end on. */
+export function fractionLeft({ from, until }: Span, now: number): number {
+  return until > from ? Math.min(1, Math.max(0, (until - now) / (until - from))) : 0;
+}
+
 /** The changes that revert unless they are confirmed. */
-export interface Unconfirmed {
+export interface Unconfirmed extends Span {
   /** The present values: `Mode: DNS only`, one line for each change. */
   text: string;
-  /** When the first of them reverts, in ms since the epoch. */
-  until: number;
   keep: Command;
   revert: Command;
 }
@@ -73,9 +82,12 @@ export function describeUnconfirmed(client: ClientState, tr: Translator): Unconf
   const pending = (current(client)?.changes ?? []).filter(({ confirmBy, problem }) => confirmBy && problem === null);
   if (!pending.length) return null;
   const subjects = pending.map(({ subject }) => subject);
+  // the first of them to revert
+  const first = pending.reduce((a, b) => (Date.parse(b.confirmBy!) < Date.parse(a.confirmBy!) ? b : a));
   return {
     text: pending.map(change => settingText(change, tr)).join('\n'),
-    until: Math.min(...pending.map(({ confirmBy }) => Date.parse(confirmBy!))),
+    from: Date.parse(first.setAt),
+    until: Date.parse(first.confirmBy!),
     keep: { ask: { kind: 'change', what: 'confirm', subjects } },
     revert: { ask: { kind: 'change', what: 'revert', subjects } },
   };

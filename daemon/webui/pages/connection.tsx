@@ -14,6 +14,7 @@ import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
 import { CommandBox } from '../widgets/command-box.tsx';
+import { CountdownButtons, CountdownWords, Ringed, useCountdown } from '../widgets/countdown.tsx';
 import { Icon } from '../widgets/icon.tsx';
 import { CommandButton, FormView } from '../widgets/rows.tsx';
 import { LatencyChart } from './graph.tsx';
@@ -60,14 +61,18 @@ function Hero() {
   const { client, tunnel } = app.view.value;
   const { _ } = app.tr.value;
   const { toggle, remedy, details, waiting } = tunnel;
+  const countdown = useCountdown();
   return (
     <section class={`hero tone-${tunnel.tone}`}>
-      <Icon name={tunnel.icon} />
+      <Ringed>
+        <Icon name={tunnel.icon} />
+      </Ringed>
       <div role="status">
         <p class="state">{tunnel.label}</p>
         <p class="sentence">{tunnel.sentence}</p>
       </div>
       <Clock />
+      <CountdownWords />
       <div class="buttons">
         {remedy && (
           <CommandButton command={remedy.command} sensitive={client.pending === null}>
@@ -80,9 +85,10 @@ function Hero() {
           sensitive={toggle.sensitive && toggle.action !== null}
           aria-busy={client.pending !== null}
         >
-          {toggle.label}
+          {countdown?.pause && toggle.action === 'connect' ? countdown.end.label : toggle.label}
         </CommandButton>
       </div>
+      <CountdownButtons />
       <p class="subtitle waiting" role="status">
         {waiting}
       </p>

@@ -27,6 +27,7 @@ import { announce } from '../widgets/compat.ts';
 import { copyButton } from '../widgets/copy.ts';
 import { FormGroups } from '../widgets/rows/form-page.ts';
 import { turnTo } from '../widgets/stack.ts';
+import { createCountdown } from './countdown.ts';
 import { SetupPage } from './setup-page.ts';
 
 const TONES: Tone[] = ['success', 'accent', 'warning', 'error', 'neutral'];
@@ -37,7 +38,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
   }
   readonly #shell: Shell;
   readonly #history: History;
-  readonly #hero = createHero();
+  readonly #hero = createHero(command => void this.#shell.run(command));
   readonly #graph = new Graph();
   readonly #figures: ReturnType<typeof createFigures>;
   readonly #groups: FormGroups;
@@ -98,7 +99,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     const { tunnel } = view;
     if (tunnel.setup) this.#setupPage().refresh(view);
     turnTo(this.#stack, tunnel.setup ? 'setup' : 'connection', pageTitle('connection', tr));
-    this.#hero.show(tunnel);
+    this.#hero.show(view);
     if (before && before.look !== tunnel.look) announce(this.#hero.toggle, `${tunnel.label}. ${tunnel.sentence}`);
     const known = view.client.snapshot !== null;
     this.#groups.show({
@@ -124,6 +125,7 @@ export class ConnectionPage extends Adw.Bin implements Page {
     this.#hero.clock.label = [text, code && placeName(code)].filter(Boolean).join(' · ');
     this.#hero.clock.visible = Boolean(text);
     this.#hero.proof.show(client ? describeProof(client, Date.now(), tr) : null);
+    this.#hero.countdown.tick();
     if (since) this.#hero.clock.tooltip_text = fill(_('Since %s'), formatDate(since, tr));
   }
 
@@ -199,15 +201,17 @@ function factRows(
 }
 
 /** The disc, the state in words, and the buttons. */
-function createHero() {
+function createHero(run: (command: Command) => void) {
   const widget = vertical(6);
   widget.valign = Gtk.Align.CENTER;
   widget.add_css_class('culvert-hero');
   const icon = new Gtk.Image({ pixel_size: 48, accessible_role: Gtk.AccessibleRole.PRESENTATION });
-  const disc = new Adw.Bin({ child: icon, halign: Gtk.Align.CENTER, margin_bottom: 6, css_classes: ['culvert-disc'] });
+  const disc = new Gtk.Overlay({ halign: Gtk.Align.CENTER, margin_bottom: 6 });
+  disc.child = new Adw.Bin({ child: icon, css_classes: ['culvert-disc'] });
   const state = centered(['title-1']);
   const sentence = centered(['culvert-sentence']);
   const clock = centered(['dim-label', 'numeric']);
+  clock.natural_wrap_mode = Gtk.NaturalWrapMode.NONE;
   // it changes each second, and says nothing that the state does not
   clock.accessible_role = Gtk.AccessibleRole.PRESENTATION;
   const proof = createProof();
@@ -215,6 +219,8 @@ function createHero() {
   line.append(clock);
   line.append(proof.button);
   const toggle = pill();
+  const countdown = createCountdown(toggle, run);
+  disc.add_overlay(countdown.ring);
   const connect = pill(_('Connect'));
   const disconnect = pill(_('Disconnect'));
   const both = new Gtk.Box({ spacing: 12, halign: Gtk.Align.CENTER, margin_top: 12 });
@@ -232,18 +238,23 @@ function createHero() {
   waiting.append(waitingText);
   const { details, text, copy } = createDetails(() => hero.copied());
   for (const button of [remedy, toggle]) button.margin_top = 12;
-  for (const child of [disc, state, sentence, line, proof.text, remedy, toggle, both, waiting, details])
-    widget.append(child);
+  const above = [disc, state, sentence, line, proof.text, countdown.words];
+  const below = [remedy, toggle, both, countdown.buttons, waiting, details];
+  for (const child of [...above, ...below]) widget.append(child);
   const hero = {
     widget,
     clock,
     proof,
+    countdown,
     toggle,
     connect,
     disconnect,
     remedy,
     copied: () => {},
-    show(view: TunnelView) {
+    show(whole: View) {
+      const view = whole.tunnel;
+      const ending = countdown.show(whole);
+      const pressed = ending?.pause && view.toggle.action === 'connect' ? ending.end.label : view.toggle.label;
       icon.icon_name = view.icon;
       for (const tone of TONES) {
         if (tone === view.tone) widget.add_css_class(`tone-${tone}`);
@@ -254,10 +265,10 @@ function createHero() {
       const either = view.look === 'unknown' && view.settable;
       both.visible = either;
       toggle.visible = !either && view.look !== 'unavailable';
-      toggle.label = view.toggle.label;
+      toggle.label = pressed;
       toggle.sensitive = view.toggle.sensitive;
       toggle.css_classes = ['pill', ...(view.toggle.on || view.remedy ? [] : ['suggested-action'])];
-      setName(toggle, view.toggle.label);
+      setName(toggle, pressed);
       setDescription(toggle, `${view.label}. ${view.sentence}`);
       remedy.visible = view.remedy !== null;
       labelButton(remedy, view.remedy?.label ?? '');

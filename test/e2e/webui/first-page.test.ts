@@ -1,7 +1,9 @@
-// The first page in a browser: choosing the mode from cards.
+// The first page in a browser: choosing the mode from cards, and the ring of a pause.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkAccessibility, openTab, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import { culvert } from '../../support/e2e/culvert.ts';
+import { until } from '../../support/until.ts';
 
 const browserOf = shareBrowser();
 const FOCUSED = 'document.activeElement.innerText.split("\\n")[0]';
@@ -32,5 +34,31 @@ test('the mode is chosen from cards by keyboard, and “More” leads to all mod
   await dialog.getByRole('button', { name: 'More' }).click();
   await page.getByRole('heading', { name: 'Mode', level: 1 }).waitFor();
   await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual(complaints, []);
+});
+
+test('a pause is a ring that gets shorter, is extended, and ends with its button', async t => {
+  const { address, home } = await startWeb(t);
+  assert.equal((await culvert(home, 'connect', '--wait')).code, 0);
+  const { page, complaints } = await openTab(await browserOf(t), address);
+  const main = page.getByRole('main');
+  await main.getByRole('button', { name: 'Disconnect' }).waitFor();
+  assert.equal(await page.locator('.ring').count(), 0);
+  await main.getByRole('button', { name: 'Pause for 15 minutes: Pause' }).click();
+  await main.getByText(/^Back on at .*\d\d:\d\d$/).waitFor();
+  const left = async () =>
+    Number((await page.locator('.ring > .left').getAttribute('stroke-dasharray'))!.split(' ')[0]);
+  const first = await left();
+  assert.ok(first > 50 && first <= 100, String(first));
+  await until(async () => (await left()) < first, 'a shorter ring');
+  await checkAccessibility(page, 'a pause');
+  await main.getByRole('button', { name: '15 Minutes More' }).click();
+  await main
+    .getByRole('timer')
+    .getByText(/^(30|2\d):\d\d left$/)
+    .waitFor();
+  await main.getByRole('button', { name: 'Connect Now' }).click();
+  await main.getByText('Your traffic goes through Cloudflare.').waitFor();
+  await page.locator('.ring').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });

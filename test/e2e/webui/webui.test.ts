@@ -456,8 +456,8 @@ test('a change counts down on every page, and is kept, reverted, or ends on time
   await checked('WireGuard');
   await visit(page, 'connection');
   await press(page, 'Pause for 15 minutes: Pause');
-  await press(page, 'More time: 15 Minutes More');
-  await press(page, /^Back on at .*\d\d:\d\d: Connect Now$/);
+  await press(page, '15 Minutes More');
+  await press(page, 'Connect Now');
   await page.getByText('Your traffic goes through Cloudflare.').waitFor();
   assert.deepEqual(complaints, []);
 });

@@ -6,11 +6,17 @@ import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { askAboutChange } from '../../../../daemon/view/client/change-requests.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
 import { type Command, commandsOf } from '../../../../daemon/view/forms/form.ts';
-import { describeTimed, offRows, timedRows } from '../../../../daemon/view/forms/timed.ts';
+import {
+  describeCountdown,
+  describeTimed,
+  offRows,
+  timedRows,
+  timeLeftText,
+} from '../../../../daemon/view/forms/timed.ts';
 import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
 import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
-import { countdownText, describeUnconfirmed } from '../../../../daemon/view/states/changes.ts';
+import { countdownText, describeUnconfirmed, fractionLeft } from '../../../../daemon/view/states/changes.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { scripted } from '../../../support/gnome/forms.ts';
 import { change } from '../../../support/gnome/initial.ts';
@@ -26,7 +32,7 @@ function withChanges(changes: Change[], status: Partial<Snapshot['status']> = {}
 
 test('unconfirmed changes are one bar, which keeps or reverts exactly those', () => {
   const client = withChanges([
-    change('mode', { value: 'doh', confirmBy: CONFIRM_BY }),
+    change('mode', { value: 'doh', setAt: '2026-01-01T10:00:01.000Z', confirmBy: CONFIRM_BY }),
     change('routes', { confirmBy: '2026-01-01T10:00:40.000Z' }),
     change('connection', { value: 'off', endsAt: ENDS_AT }),
     change('protocol', { value: 'MASQUE', confirmBy: CONFIRM_BY, problem: 'WARP does not answer.' }),
@@ -34,6 +40,7 @@ test('unconfirmed changes are one bar, which keeps or reverts exactly those', ()
   const bar = describeUnconfirmed(client, tr)!;
   assert.equal(bar.text, 'Mode: DNS only\nRoutes');
   assert.equal(bar.until, Date.parse(CONFIRM_BY), 'the first deadline counts');
+  assert.equal(bar.from, Date.parse('2026-01-01T10:00:01.000Z'), 'of the same change');
   assert.deepEqual(bar.keep.ask, { kind: 'change', what: 'confirm', subjects: ['mode', 'routes'] });
   assert.deepEqual(bar.revert.ask, { kind: 'change', what: 'revert', subjects: ['mode', 'routes'] });
   assert.equal(describeUnconfirmed(withChanges([]), tr), null);
@@ -65,15 +72,49 @@ test('a state that ends shows its end, can be extended and ended; one that could
   assert.match(first!.text, /^Back on at /);
   assert.deepEqual(first!.end.command.ask, { kind: 'change', what: 'revert', subjects: ['connection'] });
   assert.equal(second!.text, 'Mode could not be reverted yet: WARP does not answer.');
-  assert.equal(second!.extend, null);
+  assert.deepEqual([second!.extend, second!.span], [null, null]);
+});
+
+test('the end that comes next is the countdown, and the others are rows', () => {
+  const later = change('connection', { value: 'off', endsAt: ENDS_AT });
+  const sooner = change('mode', {
+    value: 'doh',
+    setAt: '2026-01-01T10:00:00.000Z',
+    endsAt: '2026-01-01T10:10:00.000Z',
+  });
+  const stuck = change('routes', { endsAt: '2026-01-01T10:00:00.000Z', problem: 'WARP does not answer.' });
+  const client = withChanges([later, sooner, stuck, change('protocol', { confirmBy: CONFIRM_BY })]);
+  const { change: next, pause, span, extend, end } = describeCountdown(client, tr)!;
+  assert.deepEqual([next, pause, end.label], [sooner, false, 'End Now']);
+  assert.deepEqual(span, { from: Date.parse('2026-01-01T10:00:00.000Z'), until: Date.parse(sooner.endsAt!) });
+  assert.equal(extend!.label, '15 Minutes More');
   assert.deepEqual(
     timedRows(client, tr).map(row => [row.id, row.kind === 'button' && row.label]),
     [
       ['timed-connection', 'Connect Now'],
       ['timed-connection-extend', '15 Minutes More'],
-      ['timed-mode', 'Try Again'],
+      ['timed-routes', 'Try Again'],
     ],
   );
+  assert.equal(describeCountdown(withChanges([later]), tr)!.pause, true);
+  assert.equal(describeCountdown(withChanges([stuck]), tr), null);
+  assert.equal(describeCountdown({ ...client, offline: { code: 'stopped', detail: '' } }, tr), null);
+});
+
+test('a ring is whole at the beginning of a time, and gone from its end on', () => {
+  const part = (now: number, until = 300) => fractionLeft({ from: 100, until }, now);
+  assert.deepEqual(
+    [50, 100, 150, 300, 301].map(now => part(now)),
+    [1, 1, 0.75, 0, 0],
+  );
+  assert.deepEqual([part(50, 100), part(50, 90)], [0, 0], 'a time without a length');
+  assert.equal(fractionLeft({ from: Number.NaN, until: 300 }, 150), 0);
+});
+
+test('the time left is a clock, which stops at zero', () => {
+  const span = { from: 0, until: 900_000 };
+  const texts = [0, 1, 899_001, 900_000, 999_000].map(now => timeLeftText(span, now, tr));
+  assert.deepEqual(texts, ['15:00 left', '15:00 left', '0:01 left', '0:00 left', '0:00 left']);
 });
 
 test('a state is extended from its end on, at most by a week', async () => {

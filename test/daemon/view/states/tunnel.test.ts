@@ -302,7 +302,9 @@ test('the menu keeps or reverts an unconfirmed change, and extends or ends a tim
   );
   const ids = menu.flatMap(({ id, children = [] }) => [id, ...children.map(child => child.id)]);
   assert.equal(new Set(ids).size, ids.length);
-  assert.match(tooltipOf(shown(given), tr).text, /Mode: DNS only until/);
+  const tooltip = (at: string) => tooltipOf(shown(given, false, Date.parse(at)), tr).text;
+  assert.match(tooltip('2026-01-01T16:57:30.000Z'), /^Mode: DNS only until 2026-01-01 .* · 1 h 3 min left$/m);
+  assert.match(tooltip('2026-01-01T17:59:59.000Z'), / · 1 min left$/m);
 });
 
 test('a configuration problem names file, line, key and reason', t => {

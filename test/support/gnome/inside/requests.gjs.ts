@@ -102,6 +102,8 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
     [...widgets()].flatMap(widget =>
       widget instanceof Adw.ActionRow ? [{ title: widget.title, subtitle: widget.subtitle ?? '' }] : [],
     ),
+  /** Types of the widgets on the screen. */
+  types: () => [...widgets()].map(typeOf),
   stops: tabStops,
   /** Minor version of GTK. */
   gtk: () => Gtk.get_minor_version(),
@@ -157,13 +159,17 @@ function allTexts() {
     const texts = [...namesOf(widget), descriptionOf(widget)].filter((text): text is string => Boolean(text));
     return [...new Set(texts)].map(text => ({
       text,
-      type: (widget.constructor as unknown as { $gtype: { name: string } }).$gtype.name,
+      type: typeOf(widget),
       // an id that is cut in the middle has its ends, and all of it in a tooltip
       cut: (label?.get_layout().is_ellipsized() ?? false) && label?.ellipsize !== Pango.EllipsizeMode.MIDDLE,
       outside: label !== null && (left < 0 || left + label.get_width() > root.get_width()),
       rightToLeft: directionOf.call(widget) === Gtk.TextDirection.RTL,
     }));
   });
+}
+
+function typeOf(widget: Gtk.Widget): string {
+  return (widget.constructor as unknown as { $gtype: { name: string } }).$gtype.name;
 }
 
 function placeOf(widget: Gtk.Widget): number[] {
