@@ -6,8 +6,10 @@ import type { PageName } from '../view/forms/form.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { pageTitle } from '../view/page-titles.ts';
 import { BANNERS } from '../view/states/banners.ts';
+import { generalReason } from '../view/states/reasons.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
+import { WHY } from './client/reasons.ts';
 import { furtherPages, openFurtherPages } from './further-pages.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
@@ -77,6 +79,7 @@ export function Shell() {
           <h1 tabIndex={-1} ref={heading}>
             {title}
           </h1>
+          <Why />
           {unpaired && further && <further.PairingPage />}
           {searching && <further.SearchResults query={query.value} leave={leaveSearch} />}
           {!unpaired && !searching && <Page key={page} />}
@@ -140,7 +143,7 @@ function Banners() {
       <OfflineBanner />
       {readOnly.value && (
         <div class="banner">
-          <p>
+          <p id={WHY.readOnly}>
             {_('This device has read-only access.')} {_('To let it change things, pair it again:')}{' '}
             <code>culvert web --pair --manage</code>
           </p>
@@ -170,6 +173,19 @@ function Banners() {
   );
 }
 
+/** Why controls of the page can't be used. A style hides it while no control refers to it. */
+function Why() {
+  const { view, tr } = useApp();
+  const reason = generalReason(view.value, tr.value);
+  return (
+    reason && (
+      <div class={reason.passing ? 'why passing' : 'why'}>
+        <p id={WHY.here}>{reason.text}</p>
+      </div>
+    )
+  );
+}
+
 /** The daemon is lost, and since when what is shown may be out of date. */
 function OfflineBanner() {
   const { client, staleSince, tr, view } = useApp();
@@ -179,7 +195,7 @@ function OfflineBanner() {
     <div role="alert">
       {banner && (
         <div class="banner caution stale">
-          <p>
+          <p id={WHY.offline}>
             {banner.title}
             {client.value.snapshot &&
               staleSince.value !== null &&

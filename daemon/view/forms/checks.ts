@@ -102,6 +102,7 @@ function undoRow(undo: Undoable, { sensitive, repair }: Pick<Able, 'sensitive' |
     subtitle: labelOf(undo, tr),
     label: _('Undo'),
     sensitive,
+    reason: tr._('The checks are running.'),
     command: { ask: root ? { kind: 'work', changes: true, work: () => root(['undo']) } : { kind: 'undo-fix' } },
   };
 }
@@ -190,6 +191,7 @@ function repairRow(
     style: 'suggested',
     subtitle: _('You may be asked for an administrator’s password.'),
     sensitive,
+    reason: _('The checks are running.'),
     command: { ask: { kind: 'work', changes: true, work } },
   };
 }
@@ -249,6 +251,7 @@ function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Abl
       label: _('Apply'),
       style: 'suggested',
       sensitive,
+      reason: _('The checks are running.'),
       command: { ask: { kind: 'fix', request: { id, fixId } }, undo: { kind: 'undo-fix' }, done: _('Applied') },
     },
   ];

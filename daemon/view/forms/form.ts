@@ -131,6 +131,8 @@ interface Common {
   englishLines?: readonly number[];
   /** Absent: true. */
   sensitive?: boolean;
+  /** Why it is not sensitive, where neither the subtitle nor the state of the tunnel says it. */
+  reason?: string | null;
   tone?: Tone;
 }
 

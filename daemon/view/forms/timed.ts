@@ -93,10 +93,11 @@ export function timedRows(client: ClientState, tr: Translator): Row[] {
 }
 
 /** Rows that pause the tunnel; none while it is off, or may not be turned off. */
-export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[] {
+export function offRows({ toggle, settable, lock }: TunnelView, tr: Translator): Row[] {
   const { _ } = tr;
   if (toggle.action !== 'disconnect') return [];
   const sensitive = settable && toggle.sensitive;
+  const reason = lock;
   return [
     ...offCommands(tr).map(
       ({ minutes, title, command }): Row => ({
@@ -105,6 +106,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
         title,
         label: _('Pause'),
         sensitive,
+        reason,
         command,
       }),
     ),
@@ -114,6 +116,7 @@ export function offRows({ toggle, settable }: TunnelView, tr: Translator): Row[]
       title: _('Until (time)'),
       label: _('Pause'),
       sensitive,
+      reason,
       placeholder: '18:00',
       check: text =>
         text === '' || secondsUntil(text, new Date()) !== null ? null : _('Enter a time of day such as 18:00'),

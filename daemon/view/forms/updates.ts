@@ -1,5 +1,6 @@
 // Describes the page of updates.
 import { formatDate } from '../format.ts';
+import { underWay } from '../states/reasons.ts';
 import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { Form, Row } from './form.ts';
@@ -12,6 +13,7 @@ export function updatesForm(
 ): Form {
   const { _ } = tr;
   const free = !offline && waiting === null && view.progress === null;
+  const reason = underWay(tr);
   const rows: Row[] = [
     {
       kind: 'button',
@@ -20,6 +22,7 @@ export function updatesForm(
       label: _('Check'),
       subtitle: checkedText(view, tr),
       sensitive: free,
+      reason,
       busy: waiting === 'check',
       command: { ask: { kind: 'client', task: 'check-update' } },
     },
@@ -35,6 +38,7 @@ export function updatesForm(
       subtitle: _('Culvert restarts. The tunnel stays as it is.'),
       style: 'suggested',
       sensitive: free,
+      reason,
       busy: waiting === 'change',
       command: { ask: { kind: 'client', task: 'apply-update' } },
     });
@@ -46,6 +50,7 @@ export function updatesForm(
       title: fill(_('Roll back to Culvert %s'), view.previous),
       label: _('Roll Back…'),
       sensitive: free,
+      reason,
       command: {
         ask: { kind: 'client', task: 'roll-back' },
         confirm: {

@@ -15,6 +15,7 @@ import {
 } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';
+import { useGeneralReason } from '../client/reasons.ts';
 import { rowInAddress } from '../navigation.ts';
 import { CommandButton } from '../widgets/rows.tsx';
 import { SearchField } from '../widgets/search-field.tsx';
@@ -92,6 +93,14 @@ function AppList({ startable }: { startable: boolean }) {
       await model.call('POST /api/apps/shortcut', { body: { appId: id, present } });
       return shortcutText(name, present, app.tr.value);
     });
+  const general = useGeneralReason();
+  const isFree = busy.value === null;
+  const reason = !startable
+    ? _('Turn on the local proxy to start apps here.')
+    : isFree
+      ? null
+      : _('An app is being started.');
+  const why = online ? 'why-apps' : general;
   const searched = query.value.trim();
   // a search covers all apps
   const shown =
@@ -112,6 +121,11 @@ function AppList({ startable }: { startable: boolean }) {
           {_('Show all')}
         </label>
       </div>
+      {online && reason && shown.some(launchable) && (
+        <p id="why-apps" class="subtitle">
+          {reason}
+        </p>
+      )}
       {shown.length === 0 ? (
         <p class="empty">{apps.value === null ? _('Reading…') : _('No app was found.')}</p>
       ) : (
@@ -130,7 +144,8 @@ function AppList({ startable }: { startable: boolean }) {
                     type="button"
                     aria-label={`${each.name}: ${_('Start')}`}
                     aria-busy={busy.value === each.id}
-                    aria-disabled={startable && busy.value === null ? undefined : true}
+                    aria-disabled={startable && isFree ? undefined : true}
+                    aria-describedby={startable && isFree ? undefined : why}
                     onClick={() => startable && void launch(each)}
                   >
                     {_('Start')}
@@ -143,6 +158,7 @@ function AppList({ startable }: { startable: boolean }) {
                       each.name,
                     )}
                     aria-disabled={online ? undefined : true}
+                    aria-describedby={online ? undefined : why}
                     onClick={() => online && void setShortcut(each)}
                   >
                     <span class="word">{each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>

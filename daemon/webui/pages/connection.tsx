@@ -69,7 +69,9 @@ function Hero() {
       </Ringed>
       <div role="status">
         <p class="state">{tunnel.label}</p>
-        <p class="sentence">{tunnel.sentence}</p>
+        <p class="sentence" id="sentence">
+          {tunnel.sentence}
+        </p>
       </div>
       <Clock />
       <CountdownWords />
@@ -84,6 +86,9 @@ function Hero() {
           command={{ ask: { kind: 'action', request: { action: toggle.action ?? 'connect' } } }}
           sensitive={toggle.sensitive && toggle.action !== null}
           aria-busy={client.pending !== null}
+          aria-describedby={
+            !toggle.sensitive || toggle.action === null ? (tunnel.lock ? 'lock' : 'sentence') : undefined
+          }
         >
           {countdown?.pause && toggle.action === 'connect' ? countdown.end.label : toggle.label}
         </CommandButton>
@@ -92,7 +97,11 @@ function Hero() {
       <p class="subtitle waiting" role="status">
         {waiting}
       </p>
-      {tunnel.lock && <p class="subtitle">{tunnel.lock}</p>}
+      {tunnel.lock && (
+        <p class="subtitle" id="lock">
+          {tunnel.lock}
+        </p>
+      )}
       {details && (
         <details>
           <summary>{_('Technical details')}</summary>

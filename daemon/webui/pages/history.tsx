@@ -8,6 +8,7 @@ import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../../
 import { type App, useApp } from '../client/app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { Chart } from '../widgets/chart.tsx';
+import { CommandButton } from '../widgets/rows.tsx';
 import { LiveCharts } from './graph.tsx';
 
 /** Changes that are listed at first, and that "Show More" adds. */
@@ -55,9 +56,13 @@ export function HistoryPage() {
             </option>
           ))}
         </select>
-        <button type="button" aria-label={_('Delete the history')} disabled={app.readOnly.value} onClick={clear}>
+        <CommandButton
+          aria-label={_('Delete the history')}
+          command={{ ask: { kind: 'work', changes: true, work: clear } }}
+          sensitive={!app.client.value.offline}
+        >
           {_('Delete…')}
-        </button>
+        </CommandButton>
       </div>
       {span ? <Recorded span={span} /> : <LiveCharts />}
     </>

@@ -18,7 +18,12 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
   const typed = useSignal<readonly string[]>(secrets.map(() => ''));
   const given = typed.value.map(text => text.trim());
   const complete = given.every(text => text !== '');
-  const accept = () => complete && answer(content.notice ? null : given);
+  const missing = useSignal(false);
+  const accept = () => {
+    if (complete) return answer(content.notice ? null : given);
+    missing.value = true;
+    element.current!.querySelectorAll<HTMLInputElement>('input[type=password]')[given.indexOf('')]?.focus();
+  };
   useEffect(() => {
     const before = document.activeElement;
     element.current!.showModal(); // holds the focus, and closes with Escape
@@ -65,6 +70,11 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
               />
             </div>
           ))}
+          {missing.value && !complete && (
+            <p class="problem" role="alert">
+              {_('Fill in this field first.')}
+            </p>
+          )}
           <input type="submit" hidden />
         </form>
       )}
@@ -77,7 +87,6 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
         <button
           type="button"
           class={content.notice ? undefined : content.destructive ? 'destructive' : 'suggested'}
-          aria-disabled={complete ? undefined : true}
           onClick={accept}
         >
           {content.accept}

@@ -10,7 +10,7 @@ export function ModeDialog() {
 }
 
 function Shown() {
-  const { view, tr, choosingMode } = useApp();
+  const { view, tr, choosingMode, readOnly } = useApp();
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
   const { heading, remark, cards, sensitive, more } = describeModeChoice(view.value, tr.value);
@@ -26,10 +26,12 @@ function Shown() {
   return (
     <dialog ref={element} aria-labelledby={id} onClose={close}>
       <h2 id={id}>{heading}</h2>
-      <p role="status">{remark}</p>
+      <p role="status" id={`${id}-why`}>
+        {readOnly.value ? tr.value._('This device has read-only access.') : remark}
+      </p>
       <div class="modes" role="radiogroup" aria-labelledby={id}>
         {cards.map(card => (
-          <Card key={card.mode} card={card} sensitive={sensitive} close={close} />
+          <Card key={card.mode} card={card} sensitive={sensitive} why={`${id}-why`} close={close} />
         ))}
       </div>
       <div class="buttons">
@@ -50,12 +52,13 @@ function Shown() {
   );
 }
 
-function Card({ card, sensitive, close }: { card: ModeCard; sensitive: boolean; close(): void }) {
+/** @param why id of the reason where the card can't be used */
+function Card({ card, sensitive, why, close }: { card: ModeCard; sensitive: boolean; why: string; close(): void }) {
   const { run } = useApp();
   const id = useId();
   const { title, meaning, active, command } = card;
-  const denial = useDenial(command);
-  const usable = active || (sensitive && denial === undefined);
+  const denied = useDenial(command);
+  const usable = active || (sensitive && !denied);
   return (
     // biome-ignore lint/a11y/useSemanticElements: it moves with the event, not with the press
     <button
@@ -64,9 +67,8 @@ function Card({ card, sensitive, close }: { card: ModeCard; sensitive: boolean; 
       role="radio"
       aria-checked={active}
       aria-labelledby={id}
-      aria-describedby={`${id}-more`}
+      aria-describedby={usable ? `${id}-more` : `${id}-more ${why}`}
       aria-disabled={usable ? undefined : true}
-      title={active ? undefined : denial}
       onKeyDown={moveFocus}
       onClick={() => {
         if (!usable) return;

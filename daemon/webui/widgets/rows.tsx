@@ -2,12 +2,13 @@
 import { useSignal } from '@preact/signals';
 import {
   type ComponentChildren,
+  createContext,
   Fragment,
   type JSX,
   type TargetedInputEvent,
   type TargetedKeyboardEvent,
 } from 'preact';
-import { useId } from 'preact/hooks';
+import { useContext, useId, useRef } from 'preact/hooks';
 import {
   type Command,
   clientCommand,
@@ -19,10 +20,14 @@ import {
 } from '../../view/forms/form.ts';
 import { withoutDaemon } from '../../view/forms/offline.ts';
 import { useApp } from '../client/app.ts';
+import { idList, useGeneralReason } from '../client/reasons.ts';
 import { isChange } from '../client/rights.ts';
 import { addressOfPage, rowInAddress } from '../navigation.ts';
 import { copy } from '../tasks/clipboard.ts';
 import { CommandBox } from './command-box.tsx';
+
+/** Id of the description of the group around a row. */
+const GroupDescription = createContext<string | undefined>(undefined);
 
 type Of<K extends RowKind> = Extract<Row, { kind: K }>;
 
@@ -75,15 +80,21 @@ function GroupView({ group: { title, description, rows } }: { group: Group }) {
   return (
     <section class="group" aria-labelledby={title ? id : undefined}>
       {title && <h2 id={id}>{title}</h2>}
-      {description && <p class="description">{description}</p>}
+      {description && (
+        <p class="description" id={`${id}-about`}>
+          {description}
+        </p>
+      )}
       <div
         class="card"
         data-rows={rows.map(row => encodeURIComponent(row.id)).join(' ')}
         {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}
       >
-        {rows.map(row => (
-          <RowView key={`${row.kind} ${row.id}`} row={row} />
-        ))}
+        <GroupDescription.Provider value={description && `${id}-about`}>
+          {rows.map(row => (
+            <RowView key={`${row.kind} ${row.id}`} row={row} />
+          ))}
+        </GroupDescription.Provider>
       </div>
     </section>
   );
@@ -149,8 +160,9 @@ function Folded({ row, children }: { row: Of<'shell' | 'text'>; children: Compon
   );
 }
 
-/** Title and subtitle. Their ids label and describe the control next to them. */
+/** Title and subtitle, and why it can't be used. Their ids label and describe the control next to them. */
 function Words({ row, id }: { row: Row; id?: string }) {
+  const reason = useOwnReason(row);
   return (
     <div class="words">
       <span id={id} class="title">
@@ -159,6 +171,11 @@ function Words({ row, id }: { row: Row; id?: string }) {
       {row.subtitle && (
         <span id={id && `${id}-more`} class="subtitle">
           {row.englishLines ? <Lines text={row.subtitle} english={row.englishLines} /> : row.subtitle}
+        </span>
+      )}
+      {reason && (
+        <span id={id && `${id}-why`} class="subtitle">
+          {reason}
         </span>
       )}
     </div>
@@ -181,37 +198,52 @@ function Lines({ text, english }: { text: string; english: readonly number[] }) 
   ));
 }
 
-function described({ subtitle }: Row, id: string): string | undefined {
-  return subtitle ? `${id}-more` : undefined;
+/** The reason of a row, unless all of its kind can't be used now. */
+function useOwnReason({ sensitive, reason }: Row): string | null {
+  const general = useGeneralReason();
+  return sensitive === false && general === undefined ? (reason ?? null) : null;
+}
+
+/** Ids of what describes a control, among them the reason why it can't be used. */
+function useDescription(row: Row, id: string): string | undefined {
+  const reason = useOwnReason(row);
+  const group = useContext(GroupDescription);
+  const ids = [row.subtitle ? `${id}-more` : undefined, reason ? `${id}-why` : undefined];
+  return idList(...ids, row.sensitive === false && !reason ? group : undefined);
 }
 
 /**
  * A button that keeps the keyboard's focus while it can't be used: what it asked for is under way, and a disabled
  * element would lose the focus to the top of the page.
+ * @param current it is the present choice, which pressing does not change
  */
 export function CommandButton({
   command,
   sensitive = true,
+  current = false,
   ...attributes
-}: { command: Command; sensitive?: boolean } & Omit<JSX.IntrinsicElements['button'], 'onClick' | 'type' | 'command'>) {
+}: { command: Command; sensitive?: boolean; current?: boolean } & Omit<
+  JSX.IntrinsicElements['button'],
+  'onClick' | 'type' | 'command'
+>) {
   const { run } = useApp();
-  const denial = useDenial(command);
-  const usable = sensitive && denial === undefined;
+  const usable = !useDenial(command) && sensitive;
+  const reason = useGeneralReason();
+  const { 'aria-describedby': description, ...others } = attributes;
   return (
     <button
-      {...attributes}
+      {...others}
       type="button"
-      title={denial}
+      aria-describedby={usable ? description : idList(description as string | undefined, reason)}
       aria-disabled={usable ? undefined : true}
-      onClick={() => usable && void run(command)}
+      onClick={() => usable && !current && void run(command)}
     />
   );
 }
 
-/** Why a command is not for this device; undefined where it is. */
-export function useDenial({ ask }: Command): string | undefined {
-  const { readOnly, tr } = useApp();
-  return readOnly.value && isChange(ask) ? tr.value._('This device has read-only access.') : undefined;
+/** True for a command that is not for this device. */
+export function useDenial({ ask }: Command): boolean {
+  return useApp().readOnly.value && isChange(ask);
 }
 
 function FactRow({ row }: { row: Of<'fact'> }) {
@@ -254,6 +286,7 @@ function LongValue({ text }: { text: string }) {
 
 function SwitchRow({ row }: { row: Of<'switch'> }) {
   const id = useId();
+  const description = useDescription(row, id);
   return (
     <div class={`row tone-${row.tone ?? 'neutral'}`}>
       <Words row={row} id={id} />
@@ -262,7 +295,7 @@ function SwitchRow({ row }: { row: Of<'switch'> }) {
         role="switch"
         aria-checked={row.on}
         aria-labelledby={id}
-        aria-describedby={described(row, id)}
+        aria-describedby={description}
         command={row.command}
         sensitive={row.sensitive}
       >
@@ -278,15 +311,17 @@ function SwitchRow({ row }: { row: Of<'switch'> }) {
  */
 function RadioRow({ row }: { row: Of<'radio'> }) {
   const id = useId();
+  const description = useDescription(row, id);
   return (
     <CommandButton
       class="row radio"
       role="radio"
       aria-checked={row.checked}
       aria-labelledby={id}
-      aria-describedby={described(row, id)}
+      aria-describedby={description}
       command={row.command}
-      sensitive={(row.sensitive ?? true) && !row.checked}
+      sensitive={row.sensitive}
+      current={row.checked}
       onKeyDown={moveFocus}
     >
       <span class="mark" />
@@ -308,13 +343,14 @@ export function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
 
 function ButtonRow({ row }: { row: Of<'button'> }) {
   const id = useId();
+  const description = useDescription(row, id);
   return (
     <div class={`row tone-${row.tone ?? 'neutral'}`}>
       <Words row={row} id={id} />
       <CommandButton
         class={row.style}
         aria-label={`${row.title}: ${row.label}`}
-        aria-describedby={described(row, id)}
+        aria-describedby={description}
         aria-busy={row.busy}
         command={row.command}
         sensitive={(row.sensitive ?? true) && !row.busy}
@@ -348,12 +384,19 @@ function LinkRow({ row }: { row: Of<'link'> }) {
 
 function ItemRow({ row }: { row: Of<'item'> }) {
   const { _ } = useApp().tr.value;
+  const id = useId();
+  const description = useDescription(row, id);
   return (
     <div class="row">
-      <Words row={row} />
+      <Words row={row} id={id} />
       {row.badge && <span class="badge">{row.badge}</span>}
       {row.remove && (
-        <CommandButton aria-label={row.removeLabel} command={row.remove} sensitive={row.sensitive}>
+        <CommandButton
+          aria-label={row.removeLabel}
+          aria-describedby={description}
+          command={row.remove}
+          sensitive={row.sensitive}
+        >
           {_('Remove')}
         </CommandButton>
       )}
@@ -363,14 +406,23 @@ function ItemRow({ row }: { row: Of<'item'> }) {
 
 function EntryRow({ row }: { row: Of<'entry'> }) {
   const id = useId();
-  const { run } = useApp();
+  const { run, tr } = useApp();
   const text = useSignal('');
+  const missing = useSignal(false);
+  const field = useRef<HTMLInputElement>(null);
   const given = text.value.trim();
-  const problem = row.check(given);
-  const denial = useDenial(row.command(given));
-  const usable = (row.sensitive ?? true) && denial === undefined && given !== '' && problem === null;
+  const denied = useDenial(row.command(given));
+  const general = useGeneralReason();
+  const reason = useOwnReason(row);
+  const group = useContext(GroupDescription);
+  const here = (row.sensitive ?? true) && !denied;
+  const problem = row.check(given) ?? (missing.value && given === '' ? tr.value._('Fill in this field first.') : null);
+  const usable = here && problem === null;
+  const problemId = problem === null ? undefined : `${id}-problem`;
+  const why = reason ? `${id}-why` : (general ?? group);
   const attributes = {
     id,
+    ref: field,
     autocapitalize: 'none' as const,
     spellcheck: false,
     placeholder: row.placeholder,
@@ -379,10 +431,17 @@ function EntryRow({ row }: { row: Of<'entry'> }) {
       text.value = event.currentTarget.value;
     },
     'aria-invalid': problem !== null,
-    'aria-describedby': problem === null ? undefined : `${id}-problem`,
+    'aria-describedby': problemId,
   };
   const submit = async () => {
-    if (!usable || !(await run(row.command(given)))) return;
+    if (!usable) return;
+    if (given === '') {
+      missing.value = true;
+      field.current!.focus();
+      return;
+    }
+    if (!(await run(row.command(given)))) return;
+    missing.value = false;
     // newer text stays
     if (text.value.trim() === given) text.value = '';
   };
@@ -403,16 +462,21 @@ function EntryRow({ row }: { row: Of<'entry'> }) {
         )}
         <button
           type="submit"
-          title={denial}
           aria-label={`${row.title}: ${row.label}`}
+          aria-describedby={usable ? undefined : idList(problemId, here ? undefined : why)}
           aria-disabled={usable ? undefined : true}
         >
           {row.label}
         </button>
       </div>
       {problem !== null && (
-        <p id={`${id}-problem`} class="problem">
+        <p id={problemId} class="problem">
           {problem}
+        </p>
+      )}
+      {reason && (
+        <p id={`${id}-why`} class="subtitle">
+          {reason}
         </p>
       )}
     </form>
@@ -421,16 +485,17 @@ function EntryRow({ row }: { row: Of<'entry'> }) {
 
 function SelectRow({ row }: { row: Of<'select'> }) {
   const id = useId();
+  const description = useDescription(row, id);
   const { run } = useApp();
-  const denial = useDenial(row.command(row.value));
+  const usable = !useDenial(row.command(row.value)) && row.sensitive !== false;
+  const reason = useGeneralReason();
   return (
     <div class="row">
       <Words row={row} id={id} />
       <select
-        title={denial}
         aria-labelledby={id}
-        aria-describedby={described(row, id)}
-        disabled={row.sensitive === false || denial !== undefined}
+        aria-describedby={usable ? description : idList(description, reason)}
+        disabled={!usable}
         value={row.value}
         onChange={event => {
           const chosen = event.currentTarget.value;

@@ -34,6 +34,7 @@ export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator
     title: fill(_('Pause for %s'), pauseName(minutes, tr)),
     label: _('Pause'),
     sensitive: view.pausable,
+    reason: view.sensitive ? _('Keep or revert the change first.') : null,
     command: killSwitchCommand({ seconds: 60 * minutes }),
   }));
   const paused: Row[] =

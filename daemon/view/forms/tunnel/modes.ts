@@ -38,6 +38,7 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
         id: 'variants',
         folded: !VARIANTS.some(mode => mode === other),
         title: _('More ways to encrypt DNS'),
+        ...(locked ? { description: _('Your organization decides the mode.') } : {}),
         rows: VARIANTS.map(radio),
       },
       ...rareGroups(known, settable, tr),

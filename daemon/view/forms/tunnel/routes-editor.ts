@@ -9,6 +9,7 @@ import {
   presetName,
   routeWarning,
 } from '../../routes/document.ts';
+import { underWay } from '../../states/reasons.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { CONFIRM_SECONDS, type Command, type Form, type Row } from '../form.ts';
 
@@ -84,6 +85,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
       title: preview ? differenceTotal(preview, tr) : _('No preview yet'),
       label: _('Preview'),
       sensitive: free,
+      reason: underWay(tr),
       busy: busy === 'previewing',
       subtitle: preview ? null : _('Shows what the text would change. Nothing is set.'),
       command: work(editor.preview, false),
@@ -111,6 +113,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
         // Translators: %s is a number of seconds
         fill(_('They revert after %s seconds unless you keep them.'), formatCount(CONFIRM_SECONDS, tr)),
       sensitive: free && applicable,
+      reason: busy === null ? notApplicable(preview, tr) : underWay(tr),
       busy: busy === 'setting',
       command: work(editor.apply),
     },
@@ -122,11 +125,18 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
             title: _('Changes of the text'),
             label: _('Discard'),
             sensitive: busy === null,
+            reason: underWay(tr),
             command: work(async () => editor.discard(), false),
           },
         ]
       : []),
   ];
+}
+
+/** Why a text can't be applied. */
+function notApplicable(preview: EditorState['preview'], { _ }: Translator): string {
+  if (!preview) return _('Preview the text first.');
+  return preview.invalid.length > 0 ? _('Correct the text first.') : _('The text changes nothing.');
 }
 
 /** Progress while a list of many entries is being set. */
@@ -155,6 +165,7 @@ function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator)
       subtitle: [...named, ...more].join('\n'),
       label: missing.length ? _('Add to Text') : _('Listed'),
       sensitive: free && missing.length > 0,
+      reason: missing.length > 0 ? underWay(tr) : _('The text has all of it.'),
       command: work(async () => editor.addPreset(id), false),
     };
   });
@@ -172,6 +183,7 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
     // Translators: %s is a date and time
     subtitle: before ? fill(_('Back to the list of %s'), formatDate(before.at, tr)) : _('There is no earlier list.'),
     sensitive: free && before !== undefined && routes !== null,
+    reason: before && underWay(tr),
     command: work(editor.undo),
   };
   const listed = documents.map(({ id, at, cause, entries, current }): Row => {
@@ -183,13 +195,15 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
       label: _('Open'),
       subtitle: [causeName(cause, tr), count, ...(current ? [_('set now')] : [])].join(' · '),
       sensitive: free,
+      reason: underWay(tr),
       command: work(() => editor.open(id), false),
     };
   });
   return [undo, ...listed];
 }
 
-function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: Files }, { _ }: Translator): Row[] {
+function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: Files }, tr: Translator): Row[] {
+  const { _ } = tr;
   const load = async () => {
     const text = await files.open();
     if (text !== null) editor.load(text);
@@ -201,6 +215,7 @@ function fileRows(editor: RoutesEditor, { free, work, files }: Means & { files: 
       title: _('Text from a file'),
       label: _('Import…'),
       sensitive: free,
+      reason: underWay(tr),
       command: work(load, false),
     },
     {

@@ -24,6 +24,8 @@ export interface RoutesView {
   sentence: string;
   entries: RouteEntry[];
   sensitive: boolean;
+  /** The organization decides. */
+  managed: boolean;
 }
 
 const DEFAULTS = new Set(DEFAULT_ROUTES);
@@ -52,6 +54,7 @@ export function describeRoutes(client: ClientState, settable: boolean, tr: Trans
       ...split.hosts.map(host => entry(host, 'host')),
     ],
     sensitive: settable && !managed,
+    managed,
   };
 }
 

@@ -29,6 +29,8 @@ export function RoutesPage() {
   const query = useSignal(searchedText(rowInAddress()));
   const routes = describeRoutes(client, tunnel.settable && !app.readOnly.value, tr);
   const shown = routes.entries.filter(entry => routeMatches(entry, query.value.trim()));
+  const managed = routes.managed ? _('Your organization manages this list') : null;
+  const why = managed && !routes.sensitive ? 'why-routes' : undefined;
   const add: Row = {
     kind: 'entry',
     id: 'add',
@@ -37,11 +39,13 @@ export function RoutesPage() {
     placeholder: '192.0.2.0/24',
     check: checks(tr).route,
     sensitive: routes.sensitive,
+    reason: managed,
     command: value => ({ ask: { kind: 'action', request: addRoute(value) } }),
   };
   return (
     <>
       <p>{routes.sentence}</p>
+      {managed && <p id="why-routes">{managed}</p>}
       <WhyField />
       <FormView form={{ groups: [{ id: 'add', rows: [add] }] }} />
       <div class="toolbar">
@@ -84,10 +88,20 @@ export function RoutesPage() {
         <a class="button" href={addressOfPage('editor')}>
           {_('Edit as Text')}
         </a>
-        <CommandButton class="destructive" command={resetRoutes('addresses', tr)} sensitive={routes.sensitive}>
+        <CommandButton
+          class="destructive"
+          aria-describedby={why}
+          command={resetRoutes('addresses', tr)}
+          sensitive={routes.sensitive}
+        >
           {_('Reset Addresses')}
         </CommandButton>
-        <CommandButton class="destructive" command={resetRoutes('hosts', tr)} sensitive={routes.sensitive}>
+        <CommandButton
+          class="destructive"
+          aria-describedby={why}
+          command={resetRoutes('hosts', tr)}
+          sensitive={routes.sensitive}
+        >
           {_('Reset Hosts')}
         </CommandButton>
       </div>

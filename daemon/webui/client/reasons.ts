@@ -1,0 +1,19 @@
+// Finds the text that says why a control of the page can't be used.
+import { generalReason } from '../../view/states/reasons.ts';
+import { useApp } from './app.ts';
+
+/** Ids of the texts that the shell shows: the banners, and the reason above the page. */
+export const WHY = { offline: 'why-offline', readOnly: 'why-read-only', here: 'why' } as const;
+
+/** Id of the text that says why nothing like this control can be used now; undefined where nothing of the kind holds. */
+export function useGeneralReason(): string | undefined {
+  const { view, readOnly, tr } = useApp();
+  if (view.value.banners.offline) return WHY.offline;
+  if (generalReason(view.value, tr.value)) return WHY.here;
+  return readOnly.value ? WHY.readOnly : undefined;
+}
+
+/** Ids as an attribute has them. */
+export function idList(...ids: (string | undefined)[]): string | undefined {
+  return ids.filter(Boolean).join(' ') || undefined;
+}

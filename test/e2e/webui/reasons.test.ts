@@ -1,0 +1,158 @@
+// A control of the browser page that can't be used has its reason in sight, in every state and on every page.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { SHOWN_PAGES } from '../../../daemon/webui/pages/shown-pages.ts';
+import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
+import { PAGES } from '../../support/e2e/steps.ts';
+import { freePort } from '../../support/ports.ts';
+import { until } from '../../support/until.ts';
+
+const openBrowser = shareBrowser();
+
+interface Inert {
+  page: string;
+  name: string;
+  /** Texts in sight that describe it, by their ids. */
+  reasons: [id: string, text: string][];
+}
+
+const READ_INERT = `[...document.querySelectorAll('main :is([aria-disabled=true], :disabled)')]
+  .filter(control => control.checkVisibility())
+  .map(control => ({
+    name: control.getAttribute('aria-label') ?? control.textContent,
+    reasons: (control.getAttribute('aria-describedby') ?? '').split(' ')
+      .map(id => document.getElementById(id))
+      .filter(text => text?.checkVisibility() && text.textContent.trim() !== '')
+      .map(text => [text.id, text.textContent]),
+  }))`;
+
+async function turn(page: Page, name: keyof typeof PAGES): Promise<void> {
+  await page.evaluate(`location.hash = '#/${name}'`);
+  await page.getByRole('heading', { level: 1, name: PAGES[name], exact: true }).waitFor();
+}
+
+/** The controls of all pages that can't be used, those behind "Advanced" among them. */
+async function survey(page: Page): Promise<Inert[]> {
+  const inert: Inert[] = [];
+  for (const name of SHOWN_PAGES) {
+    await turn(page, name);
+    for (const fold of await page.locator('main .fold').all()) await fold.click();
+    const there = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);
+    inert.push(...there.map(each => ({ ...each, page: name })));
+  }
+  return inert;
+}
+
+function assertReasons(inert: readonly Inert[], what: string, ids: readonly string[] = []): void {
+  const silent = inert.filter(({ reasons }) => reasons.length === 0);
+  assert.deepEqual(
+    silent.map(({ page, name }) => `${page}: ${name}`),
+    [],
+    what,
+  );
+  const other = ids.length ? inert.filter(({ reasons }) => !reasons.some(([id]) => ids.includes(id))) : [];
+  assert.deepEqual(
+    other.map(({ page, name, reasons }) => `${page}: ${name}: ${reasons.join(' ')}`),
+    [],
+    what,
+  );
+}
+
+test('each control that can’t be used has its reason in sight', async t => {
+  const web = await startWeb(t);
+  const applications = join(web.home.directory, '.local/share/applications');
+  mkdirSync(applications, { recursive: true });
+  const firefox = join(web.home.directory, 'firefox');
+  writeFileSync(firefox, '#!/bin/sh\n', { mode: 0o755 });
+  const entry = `[Desktop Entry]\nType=Application\nName=Own Firefox\nExec=${firefox} %u\nCategories=Network;WebBrowser;\n`;
+  writeFileSync(join(applications, 'own-firefox.desktop'), entry);
+  const { page, complaints } = await openTab(await openBrowser(t), web.address);
+  await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
+  assertReasons(await survey(page), 'disconnected');
+  for (const [name, button] of [
+    ['editor', 'Apply changes: Apply'],
+    ['apps', 'Own Firefox: Start'],
+  ] as const) {
+    await turn(page, name);
+    await page.getByRole('button', { name: button, exact: true }).waitFor();
+    const inert = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);
+    assert.ok(
+      inert.some(each => each.name === button),
+      button,
+    );
+    assertReasons(
+      inert.map(each => ({ ...each, page: name })),
+      name,
+    );
+  }
+  for (const [words, title] of SETUP_STATES) {
+    await emulate(web.home, ...words);
+    await turn(page, 'connection');
+    await getJson(web.port, '/api/snapshot?fresh=1');
+    // WARP says so only when a change is requested
+    if (words.includes('fault=not-authorized'))
+      await page.getByRole('button', { name: 'Connect', exact: true }).click();
+    await page.locator('main .state', { hasText: title }).waitFor();
+    const inert = await survey(page);
+    assert.ok(inert.length > 20, `${words}: ${inert.length}`);
+    assertReasons(inert, words.join(' '), ['why', 'why-apps']);
+  }
+  await emulate(web.home, 'reset', 'organization=example-team', 'fault=policy-lock');
+  await getJson(web.port, '/api/snapshot?fresh=1');
+  await turn(page, 'connection');
+  await page.getByText('WARP can’t be turned off here.').first().waitFor();
+  const managed = await survey(page);
+  assertReasons(managed, 'managed');
+  const texts = managed.flatMap(({ page, reasons }) => (page === 'mode' ? reasons.map(([, text]) => text) : []));
+  assert.ok(texts.includes('Your organization decides the mode.'), texts.join('\n'));
+  web.child.kill('SIGTERM');
+  await web.ended;
+  await page.locator('#why-offline').waitFor();
+  const gone = await survey(page);
+  assert.ok(gone.length > 20, `gone: ${gone.length}`);
+  assertReasons(gone, 'gone', ['why-offline']);
+  assert.deepEqual(complaints, []);
+});
+
+test('without WARP each control says that it is missing', async t => {
+  const home = createHome(t);
+  Object.assign(home.env, { CULVERT_WEBUI: '1', CULVERT_WARP_CLI: join(home.directory, 'bin/warp-cli') });
+  mkdirSync(join(home.directory, 'bin'));
+  const [, port] = await start(home, '--port', String(freePort())).says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
+  const { page } = await openTab(await openBrowser(t), `http://127.0.0.1:${port}/`);
+  await page.locator('main .state', { hasText: 'Cloudflare WARP is not installed' }).waitFor();
+  assertReasons(await survey(page), 'missing', ['why', 'why-apps']);
+});
+
+test('while an action runs each control says so, and nothing moves', async t => {
+  const web = await startWeb(t);
+  const { page } = await openTab(await openBrowser(t), web.address);
+  await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
+  let release = () => {};
+  const held = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  await page.route('**/api/action', async route => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+  await until(async () => (await page.locator('.why.passing').count()) === 1, 'the reason');
+  const inert = await survey(page);
+  assert.ok(inert.length > 20, String(inert.length));
+  assertReasons(inert, 'running', ['why', 'why-apps']);
+  release();
+});
+
+test('a field that is left empty says so when it is sent', async t => {
+  const web = await startWeb(t);
+  const { page, actions } = await openTab(await openBrowser(t), `${web.address}#/dns`);
+  await page.getByRole('button', { name: 'Add a domain: Add', exact: true }).click();
+  await page.getByText('Fill in this field first.').waitFor();
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'INPUT');
+  assert.deepEqual(actions, []);
+});
