@@ -69,7 +69,7 @@ test('gives culvert-wrap’s own words for what it refuses', async t => {
   await add('team-a');
   await assert.rejects(add('team-a'), {
     code: 'wrapper-refused',
-    message: 'fake has an account "team-a" already.',
+    message: 'fake already has an account "team-a".',
     extras: { reason: 'account-exists', hint: 'give --replace to change its credential.' },
   });
   await assert.rejects(add('team-b', ['one', 'two']), { code: 'wrapper-refused' });
