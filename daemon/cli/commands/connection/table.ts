@@ -26,7 +26,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     options: [
       { flags: '-w, --watch', summary: 'print a line for each change' },
       { flags: '-c, --check', summary: 'exit 3 unless connected' },
-      { flags: '-l, --long', summary: 'also show also show endpoint, latency, account and more' },
+      { flags: '-l, --long', summary: 'also show endpoint, latency, account and more' },
       { flags: '--fresh', summary: 'ask the tunnel CLI again first' },
     ],
     marksDemo: false,
