@@ -259,7 +259,7 @@ test('an AppImage replaces itself, starts again from its own file, and goes back
   const applied = await user.run(file, 'update', 'apply');
   assert.deepEqual(
     [applied.code, applied.stdout.slice(0, 38)],
-    [0, 'Updated from Culvert 1.0.0 to 2.0.0. B'],
+    [0, 'Updated from Culvert 1.0.0 to 2.0.0. T'],
     applied.stderr,
   );
   const child = fs.readFileSync(`/proc/${pidOf(user)}/environ`, 'utf8');

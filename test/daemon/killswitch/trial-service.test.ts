@@ -38,7 +38,7 @@ onStage(
   'turned on for a moment, it is off again at its deadline, and on for good once it is confirmed',
   async stage => {
     await stage.serve();
-    await done(stage, 'TryEnable', within(1));
+    await done(stage, 'TryEnable', within(6));
     const { confirmBy, previous } = stage.state()!.unconfirmed!;
     assert.notEqual(await stage.table(), null);
     assert.equal(existsSync(stage.path('state/rules.nft')), false, 'the boot guard would load it');
@@ -59,7 +59,7 @@ onStage(
 
 onStage('killed and started again it goes on to the same deadline, or returns where that is over', async stage => {
   await stage.serve();
-  await done(stage, 'TryEnable', within(3));
+  await done(stage, 'TryEnable', within(12));
   const { confirmBy } = stage.state()!.unconfirmed!;
   await stage.kill();
   await stage.serve();
