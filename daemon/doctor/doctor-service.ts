@@ -156,12 +156,8 @@ export function createDoctorService(context: FeatureContext): DoctorService {
       await tunnel.refresh('all');
       const within = world();
       const results = await runChecks(CHECKS, within);
-      const config = settings.response();
       const timeline = await readTimeline(read);
-      const bundle = await createBundle({ world: within, results, entries, config, timeline, history: journal() });
-      const archive = (await buffer(packBundle(bundle))).toString('base64');
-      const files = bundle.files.map(({ name, text }) => ({ name, text }));
-      return { ok: true, files, redacted: bundle.redacted, archive };
+      return pack({ world: within, results, entries, config: settings.response(), timeline, history: journal() });
     },
     async diagnose() {
       const cheap = CHECKS.filter(({ id, cheap }) => cheap && canBeCause(id));
@@ -170,6 +166,13 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     },
     stop: () => ended.abort(),
   };
+}
+
+async function pack(contents: Parameters<typeof createBundle>[0]): Promise<DoctorBundle> {
+  const bundle = await createBundle(contents);
+  const archive = (await buffer(packBundle(bundle))).toString('base64');
+  const files = bundle.files.map(({ name, text }) => ({ name, text }));
+  return { ok: true, files, redacted: bundle.redacted, archive };
 }
 
 /** @param likely checks that look for the reason of the failure */

@@ -61,34 +61,8 @@ export async function runCommands(
       return explain(cli, own, { ...options, json: options.json || own.length < args.length }, context);
     });
   addAccounts(program, context);
-  const catalog = program
-    .command('catalog')
-    .enablePositionalOptions()
-    .description('list, test and extend the known tools');
-  add(catalog, 'list', 'list the entries', true).action(options => listCatalog(options, context));
-  add(catalog, 'show <cli>', 'show one entry').action((cli: string, options) => showCatalog(cli, options, context));
-  add(catalog, 'test <cli>', 'run the installed tool against a fake of its API, and report changes').action(
-    (cli: string, options) => testCatalog(cli, options, context),
-  );
-  add(catalog, 'new <name>', 'write an entry for another tool')
-    .option('--bin <command>', 'the command on PATH')
-    .option('--inject <variable...>', 'environment variables with the credential')
-    .option('--auth-command <word>', 'the word for account commands')
-    .option('--passthrough <word...>', 'commands and options that need no account; "" for no arguments')
-    .action((name: string, options) => newEntry(name, options, context));
-  add(catalog, 'learn <cli> [args...]', 'run a failing command and propose the rule that recognizes it')
-    .option('--class <class>', 'quota, rate or auth instead of a guess')
-    .option('--write', 'add the rule to your catalog')
-    .passThroughOptions()
-    .action((cli: string, args: string[], options) => learn(cli, args, options, context));
-  const queue = program.command('queue').description('commands that wait for quota');
-  add(queue, 'list', 'list queued commands', true).action(options => showQueue(options, context));
-  add(queue, 'run [id...]', 'run queued commands').action((ids: string[], options) =>
-    runQueue(ids, options, context, programs),
-  );
-  add(queue, 'drop [id...]', 'delete queued commands')
-    .option('--all', 'all of them')
-    .action((ids: string[], options) => dropQueued(ids, options, context));
+  addCatalog(program, context);
+  addQueue(program, context, programs);
   addPool(program, context);
   add(program, 'config', 'show files and settings').action(options => showConfig(options, context));
   for (const trusted of [true, false]) {
@@ -148,6 +122,40 @@ export async function runCommands(
     default:
       await parse(program, argv);
   }
+}
+
+function addCatalog(program: Command, context: Context): void {
+  const catalog = program
+    .command('catalog')
+    .enablePositionalOptions()
+    .description('list, test and extend the known tools');
+  add(catalog, 'list', 'list the entries', true).action(options => listCatalog(options, context));
+  add(catalog, 'show <cli>', 'show one entry').action((cli: string, options) => showCatalog(cli, options, context));
+  add(catalog, 'test <cli>', 'run the installed tool against a fake of its API, and report changes').action(
+    (cli: string, options) => testCatalog(cli, options, context),
+  );
+  add(catalog, 'new <name>', 'write an entry for another tool')
+    .option('--bin <command>', 'the command on PATH')
+    .option('--inject <variable...>', 'environment variables with the credential')
+    .option('--auth-command <word>', 'the word for account commands')
+    .option('--passthrough <word...>', 'commands and options that need no account; "" for no arguments')
+    .action((name: string, options) => newEntry(name, options, context));
+  add(catalog, 'learn <cli> [args...]', 'run a failing command and propose the rule that recognizes it')
+    .option('--class <class>', 'quota, rate or auth instead of a guess')
+    .option('--write', 'add the rule to your catalog')
+    .passThroughOptions()
+    .action((cli: string, args: string[], options) => learn(cli, args, options, context));
+}
+
+function addQueue(program: Command, context: Context, programs: Programs): void {
+  const queue = program.command('queue').description('commands that wait for quota');
+  add(queue, 'list', 'list queued commands', true).action(options => showQueue(options, context));
+  add(queue, 'run [id...]', 'run queued commands').action((ids: string[], options) =>
+    runQueue(ids, options, context, programs),
+  );
+  add(queue, 'drop [id...]', 'delete queued commands')
+    .option('--all', 'all of them')
+    .action((ids: string[], options) => dropQueued(ids, options, context));
 }
 
 /** The help of a command and of each below it that is shown, by their words. */
