@@ -45,21 +45,21 @@ export function limited({ confirmWithin }: Keeping): { confirmWithin?: number } 
 }
 
 /**
- * Performs an action that reverts unless it is confirmed. Where only the terminal asks for that and the value before is
- * not known, the action is performed without: that must keep nobody from it.
+ * Requests an action that reverts unless it is confirmed. Where the limit is only our default and the previous value is
+ * not known, the action is requested without a limit instead of refused.
  */
-export async function performKept(
+export async function requestKept(
   { client }: Context,
   action: ActionRequest,
   keeping: Keeping,
 ): Promise<ActionResponse> {
-  const perform = (limit: { confirmWithin?: number }) =>
+  const request = (limit: { confirmWithin?: number }) =>
     client.call('POST /api/action', { body: { ...action, ...limit } });
   try {
-    return await perform(limited(keeping));
+    return await request(limited(keeping));
   } catch (error) {
     const isUnknown = error instanceof ApiError && error.problem.code === 'previous-unknown';
-    if (isUnknown && !keeping.isWanted) return perform({});
+    if (isUnknown && !keeping.isWanted) return request({});
     throw error;
   }
 }

@@ -14,14 +14,14 @@ export interface SignIn {
   /**
    * Any page of the web can have the browser open such an address, so it counts once, and only for the organization that
    * was asked for within the last minutes.
-   * @throws Problem precondition-failed, and as `perform`
+   * @throws Problem precondition-failed, and as `runAction`
    */
   finish(address: string): Promise<CommandOutput | null>;
 }
 
 /** @param now monotonic time, in ms */
 export function createSignIn(
-  perform: (request: ActionRequest) => Promise<CommandOutput | null>,
+  runAction: (request: ActionRequest) => Promise<CommandOutput | null>,
   now: () => number = () => performance.now(),
 ): SignIn {
   let begun: { organization: string; until: number } | null = null;
@@ -36,7 +36,7 @@ export function createSignIn(
           hint: 'If you want to join it, enter its name on the page Account first, or use: culvert account register --organization NAME',
         });
       begun = null;
-      return perform({ action: 'setRegistrationToken', value: address });
+      return runAction({ action: 'setRegistrationToken', value: address });
     },
   };
 }

@@ -3,7 +3,7 @@ import { type ActionName, actionRequest } from '../../../api/actions.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT } from '../../errors.ts';
-import { askToKeep, keepingOf, performKept } from '../../keep.ts';
+import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { createProgress } from '../../terminal/progress.ts';
 import { consent, isAttended } from '../../terminal/prompt.ts';
 
@@ -23,7 +23,7 @@ export const proxyOn: Run = async (context, _, options) => {
     await context.client.call('POST /api/action', { body: { action: 'setProxyPort', value: String(options.port) } });
   const progress = createProgress(context);
   if (context.stderr.isTTY) progress.step('Switching the local proxy on, and waiting until it answers.');
-  const response = await performKept(context, { action: 'enableLocalProxy' }, keeping).finally(progress.end);
+  const response = await requestKept(context, { action: 'enableLocalProxy' }, keeping).finally(progress.end);
   if (context.json) show(context, response, () => '');
   const { address } = describe(await context.client.call('GET /api/snapshot'));
   context.say(`Local proxy on${address ? ` at ${address}` : ''}.`);
@@ -57,16 +57,16 @@ export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot
 
 /** Sets mode, protocol and connection to what they were before the proxy was switched on. */
 export async function setBack({ client }: Context, before: Snapshot): Promise<void> {
-  const perform = (action: ActionName, value?: string) =>
+  const request = (action: ActionName, value?: string) =>
     client.call('POST /api/action', { body: actionRequest(action, value) });
   const now = await client.call('GET /api/snapshot', { query: { fresh: '1' } });
   if (before.settings.Mode && now.settings.Mode !== before.settings.Mode)
-    await perform('setMode', before.settings.Mode);
+    await request('setMode', before.settings.Mode);
   const protocol = before.settings['WARP tunnel protocol'];
   if (protocol === 'WireGuard' && now.settings['WARP tunnel protocol'] !== protocol)
-    await perform('setProtocol', protocol);
+    await request('setProtocol', protocol);
   const wasDown = before.status.state === 'disconnected' || before.status.state === 'disconnecting';
-  if (wasDown && now.status.state !== 'disconnected') await perform('disconnect');
+  if (wasDown && now.status.state !== 'disconnected') await request('disconnect');
 }
 
 /** Leaves every other mode alone: `proxy off` must not switch from DNS only to the tunnel. */
@@ -84,7 +84,7 @@ export const proxyOff: Run = async (context, _, options) => {
       consequence: 'Switching the local proxy off changes the mode of the whole machine to warp.',
       question: 'Switch the proxy off?',
     });
-  const response = await performKept(context, { action: 'setMode', value: 'warp' }, keeping);
+  const response = await requestKept(context, { action: 'setMode', value: 'warp' }, keeping);
   if (context.json) show(context, response, () => '');
   const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
   context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);

@@ -17,19 +17,19 @@ const APPLY_MS = 6 * 3_600_000;
 const RESTART_MS = 60_000;
 
 export const checkUpdate: Run = async context => {
-  const found = await context.client.call('GET /api/update/check', { query: { fresh: '1' } });
-  show(context, { ...found, ok: found.problem === null }, () => described(found, context.width));
-  return found.problem ? EXIT.failure : EXIT.ok;
+  const check = await context.client.call('GET /api/update/check', { query: { fresh: '1' } });
+  show(context, { ...check, ok: check.problem === null }, () => described(check, context.width));
+  return check.problem ? EXIT.failure : EXIT.ok;
 };
 
 export const applyUpdate: Run = async context => {
-  const found = await context.client.call('GET /api/update/check', { query: { fresh: '1' } });
-  const { current, latest, updateAvailable, problem, applicable, command } = found;
+  const check = await context.client.call('GET /api/update/check', { query: { fresh: '1' } });
+  const { current, latest, updateAvailable, problem, applicable, command } = check;
   const hint = command === null ? undefined : `Run: ${command}`;
   if (problem && command) throw new Failure('This installation is not updated by the daemon.', { hint });
   if (problem) throw new Failure(`Nothing was changed: ${problem.detail}`);
   if (latest === null || latest === current) {
-    show(context, found, () => `Culvert ${current} is the newest.`);
+    show(context, check, () => `Culvert ${current} is the newest.`);
     return EXIT.ok;
   }
   if (!applicable) throw new Failure(`Culvert ${latest} is out, but this installation can't replace itself.`, { hint });
@@ -49,9 +49,9 @@ export const rollBack: Run = async context => {
   return EXIT.ok;
 };
 
-function described(found: UpdateCheck, width: number): string {
+function described(check: UpdateCheck, width: number): string {
   const { current, channel, latest, updateAvailable, manifest, checkedAt, problem, applicable, command, previous } =
-    found;
+    check;
   const how = applicable ? 'culvert update apply' : (command ?? 'by hand');
   const rows = [
     ['Installed', current],

@@ -2,7 +2,7 @@
 import { ACTION_NAMES, ACTIONS, type ActionName, actionRequest, argumentOf, subjectOf } from '../../../api/actions.ts';
 import { type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
-import { askToKeep, keepingOf, performKept } from '../../keep.ts';
+import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns } from '../../terminal/columns.ts';
 import { consent, readSecret } from '../../terminal/prompt.ts';
 import { proxyConsent } from '../connection/proxy.ts';
@@ -61,7 +61,7 @@ export const action: Run = async (context, [name, given], options) => {
   const wanted = keepingOf(context, options);
   // connecting asks nothing, and other actions have no previous value to restore
   const keeping = (subject && subject !== 'connection') || wanted.isWanted ? wanted : { asks: false };
-  const response = await performKept(context, actionRequest(known, value), keeping);
+  const response = await requestKept(context, actionRequest(known, value), keeping);
   if (context.json) show(context, response, () => '');
   context.say(`${known}: done.`);
   return askToKeep(context, subject ?? undefined, keeping);

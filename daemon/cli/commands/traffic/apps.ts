@@ -3,7 +3,7 @@ import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
-import { performKept } from '../../keep.ts';
+import { requestKept } from '../../keep.ts';
 import { columns } from '../../terminal/columns.ts';
 import { announce } from '../../terminal/notify-desktop.ts';
 import { createProgress, type Progress } from '../../terminal/progress.ts';
@@ -107,7 +107,7 @@ async function withProxy<T>(
     });
   }
   await announceStep(context, body, launching, 'Switching the local proxy on, and waiting until it answers.');
-  await performKept(context, { action: 'enableLocalProxy' }, { confirmWithin: CONFIRM_SECONDS, asks: false });
+  await requestKept(context, { action: 'enableLocalProxy' }, { confirmWithin: CONFIRM_SECONDS, asks: false });
   launching.progress.step(`Starting ${body.appId}.`);
   let launched: T;
   try {

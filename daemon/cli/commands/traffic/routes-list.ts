@@ -2,7 +2,7 @@
 import type { ActionRequest, Snapshot, SplitTunnel } from '../../../api/schema.ts';
 import { type Run, show } from '../../context.ts';
 import { EXIT, unknown } from '../../errors.ts';
-import { askToKeep, keepingOf, performKept } from '../../keep.ts';
+import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns } from '../../terminal/columns.ts';
 
 export const list: Run = async context => {
@@ -27,9 +27,9 @@ export const reset: Run = async (context, _, options) => {
   const isBoth = !options.ips === !options.hosts;
   const keeping = keepingOf(context, options);
   const results = [];
-  if (isBoth || options.ips) results.push(await performKept(context, { action: 'resetSplitIps' }, keeping));
+  if (isBoth || options.ips) results.push(await requestKept(context, { action: 'resetSplitIps' }, keeping));
   const hosts: ActionRequest = isBoth ? { action: 'resetSplitHosts', continues: true } : { action: 'resetSplitHosts' };
-  if (isBoth || options.hosts) results.push(await performKept(context, hosts, keeping));
+  if (isBoth || options.hosts) results.push(await requestKept(context, hosts, keeping));
   if (context.json) show(context, { results }, () => '');
   context.say(
     `${isBoth ? 'Addresses and hosts' : options.ips ? 'Addresses' : 'Hosts'} are the defaults of WARP again.`,
