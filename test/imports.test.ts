@@ -1,4 +1,4 @@
-// Folders and files import each other in one direction; the linter rejects cycles of files only.
+// Folders and files import each other in one direction, and folders stay small; the linter rejects cycles of files only.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -109,5 +109,21 @@ for (const [part, rows] of Object.entries(ALLOWED)) {
       if (to[0] !== part || (importer === imported && importer !== '.')) continue;
       assert.ok(rows[importer]?.includes(imported), `${from.join('/')} imports ${to.join('/')}`);
     }
+  });
+}
+
+/** More than that, and a folder is split. */
+const MAX_FILES = 15;
+
+for (const part of ['daemon', 'gnome', 'wrapper', 'manifest']) {
+  test(`no folder of ${part} has more than ${MAX_FILES} source files`, () => {
+    const counts = new Map<string, number>();
+    for (const file of readdirSync(part, { recursive: true, encoding: 'utf8' }))
+      if (/(?<!\.d)\.tsx?$/.test(file)) counts.set(path.dirname(file), (counts.get(path.dirname(file)) ?? 0) + 1);
+    assert.ok(counts.size > 0, 'no files were read');
+    assert.deepEqual(
+      [...counts].filter(([, count]) => count > MAX_FILES),
+      [],
+    );
   });
 }
