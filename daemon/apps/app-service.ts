@@ -25,10 +25,10 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     if (verify) await verifyTunnel(proxy.port, context);
     const pid = await startApp(app, proxy, context);
     const { host, port } = proxy;
-    const made = shortcut
+    const shortcutPath = shortcut
       ? (await shortcuts.set({ appId, present: true })).shortcut
       : (apps.shortcuts(await apps.read()).get(appId) ?? null);
-    return { ok: true, appId, pid, proxy: { host, port }, shortcut: made };
+    return { ok: true, appId, pid, proxy: { host, port }, shortcut: shortcutPath };
   }
 
   return {

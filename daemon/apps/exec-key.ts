@@ -1,7 +1,7 @@
 // Turns an Exec key into arguments, with its field codes expanded, and back. No shell ever sees any of it.
 import { message, WordedError } from '../view/message.ts';
 
-/** Why a command line is none; `message` is a sentence about it. */
+/** Why a command line is invalid; `message` is a sentence about it. */
 export class ExecError extends WordedError {
   override readonly code = 'EEXEC';
 }

@@ -53,10 +53,10 @@ export function listShortcuts(dataHome: string): { id: string; path: string; ori
  */
 export function writeShortcut(dataHome: string, original: Original, launcher: string): boolean {
   const path = shortcutPath(dataHome, original.id);
-  const text = shortcutText(original, launcher);
-  if (read(path) === text) return false;
+  const content = shortcutText(original, launcher);
+  if (read(path) === content) return false;
   mkdirSync(shortcutDirectory(dataHome), { recursive: true });
-  replaceFile(path, text);
+  replaceFile(path, content);
   return true;
 }
 
@@ -106,6 +106,7 @@ const CATEGORIES = new Set(
   ),
 );
 
+/** Added to the name of an app, by language; in the file itself, where no catalog of ours is read. */
 const THROUGH: Record<string, string> = {
   en: 'through WARP',
   de: 'über WARP',

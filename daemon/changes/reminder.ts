@@ -1,34 +1,35 @@
-// Reminds of a tunnel that was up and has been off for long.
+// Reminds the user of a tunnel that was up and has been off for longer than `reminders.offMinutes`.
 import type { FeatureContext } from '../controls.ts';
 
-/** @returns what ends the following */
+/** @returns a function that stops it */
 export function followReminder({ state, settings }: Pick<FeatureContext, 'state' | 'settings'>): () => void {
   let offSince: string | null = null;
   let wasUp = false;
   let timer: NodeJS.Timeout | undefined;
 
-  function plan(): void {
+  /** Shows or withdraws the reminder, or sets the timer until it is due. */
+  function update(): void {
     clearTimeout(timer);
     const { status, changes, reminder } = state.snapshot();
     if (status.state === 'connected') wasUp = true;
     const isOff = status.state === 'disconnected' && wasUp;
     offSince = isOff ? (offSince ?? status.since) : null;
-    if (!isOff && status.state !== 'connected') return; // between the two nothing is decided
+    if (!isOff && status.state !== 'connected') return; // connecting or disconnecting: wait for the outcome
     const minutes = settings.config.reminders.offMinutes;
-    const returns = changes.some(({ subject, value }) => subject === 'connection' && value === 'off');
-    if (!offSince || minutes === 0 || returns) {
+    const willReturn = changes.some(({ subject, value }) => subject === 'connection' && value === 'off');
+    if (!offSince || minutes === 0 || willReturn) {
       if (reminder) state.set('reminder', null);
       return;
     }
     const leftMs = Date.parse(offSince) + minutes * 60_000 - Date.now();
     if (leftMs <= 0) state.set('reminder', { offSince });
-    else timer = setTimeout(plan, leftMs).unref();
+    else timer = setTimeout(update, leftMs).unref();
   }
 
   const unsubscribe = state.subscribe(({ event }) => {
-    if (event === 'status' || event === 'config' || event === 'changes') plan();
+    if (event === 'status' || event === 'config' || event === 'changes') update();
   });
-  plan();
+  update();
   return () => {
     clearTimeout(timer);
     unsubscribe();

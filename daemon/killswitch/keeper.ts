@@ -9,10 +9,10 @@ import { SwitchError } from './switch-error.ts';
 import { type Event, inForce, type Mode, reconcile, transition, undo } from './transition.ts';
 import { type Message, wordingOf } from './wording.ts';
 
-/** Until the next attempt, where the kernel did not take what is wanted. */
+/** Until the next attempt, where the kernel refused the rules. */
 const RETRY_SECONDS = 2;
 
-/** @param ring called when something has to be done by then. Calls must not overlap. */
+/** @param ring called when the next measurement is due. Calls of the returned functions must not overlap. */
 export function createKeeper(edges: Edges, ring: () => void) {
   const { kernel, files, clock } = edges;
   let mode: Mode = { kind: 'off' };
@@ -21,14 +21,14 @@ export function createKeeper(edges: Edges, ring: () => void) {
   let announced: { until: number; ends: number } | null = null;
   const effects = createEffects(edges);
 
-  /** Runs what an event calls for; the mode follows once all of it is done, or first. @throws Error */
+  /** Runs the effects of an event. The mode changes after the last of them, or before the first. @throws Error */
   async function run({ mode: next, effects: list }: ReturnType<typeof transition>, order: 'first' | 'after' = 'after') {
     if (order === 'first') mode = next;
     for (const effect of list) await effects.run(effect);
     mode = 'fingerprint' in next && inForce(next) ? { ...next, fingerprint: effects.fingerprint() } : next;
   }
 
-  /** Repairs, ends a pause whose time has come, and lists. */
+  /** Repairs foreign changes, ends what is due, and lists the rules afterwards. */
   async function settle(): Promise<Listing | null> {
     const listing = await kernel.list();
     const seen = { fingerprint: listing?.fingerprint ?? null, blocks: isBlocking(listing) };
@@ -44,7 +44,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
     await run(transition(mode, { kind: 'damaged' }));
   }
 
-  /** By the clock of the wall as it was when the trial began: a report must not change with each measurement. */
+  /** In wall-clock time as it was when the trial was first reported, so that it is the same in each report. */
   function trialEnds({ until }: Trial): number {
     if (announced?.until !== until) announced = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
     return announced.ends;
@@ -74,9 +74,9 @@ export function createKeeper(edges: Edges, ring: () => void) {
     return report;
   }
 
-  /** Runs a change, or brings back what was before. @throws SwitchError Failed */
+  /** Runs a change; where it fails, restores mode and files. @throws SwitchError Failed */
   async function change(event: Event, failure: string): Promise<Report> {
-    const before = mode;
+    const previous = mode;
     const stored = {
       rules: tolerant(() => files.read('rules.nft')),
       trial: tolerant(() => files.read('trial.json')),
@@ -85,7 +85,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
       await run(transition(mode, event));
       trouble = repairedAt = null;
     } catch (error) {
-      await run(undo(before, event, stored)).catch(() => {});
+      await run(undo(previous, event, stored)).catch(() => {});
       await measure();
       throw new SwitchError('Failed', `${failure}: ${messageOf(error)}`, error);
     }
@@ -116,12 +116,13 @@ export function createKeeper(edges: Edges, ring: () => void) {
   };
 }
 
-/** Seconds until something has to be done; null: time alone calls for nothing. */
+/** Seconds until the next measurement is due; null: none is, until something else happens. */
 function nextLook(mode: Mode, active: boolean | null, uptime: number): number | null {
   if (mode.kind === 'trying') {
     const left = mode.trial.until - uptime;
+    if (left <= 0) return RETRY_SECONDS; // ending it has failed
     const retry = active !== true && mode.trial.wanted !== null;
-    return retry || left <= 0 ? Math.min(RETRY_SECONDS, left > 0 ? left : RETRY_SECONDS) : left;
+    return retry ? Math.min(RETRY_SECONDS, left) : left;
   }
   return active !== true && mode.kind !== 'off' ? RETRY_SECONDS : null;
 }

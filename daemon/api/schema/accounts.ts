@@ -12,7 +12,7 @@ export const ToolAccount = z.object({
   default: z.boolean(),
   /** Kinds of places of the credential, without its name there. */
   sources: z.array(z.enum(['env', 'keyring', 'pass', 'command', 'file'])),
-  /** While it is not tried; `until` is null while that is until its credential changes. */
+  /** Why and until when it is not tried; `until` is null: until its credential changes. */
   coolingDown: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
   /** In the provider's unit, as it was known at `at`; null where that is not known or there is no limit. */
   remaining: Count,

@@ -6,12 +6,12 @@ import type { Command, Form, Group, Question, Row, Tone } from './form.ts';
 
 export interface ToolAccountsState {
   /** null until the daemon has answered. */
-  found: ToolAccounts | null;
+  answer: ToolAccounts | null;
   /** Why it could not be asked. */
   failed: string | null;
 }
 
-export const NO_TOOL_ACCOUNTS: ToolAccountsState = { found: null, failed: null };
+export const NO_TOOL_ACCOUNTS: ToolAccountsState = { answer: null, failed: null };
 
 /** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
 export const READ_AGAIN_MS = 60_000;
@@ -21,7 +21,7 @@ const NOT_OFFERED = 'npm';
 
 /** @param now ms since the epoch */
 export function toolAccountsForm(
-  { found, failed }: ToolAccountsState,
+  { answer, failed }: ToolAccountsState,
   { offline, now }: { offline: boolean; now: number },
   tr: Translator,
 ): Form {
@@ -29,12 +29,12 @@ export function toolAccountsForm(
   const note = (title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form => ({
     groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title, subtitle, tone }] }],
   });
-  if (offline && !found) return note(_('Not available now'));
-  const problem = failed ?? found?.problem ?? null;
+  if (offline && !answer) return note(_('Not available now'));
+  const problem = failed ?? answer?.problem ?? null;
   if (problem !== null) return note(_('Accounts can’t be shown'), problem, 'error');
-  if (!found) return note(_('Reading…'));
-  const used = found.tools.filter(isUsed);
-  const others = found.tools.filter(tool => !isUsed(tool) && tool.cli !== NOT_OFFERED);
+  if (!answer) return note(_('Reading…'));
+  const used = answer.tools.filter(isUsed);
+  const others = answer.tools.filter(tool => !isUsed(tool) && tool.cli !== NOT_OFFERED);
   if (used.length + others.length === 0)
     return note(
       _('No known tool was found'),
@@ -42,7 +42,7 @@ export function toolAccountsForm(
     );
   return {
     groups: [
-      { id: 'left', rows: used.some(({ accounts }) => accounts.length > 0) ? [refreshRow(found, tr)] : [] },
+      { id: 'left', rows: used.some(({ accounts }) => accounts.length > 0) ? [refreshRow(answer, tr)] : [] },
       ...used.flatMap(tool => toolGroups(tool, now, tr)),
       {
         id: 'others',

@@ -18,7 +18,7 @@ export function ToolAccountsPage() {
   useEffect(
     () =>
       model.onEvent(({ event, data }) => {
-        if (event === 'accounts') state.value = { found: data, failed: null };
+        if (event === 'accounts') state.value = { answer: data, failed: null };
       }),
     [],
   );
@@ -26,8 +26,8 @@ export function ToolAccountsPage() {
   useEffect(() => {
     if (offline) return;
     model.call('GET /api/accounts').then(
-      found => {
-        state.value = { found, failed: null };
+      accounts => {
+        state.value = { answer: accounts, failed: null };
       },
       error => {
         state.value = { ...state.value, failed: errorText(error, tr.value) };

@@ -32,13 +32,13 @@ export function toolAccountsPage(shell: Shell): FormPage {
   const read = async () => {
     readAt = Date.now();
     try {
-      show({ found: await model.call('GET /api/accounts'), failed: null });
+      show({ answer: await model.call('GET /api/accounts'), failed: null });
     } catch (error) {
       show({ ...state, failed: errorText(error, tr) });
     }
   };
   const unsubscribe = model.onEvent(({ event, data }) => {
-    if (event === 'accounts') show({ found: data, failed: null });
+    if (event === 'accounts') show({ answer: data, failed: null });
     // another daemon may watch nothing yet
     if (event === 'snapshot') readAt = 0;
   });

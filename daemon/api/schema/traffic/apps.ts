@@ -24,8 +24,10 @@ export const App = z.object({
   shortcut: z.nullable(z.string()),
 });
 export type App = z.infer<typeof App>;
+
 export const Apps = z.object({ ok: z.literal(true), apps: z.array(App) });
 export type Apps = z.infer<typeof Apps>;
+
 export const LaunchRequest = z.strictObject({
   appId: z.string().check(z.minLength(1), z.maxLength(255)),
   /** Also make a shortcut. */
@@ -34,6 +36,7 @@ export const LaunchRequest = z.strictObject({
   verify: z.optional(z.boolean()),
 });
 export type LaunchRequest = z.infer<typeof LaunchRequest>;
+
 export const LaunchResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
@@ -43,12 +46,14 @@ export const LaunchResponse = z.object({
   shortcut: z.nullable(z.string()),
 });
 export type LaunchResponse = z.infer<typeof LaunchResponse>;
+
 export const ShortcutRequest = z.strictObject({
   appId: z.string().check(z.minLength(1), z.maxLength(255)),
   /** true makes or renews it, false removes it. */
   present: z.boolean(),
 });
 export type ShortcutRequest = z.infer<typeof ShortcutRequest>;
+
 export const ShortcutResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),

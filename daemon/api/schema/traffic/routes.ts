@@ -13,6 +13,7 @@ export const RouteOrigin = z.enum(['default', 'preset', 'user', 'policy']);
 export type RouteOrigin = z.infer<typeof RouteOrigin>;
 
 const Entry = z.object({ kind: Kind, value: z.string() });
+
 export const Routes = z.object({
   ok: z.literal(true),
   /** Revision of the current list; changes with every change of the list. */
@@ -39,8 +40,7 @@ export const RoutesPreview = z.object({
   add: z.array(Entry),
   remove: z.array(Entry),
   unchanged: Count,
-  /** Lines without a valid entry, and why. A document that has any is not applied. */
-  /** Why, in English, and to be worded by a client. */
+  /** Lines without a valid entry; a document with such a line is not applied. `reason` is `message` in English. */
   invalid: z.array(z.object({ line: z.int(), text: z.string(), reason: z.string(), message: Message })),
   duplicates: z.array(z.object({ line: z.int(), value: z.string(), first: z.int() })),
   contained: z.array(z.object({ line: z.int(), value: z.string(), in: z.string() })),
@@ -49,6 +49,7 @@ export const RoutesPreview = z.object({
   calls: Count,
 });
 export type RoutesPreview = z.infer<typeof RoutesPreview>;
+
 export const RoutesPreviewRequest = z.strictObject({
   document: Document,
   /** The peer of the sender's SSH session, to be warned before it is cut off. */
@@ -79,11 +80,13 @@ export const RoutesRequest = z.strictObject({
   cause: z.optional(z.enum(['edit', 'import', 'add', 'remove', 'preset', 'settings'])),
 });
 export type RoutesRequest = z.infer<typeof RoutesRequest>;
+
 export const RoutesUndoRequest = z.strictObject({
   ifRevision: z.optional(z.string().check(z.maxLength(64))),
   confirmWithin: z.optional(ConfirmWithin),
 });
 export type RoutesUndoRequest = z.infer<typeof RoutesUndoRequest>;
+
 /** The list is set and was read back. */
 export const RoutesResponse = z.object({
   ok: z.literal(true),

@@ -15,9 +15,9 @@ import { tr } from '../../../support/gnome/translator.ts';
 const now = Date.parse('2026-11-22T12:00:00Z');
 const later = (seconds: number) => new Date(now + seconds * 1000).toISOString();
 const english = { ...tr, locale: 'en' };
-const found = (...tools: Tool[]): ToolAccounts => ({ ok: true, tools, refreshing: false, problem: null });
+const answer = (...tools: Tool[]): ToolAccounts => ({ ok: true, tools, refreshing: false, problem: null });
 const formOf = (...tools: Tool[]) =>
-  toolAccountsForm({ found: found(...tools), failed: null }, { offline: false, now }, english);
+  toolAccountsForm({ answer: answer(...tools), failed: null }, { offline: false, now }, english);
 const rowsOf = (...tools: Tool[]): Row[] => formOf(...tools).groups.flatMap(({ rows }) => rows);
 const row = <K extends Row['kind']>(kind: K, id: string, ...tools: Tool[]) => {
   const match = rowsOf(...tools).find(each => each.id === id);
@@ -147,9 +147,9 @@ test('says why there is nothing to show', () => {
     [
       title(NO_TOOL_ACCOUNTS, true),
       title(NO_TOOL_ACCOUNTS),
-      title({ found: null, failed: 'x' }),
-      title({ found: found(), failed: null }),
-      title({ found: { ...found(), problem: 'broken' }, failed: null }),
+      title({ answer: null, failed: 'x' }),
+      title({ answer: answer(), failed: null }),
+      title({ answer: { ...answer(), problem: 'broken' }, failed: null }),
     ],
     ['Not available now', 'Reading…', 'Accounts can’t be shown', 'No known tool was found', 'Accounts can’t be shown'],
   );
