@@ -65,7 +65,8 @@ async function within<T>(ms: number, cancel: Gio.Cancellable, work: () => Promis
   try {
     return await work();
   } catch (error) {
-    throw new Unreachable(late ? `No answer within ${Math.round(ms / 1000)} s.` : reason(error), error);
+    if (late) throw new Unreachable(`No answer within ${Math.round(ms / 1000)} s.`, error, 'silent');
+    throw new Unreachable(reason(error), error);
   } finally {
     clearTimeout(timer);
   }

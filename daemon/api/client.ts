@@ -64,8 +64,13 @@ export interface Client {
    * Opens the event stream. It ends when the server does, and throws Unreachable when the connection breaks.
    * @param only the events that are wanted; the stream then starts with their present values instead of a snapshot.
    * @param lastEventId id of the last event seen, to have what was missed replayed instead of a snapshot.
+   * @param quiet nothing comes while nothing happens, so that a daemon that hangs is not noticed.
    */
-  events(lastEventId?: string, only?: readonly EventName[]): Promise<{ events: AsyncIterable<Event>; close(): void }>;
+  events(
+    lastEventId?: string,
+    only?: readonly EventName[],
+    quiet?: boolean,
+  ): Promise<{ events: AsyncIterable<Event>; close(): void }>;
 }
 
 /** A client over `transport`; stateless, share it freely. */
@@ -96,8 +101,11 @@ export function createClient(transport: Transport): Client {
       if (reply.status >= 400) throw failure(reply.status, reply.body);
       return reply.body;
     },
-    async events(lastEventId, only) {
-      const stream = await transport.stream(`/api/events${queryString(only && { only: only.join(',') })}`, {
+    async events(lastEventId, only, quiet) {
+      const query: Record<string, string> = {};
+      if (only) query.only = only.join(',');
+      if (quiet) query.quiet = '1';
+      const stream = await transport.stream(`/api/events${queryString(query)}`, {
         accept: 'text/event-stream',
         ...(lastEventId ? { 'last-event-id': lastEventId } : {}),
       });

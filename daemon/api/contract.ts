@@ -204,8 +204,8 @@ export const endpoints = {
   'GET /api/events': {
     summary:
       'Live events; starts with the whole snapshot and the configuration, or replays after `Last-Event-ID`. ' +
-      'With `only`, the named events alone; it then starts with the present value of each named part. With `brief=1`, snapshots and log entries of reads come without what the tunnel CLI printed',
-    query: z.strictObject({ only: z.optional(EventNames), brief: z.optional(Flag) }),
+      'With `only`, the named events alone; it then starts with the present value of each named part. With `brief=1`, snapshots and log entries of reads come without what the tunnel CLI printed. With `quiet=1`, no comment comes every 15 s',
+    query: z.strictObject({ only: z.optional(EventNames), brief: z.optional(Flag), quiet: z.optional(Flag) }),
     response: s.Snapshot,
     kind: 'stream',
   },

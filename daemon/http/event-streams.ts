@@ -17,6 +17,8 @@ interface Wanted {
   only: ReadonlySet<string> | null;
   /** Snapshots and log entries of reads come without what the tunnel CLI printed, which is most of their bytes. */
   brief: boolean;
+  /** Nothing comes while nothing happens: the client needs no sign that the daemon still runs. */
+  quiet: boolean;
 }
 
 export interface EventStreams {
@@ -57,7 +59,7 @@ export function createEventStreams(
   const start = state.snapshot().revision;
 
   function beat() {
-    for (const [socket, client] of clients) send(socket, HEARTBEAT, client);
+    for (const [socket, client] of clients) if (!client.quiet) send(socket, HEARTBEAT, client);
   }
   function send(socket: Socket, chunk: Chunk, client: Client) {
     if (socket.writableLength > limits.streamBacklogBytes) {
@@ -86,7 +88,7 @@ export function createEventStreams(
     return [frame({ revision, event: 'gap', data: { revision } }), ...present(client)];
   }
   /** The whole snapshot, or for a restricted stream its named parts, each as its own event; then the configuration. */
-  function present({ wants, restricted, brief }: Omit<Client, 'chunked'>): Chunk[] {
+  function present({ wants, restricted, brief }: Client): Chunk[] {
     const snapshot = state.snapshot();
     const { revision } = snapshot;
     const whole = !restricted || wants('snapshot');
@@ -98,7 +100,7 @@ export function createEventStreams(
   }
 
   return {
-    async open(request, response, { only, brief }) {
+    async open(request, response, { only, brief, quiet }) {
       const { socket } = request;
       if (clients.size >= limits.streams)
         throw new Problem('busy', message('%d event streams are open, and no more are allowed.', limits.streams), {
@@ -107,6 +109,7 @@ export function createEventStreams(
       const client: Client = {
         chunked: request.httpVersionMinor > 0,
         brief,
+        quiet,
         restricted: only !== null,
         wants: event => only === null || only.has(event),
       };
@@ -150,6 +153,7 @@ interface Client {
   chunked: boolean;
   /** See `Wanted`. */
   brief: boolean;
+  quiet: boolean;
   /** Asked for some events only. */
   restricted: boolean;
   wants(event: EventName): boolean;

@@ -76,7 +76,7 @@ export function requestInfo({ method = '', url = '', rawHeaders }: IncomingMessa
 }
 
 function openStream(request: IncomingMessage, response: ServerResponse, streams: EventStreams, brief: boolean): void {
-  streams.open(request, response, { only: null, brief }).catch(error => {
+  streams.open(request, response, { only: null, brief, quiet: false }).catch(error => {
     if (error instanceof Problem) refuse(request, response, error);
     else throw error;
   });

@@ -48,9 +48,9 @@ export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandl
   }
   router.get('/api/events', async (ctx, next) => {
     if (ctx.method === 'HEAD') return next(); // the length of a stream is not known
-    const { only, brief } = queryOf(ctx, endpoints['GET /api/events']) as QueryOf<'GET /api/events'>;
+    const { only, brief, quiet } = queryOf(ctx, endpoints['GET /api/events']) as QueryOf<'GET /api/events'>;
     const names = only === undefined ? null : new Set(only.split(','));
-    await streams.open(ctx.req, ctx.res, { only: names, brief: brief === '1' });
+    await streams.open(ctx.req, ctx.res, { only: names, brief: brief === '1', quiet: quiet === '1' });
     ctx.respond = false;
     if (names?.has('accounts')) await followAccounts(daemon, ctx.req.socket);
   });

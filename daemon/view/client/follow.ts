@@ -8,6 +8,8 @@ interface FollowOptions {
   client: Client;
   /** The events to be sent, `snapshot` among them; absent: all. */
   only: readonly EventName[] | undefined;
+  /** The stream stays silent while nothing happens. */
+  quiet: boolean;
   /** First and longest pause between attempts, in milliseconds. */
   backOffMs: readonly [first: number, longest: number];
   /** @param resumed the stream sends only what was missed, which may be nothing */
@@ -23,7 +25,7 @@ export interface Follower {
 }
 
 export function follow(options: FollowOptions): Follower {
-  const { client, only, backOffMs, connected, received, lost } = options;
+  const { client, only, quiet, backOffMs, connected, received, lost } = options;
   let closed = false;
   let lastEventId: string | undefined;
   let attempts = 0;
@@ -31,7 +33,7 @@ export function follow(options: FollowOptions): Follower {
   let wake = () => {};
 
   async function readStream(): Promise<void> {
-    const stream = await client.events(lastEventId, only);
+    const stream = await client.events(lastEventId, only, quiet);
     closeStream = stream.close;
     if (closed) return stream.close();
     connected(lastEventId !== undefined);

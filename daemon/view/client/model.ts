@@ -47,7 +47,10 @@ export interface Model {
 export interface Pace {
   /** First and longest pause between attempts to reach the daemon. */
   backOffMs: [first: number, longest: number];
-  /** A stream without even a heartbeat (one is due every 15 s) for this long is dead. */
+  /**
+   * A stream without even a heartbeat (one is due every 15 s) for this long is dead. Infinity: there are no heartbeats, and
+   * nothing wakes the client while nothing happens.
+   */
   idleTimeoutMs: number;
   /** Time from the daemon's reply to its event, after which everything is read again. */
   settleMs: number;
@@ -82,7 +85,8 @@ export function createModel(
   last: ClientState['last'] = null,
 ): Model {
   const { backOffMs, idleTimeoutMs, settleMs, slowMs } = { ...PACE, ...pace };
-  const client = createClient(withIdleTimeout(transport, idleTimeoutMs));
+  const quiet = idleTimeoutMs === Infinity;
+  const client = createClient(quiet ? transport : withIdleTimeout(transport, idleTimeoutMs));
   const listeners = new Set<() => void>();
   const arrivals = createArrivals();
   let state: ClientState = { ...INITIAL, last };
@@ -122,6 +126,7 @@ export function createModel(
   const follower = follow({
     client,
     only,
+    quiet,
     backOffMs,
     connected(resumed) {
       if (state.snapshot && resumed) update({ offline: null });

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { decodeEvents } from '../../../daemon/api/client.ts';
 import type { LogEntry, Snapshot, Status } from '../../../daemon/api/schema.ts';
 import { OUTPUT, open, type Running, raw, request, startListeners } from '../../support/daemon/listeners.ts';
+import { until } from '../../support/until.ts';
 
 interface Received {
   event: string;
@@ -283,4 +284,26 @@ test('a brief stream leaves out of the log what reads printed, also where it is 
     ['', 'acted'],
     ['read', 'acted'],
   ]);
+});
+
+test('a comment every 15 s shows that the daemon runs, but not on a quiet stream', async t => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const running = await startListeners(t);
+  const texts = await Promise.all(
+    ['', '?quiet=1'].map(async query => {
+      const socket = open({ path: running.socket });
+      t.after(() => socket.destroy());
+      const seen = { text: '' };
+      socket.setEncoding('utf8').on('data', (piece: string) => (seen.text += piece));
+      socket.write(request(`GET /api/events${query}`, 'localhost'));
+      await until(() => seen.text.includes('event: config'), 'the beginning');
+      return seen;
+    }),
+  );
+  t.mock.timers.tick(15_000);
+  await until(() => texts[0]!.text.includes(': still here'), 'the comment');
+  // in the order of the streams, so what follows would come after the comment
+  connected(running, 'one');
+  await until(() => texts[1]!.text.includes('event: status'), 'the event');
+  assert.doesNotMatch(texts[1]!.text, /still here/);
 });
