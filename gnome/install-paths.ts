@@ -17,6 +17,8 @@ export const DEVELOPMENT = APP_ID !== BRAND;
 export const APP_PATH = `/${APP_ID.replaceAll('.', '/')}`;
 export const TRAY_NAME = `${APP_ID}.Tray`;
 export const TRAY_PATH = `${APP_PATH}/Tray`;
+/** Name of the bridge on the session bus. */
+export const CLIENT_NAME = DEVELOPMENT ? 'org.culvert.Devel.Client1' : 'org.culvert.Client1';
 
 /** `<prefix>/share/culvert`, which holds the running file. */
 export const pkgdatadir = GLib.path_get_dirname(GLib.filename_from_uri(import.meta.url)[0]);

@@ -97,7 +97,7 @@ const ALLOWED: Record<string, Record<string, readonly string[]>> = {
     'loader.ts': ['system', 'store'],
     'main.ts': ['system', 'store', 'run', 'manage', 'pool', 'commands', 'context.ts'],
   },
-  gnome: { '.': ['.'], panel: ['.'], tray: ['.'] },
+  gnome: { '.': ['.'], panel: ['.'], tray: ['.'], bridge: ['.'] },
   manifest: { '.': ['.', 'signing'], signing: ['.'], cli: ['.', 'signing'], 'main.ts': ['.', 'cli'] },
 };
 

@@ -26,7 +26,7 @@ async function bundle() {
   };
   const debuggable = profile === 'development';
   const sources = Object.keys(programs).flatMap(name => bundleProgram(name, resolve(out, name), define, debuggable));
-  sources.push(...bundleGjs(['tray', 'killswitch'], resolve(out), define, debuggable));
+  sources.push(...bundleGjs(['tray', 'bridge', 'killswitch'], resolve(out), define, debuggable));
   sources.push(...bundlePanel(resolve(out), define, debuggable));
   sources.push(...(await bundleWebui(resolve(out, 'webui'), define, debuggable)));
   writeFileSync(resolve(out, 'licenses.txt'), npmLicenses(sources));

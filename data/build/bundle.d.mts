@@ -16,7 +16,7 @@ export function bundleProgram(
   debuggable?: boolean,
 ): string[];
 /** Entry of each program for GJS. */
-export const gjsPrograms: Record<'panel' | 'tray' | 'killswitch', string>;
+export const gjsPrograms: Record<'panel' | 'tray' | 'bridge' | 'killswitch', string>;
 /** Bundles programs for GJS as `NAME.js` in a directory. @returns absolute paths of the sources that went in. */
 export function bundleGjs(
   names: readonly Exclude<keyof typeof gjsPrograms, 'panel'>[],

@@ -21,6 +21,7 @@ export const programs = {
 export const gjsPrograms = {
   panel: 'gnome/panel/main.ts',
   tray: 'gnome/tray/main.ts',
+  bridge: 'gnome/bridge/main.ts',
   killswitch: 'daemon/killswitch/service/main.ts',
 };
 
@@ -219,6 +220,7 @@ const forGjs = (name, file, define, debuggable) => {
     mainFields: ['module', 'main'],
     target: 'firefox102', // GJS 1.74, the oldest supported
     external: ['gi://*', 'resource://*', 'system', 'gettext', 'cairo'],
+    loader: { '.xml': 'text' },
     define,
   };
 };

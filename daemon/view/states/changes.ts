@@ -73,6 +73,7 @@ export function fractionLeft({ from, until }: Span, now: number): number {
 export interface Unconfirmed extends Span {
   /** The present values: `Mode: DNS only`, one line for each change. */
   text: string;
+  subjects: readonly Subject[];
   keep: Command;
   revert: Command;
 }
@@ -86,6 +87,7 @@ export function describeUnconfirmed(client: ClientState, tr: Translator): Unconf
   const first = pending.reduce((a, b) => (Date.parse(b.confirmBy!) < Date.parse(a.confirmBy!) ? b : a));
   return {
     text: pending.map(change => settingText(change, tr)).join('\n'),
+    subjects,
     from: Date.parse(first.setAt),
     until: Date.parse(first.confirmBy!),
     keep: { ask: { kind: 'change', what: 'confirm', subjects } },

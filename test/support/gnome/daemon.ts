@@ -77,6 +77,8 @@ export interface FakeDaemon {
   listen(): Promise<void>;
   /** Says `bye` and stops listening. */
   stop(): Promise<void>;
+  /** Is gone from one moment to the next. */
+  crash(): Promise<void>;
 }
 
 /** A problem document to throw from `onAction`. */
@@ -183,12 +185,19 @@ export function createDaemon(socket: string): FakeDaemon {
     async stop() {
       daemon.send('bye', { reason: 'stopped by its user' });
       for (const stream of open.keys()) stream.end();
-      await new Promise(resolve => {
-        server?.close(resolve);
-        server?.closeAllConnections();
-      });
+      await close();
+    },
+    async crash() {
+      daemon.cut();
+      await close();
     },
   };
+
+  const close = () =>
+    new Promise(resolve => {
+      server?.close(resolve);
+      server?.closeAllConnections();
+    });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url!, 'http://localhost');

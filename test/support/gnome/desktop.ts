@@ -58,7 +58,7 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
   );
   const running: Running[] = [];
   const start = (command: string, args: string[], env: NodeJS.ProcessEnv = {}) => {
-    const program = run(command, args, { ...desktop.env, ...env });
+    const program = startProgram(command, args, { ...desktop.env, ...env });
     running.push(program);
     return program;
   };
@@ -103,8 +103,8 @@ export async function openDesktop(screen = '1280x900'): Promise<Desktop> {
 /** Services that the bus starts on demand: what a developer's own desktop brings, such as one for notifications, is none. */
 const SERVICES = ['org.a11y.Bus', 'org.xfce.Xfconf'];
 
-/** Makes the configuration of a session bus. */
-function busConfiguration(directory: string): string {
+/** Makes the configuration of a session bus, whose services are described in `services` of the directory. */
+export function busConfiguration(directory: string): string {
   const services = join(directory, 'services');
   mkdirSync(services);
   for (const name of SERVICES) {
@@ -191,7 +191,7 @@ export function talk({ child, output, exited }: Running): Ask {
   };
 }
 
-function run(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
+export function startProgram(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
   const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
   const said = { stdout: '', both: '' };
   child.stdout.setEncoding('utf8').on('data', text => {
@@ -219,7 +219,7 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Running {
 }
 
 /** Reads standard output alone: on the other stream Xvfb complains about every display that is taken. */
-async function firstLine({ child, stdout }: Running): Promise<string> {
+export async function firstLine({ child, stdout }: Running): Promise<string> {
   await until(() => stdout().includes('\n'), `a line from ${child.spawnfile}`);
   return stdout().split('\n')[0]!.trim();
 }

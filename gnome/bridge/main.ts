@@ -1,0 +1,154 @@
+// The bridge: offers the daemon's state as org.culvert.Client1 on the session bus, for the shells of all desktops, and ends
+// when nobody uses it. Without GTK, and without a timer while somebody does.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { exit } from 'system';
+import { type ClientState, current } from '../../daemon/view/client/client-state.ts';
+import { createModel } from '../../daemon/view/client/model.ts';
+import { type Notification, notificationOf } from '../../daemon/view/states/notify.ts';
+import { collectWhenQuiet } from '../gc.ts';
+import { followLocale, tr } from '../i18n.ts';
+import { CLIENT_NAME, pkgdatadir, socketPath } from '../install-paths.ts';
+import { createTransport } from '../transport.ts';
+import { watchCallers } from './callers.ts';
+import { createMethods } from './methods.ts';
+import { exportObject } from './object.ts';
+import { windowOpener } from './open-window.ts';
+import { changesBetween, propertiesOf } from './properties.ts';
+import { watchForSocket } from './socket-watch.ts';
+
+Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
+
+declare const __VERSION__: string;
+
+/** The parts of the state that the properties and notices show. */
+const EVENTS = [
+  'snapshot',
+  'gap',
+  'status',
+  'settings',
+  'options',
+  'tunnel',
+  'account',
+  'tunnelCli',
+  'killSwitch',
+  'config',
+  'update',
+  'diagnosis',
+  'changes',
+  'reminder',
+] as const;
+
+/** A caller gives up after 25 s, unless it says otherwise. */
+const DEADLINE_MS = 20_000;
+/** Attempts to reach a daemon get rarer without end: its socket is watched, and calls try at once. */
+const PACE = { backOffMs: [250, 86_400_000] as [number, number], idleTimeoutMs: Infinity };
+
+const CODES: Record<Notification['kind'], string> = {
+  connection: 'connection',
+  signIn: 'sign-in',
+  updates: 'update',
+  reminders: 'reminder',
+};
+
+/** Exit status on which the user unit starts the bridge again (data/culvert-bridge.service.in). */
+const RESTART = 75;
+
+/** Flag and answers of RequestName (D-Bus Specification). */
+const DO_NOT_QUEUE = 4;
+const PRIMARY_OWNER = 1;
+
+const program = GLib.build_filenamev([pkgdatadir, 'bridge.js']);
+const loop = GLib.MainLoop.new(null, false);
+let exitCode = 0;
+
+async function run(): Promise<void> {
+  const bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
+  const onBus = async (method: string, args: GLib.Variant) => {
+    const name = 'org.freedesktop.DBus';
+    const reply = await bus.call(name, '/org/freedesktop/DBus', name, method, args, null, 0, -1, null);
+    return reply.recursiveUnpack<[number]>()[0];
+  };
+  const own = async () => {
+    const answer = await onBus('RequestName', new GLib.Variant('(su)', [CLIENT_NAME, DO_NOT_QUEUE]));
+    if (answer === PRIMARY_OWNER) return;
+    printerr(`culvert bridge: another process owns ${CLIENT_NAME}.`);
+    loop.quit();
+  };
+  const model = createModel(createTransport(socketPath(), DEADLINE_MS), PACE, EVENTS);
+  const properties = () => propertiesOf(model.state(), __VERSION__, tr);
+  let shown = properties();
+
+  const callers = watchCallers(bus, () => void leave().catch(fail));
+  const disown = () => onBus('ReleaseName', new GLib.Variant('(s)', [CLIENT_NAME]));
+  /** Gives the name up first: from then on, a call starts the next bridge. */
+  const leave = async () => {
+    const calls = callers.calls();
+    await disown();
+    if (callers.calls() === calls) loop.quit();
+    else await own();
+  };
+  const giveWay = async (code: number) => {
+    exitCode = code;
+    await disown();
+    await callers.answered();
+    loop.quit();
+  };
+  const methods = createMethods(model, windowOpener(bus));
+  const object = exportObject(bus, { properties, methods, callers, retry: model.retry });
+
+  let endWatch: (() => void) | null = null;
+  const watchSocket = ({ offline }: ClientState) => {
+    const absent = offline !== null && offline.code !== 'starting';
+    if (absent) endWatch ??= watchForSocket(socketPath(), model.retry);
+    else if (!offline) {
+      endWatch?.();
+      endWatch = null;
+    }
+  };
+  /** A daemon of another version comes back after an update; without its program, Culvert was removed. */
+  const followUpdate = async ({ offline }: ClientState) => {
+    if (offline && !GLib.file_test(program, GLib.FileTest.EXISTS)) await giveWay(0);
+    if (offline || !before) return;
+    const { version } = await model.call('GET /api/version');
+    if (version !== __VERSION__) await giveWay(RESTART);
+  };
+  let before: ClientState | null = null;
+  let online = false;
+  let ready = () => {};
+  const isKnown = new Promise<void>(resolve => {
+    ready = resolve;
+  });
+  model.subscribe(() => {
+    const after = model.state();
+    followLocale(after.config);
+    const next = properties();
+    const changes = changesBetween(shown, next);
+    shown = next;
+    if (changes) object.changed(changes);
+    const news = notificationOf(before, after, null, tr);
+    if (news) object.notice(CODES[news.kind], news.summary, { body: news.body });
+    // figures of the connection are read only when somebody wants them
+    if (changes?.State === 'connected') void model.refresh('stale');
+    const isOnline = current(after) !== null;
+    if (isOnline !== online) followUpdate(after).catch(() => {});
+    online = isOnline;
+    if (isOnline) before = after;
+    watchSocket(after);
+    if (after.offline ? after.offline.code !== 'starting' : after.config) ready();
+    collectWhenQuiet();
+  });
+  await isKnown;
+  // the caller that had it started finds the state, not "unknown"
+  await own();
+}
+
+function fail(error: unknown): void {
+  printerr(`culvert bridge: ${error instanceof Error ? error.message : error}`);
+  exitCode = 1;
+  loop.quit();
+}
+
+run().catch(fail);
+loop.run();
+exit(exitCode);

@@ -1,0 +1,102 @@
+// Does what callers on the bus ask for: checks the arguments, and asks the daemon.
+import { MODES } from '../../daemon/api/actions.ts';
+import type { ChangeOptions } from '../../daemon/api/schema/changes.ts';
+import type { Mode } from '../../daemon/api/schema.ts';
+import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
+import { current } from '../../daemon/view/client/client-state.ts';
+import type { Model } from '../../daemon/view/client/model.ts';
+import { placeOf } from '../../daemon/view/forms/form.ts';
+import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
+import { tr } from '../i18n.ts';
+import { Failure } from './failures.ts';
+
+/** In seconds, as the API has it. */
+const LONGEST = { forSeconds: 604_800, confirmWithin: 600 };
+/** Names of options on the bus. */
+const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
+  for: 'forSeconds',
+  'confirm-within': 'confirmWithin',
+};
+
+type Values = Record<string, unknown>;
+
+/** Opens the window, on a page where one is given. */
+export type OpenWindow = (page: string | null, platformData: Values) => Promise<void>;
+
+/** The methods by their names, each with its arguments as plain values. Each resolves when its effect shows in the properties. */
+export function createMethods(
+  model: Model,
+  openWindow: OpenWindow,
+): Record<string, (args: unknown[]) => Promise<void>> {
+  const state = () => current(model.state())?.status.state;
+  const paused = () => current(model.state())?.changes.some(isPause) === true;
+  const running = () => {
+    if (model.state().offline) throw new Failure('NotRunning', tr._('Culvert’s background service isn’t running.'));
+  };
+  const unconfirmed = (what: 'confirm' | 'revert') => {
+    running();
+    const change = describeUnconfirmed(model.state(), tr);
+    if (!change) throw new Failure('NothingPending', tr._('No change is waiting.'));
+    return askAboutChange(model, { kind: 'change', what, subjects: change.subjects });
+  };
+
+  return {
+    // a request that changes nothing has no event to wait for
+    async Connect() {
+      if (state() !== 'connected') await model.requestAction({ action: 'connect' });
+    },
+    async Disconnect() {
+      if (state() !== 'disconnected' || paused()) await model.requestAction({ action: 'disconnect' });
+    },
+    async Pause([seconds]) {
+      await model.requestAction({
+        action: 'disconnect',
+        forSeconds: secondsOf(seconds, 'seconds', LONGEST.forSeconds),
+      });
+    },
+    async Resume() {
+      running();
+      if (!paused()) throw new Failure('NothingPending', tr._('No change is waiting.'));
+      await askAboutChange(model, { kind: 'change', what: 'revert', subjects: ['connection'] });
+    },
+    async SetMode([mode, options]) {
+      const value = MODES.find(name => name === mode);
+      if (!value) throw new Failure('UnknownMode', `“${mode}” is not one of ${MODES.join(', ')}.`);
+      const limits = optionsOf(options as Values, ['for', 'confirm-within']);
+      if (current(model.state())?.settings.Mode !== (value satisfies Mode))
+        await model.requestAction({ action: 'setMode', value, ...limits });
+    },
+    async SetKillSwitch([enabled, options]) {
+      const { confirmWithin } = optionsOf(options as Values, ['confirm-within']);
+      const { allowLan = false } = current(model.state())?.killSwitch ?? {};
+      const change = { enabled: enabled === true, allowLan };
+      await model.changeKillSwitch(confirmWithin === undefined ? change : { ...change, confirmWithin });
+    },
+    Keep: async () => unconfirmed('confirm'),
+    Revert: async () => unconfirmed('revert'),
+    async Refresh() {
+      running();
+      await model.refresh('stale');
+    },
+    async Open([page, platformData]) {
+      if (page !== '' && !placeOf(String(page))) throw new Failure('UnknownPage', `There is no page “${page}”.`);
+      await openWindow(page === '' ? null : String(page), platformData as Values);
+    },
+  };
+}
+
+/** @throws Failure InvalidArgument for an option that the method does not have, or a value out of its range */
+function optionsOf(options: Values, names: readonly string[]): ChangeOptions {
+  const limits: ChangeOptions = {};
+  for (const [name, value] of Object.entries(options)) {
+    const key = names.includes(name) ? OPTIONS[name] : undefined;
+    if (!key) throw new Failure('InvalidArgument', `There is no option “${name}”; expected ${names.join(' or ')}.`);
+    limits[key] = secondsOf(value, name, LONGEST[key]);
+  }
+  return limits;
+}
+
+function secondsOf(value: unknown, name: string, longest: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= longest) return value;
+  throw new Failure('InvalidArgument', `${name}: expected a number of seconds from 1 to ${longest}.`);
+}

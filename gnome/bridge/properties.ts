@@ -1,0 +1,178 @@
+// Pure: turns the state of a client into the properties of org.culvert.Client1 (data/org.culvert.Client1.xml).
+import type { Mode, Snapshot } from '../../daemon/api/schema.ts';
+import { type ClientState, current } from '../../daemon/view/client/client-state.ts';
+import { describeTimed } from '../../daemon/view/forms/timed.ts';
+import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
+import { placeName } from '../../daemon/view/places.ts';
+import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
+import { describeKillSwitch, type KillSwitchLook } from '../../daemon/view/states/killswitch.ts';
+import { modeName } from '../../daemon/view/states/labels.ts';
+import { describeTunnel, type TunnelView } from '../../daemon/view/states/tunnel.ts';
+import { fill, type Translator } from '../../daemon/view/translator.ts';
+
+/** Values of `State`. More may come, so that a shell has to expect others. */
+export const STATES = [
+  'connected',
+  'connecting',
+  'disconnecting',
+  'disconnected',
+  /** Off for a while. */
+  'paused',
+  /** Not connected, and the kill switch blocks all traffic. */
+  'blocked',
+  /** WARP tries to connect and can't. */
+  'unable',
+  /** Nothing works before the user has done something, such as signing in to a network. */
+  'needs-you',
+  'unknown',
+] as const;
+type State = (typeof STATES)[number];
+
+/** Values of `KillSwitch`. */
+export type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'blocking'> | 'unknown' | 'on';
+
+/** By the names of the interface. Times are µs since the epoch, 0 for none; texts are empty where there is nothing to say. */
+export interface Properties {
+  Version: string;
+  State: State;
+  Reason: string;
+  StatusText: string;
+  Icon: string;
+  Since: number;
+  PauseEnds: number;
+  /** The stand-in for WARP is in use: nothing is tunneled. */
+  Demo: boolean;
+  ToggleAction: 'connect' | 'disconnect' | '';
+  ToggleText: string;
+  CanToggle: boolean;
+  Mode: string;
+  ModeText: string;
+  /** Id, title, and whether it can be set now. */
+  Modes: [string, string, boolean][];
+  KillSwitch: KillSwitchState;
+  KillSwitchText: string;
+  KillSwitchPauseEnds: number;
+  CanSetKillSwitch: boolean;
+  /** A change that reverts at `until` unless it is kept; null while there is none. */
+  Pending: { what: string[]; text: string; until: number } | null;
+  Account: string;
+  /** In ms; 0 where it is not known. */
+  Latency: number;
+  Location: string;
+  LocationCode: string;
+}
+
+/** @param version of this program */
+export function propertiesOf(client: ClientState, version: string, tr: Translator): Properties {
+  // out of date is as good as not known
+  const snapshot = current(client);
+  const tunnel = describeTunnel(client, tr);
+  const pause = snapshot?.changes.find(isPause);
+  const state = stateOf(snapshot, tunnel);
+  const { action, label, sensitive } = tunnel.toggle;
+  return {
+    Version: version,
+    State: state,
+    Reason: reasonOf(client),
+    StatusText: statusText(client, { state, tunnel }, tr),
+    Icon: tunnel.icon,
+    Since: snapshot && state !== 'unknown' ? micro(snapshot.status.since) : 0,
+    PauseEnds: pause?.endsAt && state === 'paused' ? micro(pause.endsAt) : 0,
+    Demo: snapshot?.tunnelCli.emulated ?? false,
+    ToggleAction: (snapshot && action) ?? '',
+    ToggleText: snapshot && action ? label : '',
+    CanToggle: snapshot !== null && sensitive,
+    ...modes(snapshot, tunnel, tr),
+    ...killSwitch(client, tr),
+    Pending: pendingOf(client, tr),
+    Account: accountOf(snapshot),
+    ...figures(snapshot, tunnel),
+  };
+}
+
+function stateOf(snapshot: Snapshot | null, { setup }: TunnelView): State {
+  if (!snapshot) return 'unknown';
+  const { status, killSwitch, changes } = snapshot;
+  if (setup !== null || isSignIn(status)) return 'needs-you';
+  const off = status.state === 'disconnected' || status.state === 'unable';
+  if (off && killSwitch.active === true && killSwitch.pausedUntil === null) return 'blocked';
+  if (status.state === 'disconnected' && changes.some(isPause)) return 'paused';
+  return status.state;
+}
+
+/** A network wants its user to sign in on a page. */
+function isSignIn({ state, reason }: Snapshot['status']): boolean {
+  return state !== 'connected' && reason?.code?.startsWith('CaptivePortal') === true;
+}
+
+/** A code: of the step that the user has to do, of the tunnel CLI, or why the daemon can't be asked. */
+function reasonOf({ snapshot, offline }: ClientState): string {
+  if (offline || !snapshot) return offline?.code ?? '';
+  return snapshot.status.blocked ?? snapshot.status.reason?.code ?? '';
+}
+
+function statusText(client: ClientState, { state, tunnel }: { state: State; tunnel: TunnelView }, tr: Translator) {
+  const { _ } = tr;
+  const pause = state === 'paused' && describeTimed(client, tr).find(({ change }) => isPause(change));
+  const text = state === 'blocked' ? _('Traffic is blocked by the kill switch') : pause ? pause.text : tunnel.label;
+  // Translators: %s is a state such as Connected
+  return tunnel.emulated && current(client) ? fill(_('Demo: %s'), text) : text;
+}
+
+function modes(snapshot: Snapshot | null, { settable, lock }: TunnelView, tr: Translator) {
+  const mode = snapshot?.settings.Mode;
+  if (mode === undefined) return { Mode: '', ModeText: '', Modes: [] };
+  const names = MAIN_MODES.includes(mode as Mode) ? MAIN_MODES : [...MAIN_MODES, mode];
+  const usable = settable && lock === null;
+  return {
+    Mode: mode,
+    ModeText: modeName(mode, tr).title,
+    Modes: names.map((name): [string, string, boolean] => [name, modeName(name, tr).title, usable]),
+  };
+}
+
+function killSwitch(client: ClientState, tr: Translator) {
+  const { look, sentence, sensitive, pausedUntil } = describeKillSwitch(client, tr);
+  const value: KillSwitchState = look === 'unavailable' ? 'unknown' : look === 'blocking' ? 'on' : look;
+  return {
+    KillSwitch: value,
+    KillSwitchText: value === 'unknown' ? '' : sentence,
+    KillSwitchPauseEnds: value === 'paused' && pausedUntil !== null ? pausedUntil * 1000 : 0,
+    CanSetKillSwitch: sensitive,
+  };
+}
+
+function pendingOf(client: ClientState, tr: Translator): Properties['Pending'] {
+  const unconfirmed = describeUnconfirmed(client, tr);
+  if (!unconfirmed) return null;
+  const { text, until, subjects } = unconfirmed;
+  return { what: [...subjects], text, until: until * 1000 };
+}
+
+/** The kind of account in WARP's own word, such as `free`; never an id. */
+function accountOf(snapshot: Snapshot | null): string {
+  if (!snapshot) return '';
+  const { registered, type } = snapshot.account;
+  return registered === false ? 'none' : (type ?? '').toLowerCase();
+}
+
+function figures(snapshot: Snapshot | null, { live }: TunnelView) {
+  const { latencyMs = null, colo = null } = (live && snapshot?.tunnel) || {};
+  return {
+    Latency: latencyMs ?? 0,
+    Location: colo === null ? '' : placeName(colo),
+    LocationCode: colo ?? '',
+  };
+}
+
+/** µs since the epoch, as shells take times. */
+function micro(iso: string): number {
+  return Date.parse(iso) * 1000;
+}
+
+/** The properties that differ, with their new values; null where none does. */
+export function changesBetween(before: Properties, after: Properties): Partial<Properties> | null {
+  const names = Object.keys(after) as (keyof Properties)[];
+  const changed = names.filter(name => JSON.stringify(after[name]) !== JSON.stringify(before[name]));
+  return changed.length ? Object.fromEntries(changed.map(name => [name, after[name]])) : null;
+}

@@ -1,0 +1,39 @@
+// Notices that a daemon starts, without asking for it again and again.
+import Gio from 'gi://Gio?version=2.0';
+
+/**
+ * Calls `appeared` when something new is where the daemon's socket will be.
+ * @returns what ends the watch
+ */
+export function watchForSocket(path: string, appeared: () => void): () => void {
+  const directory = Gio.File.new_for_path(path).get_parent()!;
+  const parent = directory.get_parent()!;
+  let inside: Gio.FileMonitor | null = null;
+  const follow = (file: Gio.File, each: (changed: Gio.File, event: Gio.FileMonitorEvent) => void) => {
+    const monitor = file.monitor_directory(Gio.FileMonitorFlags.NONE, null);
+    monitor.connect('changed', (_monitor, changed, _other, event) => each(changed, event));
+    return monitor;
+  };
+  // GLib asks every four seconds whether a missing directory is there again, so it must not have one
+  const enter = () => {
+    inside?.cancel();
+    inside = directory.query_exists(null)
+      ? follow(directory, (changed, event) => {
+          if (event === Gio.FileMonitorEvent.DELETED && changed.equal(directory)) inside?.cancel();
+          else if (event === Gio.FileMonitorEvent.CREATED) appeared();
+        })
+      : null;
+  };
+  const outside = parent.query_exists(null)
+    ? follow(parent, (changed, event) => {
+        if (event !== Gio.FileMonitorEvent.CREATED || !changed.equal(directory)) return;
+        enter();
+        appeared();
+      })
+    : null;
+  enter();
+  return () => {
+    inside?.cancel();
+    outside?.cancel();
+  };
+}
