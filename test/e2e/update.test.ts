@@ -111,6 +111,11 @@ test('install 1, update to 2 through a server, go back, remove: and nothing is l
   );
   assert.match(inData('systemd/user/culvert.service'), new RegExp(`^ExecStart=${current}/bin/culvert --no-open`, 'm'));
   assert.equal(inData('man/man1/culvert.1').slice(0, 3), '.TH');
+  assert.equal(inData('man/man5/org.culvert.Client1.5').slice(0, 3), '.TH');
+  assert.match(inData('dbus-1/interfaces/org.culvert.Client1.xml'), /<interface name="org\.culvert\.Client1">/);
+  const bridge = `${current}/share/culvert/bridge\\.js`;
+  assert.match(inData('dbus-1/services/org.culvert.Client1.service'), new RegExp(` ${bridge}$`, 'm'));
+  assert.match(inData('systemd/user/culvert-bridge.service'), new RegExp(`^ExecStart=.* ${bridge}$`, 'm'));
   assert.doesNotMatch(snapshotText(user), /@(PREFIX|DATA|USERBIN)@/);
 
   const port = await startInstalled(user, [], source);

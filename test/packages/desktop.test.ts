@@ -36,5 +36,6 @@ test('every installed program has a manual, which is formatted without a warning
     await t.test(program, t => formatted(t, page));
   }
   // a system-wide build alone installs it
+  await t.test('org.culvert.Client1', t => formatted(t, 'man/man5/org.culvert.Client1.5'));
   await t.test('culvert-killswitch-remove', t => formatted(t, resolve('data/killswitch/culvert-killswitch-remove.8')));
 });

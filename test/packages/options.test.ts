@@ -41,6 +41,12 @@ test('by default programs and services are where Debian has them', { skip }, t =
   assert.ok(read('../repair/configured.policy').includes(path));
   has('/usr/sbin/culvert-killswitch-remove');
   has('/usr/share/man/man8/culvert-killswitch-remove.8');
+  has('/usr/share/culvert/bridge.js');
+  has('/usr/share/dbus-1/interfaces/org.culvert.Client1.xml');
+  has('/usr/share/dbus-1/services/org.culvert.Client1.service');
+  has('/usr/lib/systemd/user/culvert-bridge.service');
+  has('/usr/share/man/man5/org.culvert.Client1.5');
+  assert.match(read('../culvert-bridge.service'), /^ExecStart=\S+ -m \/usr\/share\/culvert\/bridge\.js$/m);
 });
 
 test('each program and each directory of the root service can be another one', { skip }, t => {
@@ -69,6 +75,7 @@ test('each program and each directory of the root service can be another one', {
   has('/store/own/units/culvert-killswitch.service');
   has('/store/own/units/culvert-killswitch-guard.service');
   has('/store/own/user-units/culvert.service');
+  has('/store/own/user-units/culvert-bridge.service');
   has('/store/own/presets/90-culvert-killswitch.preset');
   has('/store/own/tmpfiles.d/culvert-killswitch.conf');
   has('/store/own/bus/org.culvert.KillSwitch1.conf');

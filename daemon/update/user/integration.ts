@@ -27,6 +27,7 @@ export function plan(tree: string, layout: UserLayout): Entry[] {
     ...[
       'icons/hicolor',
       'metainfo',
+      'dbus-1/interfaces',
       'man',
       'bash-completion/completions',
       'zsh/site-functions',

@@ -39,7 +39,7 @@ export function makeTree(directory: string, version: string, format: 'user' | 'a
   for (const name of ['wrap', 'emulator'] as const)
     cpSync(bundledOnce(name, { __VERSION__: '"0.0.0-test"' }), join(program, name), { recursive: true });
   cpSync(join(root, 'wrapper/catalog/providers.toml'), join(program, 'wrap/providers.toml'));
-  for (const part of ['panel', 'tray']) put(join(program, `${part}.js`), `// the ${part} of ${version}\n`);
+  for (const part of ['panel', 'tray', 'bridge']) put(join(program, `${part}.js`), `// the ${part} of ${version}\n`);
 
   const values: Record<string, string> = {
     VERSION: version,
@@ -61,8 +61,12 @@ export function makeTree(directory: string, version: string, format: 'user' | 'a
     put(join(tree, `bin/culvert-${PROGRAM}`), fill('bin/node.in', { PROGRAM }), 0o755);
   put(join(share, 'applications/org.culvert.Culvert.desktop'), fill('org.culvert.Culvert.desktop.in'));
   put(join(share, 'dbus-1/services/org.culvert.Culvert.service'), fill('org.culvert.Culvert.service.in'));
+  put(join(share, 'dbus-1/services/org.culvert.Client1.service'), fill('org.culvert.Client1.service.in'));
+  cpSync(join(data, 'org.culvert.Client1.xml'), join(share, 'dbus-1/interfaces/org.culvert.Client1.xml'));
+  cpSync(join(data, 'org.culvert.Client1.5'), join(share, 'man/man5/org.culvert.Client1.5'));
   put(join(share, 'metainfo/org.culvert.Culvert.metainfo.xml'), fill('org.culvert.Culvert.metainfo.xml.in'));
-  put(join(tree, 'lib/systemd/user/culvert.service'), fill('culvert.service.in'));
+  for (const unit of ['culvert', 'culvert-bridge'])
+    put(join(tree, `lib/systemd/user/${unit}.service`), fill(`${unit}.service.in`));
   cpSync(join(data, 'icons/hicolor'), join(share, 'icons/hicolor'), { recursive: true });
   const generated = join(directory, `generated-${version}`);
   execFileSync(process.execPath, [join(program, 'cli/main.cjs'), '__generate', generated]);
