@@ -6,7 +6,7 @@ import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
 import { EXIT, reason, say, WrapError } from '../system/errors.ts';
-import { isNested } from './accounts/environment.ts';
+import { isNested } from './accounts/nested.ts';
 import { chooseAccount, namedAccount } from './accounts/select-account.ts';
 import { failover } from './failover.ts';
 import { readInvocation } from './invocation.ts';
@@ -30,7 +30,7 @@ interface Command {
  */
 export async function run(cli: string, original: string, args: readonly string[], context: Context): Promise<End> {
   const command = { cli, original, args, context };
-  if (isNested(cli, context.env)) return passThrough(original, args, context);
+  if (await isNested(cli, args, context)) return passThrough(original, args, context);
   const hidden = hiddenPaths(context.env);
   let plan: Plan | undefined;
   let problem: unknown;

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { Account } from '../../store/config.ts';
 import type { Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
-import { pinForChildren, pinnedAccount } from './select-account.ts';
+import { markRun } from './nested.ts';
+import { pinForChildren } from './select-account.ts';
 
 /** Variables that the shim sets for this process only. */
 const OURS = [
@@ -13,8 +14,6 @@ const OURS = [
   'CULVERT_WRAP_CONFIG_DIR',
   'CULVERT_WRAP_STATE_DIR',
 ];
-/** Set for an upstream (`firecrawl=team-a`), so that a CLI which calls itself by name is not wrapped a second time. */
-const ACTIVE = 'CULVERT_WRAP_ACTIVE';
 
 /**
  * The caller's environment as it was before the shim. The shim takes what would slow down or change our own Node
@@ -31,14 +30,6 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return result;
 }
 
-/** Reports whether this CLI was started within one of its own runs, with no other account named since. */
-export function isNested(cli: string, env: NodeJS.ProcessEnv): boolean {
-  const runs = (env[ACTIVE] ?? '').split(':').map(entry => entry.split('='));
-  const run = runs.findLast(([name]) => name === cli);
-  const pinned = pinnedAccount(cli, env.CULVERT_WRAP_ACCOUNT);
-  return run !== undefined && (pinned === undefined || run[1] === undefined || run[1] === pinned);
-}
-
 /**
  * The environment for a run with one account. Every variable that carries a credential of this CLI is unset first, the
  * sources of other accounts included.
@@ -49,7 +40,7 @@ export function accountEnvironment(
   plan: Pick<Plan, 'cli' | 'provider' | 'accounts'>,
   account: Account,
   credentials: Record<string, string>,
-  { caller, paths }: { caller: NodeJS.ProcessEnv; paths: Pick<Paths, 'state'> },
+  { caller, paths, cwd }: { caller: NodeJS.ProcessEnv; paths: Pick<Paths, 'state'>; cwd?: string },
 ): NodeJS.ProcessEnv {
   const { provider, cli } = plan;
   const env = { ...caller };
@@ -63,7 +54,6 @@ export function accountEnvironment(
   const home = join(paths.state, 'homes', cli, account.name);
   for (const name of provider.home) env[name] = home;
   if (env.CULVERT_WRAP_ACCOUNT) env.CULVERT_WRAP_ACCOUNT = pinForChildren(cli, env.CULVERT_WRAP_ACCOUNT, account.name);
-  const active = `${cli}=${account.name}`;
-  env[ACTIVE] = env[ACTIVE] ? `${env[ACTIVE]}:${active}` : active;
+  markRun(env, cli, account.name, cwd);
   return Object.assign(env, credentials);
 }

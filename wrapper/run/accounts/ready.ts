@@ -27,7 +27,7 @@ export async function makeReady(account: Account, { plan, state, context, creden
   if (missing.length > 0) return { ok: false, problem: `it provides no ${missing.join(', ')}` };
   const switched = Object.keys(resolved.env).length + provider.home.length + provider.arguments.length > 0;
   if (!switched && !provider.prepare_command) return { ok: false, problem: 'it provides no credential' };
-  const env = accountEnvironment(plan, account, resolved.env, { caller, paths: context.paths });
+  const env = accountEnvironment(plan, account, resolved.env, { caller, paths: context.paths, cwd: context.cwd });
   const prepared = await prepare(provider, { name: account.name, env: resolved.env }, env, state);
   if (!prepared.ok) return prepared;
   return { ok: true, env, credentials: resolved.env, ...(prepared.digest && { digest: prepared.digest }) };

@@ -74,7 +74,10 @@ function unknownAccount({ cli, accounts }: Plan, name: string, where: string): W
 }
 
 /** The job that is named in the arguments, alone or as the value of an option. */
-function jobIn(args: readonly string[], { jobs }: Pick<CliState, 'jobs'>): { id: string; account: string } | undefined {
+export function jobIn(
+  args: readonly string[],
+  { jobs }: Pick<CliState, 'jobs'>,
+): { id: string; account: string } | undefined {
   const ids = args.flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)]);
   const id = ids.find(each => jobs[each] !== undefined);
   return id === undefined ? undefined : { id, account: jobs[id]!.account };

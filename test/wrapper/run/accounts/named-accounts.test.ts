@@ -200,6 +200,57 @@ test('an account that is named inside a run of the same tool is used, and the on
   assert.equal((await nest('a', 'env', 'CULVERT_WRAP_ACCOUNT=ghost', 'fake', 'x')).exit, 2);
 });
 
+test('a directory or a job that names another account inside a run of the same tool is followed', async t => {
+  const box = sandbox(t);
+  box.script(
+    'fake',
+    `#!/bin/sh
+case $1 in
+  nest) shift; cd "$1" || exit 9; shift; exec fake "$@" ;;
+  job) exec fake x --id=job-1 ;;
+esac
+echo "$FAKE_KEY"
+`,
+  );
+  box.provider('fake', 'inject = ["FAKE_KEY"]');
+  box.accounts('fake', { a: 'ka', b: 'kb', c: 'kc' });
+  const state = path.join(box.state, 'accounts/fake.json');
+  fs.mkdirSync(path.dirname(state), { recursive: true });
+  fs.writeFileSync(state, JSON.stringify({ jobs: { 'job-1': { account: 'b', at: Date.now() } } }));
+  for (const name of ['b', 'c', 'ghost']) {
+    const dir = path.join(box.home, name);
+    fs.mkdirSync(path.join(dir, 'with = and :'), { recursive: true });
+    const file = path.join(dir, '.culvert-wrap.toml');
+    const text = `[accounts]\nfake = "${name}"\n`;
+    fs.writeFileSync(file, text);
+    trust(file, text, pathsFor(box.env));
+  }
+  const run = async (cwd: string, ...args: string[]) => {
+    const { exit, stdout } = await box.run('fake', args, { cwd: path.join(box.home, cwd) });
+    return exit === 0 ? stdout.trim() : exit;
+  };
+  assert.equal(await run('.', 'nest', '.', 'x'), 'ka');
+  assert.equal(await run('.', 'nest', 'b/with = and :', 'x'), 'kb');
+  assert.equal(await run('b/with = and :', 'nest', '..', 'x'), 'kb');
+  assert.equal(await run('.', 'nest', 'ghost', 'x'), 2);
+  assert.equal(await run('c', 'nest', '../b', 'nest', '../c', 'x'), 'kc');
+  assert.equal(await run('.', 'job'), 'kb');
+});
+
+test('an account in use after a failure is kept where the tool calls itself', async t => {
+  const box = sandbox(t);
+  const script = `if [ "$1" = self ]; then exec fake x; fi\ncase $FAKE_KEY in kb) echo limit >&2; exit 1 ;; esac\n`;
+  box.script('fake', `#!/bin/sh\n${script}echo "$FAKE_KEY"\n`);
+  box.provider('fake', 'inject = ["FAKE_KEY"]\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^limit"');
+  box.accounts('fake', { a: 'ka', b: 'kb' });
+  const file = path.join(box.home, 'project/.culvert-wrap.toml');
+  const text = '[accounts]\nfake = "b"\n';
+  fs.mkdirSync(path.dirname(file));
+  fs.writeFileSync(file, text);
+  trust(file, text, pathsFor(box.env));
+  assert.equal((await box.run('fake', ['self'], { cwd: path.dirname(file) })).stdout, 'ka\n');
+});
+
 test('a command that passes through keeps the account of its tool from the tools that it starts', async t => {
   const box = withTool(t, { a: 'ka' }, 'passthrough = ["nest"]');
   const run = async (value: string) =>
