@@ -122,7 +122,7 @@ test('a signed release whose archive is not a tree is refused, and nothing on di
     ],
     'a tree that does not run': [
       'program-broken',
-      pack(smallTree(temporary(t), '2.0.0', { 'bin/culvert': '#!/nonexistent\n' })),
+      pack(smallTree(temporary(t), '2.0.0', { 'bin/culvert': `#!${trees}/gone\n` })),
     ],
   };
   for (const [what, [code, archive]] of Object.entries(broken)) {

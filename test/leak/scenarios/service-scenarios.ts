@@ -443,6 +443,6 @@ function damagesTo({ state }: Host, whole: Buffer): { what: string; damage(): vo
   return [
     ...texts.map(([what, text]) => ({ what, damage: () => writeFileSync(file, text) })),
     { what: 'a directory', damage: () => mkdirSync(file) },
-    { what: 'a link to nowhere', damage: () => symlinkSync('/nonexistent/rules', file) },
+    { what: 'a link to nowhere', damage: () => symlinkSync(`${file}.gone`, file) },
   ];
 }

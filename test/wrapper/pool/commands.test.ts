@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { freePort } from '../../support/ports.ts';
-import { temporary } from '../../support/temporary.ts';
+import { missing, temporary } from '../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { SECRET_TOOL } from '../../support/wrapper/secret-tool.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
@@ -141,7 +141,7 @@ test('a failed join leaves the configuration as it was', async t => {
     [['valkey+unix:///a%zz'], 2, /a "%" in it does not begin a character/],
     [['valkey://us%er@h'], 2, /a "%" in it does not begin a character/],
     [['valkey+unix:///a%00b'], 2, /a "%" in it/],
-    [['valkey+unix:///nonexistent/socket'], 69, /can't be reached: there is no such socket/],
+    [[`valkey+unix://${missing(t)}`], 69, /can't be reached: there is no such socket/],
   ];
   for (const [args, exit, message] of cases) {
     const refused = await box.wrap(['pool', 'join', ...args]);

@@ -10,7 +10,7 @@ import { Redis } from 'iovalkey';
 import type { ConnectOptions } from '../../../wrapper/pool/store/connection.ts';
 import { openStore } from '../../../wrapper/pool/store/store.ts';
 import { freePort } from '../../support/ports.ts';
-import { temporary } from '../../support/temporary.ts';
+import { missing, temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
@@ -388,7 +388,7 @@ test('a server that is no store, or says nothing, counts as unreachable', async 
   t.after(() => closing.close());
   const { port } = closing.address() as { port: number };
   await assert.rejects((await open(t, `redis://127.0.0.1:${port}`)).status('tool'), /closed the connection/);
-  await assert.rejects((await open(t, 'valkey+unix:///nonexistent/s')).status('tool'), /no such socket/);
+  await assert.rejects((await open(t, `valkey+unix://${missing(t)}`)).status('tool'), /no such socket/);
 });
 
 test('answers that no store gives end no program and fill no memory', async t => {
