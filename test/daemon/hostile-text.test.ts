@@ -1,6 +1,7 @@
 // Everything that reads text of strangers takes time in proportion to its length, whatever the text is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { Snapshot } from '../../daemon/api/schema.ts';
 import { parseEntry } from '../../daemon/apps/desktop-entry.ts';
 import { splitExec } from '../../daemon/apps/exec-key.ts';
@@ -22,6 +23,8 @@ import { parseSettings } from '../../daemon/warp/parse/settings.ts';
 import { parseRoutes } from '../../daemon/warp/parse/split.ts';
 import { parseStats } from '../../daemon/warp/parse/stats.ts';
 import { parseStatus } from '../../daemon/warp/parse/status.ts';
+import { loadCatalog } from '../../wrapper/catalog/catalog.ts';
+import { proposeRule } from '../../wrapper/manage/propose-rule.ts';
 import { classify } from '../../wrapper/run/rules/classify.ts';
 import { envLines } from '../../wrapper/store/secrets.ts';
 import { KNOWLEDGE, snapshot } from '../support/doctor/world.ts';
@@ -41,6 +44,10 @@ const entry = (stdout: string) => ({
 const printed = (stdout: string) => ({ stdout, stderr: stdout, exitCode: 1 });
 const redactor = createRedactor({ names: [{ kind: 'ssid', text: 'a' }], public: [] });
 const sources = { hostname: 'h', username: 'u', passwd: '', resolvConf: '', snapshot: null, entries: [], config: null };
+
+/** The rules of all entries of the catalog. */
+const CATALOG = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));
+const RULES = Object.values(loadCatalog(CATALOG, '').providers).flatMap(({ rules }) => rules);
 
 /** Readers of foreign text, each with the text in its place. */
 const READERS: Record<string, (text: string) => unknown> = {
@@ -83,8 +90,10 @@ const READERS: Record<string, (text: string) => unknown> = {
   'reasons of the tunnel CLI': text => [reasonOfText(text), reasonOfJson(text), reasonOfJson({ [text]: text })],
   'failures of the tunnel CLI': text => failureOf(printed(text)),
   'output of the tunnel CLI': text => [linesOf(text), jsonOf(text), excerpt(text), propertyOf(text)],
-  'output of a wrapped command': text =>
-    classify({ exitCode: 1, signal: null, stdout: text, stderr: text } as never, []),
+  'output of a wrapped command': text => {
+    for (const rule of RULES) classify({ exit: 1, signal: null, stdout: text, stderr: text, command: '' }, [rule]);
+  },
+  'a failure to make a rule from': text => proposeRule({ exit: 1, stdout: text, stderr: text }, ['fc-secret']),
   'a file of secrets': envLines,
 };
 
