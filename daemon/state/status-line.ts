@@ -2,7 +2,7 @@
 import type { ConnectionState, Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';
-import { lostRegistration } from '../view/states/causes.ts';
+import { lostRegistration, reasonText } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
 import { modeName, nextStep, setupText, statusLabel } from '../view/states/labels.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
@@ -32,6 +32,7 @@ export function statusLine(shown: Shown, style: Style = plain): string {
   const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
   const [symbol, color] = LOOK[status.state];
   const paint = style[color];
+  const reason = reasonText(status, english);
   const parts = [`${paint(symbol)} ${style.bold(paint(statusLabel(status, english)))}`];
   if (status.blocked) {
     const next = nextStep(status.blocked);
@@ -40,7 +41,7 @@ export function statusLine(shown: Shown, style: Style = plain): string {
     parts.push([what, next].filter(Boolean).join(' '));
   } else {
     if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
-    else if (status.reason) parts.push(printable(status.reason.text));
+    else if (reason) parts.push(printable(reason));
     if (status.network === 'unstable') parts.push(style.yellow('network unstable'));
     if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));
     const protocol = protocolOf({ settings, tunnel });

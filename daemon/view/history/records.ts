@@ -4,7 +4,7 @@ import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, History
 import { totalOf } from '../../api/totals.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
 import { placeName } from '../places.ts';
-import { causeTitle } from '../states/causes.ts';
+import { causeTitle, choiceText } from '../states/causes.ts';
 import { lookOf, modeName, setupText, stateLabel } from '../states/labels.ts';
 import { fill, type Translator } from '../translator.ts';
 
@@ -74,9 +74,7 @@ const formatParts = (parts: readonly (string | false | null)[], tr: Translator):
 };
 
 function reasonTitle(code: string, tr: Translator): string {
-  if (code === 'Manual') return tr._('Turned off by hand');
-  if (code === 'SettingsChanged') return tr._('Settings changed');
-  return causeTitle(code, tr) ?? code;
+  return choiceText(code, tr) ?? causeTitle(code, tr) ?? code;
 }
 
 /** The totals of a time as a table: its days, the newest first, its months where it has several, and the whole. */

@@ -298,6 +298,22 @@ export function causeTitle(code: string, tr: Translator): string | null {
   return find({ code, text: '' }, tr)?.[1] ?? null;
 }
 
+/** A reason in a few words, with the tunnel CLI's code behind those of a failure; its text where the table lacks it. */
+export function reasonText({ state, reason }: Snapshot['status'], tr: Translator): string | null {
+  if (!reason) return null;
+  const { code, text } = reason;
+  const title = find(reason, tr)?.[1];
+  if (title) return code ? `${title} (${code})` : title;
+  if (state === 'connecting') return phaseText(code, text, tr);
+  return (code && choiceText(code, tr)) || text;
+}
+
+/** Words for a state that the user chose; null for any other code. */
+export function choiceText(code: string, { _ }: Translator): string | null {
+  if (code === 'Manual') return _('Turned off by hand');
+  return code === 'SettingsChanged' ? _('Settings changed') : null;
+}
+
 /** The entry of a reason: its text says more than its code, and the end of the text more than the beginning. */
 function find({ code, text }: { code: string | null; text: string }, tr: Translator): Entry | undefined {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');

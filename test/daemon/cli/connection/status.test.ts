@@ -58,7 +58,7 @@ const LINES: [string, Partial<Shown>, string][] = [
   [
     'a phase',
     { status: status('connecting', reason('Checking connectivity')) },
-    '◐ Connecting… · Checking connectivity',
+    '◐ Connecting… · Setting up the tunnel…',
   ],
   ['disconnecting', { status: status('disconnecting') }, '◑ Disconnecting…'],
   [
@@ -77,7 +77,21 @@ const LINES: [string, Partial<Shown>, string][] = [
     '● Connected · Mode could not be reverted yet: no service',
   ],
   ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
-  ['unable', { status: status('unable', reason('Happy Eyeballs Failed')) }, '✖ Can’t connect · Happy Eyeballs Failed'],
+  [
+    'disconnected by the user',
+    { status: status('disconnected', { reason: { code: 'Manual', text: 'Manual Disconnection' } }) },
+    '○ Disconnected · Turned off by hand',
+  ],
+  [
+    'a failure with a code',
+    { status: status('unable', { reason: { code: 'NoNetwork', text: 'No Network' } }) },
+    '✖ Can’t connect · You are offline (NoNetwork)',
+  ],
+  [
+    'unable',
+    { status: status('unable', reason('Happy Eyeballs Failed')) },
+    '✖ Can’t connect · No Cloudflare server could be reached',
+  ],
   [
     'what blocks, with the way out',
     { status: status('unable', { blocked: 'not-registered', ...reason('Registration Missing') }) },
@@ -193,14 +207,17 @@ test('status --watch prints a line for each change, none for what changes nothin
   const { daemon } = await startDaemon(t, home);
   const child = await start(home, ['status', '--watch']);
   await prints(child, 'stdout', /Reading the state…\n/);
-  daemon.state.set('status', status('connecting', reason('Looking for a way')));
+  daemon.state.set('status', status('connecting', reason('Performing happy eyeballs')));
   await prints(child, 'stdout', /Looking/);
   daemon.state.set('tunnel', { ...NO_TUNNEL, bytesSent: 5 });
   daemon.state.set('status', status('connected', { since: '2026-01-01T11:00:00.000Z' }));
   await prints(child, 'stdout', /Connected/);
   child.kill('SIGINT');
   const { code, stdout, stderr } = await ended(child);
-  assert.equal(stdout, '? Reading the state…\n◐ Connecting… · Looking for a way\n● Connected\n');
+  assert.equal(
+    stdout,
+    '? Reading the state…\n◐ Connecting… · Looking for the fastest way to Cloudflare…\n● Connected\n',
+  );
   assert.deepEqual([code, stderr], [0, '']);
 });
 
