@@ -1,3 +1,4 @@
+// Data centers are shown by the names of their cities.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { placeDetail, placeName } from '../../../daemon/view/places.ts';
