@@ -25,11 +25,15 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     ),
     'settings/to-editor': _('import routes; export routes; paste list; file; presets; backup'),
     'settings/to-dns': _('name server; resolver; custom DNS server; MagicDNS; blocker; encrypted DNS'),
-    'settings/to-networks': _(
-      'Wi-Fi; wireless; hotspot; public network; trusted network; captive portal; home; office; SSID',
+    'settings/to-networks': both(
+      _('Wi-Fi; wireless; hotspot; public network; trusted network; captive portal; home; office; SSID'),
+      _('public Wi-Fi; coffee shop; hotel; airport Wi-Fi; travel; roaming'),
     ),
     'settings/to-advanced': _('expert; advanced; MTU; server; endpoint; exit node; factory reset; defaults'),
-    'settings/to-apps': _('app based split tunneling; programs; applications; browser; launch; per-app; proxy'),
+    'settings/to-apps': both(
+      _('app based split tunneling; programs; applications; browser; launch; per-app; proxy'),
+      _('shortcut; app menu; desktop icon'),
+    ),
     'settings/to-account': _(
       'profile; user; sign in; log in; login; log out; devices; device ID; subscription; phone; team',
     ),
@@ -38,12 +42,14 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
         'doctor; diagnose; diagnostics; troubleshoot; help; support; bug; report a problem; repair; fix; error; not working; test',
       ),
       _('troubleshooting; hotspot login'),
+      _('slow; crash; no internet; broken'),
     ),
     'settings/to-history': both(
       _('speed; bandwidth; ping; data usage; traffic; statistics; uptime; sessions'),
       _('speed; bandwidth; ping; statistics; throughput; live; performance; quality'),
+      _('graph; chart; slow'),
     ),
-    'settings/to-log': _('logs; debug; console; terminal; output; commands'),
+    'settings/to-log': both(_('logs; debug; console; terminal; output; commands'), _('log file')),
     'settings/to-tools': _('API keys; command line; tokens; quota; rotate'),
     'settings/to-updates': _('upgrade; version; new release; rollback; downgrade; about'),
     'settings/to-preferences': _('options; app settings; notify; telemetry; privacy; general'),
@@ -76,12 +82,16 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'account/team': both(
       _('Zero Trust; organisation; company; work; SSO; single sign-on; login; enroll'), // glossary: quoted
       _('team domain'),
+      _('organization; sign in; log in; business; school'),
     ),
     'account/license-set': _(
       'WARP+; licence; premium; subscription; upgrade plan; unlimited; voucher; activation code', // glossary: quoted
     ),
     'account/delete': _('log out; logout; sign out; unregister; deregister; delete account; leave organization'),
-    'account/rotate': _('key rotation; rotate keys; regenerate WireGuard key'),
+    'account/rotate': both(
+      _('key rotation; rotate keys; regenerate WireGuard key'),
+      _('public key; private key; new key'),
+    ),
     'advanced/proxy-port': _('SOCKS; SOCKS5; HTTP proxy; localhost'),
     'advanced/endpoint-set': _('endpoint; server; location; custom IP; relay; country; city'),
     'advanced/reset': _('factory reset; restore defaults; start over'),
@@ -89,6 +99,7 @@ export function rowKeywords({ _ }: Translator): Record<string, string> {
     'preferences/tray.autostart': both(
       _('autostart; startup; boot; launch at login; tray icon; menu bar; background; run at startup'),
       _('system tray; minimize to tray; start minimized'),
+      _('hide window; close to tray'),
     ),
     'preferences/tray.startHidden': _('start minimized; background; tray icon'),
     'preferences/ui.theme': both(
