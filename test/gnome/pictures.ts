@@ -145,11 +145,11 @@ function furnishRoutes(daemon: FakeDaemon): void {
 const STATES: Record<string, (daemon: FakeDaemon) => void> = {
   unconfirmed: daemon =>
     daemon.setChanges([
-      change('mode', { value: 'doh', confirmBy: soon(25) }),
-      change('routes', { confirmBy: soon(30) }),
+      change('mode', { value: 'doh', setAt: soon(-5), confirmBy: soon(25) }),
+      change('routes', { setAt: soon(-5), confirmBy: soon(30) }),
     ]),
   timed(daemon) {
-    daemon.setChanges([change('connection', { value: 'off', endsAt: soon(900) })]);
+    daemon.setChanges([change('connection', { value: 'off', setAt: soon(-300), endsAt: soon(600) })]);
     daemon.set('status', { state: 'disconnected', reason: null });
   },
   disconnected: daemon => daemon.set('status', { state: 'disconnected', reason: null }),
@@ -190,6 +190,8 @@ async function take(
   stage.x('windowsize', '--sync', stage.window(), String(width), String(height));
   // without a window manager, one that runs from right to left begins to the left of the screen
   stage.x('windowmove', '--sync', stage.window(), '0', '0');
+  // where no tooltip comes
+  stage.x('mousemove', String(width + 39), String(height + 39));
   const picture = (page: string) =>
     execFileSync('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
   for (const page of PAGE_NAMES) {
