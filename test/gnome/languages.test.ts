@@ -226,7 +226,11 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     const host = Array.from({ length: 3 }, () => long).join('.');
     daemon.apps = [app('firefox', 'Firefox'), app('long', long)];
     daemon.tools = [tool('netlify'), tool(long)];
-    daemon.setRoutes({ mode: 'exclude', ips: [], hosts: [{ value: host, description: long }] });
+    daemon.setRoutes({
+      mode: 'exclude',
+      ips: [{ value: '2001:db8:1234:5678::/120', description: null }],
+      hosts: [{ value: host, description: long }],
+    });
     daemon.set('options', {
       fallbackDomains: [{ domain: host, note: long }],
       trustedSsids: [long],

@@ -110,6 +110,13 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await press('Does this site use WARP?: Check');
       await find('example.com · 192.0.2.1');
       assert.ok((await stage.names()).some(name => /^This goes through the tunnel\.\n.*\nThe kernel sends/.test(name)));
+      // the card of the answer is whole, with its shadow
+      const place = async (name: string) => (await stage.ask({ do: 'place', name })) as number[];
+      await until(async () => {
+        const [, top, , height] = await place('Warning');
+        const [, next] = await place('Edit as Text');
+        return top! + height! + 12 <= next!;
+      }, 'the whole answer above what follows');
     });
   });
 

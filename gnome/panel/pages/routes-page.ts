@@ -35,6 +35,9 @@ import { FormGroups } from '../widgets/rows/form-page.ts';
 import { withoutHyphens } from '../widgets/rows/row-widget.ts';
 import { turnTo } from '../widgets/stack.ts';
 
+/** Greatest height of the answer to a question, in pixels. */
+const WHY_HEIGHT = 440;
+
 interface Row {
   title: Gtk.Label;
   note: Gtk.Label;
@@ -61,6 +64,8 @@ export class RoutesPage extends Adw.Bin implements Page {
     margin_top: 3,
     margin_bottom: 6,
   });
+  /** A host with many addresses has a long answer, which must not push the list out of the window. */
+  readonly #whyScroller = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER });
   readonly #why: FormGroups;
   #answer: Why | null = null;
   readonly #shown = new Gtk.StringList();
@@ -133,13 +138,9 @@ export class RoutesPage extends Adw.Bin implements Page {
     const edit = new Gtk.Button();
     labelButton(edit, _('Edit as Text'));
     edit.connect('clicked', () => this.#shell.goTo('editor'));
-    // a host with many addresses has a long answer, which must not push the list out of the window
-    const why = new Gtk.ScrolledWindow({
-      child: this.#whyBox,
-      hscrollbar_policy: Gtk.PolicyType.NEVER,
-      propagate_natural_height: true,
-      max_content_height: 440,
-    });
+    const why = this.#whyScroller;
+    why.child = this.#whyBox;
+    why.hadjustment.connect('notify::page-size', () => void Promise.resolve().then(() => this.#fitWhy()));
     edit.valign = Gtk.Align.CENTER;
     this.#sentence.hexpand = true;
     const searching = line(this.#search, this.#menu());
@@ -167,6 +168,14 @@ export class RoutesPage extends Adw.Bin implements Page {
       this.#showWhy();
     };
     this.#why.show(whyForm(this.#answer, ask, tr));
+    this.#fitWhy();
+  }
+
+  /** The answer is whole: the height that the scroller would ask for by itself is that of lines which are not broken. */
+  #fitWhy(): void {
+    const width = this.#whyScroller.hadjustment.page_size || -1;
+    const [, height] = this.#whyBox.measure(Gtk.Orientation.VERTICAL, width);
+    this.#whyScroller.min_content_height = Math.min(height, WHY_HEIGHT);
   }
 
   #menu(): Gtk.Widget {
@@ -267,8 +276,8 @@ export class RoutesPage extends Adw.Bin implements Page {
   }
 }
 
-/** Anything up to this length fits a narrow window, in characters. */
-const SHORT = 24;
+/** Anything up to this length fits a narrow window, also in large letters, in characters: any range of IPv4. */
+const SHORT = 18;
 
 /** A long name may have no place to break; to break anywhere takes GTK much longer to measure, in each of 200 rows. */
 function showWrapped(label: Gtk.Label, text: string): void {
