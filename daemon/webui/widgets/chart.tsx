@@ -1,5 +1,5 @@
 // Renders a curve over time with axes, and the same figures as a table.
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { axisEnd } from '../../view/client/history.ts';
 import { formatTime } from '../../view/format.ts';
 import { useApp } from '../client/app.ts';
@@ -19,7 +19,20 @@ interface ChartProps {
   formatAt?: (at: number) => string;
 }
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [640, 200, 76, 24, 8];
+const [WIDE, NARROW, HEIGHT, LEFT, BOTTOM, TOP] = [640, 320, 200, 76, 24, 8];
+const PHONE = '(max-width: 30rem)';
+
+/** Width of the drawing, so that its words are never drawn much smaller than those around it. */
+function useWidth(): number {
+  const [query] = useState(() => matchMedia(PHONE));
+  const [narrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const follow = () => setNarrow(query.matches);
+    query.addEventListener('change', follow);
+    return () => query.removeEventListener('change', follow);
+  }, [query]);
+  return narrow ? NARROW : WIDE;
+}
 
 export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
   const { tr } = useApp();
@@ -32,18 +45,22 @@ export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
     .map((time, row) => ({ time, row }))
     .filter(({ row }) => lines.some(({ values }) => values[row] != null));
   const [first = 0, last = 0] = [times[0], times.at(-1)];
-  const marks = first === last ? [first] : [first, (first + last) / 2, last];
-  const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (WIDTH - LEFT - 8);
+  const width = useWidth();
+  const narrow = width === NARROW;
+  // dates have room for two on a phone, where the first begins below the words of the other axis
+  const marks = first === last ? [first] : [first, ...(narrow ? [] : [(first + last) / 2]), last];
+  const anchor = (time: number) => (time === first ? 'start' : time === last ? 'end' : 'middle');
+  const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (width - LEFT - 8);
   const y = (value: number) => TOP + (1 - value / end) * (HEIGHT - TOP - BOTTOM);
   return (
     <figure class="chart">
       <figcaption id={id}>{title}</figcaption>
       {/* without values as well: what is below must not move when they come */}
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={id}>
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-labelledby={id}>
         <title>{title}</title>
         {[0, 0.5, 1].map(part => (
           <g key={part}>
-            <line class="grid" x1={LEFT} x2={WIDTH - 8} y1={y(end * part)} y2={y(end * part)} />
+            <line class="grid" x1={LEFT} x2={width - 8} y1={y(end * part)} y2={y(end * part)} />
             {rows.length > 0 && (
               <text x={LEFT - 6} y={y(end * part) + 4} text-anchor="end">
                 {format(end * part)}
@@ -52,12 +69,12 @@ export function Chart({ title, times, lines, format, formatAt }: ChartProps) {
           </g>
         ))}
         {rows.length === 0 ? (
-          <text x={WIDTH / 2} y={HEIGHT - 6} text-anchor="middle">
+          <text x={width / 2} y={HEIGHT - 6} text-anchor="middle">
             {_('No statistics yet.')}
           </text>
         ) : (
-          marks.map((time, i) => (
-            <text key={time} x={x(time)} y={HEIGHT - 6} text-anchor={['start', 'middle', 'end'][i] as 'start'}>
+          marks.map(time => (
+            <text key={time} x={narrow && time === first ? 0 : x(time)} y={HEIGHT - 6} text-anchor={anchor(time)}>
               {timeText(time)}
             </text>
           ))

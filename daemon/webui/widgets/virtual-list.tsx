@@ -1,14 +1,14 @@
 // Renders a list of any length whose rows have one height: only those in sight are in the document.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows beyond the edges, so that a fast scroll finds them drawn. */
 const MARGIN = 10;
 
 export interface VirtualListProps<T> {
   items: readonly T[];
-  /** In px; the style sheet has to agree. */
+  /** In px, in letters of the usual size; the style sheet has to agree. */
   rowHeight: number;
   label: string;
   /** Stays at the end while it is there. */
@@ -16,7 +16,14 @@ export interface VirtualListProps<T> {
   children(item: T): ComponentChildren;
 }
 
-export function VirtualList<T>({ items, rowHeight, label, followEnd, children }: VirtualListProps<T>) {
+/** Pixels of the usual size of letters. */
+const USUAL = 16;
+
+/** Of the browser's letters, to the usual ones. */
+const scaleOfLetters = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL;
+
+export function VirtualList<T>({ items, label, followEnd, children, ...props }: VirtualListProps<T>) {
+  const [rowHeight] = useState(() => Math.round(props.rowHeight * scaleOfLetters()));
   const box = useRef<HTMLElement>(null);
   const top = useSignal(0);
   const height = useSignal(600);

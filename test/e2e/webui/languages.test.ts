@@ -56,6 +56,22 @@ const SHOWN = `(() => {
     for (const name of ['aria-label', 'title', 'placeholder', 'alt']) texts.push(element.getAttribute(name));
   return [...new Set(texts.filter(text => text && text.trim()))];
 })()`;
+/** Names of places that take more than one line. */
+const BROKEN = `[...document.querySelectorAll('.places a')]
+  .filter(({ firstChild }) => {
+    const range = document.createRange();
+    range.selectNodeContents(firstChild);
+    return range.getClientRects().length > 1;
+  })
+  .map(element => element.textContent)`;
+/** Rows of long lists whose words are beyond their place. */
+const HIGH = `[...document.querySelectorAll('.virtual-list li')]
+  .filter(row => {
+    const { top, bottom } = row.getBoundingClientRect();
+    const words = [...row.querySelectorAll('.words > span, button')].map(each => each.getBoundingClientRect());
+    return words.some(word => word.top < top - 1 || word.bottom > bottom + 1);
+  })
+  .map(element => element.textContent)`;
 /** Elements that show a part of their text, and the text; rows of the long lists of data may. */
 const CUT = `[...document.body.querySelectorAll('*')]
   .filter(element => !element.closest('.virtual-list, [title]') && element.checkVisibility())
@@ -140,6 +156,8 @@ describe('the page in other languages', { concurrency: false }, () => {
         const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
         if (needed > width) wrong.push(`${name} needs ${needed} pixels of ${width} in letters of ${letters}`);
         wrong.push(...(await page.evaluate<string[]>(CUT)).map(text => `${name} shows a part of: ${text}`));
+        wrong.push(...(await page.evaluate<string[]>(HIGH)).map(text => `${name} has no room for: ${text}`));
+        wrong.push(...(await page.evaluate<string[]>(BROKEN)).map(text => `${name} breaks: ${text}`));
       }
     }
     return wrong;
@@ -154,6 +172,23 @@ describe('the page in other languages', { concurrency: false }, () => {
       assert.deepEqual(await misfits(page), []);
       await page.context().close();
     });
+
+  test('on a phone, the words of a graph are not smaller than 10 pixels, and what happened is in sight', async () => {
+    const { page } = await openTab(browser, address, { locale: 'de', viewport: { width: 360, height: 740 } });
+    await page.locator('main .chart text').first().waitFor();
+    const heights = await page
+      .locator('main .chart text')
+      .evaluateAll(texts => texts.map(text => text.getBoundingClientRect().height));
+    assert.ok(
+      heights.every(height => height >= 10),
+      heights.join(', '),
+    );
+    await visit(page, 'history');
+    await page.locator('main th time').first().waitFor();
+    const edge = await page.locator('main tr:has(th time) td:nth-child(2)').first().boundingBox();
+    assert.ok(edge!.x + edge!.width <= 360, JSON.stringify(edge));
+    await page.context().close();
+  });
 
   test('long values fit a narrow window, also among texts that are longer', async () => {
     const { page } = await openTab(browser, address);
