@@ -23,6 +23,22 @@ export interface ProxyView {
   waiting: boolean;
 }
 
+/** Turns the local proxy on. Asks first: everything else then bypasses WARP. @param now name of the mode that is set */
+export function enableProxyCommand(now: string, { _ }: Translator): Command {
+  return {
+    ask: { kind: 'action', request: { action: 'enableLocalProxy' } },
+    confirm: {
+      heading: _('Tunnel only chosen apps?'),
+      body: fill(
+        // Translators: %s is what goes through the tunnel now, such as: All traffic
+        _('What goes through the tunnel now: %s. From then on only the apps that you start here use WARP.'),
+        now || '–',
+      ),
+      accept: _('Tunnel Chosen Apps'),
+    },
+  };
+}
+
 /** The local proxy, in the language of `tr`. */
 export function describeProxy(client: ClientState, tr: Translator): ProxyView {
   const { snapshot: known, offline, pending } = client;

@@ -7,6 +7,7 @@ import {
   appBadge,
   appDetails,
   appMatches,
+  enableProxyCommand,
   isFarFetched,
   launchable,
   launchedText,
@@ -22,7 +23,7 @@ import { SearchField } from '../widgets/search-field.tsx';
 
 export function AppsPage() {
   const app = useApp();
-  const { proxy, client } = app.view.value;
+  const { proxy, client, tunnel } = app.view.value;
   const { _ } = app.tr.value;
   return (
     <>
@@ -41,7 +42,7 @@ export function AppsPage() {
         {proxy.look !== 'on' && (
           <CommandButton
             class="suggested"
-            command={{ ask: { kind: 'action', request: { action: 'enableLocalProxy' } } }}
+            command={enableProxyCommand(tunnel.modeTitle, app.tr.value)}
             sensitive={proxy.sensitive}
             aria-busy={proxy.waiting}
           >

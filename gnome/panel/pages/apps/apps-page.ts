@@ -8,6 +8,7 @@ import { pageTitle } from '../../../../daemon/view/page-titles.ts';
 import type { ProxyView } from '../../../../daemon/view/states/apps.ts';
 import {
   appMatches,
+  enableProxyCommand,
   isFarFetched,
   launchable,
   launchedText,
@@ -269,18 +270,7 @@ export class AppsPage extends Adw.Bin implements Page {
 
   /** Explains what it changes, in one dialog. Resolves with whether the proxy is on. */
   async #enableProxy(offer: boolean): Promise<boolean> {
-    const enabled = await this.#shell.run({
-      ask: { kind: 'action', request: { action: 'enableLocalProxy' } },
-      confirm: {
-        heading: _('Tunnel only chosen apps?'),
-        body: fill(
-          // Translators: %s is what goes through the tunnel now, such as: All traffic
-          _('What goes through the tunnel now: %s. From then on only the apps that you start here use WARP.'),
-          this.#shell.view().tunnel.modeTitle || '–',
-        ),
-        accept: _('Tunnel Chosen Apps'),
-      },
-    });
+    const enabled = await this.#shell.run(enableProxyCommand(this.#shell.view().tunnel.modeTitle, tr));
     if (enabled && offer) await offerShortcuts(this.#shell);
     return enabled;
   }
