@@ -190,7 +190,7 @@ async function take(
   stage.x('windowsize', '--sync', stage.window(), String(width), String(height));
   // without a window manager, one that runs from right to left begins to the left of the screen
   stage.x('windowmove', '--sync', stage.window(), '0', '0');
-  // where no tooltip comes
+  // a pointer above the window would bring a tooltip
   stage.x('mousemove', String(width + 39), String(height + 39));
   const picture = (page: string) =>
     execFileSync('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });

@@ -19,7 +19,7 @@ export interface VirtualListProps<T> {
 /** Pixels of the usual size of letters. */
 const USUAL = 16;
 
-/** Of the browser's letters, to the usual ones. */
+/** Size of the browser's letters, as a multiple of the usual one. */
 const scaleOfLetters = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL;
 
 export function VirtualList<T>({ items, label, followEnd, children, ...props }: VirtualListProps<T>) {
