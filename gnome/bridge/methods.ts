@@ -5,8 +5,9 @@ import type { Mode } from '../../daemon/api/schema.ts';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import { current } from '../../daemon/view/client/client-state.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
-import { placeOf } from '../../daemon/view/forms/form.ts';
+import { type Command, placeOf } from '../../daemon/view/forms/form.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
+import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
 import { tr } from '../i18n.ts';
 import { Failure } from './failures.ts';
 
@@ -38,6 +39,15 @@ export function createMethods(
     const change = describeUnconfirmed(model.state(), tr);
     if (!change) throw new Failure('NothingPending', tr._('No change is waiting.'));
     return askAboutChange(model, { kind: 'change', what, subjects: change.subjects });
+  };
+
+  /** A command that only the window can do, or that asks first, is offered there. */
+  const help = async ({ ask, confirm }: Command, platformData: Values) => {
+    if (confirm) await openWindow(null, platformData);
+    else if (ask.kind === 'action') await model.requestAction(ask.request);
+    else if (ask.kind === 'kill-switch') await model.changeKillSwitch(ask.change);
+    else if (ask.kind === 'extend' || ask.kind === 'change') await askAboutChange(model, ask);
+    else await openWindow(ask.kind === 'page' ? ask.page : null, platformData);
   };
 
   return {
@@ -74,6 +84,11 @@ export function createMethods(
     },
     Keep: async () => unconfirmed('confirm'),
     Revert: async () => unconfirmed('revert'),
+    async Remedy([platformData]) {
+      const { remedy } = describeTunnel(model.state(), tr);
+      if (!remedy) throw new Failure('NothingPending', 'Nothing needs a remedy now.');
+      await help(remedy.command, platformData as Values);
+    },
     async Refresh() {
       running();
       await model.refresh('stale');

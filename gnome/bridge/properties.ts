@@ -45,6 +45,8 @@ export interface Properties {
   ToggleAction: 'connect' | 'disconnect' | '';
   ToggleText: string;
   CanToggle: boolean;
+  /** Label of the one thing that helps. */
+  RemedyText: string;
   Mode: string;
   ModeText: string;
   /** Id, title, and whether it can be set now. */
@@ -82,6 +84,7 @@ export function propertiesOf(client: ClientState, version: string, tr: Translato
     ToggleAction: (snapshot && action) ?? '',
     ToggleText: snapshot && action ? label : '',
     CanToggle: snapshot !== null && sensitive,
+    RemedyText: tunnel.remedy?.label ?? '',
     ...modes(snapshot, tunnel, tr),
     ...killSwitch(client, tr),
     Pending: pendingOf(client, tr),

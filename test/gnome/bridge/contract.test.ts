@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { ERRORS } from '../../../gnome/bridge/failures.ts';
 import { type Bus, type Home, makeHome, missing, startBus, VERSION } from '../../support/gnome/bridge.ts';
 import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
@@ -26,28 +27,60 @@ interface Refusal {
 }
 type Values = Record<string, unknown>;
 
-/** Arguments of each method in GVariant's text form, and what the daemon is asked for then. */
-const CALLS: Record<string, { args?: string; asked: unknown }> = {
-  Connect: { asked: { action: 'connect' } },
-  Disconnect: { asked: { action: 'disconnect' } },
-  Pause: { args: '(uint32 900,)', asked: { action: 'disconnect', forSeconds: 900 } },
-  Resume: { asked: { line: 'POST /api/changes/revert', body: { subject: 'connection' } } },
+const MODE = change('mode', { value: 'doh', confirmBy: new Date(Date.now() + 60_000).toISOString() });
+const PAUSE = change('connection', { value: 'off', endsAt: '2030-01-01T00:00:00.000Z' });
+
+interface Case {
+  /** In GVariant's text form. */
+  args?: string;
+  /** The state before, other than a connected tunnel. */
+  status?: Partial<Snapshot['status']>;
+  changes?: Snapshot['changes'];
+  /** Requests that the daemon gets. */
+  asked?: unknown[];
+  /** Calls that the window gets. */
+  window?: unknown[];
+  /** Properties after it. */
+  shows?: Values;
+}
+
+/** A call of each method. */
+const CALLS: Record<string, Case> = {
+  Connect: { status: { state: 'disconnected' }, asked: [{ action: 'connect' }], shows: { State: 'connected' } },
+  Disconnect: { asked: [{ action: 'disconnect' }], shows: { State: 'disconnected' } },
+  Pause: {
+    args: '(uint32 900,)',
+    asked: [{ action: 'disconnect', forSeconds: 900 }],
+    shows: { State: 'disconnected' },
+  },
+  Resume: {
+    status: { state: 'disconnected' },
+    changes: [PAUSE],
+    asked: [{ line: 'POST /api/changes/revert', body: { subject: 'connection' } }],
+  },
   SetMode: {
     args: "('doh', {'for': <uint32 60>, 'confirm-within': <uint32 30>})",
-    asked: { action: 'setMode', value: 'doh', forSeconds: 60, confirmWithin: 30 },
+    asked: [{ action: 'setMode', value: 'doh', forSeconds: 60, confirmWithin: 30 }],
+    shows: { Mode: 'doh' },
   },
   SetKillSwitch: {
     args: "(true, {'confirm-within': <uint32 30>})",
-    asked: { line: 'POST /api/killswitch', body: { enabled: true, allowLan: false, confirmWithin: 30 } },
+    asked: [{ line: 'POST /api/killswitch', body: { enabled: true, allowLan: false, confirmWithin: 30 } }],
+    shows: { KillSwitch: 'on' },
   },
-  Keep: { asked: { line: 'POST /api/changes/confirm', body: { subject: 'mode' } } },
-  Revert: { asked: { line: 'POST /api/changes/revert', body: { subject: 'mode' } } },
-  Refresh: { asked: 'a read' },
-  Open: { args: "('updates', {'activation-token': <'token-1'>})", asked: 'the window' },
+  Keep: { changes: [MODE], asked: [{ line: 'POST /api/changes/confirm', body: { subject: 'mode' } }] },
+  Revert: { changes: [MODE], asked: [{ line: 'POST /api/changes/revert', body: { subject: 'mode' } }] },
+  Remedy: {
+    args: "({'activation-token': <'token-0'>},)",
+    status: { state: 'unknown', raw: '' },
+    window: [['Activate', { 'activation-token': 'token-0' }]],
+  },
+  Refresh: {},
+  Open: {
+    args: "('updates', {'activation-token': <'token-1'>})",
+    window: [['ActivateAction', 'updates', [], { 'activation-token': 'token-1' }]],
+  },
 };
-
-const MODE = change('mode', { value: 'doh', confirmBy: new Date(Date.now() + 60_000).toISOString(), endsAt: null });
-const PAUSE = change('connection', { value: 'off', endsAt: '2030-01-01T00:00:00.000Z', confirmBy: null });
 
 describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
   let home: Home;
@@ -77,7 +110,11 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     home = makeHome(file);
     bus = await startBus(file, home);
     daemon = createDaemon(home.socket);
-    daemon.onAsked = () => ({ ok: true, changes: [] });
+    daemon.onAsked = ({ line, body }) => {
+      if (line !== 'POST /api/killswitch') return { ok: true, changes: [] };
+      daemon.set('killSwitch', { ...(body as object), active: true });
+      return { ok: true, ...daemon.snapshot.killSwitch };
+    };
     daemon.answers['GET /api/version'] = { version: VERSION };
     await daemon.listen();
     file.after(() => daemon.stop());
@@ -131,37 +168,26 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     assert.deepEqual(Object.keys(CALLS).sort(), [...METHODS].sort());
     const window = bus.caller();
     await window.ask({ do: 'take', name: 'org.culvert.Culvert' });
-    for (const [method, { args, asked }] of Object.entries(CALLS)) {
-      daemon.actions = [];
-      daemon.asked = [];
+    for (const [
+      method,
+      { args, status, changes = [], asked = [], window: opened = [], shows: after },
+    ] of Object.entries(CALLS)) {
       daemon.set('killSwitch', { ...KILL_SWITCH, enabled: false, active: false });
       daemon.set('settings', { Mode: 'warp' });
-      daemon.set('status', { state: method === 'Connect' || method === 'Resume' ? 'disconnected' : 'connected' });
-      daemon.setChanges(method === 'Resume' ? [PAUSE] : method === 'Keep' || method === 'Revert' ? [MODE] : []);
-      const state = method === 'Resume' ? 'paused' : method === 'Connect' ? 'disconnected' : 'connected';
-      await shows({ State: state, Mode: 'warp', KillSwitch: 'off' });
-      await until(async () => {
-        const { Pending } = await all();
-        return Object.keys(Pending as object).length > 0 === ['Keep', 'Revert'].includes(method);
-      }, `what ${method} needs`);
+      daemon.set('status', { state: 'connected', raw: 'x', ...status });
+      daemon.setChanges(changes);
+      // the last that the daemon sends
+      daemon.set('account', { type: method });
+      await shows({ Account: method.toLowerCase() });
+      daemon.actions = [];
+      daemon.asked = [];
       const { reads } = daemon;
-      daemon.onAsked = ({ line, body }) => {
-        if (line === 'POST /api/killswitch') daemon.set('killSwitch', { ...(body as object), active: true });
-        return line === 'POST /api/killswitch'
-          ? { ok: true, ...daemon.snapshot.killSwitch }
-          : { ok: true, changes: [] };
-      };
       assert.equal(await call(method, args), null, method);
-      if (asked === 'a read') assert.ok(daemon.reads > reads);
-      else if (asked === 'the window')
-        assert.deepEqual(await window.ask({ do: 'taken' }), [
-          ['ActivateAction', 'updates', [], { 'activation-token': 'token-1' }],
-        ]);
-      else assert.deepEqual([...daemon.actions, ...daemon.asked], [asked], method);
-      if (method === 'Connect') assert.equal((await all()).State, 'connected');
-      if (method === 'Disconnect') assert.equal((await all()).State, 'disconnected');
-      if (method === 'SetMode') assert.equal((await all()).Mode, 'doh');
-      if (method === 'SetKillSwitch') assert.equal((await all()).KillSwitch, 'on');
+      assert.deepEqual([...daemon.actions, ...daemon.asked], asked, method);
+      assert.deepEqual(await window.ask({ do: 'taken' }), opened, method);
+      if (method === 'Refresh') assert.ok(daemon.reads > reads);
+      const values = await all();
+      for (const [name, value] of Object.entries(after ?? {})) assert.equal(values[name], value, method);
     }
   });
 

@@ -58,6 +58,7 @@ test('a connected tunnel has all its properties', () => {
       ToggleAction: 'disconnect',
       ToggleText: 'Disconnect',
       CanToggle: true,
+      RemedyText: '',
       Mode: 'warp',
       ModeText: 'All traffic',
       Modes: [
@@ -90,8 +91,13 @@ test('without a daemon nothing is known, whatever was known before', () => {
       changes: [change('mode', { confirmBy: '2030-01-01T00:00:00.000Z' })],
     };
     for (const snapshot of [client(before).snapshot, null]) {
-      const { Version, StatusText, Icon, ...rest } = propertiesOf(client({}, { snapshot, offline }), '1', english);
+      const { Version, StatusText, Icon, RemedyText, ...rest } = propertiesOf(
+        client({}, { snapshot, offline }),
+        '1',
+        english,
+      );
       assert.match(StatusText, /^(Unavailable|Starting…)$/);
+      assert.equal(RemedyText, code === 'not-running' || code === 'stopped' ? 'Start' : '');
       assert.equal(Icon, 'org.culvert.Culvert-unavailable-symbolic');
       assert.deepEqual(
         { Version, ...rest },

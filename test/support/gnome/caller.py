@@ -92,7 +92,9 @@ def answer(request):
         return take(request["name"])
     if what == "taken":
         settle()
-        return taken
+        seen = list(taken)
+        taken.clear()
+        return seen
     raise ValueError(what)
 
 
