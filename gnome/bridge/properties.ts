@@ -176,6 +176,9 @@ function micro(iso: string): number {
 /** The properties that differ, with their new values; null where none does. */
 export function changesBetween(before: Properties, after: Properties): Partial<Properties> | null {
   const names = Object.keys(after) as (keyof Properties)[];
-  const changed = names.filter(name => JSON.stringify(after[name]) !== JSON.stringify(before[name]));
+  const changed = names.filter(name => {
+    const [then, now] = [before[name], after[name]];
+    return now !== then && (typeof now !== 'object' || JSON.stringify(now) !== JSON.stringify(then));
+  });
   return changed.length ? Object.fromEntries(changed.map(name => [name, after[name]])) : null;
 }

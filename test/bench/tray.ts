@@ -1,4 +1,4 @@
-// The tray's figures: memory against a bare gjs in the same run, and the processes it starts while idle.
+// The figures of tray and bridge: memory against a bare gjs in the same run, and what they do while idle.
 // Exits 1 when a bar is not met. Run: ./culvert-tool bench tray [rounds]
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,6 +28,8 @@ const env = {
   // as the launcher starts the tray; the bare gjs gets the same
   ...FRUGAL,
 };
+/** Time without events in which the bridge is traced. */
+const IDLE_MS = 60_000;
 const wait = (ms: number) => new Promise<void>(done => setTimeout(done, ms));
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
@@ -49,25 +51,48 @@ async function memory(words: string[], rest: (pid: number) => Promise<void>): Pr
   return kilobytes / 1024;
 }
 
+/** Traces a process for some seconds. @returns its system calls, one a line */
+async function trace(pid: number, calls: string, ms: number): Promise<string[]> {
+  const file = join(home, 'trace');
+  const tracer = spawn('strace', ['-f', '-qq', '-e', `trace=${calls}`, '-o', file, '-p', String(pid)], {
+    stdio: 'ignore',
+  });
+  await wait(ms);
+  tracer.kill('SIGINT');
+  await once(tracer, 'exit');
+  return readFileSync(file, 'utf8').split('\n').filter(Boolean);
+}
+
+/** A shell that shows the state: it keeps the bridge running. */
+const SHELL = `const { Gio, GLib } = imports.gi;
+const name = 'org.culvert.Client1';
+Gio.DBusProxy.new_for_bus_sync(Gio.BusType.SESSION, 0, null, name, '/org/culvert/Client1', name, null);
+GLib.MainLoop.new(null, false).run();`;
+
 const ratios: number[] = [];
+const bridgeRatios: number[] = [];
 let started = 0;
+let woken = 0;
 for (let i = 0; i < rounds; i++) {
   const bare = await memory(['-c', 'imports.gi.GLib.MainLoop.new(null, false).run()'], () => wait(3_000));
   const tray = await memory(['-m', join(prefix, 'share/culvert/tray.js')], async pid => {
     await wait(3_000);
     if (i > 0) return;
-    const trace = join(home, 'trace');
-    const tracer = spawn('strace', ['-f', '-qq', '-e', 'trace=execve', '-o', trace, '-p', String(pid)], {
-      stdio: 'ignore',
-    });
-    await wait(10_000);
-    tracer.kill('SIGINT');
-    await once(tracer, 'exit');
-    started = readFileSync(trace, 'utf8')
-      .split('\n')
-      .filter(line => line.includes('execve(')).length;
+    started = (await trace(pid, 'execve', 10_000)).filter(line => line.includes('execve(')).length;
   });
   ratios.push(tray / bare);
+  const bridge = await memory(['-m', join(prefix, 'share/culvert/bridge.js')], async pid => {
+    await wait(3_000);
+    if (i > 0) return;
+    const shell = spawn('gjs', ['-c', SHELL], { env, stdio: 'ignore' });
+    // the engine collects garbage ten seconds after the last event
+    await wait(15_000);
+    woken = (await trace(pid, 'poll,ppoll,read,recvmsg', IDLE_MS)).filter(line => !line.includes('unfinished')).length;
+    const ended = once(shell, 'exit');
+    shell.kill();
+    await ended;
+  });
+  bridgeRatios.push(bridge / bare);
 }
 execFileSync(join(prefix, 'bin/culvert'), ['stop'], { env, stdio: 'ignore' });
 
@@ -76,4 +101,11 @@ console.log(
   `${ratio <= 1.2 ? '✓' : '✗'} memory of the idle tray, against a bare gjs      ${ratio.toFixed(2)} ×   ≤ 1.2`,
 );
 console.log(`${started === 0 ? '✓' : '✗'} processes in 10 s of an idle tray                ${started}        ≤ 0`);
-process.exitCode = ratio <= 1.2 && started === 0 ? 0 : 1;
+const bridgeRatio = median(bridgeRatios);
+console.log(
+  `${bridgeRatio <= 1.15 ? '✓' : '✗'} memory of the idle bridge, against a bare gjs    ${bridgeRatio.toFixed(2)} ×   ≤ 1.15`,
+);
+console.log(
+  `${woken === 0 ? '✓' : '✗'} wake-ups in ${IDLE_MS / 1000} s of an idle bridge                ${woken}        ≤ 0`,
+);
+process.exitCode = ratio <= 1.2 && started === 0 && bridgeRatio <= 1.15 && woken === 0 ? 0 : 1;
