@@ -126,7 +126,8 @@ async function run(): Promise<void> {
     const changes = changesBetween(shown, next);
     shown = next;
     if (changes) object.changed(changes);
-    const news = notificationOf(before, after, null, tr);
+    // the caller that asks for a change needs no notice of it
+    const news = notificationOf(before, after, after.pending, tr);
     if (news) object.notice(CODES[news.kind], news.summary, { body: news.body });
     // figures of the connection are read only when somebody wants them
     if (changes?.State === 'connected') void model.refresh('stale');

@@ -24,7 +24,8 @@ export function windowOpener(bus: Gio.DBusConnection): OpenWindow {
     try {
       await bus.call(APP_ID, APP_PATH, APPLICATION, method, args, null, 0, -1, null);
     } catch (error) {
-      throw new Failure('Failed', (error as GLib.Error).message, error);
+      const reason = (error as GLib.Error).message.replace(/^GDBus\.Error:[\w.]+: /, '');
+      throw new Failure('Failed', `The window can’t be opened: ${reason}.`, error);
     }
   };
 }

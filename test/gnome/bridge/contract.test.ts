@@ -231,6 +231,7 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
       },
       async NotRunning() {
         await daemon.stop();
+        await shows({ State: 'unknown' });
         const refusal = await call('Connect');
         await daemon.listen();
         return refusal;
@@ -297,6 +298,10 @@ describe('org.culvert.Client1', { skip: missing(), concurrency: false }, () => {
     assert.deepEqual(notices, [
       ['connection', 'Disconnected', { body: 'You are not protected. Your traffic bypasses WARP.' }],
     ]);
+    assert.equal(await call('Connect'), null);
+    assert.equal(await call('Disconnect'), null);
+    assert.equal((await all()).State, 'disconnected');
+    assert.deepEqual(await ask({ do: 'notices' }), [], 'none of a change that a caller asked for');
   });
 
   test('busctl and gdbus show each member', async () => {
