@@ -20,7 +20,7 @@ const entry = (id: number): LogEntry => ({
 test('the page at its limits', async t => {
   const { daemon, listeners, performed, port } = await startListeners(t);
   daemon.webui = join(prefix, 'share/culvert/webui');
-  daemon.settings.setSession({ webui: { enabled: true } });
+  daemon.settings.setSession({ webui: { enabled: true }, ui: { firstSteps: false } });
   const { state } = daemon;
   const address = `http://127.0.0.1:${port}/`;
   const browser = await launchBrowser(t);
@@ -159,10 +159,10 @@ test('the page at its limits', async t => {
       await route.fulfill({ response: answer, json: { ...(await answer.json()), version: '99.0.0' } });
     });
     listeners.streams.close('restarting');
-    await page.getByText('Culvert 99.0.0 runs now').waitFor();
+    await page.getByText('Culvert 99.0.0 is running now').waitFor();
     await page.unroute('**/api/health');
     await page.getByRole('button', { name: 'Reload', exact: true }).click();
-    await page.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
+    await page.getByText('Culvert 99.0.0 is running now').waitFor({ state: 'detached' });
     await page.locator('main .state').waitFor();
     await page.context().close();
   });
