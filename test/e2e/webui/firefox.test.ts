@@ -223,7 +223,7 @@ test('the page in Firefox', { skip: !FULL && 'only with --full' }, async t => {
         return new Response(JSON.stringify({ ...(await answer.json()), version: '99.0.0' }), answer);
       };`);
     listeners.streams.close('restarting');
-    await shows('Culvert 99.0.0 runs now');
+    await shows('Culvert 99.0.0 is running now');
     await press('Reload');
     await until(async () => !(await page()).includes('99.0.0'), 'the page is loaded again');
     await is('Disconnected');

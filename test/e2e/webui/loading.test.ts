@@ -103,15 +103,15 @@ test('a page whose daemon was updated keeps what is typed, offers the new page, 
   await ended;
   update('99.0.0');
   await start(home, '--demo', '--port', String(port)).says(/answers on/);
-  await page.getByText('Culvert 99.0.0 runs now').waitFor();
+  await page.getByText('Culvert 99.0.0 is running now').waitFor();
   assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '40123');
   await page.getByRole('button', { name: 'Reload', exact: true }).click();
-  await page.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
+  await page.getByText('Culvert 99.0.0 is running now').waitFor({ state: 'detached' });
   await page.getByRole('heading', { level: 1, name: PAGES.advanced }).waitFor();
   // a tab that has shown only the first page finds the script of the others gone
-  await first.getByText('Culvert 99.0.0 runs now').waitFor();
+  await first.getByText('Culvert 99.0.0 is running now').waitFor();
   await first.getByRole('link', { name: PAGES.mode, exact: true }).first().click();
   await first.getByRole('heading', { level: 1, name: PAGES.mode }).waitFor();
-  await first.getByText('Culvert 99.0.0 runs now').waitFor({ state: 'detached' });
+  await first.getByText('Culvert 99.0.0 is running now').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });
