@@ -74,12 +74,12 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     test('are undone only after a question', async () => {
       daemon.setUpdate({ previous: '0.2.6' });
       await open();
-      await press('Return to Culvert 0.2.6: Return…');
+      await press('Roll back to Culvert 0.2.6: Roll Back…');
       await press('Cancel');
-      await gone('Return to Culvert 0.2.6?');
+      await gone('Roll back to Culvert 0.2.6?');
       assert.deepEqual(daemon.asked, []);
-      await press('Return to Culvert 0.2.6: Return…');
-      await press('Return');
+      await press('Roll back to Culvert 0.2.6: Roll Back…');
+      await press('Roll Back');
       await find('Close and open this window to use it');
       assert.deepEqual(daemon.asked, [{ line: 'POST /api/update/rollback', body: {} }]);
     });
