@@ -11,11 +11,11 @@ import { followLocale, tr } from '../i18n.ts';
 import { CLIENT_NAME, pkgdatadir, socketPath } from '../install-paths.ts';
 import { createTransport } from '../transport.ts';
 import { watchCallers } from './callers.ts';
+import { watchForRemoval, watchForSocket } from './file-watch.ts';
 import { createMethods } from './methods.ts';
 import { exportObject } from './object.ts';
 import { windowOpener } from './open-window.ts';
 import { changesBetween, propertiesOf } from './properties.ts';
-import { watchForSocket } from './socket-watch.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
@@ -98,18 +98,27 @@ async function run(): Promise<void> {
   const object = exportObject(bus, { properties, methods, callers, retry: model.retry });
 
   let endWatch: (() => void) | null = null;
+  const watchAbsence = () => {
+    const ends = [
+      watchForSocket(socketPath(), model.retry),
+      // Culvert is removed after its daemon was stopped
+      watchForRemoval(program, () => void giveWay(0).catch(fail)),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  };
   const watchSocket = ({ offline }: ClientState) => {
     const absent = offline !== null && offline.code !== 'starting';
-    if (absent) endWatch ??= watchForSocket(socketPath(), model.retry);
+    if (absent) endWatch ??= watchAbsence();
     else if (!offline) {
       endWatch?.();
       endWatch = null;
     }
   };
-  /** A daemon of another version comes back after an update; without its program, Culvert was removed. */
-  const followUpdate = async ({ offline }: ClientState) => {
-    if (offline && !GLib.file_test(program, GLib.FileTest.EXISTS)) await giveWay(0);
-    if (offline || !before) return;
+  /** A daemon of another version comes back after an update. */
+  const followUpdate = async () => {
+    if (!before) return;
     const { version } = await model.call('GET /api/version');
     if (version !== __VERSION__) await giveWay(RESTART);
   };
@@ -132,7 +141,7 @@ async function run(): Promise<void> {
     // figures of the connection are read only when somebody wants them
     if (changes?.State === 'connected') void model.refresh('stale');
     const isOnline = current(after) !== null;
-    if (isOnline !== online) followUpdate(after).catch(() => {});
+    if (isOnline && !online) followUpdate().catch(() => {});
     online = isOnline;
     if (isOnline) before = after;
     watchSocket(after);

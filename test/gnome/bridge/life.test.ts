@@ -1,7 +1,9 @@
 // The life of the bridge: started by a call, kept by its callers, and true to a daemon that comes and goes.
 import assert from 'node:assert/strict';
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { makeHome, missing, startBus, VERSION } from '../../support/gnome/bridge.ts';
+import { builtBridge, makeHome, missing, startBus, VERSION } from '../../support/gnome/bridge.ts';
 import { createDaemon } from '../../support/gnome/daemon.ts';
 import type { Ask } from '../../support/gnome/desktop.ts';
 import { until } from '../../support/until.ts';
@@ -111,6 +113,21 @@ test('it goes on after a restart of the daemon, and gives way after an update', 
   await until(async () => (await owner(ask)) === null, 'the old version to end');
   await shows(ask, 'connected');
   assert.notEqual(await ask({ do: 'pid' }), pid);
+});
+
+test('it ends with its daemon when Culvert is removed', { skip }, async t => {
+  const home = makeHome(t);
+  const prefix = join(home.directory, 'prefix');
+  cpSync(builtBridge(), prefix, { recursive: true });
+  const daemon = createDaemon(home.socket);
+  await daemon.listen();
+  t.after(() => daemon.stop());
+  const { ask } = (await startBus(t, home, prefix)).caller();
+  await shows(ask, 'disconnected');
+  await daemon.stop();
+  await shows(ask, 'unknown');
+  rmSync(prefix, { recursive: true });
+  await until(async () => (await owner(ask)) === null, 'the bridge to end');
 });
 
 test('two sessions of one user have a bridge each, and both follow the one daemon', { skip }, async t => {

@@ -48,9 +48,12 @@ export interface Bus {
   caller(): { ask: Ask; program: Running };
 }
 
-/** Starts a session bus of a user, with the service file as it is installed. */
-export async function startBus(t: Ends, { directory, env }: Home): Promise<Bus> {
-  const share = join(builtOnce('bridge', buildPrefix), 'share', 'culvert');
+/** Builds the bridge as it is installed, with one language. @returns its prefix, which is not to be changed */
+export const builtBridge = () => builtOnce('bridge', buildPrefix);
+
+/** Starts a session bus of a user, with the service file as it is installed. @param prefix of the bridge */
+export async function startBus(t: Ends, { directory, env }: Home, prefix = builtBridge()): Promise<Bus> {
+  const share = join(prefix, 'share', 'culvert');
   const own = mkdtempSync(join(directory, 'bus-'));
   const configuration = busConfiguration(own);
   const service = readFileSync('data/org.culvert.Client1.service.in', 'utf8')
@@ -82,7 +85,6 @@ export async function startBus(t: Ends, { directory, env }: Home): Promise<Bus> 
   return bus;
 }
 
-/** The bridge as it is installed, with one language. */
 function buildPrefix(prefix: string): void {
   const share = join(prefix, 'share', 'culvert');
   const messages = join(prefix, 'share', 'locale', 'de', 'LC_MESSAGES');

@@ -1,4 +1,4 @@
-// Notices that a daemon starts, without asking for it again and again.
+// Notices that a daemon starts, or that its program is removed, without asking again and again.
 import Gio from 'gi://Gio?version=2.0';
 
 /**
@@ -36,4 +36,14 @@ export function watchForSocket(path: string, appeared: () => void): () => void {
     inside?.cancel();
     outside?.cancel();
   };
+}
+
+/** Calls `removed` when a file is gone. @returns what ends the watch */
+export function watchForRemoval(path: string, removed: () => void): () => void {
+  const file = Gio.File.new_for_path(path);
+  const monitor = file.monitor_file(Gio.FileMonitorFlags.NONE, null);
+  monitor.connect('changed', () => {
+    if (!file.query_exists(null)) removed();
+  });
+  return () => monitor.cancel();
 }
