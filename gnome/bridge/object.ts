@@ -7,7 +7,7 @@ import type { Callers } from './callers.ts';
 import { failureOf } from './failures.ts';
 import type { Properties } from './properties.ts';
 
-export const INTERFACE = 'org.culvert.Client1';
+const INTERFACE = 'org.culvert.Client1';
 const PATH = '/org/culvert/Client1';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 

@@ -11,7 +11,7 @@ import { describeTunnel, type TunnelView } from '../../daemon/view/states/tunnel
 import { fill, type Translator } from '../../daemon/view/translator.ts';
 
 /** Values of `State`. More may come, so that a shell has to expect others. */
-export const STATES = [
+const STATES = [
   'connected',
   'connecting',
   'disconnecting',
@@ -29,7 +29,7 @@ export const STATES = [
 type State = (typeof STATES)[number];
 
 /** Values of `KillSwitch`. */
-export type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'blocking'> | 'unknown' | 'on';
+type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'blocking'> | 'unknown' | 'on';
 
 /** By the names of the interface. Times are µs since the epoch, 0 for none; texts are empty where there is nothing to say. */
 export interface Properties {
