@@ -90,8 +90,8 @@ export function createMethods(
       await help(remedy.command, platformData as Values);
     },
     async Refresh() {
-      running();
-      await model.refresh('stale');
+      // not refresh(), which returns early while another one runs; the changes arrive as events
+      await model.call('GET /api/snapshot');
     },
     async Open([page, platformData]) {
       if (page !== '' && !placeOf(String(page))) throw new Failure('UnknownPage', `There is no page “${page}”.`);
