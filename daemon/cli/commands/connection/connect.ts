@@ -4,6 +4,7 @@ import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
 import { type Shown, statusLine } from '../../../state/status-line.ts';
 import { printable } from '../../../system/printable.ts';
+import { reasonText } from '../../../view/states/causes.ts';
 import { explainedCause } from '../../../view/states/diagnosis.ts';
 import { stateLabel } from '../../../view/states/labels.ts';
 import { english } from '../../../view/translator.ts';
@@ -145,10 +146,11 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
   };
 }
 
-/** `Connecting: Establishing connection to 162.159.198.2:443`. */
-function phase({ state, reason }: Status): string {
-  const label = stateLabel(state, english);
-  return reason ? `${label.replace('…', '')}: ${printable(reason.text)}` : label;
+/** `Connecting: Looking for the fastest way to Cloudflare`. */
+function phase(status: Status): string {
+  const label = stateLabel(status.state, english);
+  const reason = reasonText(status, english);
+  return reason ? `${label.replace('…', '')}: ${printable(reason.replace(/…$/, ''))}` : label;
 }
 
 function isUp(state: ConnectionState): boolean {

@@ -59,15 +59,15 @@ test('connect --wait prints each phase on stderr and the state on stdout', async
   daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
   const child = await start(home, ['connect', '--wait']);
   // each only once the one before was printed: a busy reader gets the newest state alone
-  await prints(child, 'stderr', /Connecting: Performing happy eyeballs\n/);
+  await prints(child, 'stderr', /Connecting: Looking for the fastest way to Cloudflare\n/);
   daemon.state.set('status', status('connecting', reason('Establishing connection to 162.159.198.2:443')));
-  await prints(child, 'stderr', /Connecting: Establishing connection to 162\.159\.198\.2:443\n/);
+  await prints(child, 'stderr', /Connecting: Connecting to the server\n/);
   daemon.state.set('status', status('connected'));
   const { code, stdout, stderr } = await ended(child);
   assert.deepEqual([code, stdout], [0, '● Connected\n']);
   assert.match(
     stderr,
-    /Connecting: Performing happy eyeballs\nConnecting: Establishing connection to 162\.159\.198\.2:443\n$/,
+    /Connecting: Looking for the fastest way to Cloudflare\nConnecting: Connecting to the server\n$/,
   );
 });
 
@@ -106,7 +106,7 @@ test('connect --wait gives up after --timeout, and names the state it is in', as
   });
   const { code, stderr } = await culvert(home, ['connect', '--wait', '--timeout', '1']);
   assert.equal(code, 1);
-  assert.match(stderr, /did not connect within 1 s\. Its state is: Connecting: Checking\./);
+  assert.match(stderr, /did not connect within 1 s\. Its state is: Connecting: Setting up the tunnel\./);
 });
 
 test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', async t => {
@@ -116,7 +116,7 @@ test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', 
     return undefined;
   });
   const child = await start(home, ['connect', '--wait']);
-  await prints(child, 'stderr', /Checking/);
+  await prints(child, 'stderr', /Setting up the tunnel/);
   child.kill('SIGINT');
   const { code, stderr } = await ended(child);
   assert.equal(code, 130);
@@ -130,7 +130,7 @@ test('connect --wait exits 5 when the daemon ends meanwhile', async t => {
     return undefined;
   });
   const child = await start(home, ['connect', '--wait']);
-  await prints(child, 'stderr', /Checking/);
+  await prints(child, 'stderr', /Setting up the tunnel/);
   await listeners.close('stopped', 0);
   assert.equal((await ended(child)).code, 5);
 });
