@@ -156,7 +156,7 @@ test('a device on another machine sees nothing until it has the code, then reads
   await page.getByText('This device has read-only access.').waitFor();
   const connect = page.getByRole('button', { name: 'Connect', exact: true });
   assert.equal(await connect.getAttribute('aria-disabled'), 'true');
-  assert.equal(await connect.getAttribute('title'), 'This device has read-only access.');
+  assert.equal(await connect.getAttribute('aria-describedby'), 'why-read-only');
   await page
     .getByText(/^Remote access is on\. .*Culvert does not encrypt these connections\.$/)
     .first()
