@@ -206,7 +206,7 @@ test('hostile calls are refused with nothing changed', { skip: missing }, async 
     writeFileSync(stage.path('silent'), '');
     const waiting = Array.from({ length: 5 }, () => stage.call('Disable', [], 6));
     const first = await Promise.race(waiting);
-    assert.match(first.text, /LimitsExceeded: Other calls/, 'questions without an answer do not pile up');
+    assert.match(first.text, /LimitsExceeded: Other requests/, 'questions without an answer do not pile up');
     assert.ok((await stage.call('Status', [], 7)).ok, 'nor do they keep others waiting');
     refused++;
 
