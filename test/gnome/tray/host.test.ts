@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
-import { type Desktop, missing, openDesktop } from '../support/gnome/desktop.ts';
-import { XFCE_PANEL } from '../support/gnome/xfce.ts';
-import { until } from '../support/until.ts';
+import { createDaemon, type FakeDaemon } from '../../support/gnome/daemon.ts';
+import { type Desktop, missing, openDesktop } from '../../support/gnome/desktop.ts';
+import { XFCE_PANEL } from '../../support/gnome/xfce.ts';
+import { until } from '../../support/until.ts';
 
 describe("Xfce's panel", { skip: missing('xfce4-panel', 'xdotool', 'gdbus') }, () => {
   let desktop: Desktop;

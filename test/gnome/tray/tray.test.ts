@@ -4,9 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { ConnectionState } from '../../daemon/api/schema.ts';
-import { FRUGAL } from '../../daemon/launcher.ts';
-import { createDaemon, type FakeDaemon, problem } from '../support/gnome/daemon.ts';
+import { ConnectionState } from '../../../daemon/api/schema.ts';
+import { FRUGAL } from '../../../daemon/launcher.ts';
+import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
 import {
   type Ask,
   type Desktop,
@@ -15,9 +15,9 @@ import {
   type Running,
   startDriver,
   talk,
-} from '../support/gnome/desktop.ts';
-import { change } from '../support/gnome/initial.ts';
-import { until } from '../support/until.ts';
+} from '../../support/gnome/desktop.ts';
+import { change } from '../../support/gnome/initial.ts';
+import { until } from '../../support/until.ts';
 
 interface Entry {
   id: number;
