@@ -151,9 +151,11 @@ test('hostile text in any string of the API stays text on every page', async t =
   await until(() => listeners.streams.count() === 1, 'the stream of the page');
   for (const name of SHOWN_PAGES) {
     await page.evaluate(`location.hash = '#/${name}'`);
-    for (const fold of await page.locator('main .fold[aria-expanded=false]').all()) await fold.click();
     for (const place of SHOWN[name] ?? []) {
-      const shown = async () => (await page.locator('#app').textContent())?.includes(`${place} ${ATTACK}`);
+      const shown = async () => {
+        for (const fold of await page.locator('main .fold[aria-expanded=false]').all()) await fold.click();
+        return (await page.locator('#app').textContent())?.includes(`${place} ${ATTACK}`);
+      };
       await until(shown, `${place} on the page ${name}`);
     }
     if (name === 'log') {
