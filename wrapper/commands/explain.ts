@@ -3,7 +3,7 @@
 import type { Rule } from '../catalog/catalog.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/store/address.ts';
-import { chooseAccount } from '../run/accounts/select-account.ts';
+import { type Chosen, chooseAccount } from '../run/accounts/select-account.ts';
 import { type Candidate, type Choice, isBound, orderCandidates } from '../run/choose/candidates.ts';
 import { costOf, decide } from '../run/choose/capacity.ts';
 import { readInvocation } from '../run/invocation.ts';
@@ -34,7 +34,7 @@ export async function explain(
   const invocation = readInvocation(args, provider);
   const installed = readInstalls(context.paths)[cli];
   const state = readState(context.paths, cli);
-  const { choice, notice } = await chosenFor(plan, invocation, state, context);
+  const { choice, notice, lostSession } = await chosenFor(plan, invocation, state, context);
   const cost = costOf(invocation.command, provider, capacity);
   const sharedQuota = provider.scope !== 'key';
   const onlyChosen = isBound(choice, provider);
@@ -59,7 +59,7 @@ export async function explain(
     pool: plan.pool ? describeAddress(plan.pool.url) : null,
     accounts,
     rules,
-    notice: notice ?? null,
+    notice: [notice, lostSession].filter(Boolean).join('; ') || null,
     terms: provider.terms_note ?? null,
     termsUrl: provider.terms_url ?? null,
   };
@@ -78,7 +78,7 @@ export async function explain(
     ...(options.verbose
       ? rules.map(ruleText)
       : [`  moves on  ${onlyChosen ? 'never: another account is used only when it is named' : summaryOf(rules)}`]),
-    ...(notice ? [`  note      ${notice}`] : []),
+    ...(report.notice ? [`  note      ${report.notice}`] : []),
     ...(provider.terms_note ? [`  terms     ${provider.terms_note}`] : []),
     ...(provider.terms_url
       ? [`            ${provider.terms_url}, read ${provider.terms_read ?? 'at no known date'}`]
@@ -88,7 +88,7 @@ export async function explain(
 }
 
 /** As a run does: what needs no account is not refused for the name of one. */
-async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, context: Context) {
+async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, context: Context): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
   if (invocation.passthrough || invocation.ownCredential) return { choice };
   return chooseAccount(plan, invocation, state, context);

@@ -38,6 +38,8 @@ export interface Run {
   cost: number;
   /** The account that was named, or created the job: it is tried whatever its state, and no other one before it. */
   pinned: string | undefined;
+  /** Whose session is not continued, until the account that runs in its place has been named. */
+  lostSession: string | undefined;
   /** The command can wait, or be kept, while other runs try accounts after their cooldown. */
   patient?: boolean;
 }
@@ -95,6 +97,8 @@ export async function runAttempts(candidates: readonly Candidate[], run: Run): P
     outcome.attempt?.output.dispose();
     if (outcome.failure) say(`${outcome.failure}; trying "${account.name}"`);
     delete outcome.failure;
+    if (run.lostSession) say(`${plan.cli}: ${run.lostSession}; running with "${account.name}"`);
+    run.lostSession = undefined;
     const started = run.context.now();
     const result = await attempt(optionsFor(run, account.name, { env: ready.env, last, isAlone }));
     if (result.startError) throw cannotStart(run.original, result.startError);

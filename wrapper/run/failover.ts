@@ -37,7 +37,7 @@ export async function failover(command: Command): Promise<End> {
   const { plan, invocation, context } = command;
   const { provider, capacity, cli } = plan;
   const state = readState(context.paths, cli);
-  const { choice, notice } = await chooseAccount(plan, invocation, state, context);
+  const { choice, notice, lostSession } = await chooseAccount(plan, invocation, state, context);
   if (notice) say(notice);
   const credentials = openCredentials(plan, context);
   await clearChangedCredentials(plan, state, credentials);
@@ -53,6 +53,7 @@ export async function failover(command: Command): Promise<End> {
   const run: Run = {
     ...command,
     pinned,
+    lostSession,
     state,
     credentials,
     journal,

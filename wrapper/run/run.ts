@@ -60,9 +60,11 @@ async function runPlan(plan: Plan, command: Command): Promise<End> {
   const repl = plan.provider.line_repl;
   const opensRepl = repl && args.length === repl.args.length && args.every((arg, i) => arg === repl.args[i]);
   if (usable && !opensRepl) return failover({ plan, original, invocation, context });
-  const { notice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
+  const state = readState(context.paths, plan.cli);
+  const { notice, lostSession } = await chooseAccount(plan, invocation, state, context);
   if (usable) return (await context.load()).lineRepl(plan, original, context);
   if (notice) say(notice);
+  if (lostSession) say(`${plan.cli}: ${lostSession}; running ${plan.cli} without an account`);
   return runOriginal(command, 'no-account', plan);
 }
 

@@ -13,10 +13,18 @@ import { USER_PATTERN_MS, withTimeLimit } from '../rules/regex-limit.ts';
 
 type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>;
 
+export interface Chosen {
+  choice: Choice;
+  notice?: string;
+  /** A clause about the session that the CLI keeps, where its account can't be used. */
+  lostSession?: string;
+}
+
 /**
  * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments or kept by the CLI for this
  * command, a trusted directory file, the default.
- * @returns the choice, and what the person should know about one that was not followed
+ * A session that the CLI keeps was named by nobody, so another account may run in place of its own.
+ * @returns the choice, what the person should know about one that was not followed, and whose session is not continued
  * @throws WrapError `unknown-account` for a named account that can't be used, `directory-broken` for a trusted file that
  *   can't be read: nobody who named an account runs as somebody else
  */
@@ -25,7 +33,7 @@ export async function chooseAccount(
   invocation: Pick<Invocation, 'args' | 'command'>,
   state: Pick<CliState, 'jobs'>,
   context: Place,
-): Promise<{ choice: Choice; notice?: string }> {
+): Promise<Chosen> {
   const find = (name: string) => plan.accounts.find(account => account.name === name);
   const usable = plan.accounts.some(account => account.enabled);
   const choice: Choice = { by: 'default' };
@@ -38,9 +46,22 @@ export async function chooseAccount(
   }
   const named = jobIn(invocation.args, state);
   if (named && !find(named.account)?.enabled) throw unknownAccount(plan, named.account, `that created ${named.id}`);
-  const sessions = keptSessions(plan, invocation.command, context.env).map(id => state.jobs[id]);
-  const job = named ?? sessions.find(each => each && find(each.account)?.enabled);
+  const sessions = keptSessions(plan, invocation.command, context.env).flatMap(id => {
+    const account = state.jobs[id]?.account;
+    return account === undefined ? [] : { id, account };
+  });
+  const job = named ?? sessions.find(({ account }) => find(account)?.enabled);
   if (job) return { choice: { by: 'job', name: job.account } };
+  const chosen = await chosenByDirectory(plan, context);
+  const [lost] = sessions;
+  if (!lost) return chosen;
+  const lostSession = `the session ${lost.id} belongs to the account "${lost.account}", which ${whyUnusable(plan, lost.account)}`;
+  return { ...chosen, lostSession };
+}
+
+/** The account of a trusted directory file, or the default. */
+async function chosenByDirectory(plan: Plan, context: Place): Promise<Chosen> {
+  const choice: Choice = { by: 'default' };
   if (!directoryFile(context.cwd)) return { choice };
   const directory = (await context.load()).chooseByDirectory(plan.cli, context.cwd, context.paths);
   switch (directory.kind) {
@@ -49,7 +70,7 @@ export async function chooseAccount(
     case 'untrusted':
       return {
         choice,
-        ...(usable && {
+        ...(plan.accounts.some(({ enabled }) => enabled) && {
           notice: `${directory.file} is not trusted and ignored; look at it, then run \`culvert-wrap trust\``,
         }),
       };
@@ -58,14 +79,20 @@ export async function chooseAccount(
         hint: 'correct it and run `culvert-wrap trust`, or run `culvert-wrap distrust`',
       });
     case 'chosen':
-      if (find(directory.account)?.enabled) return { choice: { by: 'directory', name: directory.account } };
+      if (plan.accounts.some(({ name, enabled }) => enabled && name === directory.account))
+        return { choice: { by: 'directory', name: directory.account } };
       throw unknownAccount(plan, directory.account, `of ${directory.file}`);
   }
 }
 
-function unknownAccount({ cli, accounts }: Plan, name: string, where: string): WrapError {
-  const what = accounts.some(account => account.name === name) ? 'is disabled' : 'does not exist';
-  return new WrapError('unknown-account', EXIT.usage, `${cli}: the account "${name}" ${where} ${what}`, {
+function whyUnusable({ accounts }: Plan, name: string): string {
+  return accounts.some(account => account.name === name) ? 'is disabled' : 'does not exist';
+}
+
+function unknownAccount(plan: Plan, name: string, where: string): WrapError {
+  const { cli, accounts } = plan;
+  const what = `${cli}: the account "${name}" ${where} ${whyUnusable(plan, name)}`;
+  return new WrapError('unknown-account', EXIT.usage, what, {
     hint:
       accounts.length > 0
         ? `accounts: ${accounts.map(account => account.name).join(', ')}`

@@ -214,6 +214,38 @@ case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; 
   ]);
 });
 
+test('a kept session whose account is disabled or gone runs with another one, in plain words', async t => {
+  const box = sandbox(t);
+  box.script('firecrawl', '#!/bin/sh\necho "$FIRECRAWL_API_KEY"; [ "$1" != scrape ] || echo "Scrape ID: s-9" >&2\n');
+  box.accounts('firecrawl', { a: 'k1', b: 'k2', c: 'k3' }, 'FIRECRAWL_API_KEY');
+  const kept = path.join(box.home, '.config/firecrawl-cli');
+  fs.mkdirSync(kept, { recursive: true });
+  fs.writeFileSync(path.join(kept, 'interact-session.json'), '{"scrapeId": "s-9"}');
+  await box.run('firecrawl', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  const belongs = (what: string) =>
+    `culvert-wrap: firecrawl: the session s-9 belongs to the account "b", which ${what}`;
+  await box.wrap(['accounts', 'disable', 'firecrawl', 'b']);
+  const other = await box.run('firecrawl', ['interact', 'click']);
+  assert.deepEqual([other.exit, other.stdout], [0, 'k1\n']);
+  assert.equal(other.stderr, `${belongs('is disabled')}; running with "a"\n`);
+  // the account of the first attempt is the one that is ready, not the first in the list
+  fs.rmSync(path.join(box.config, 'keys.env'));
+  fs.writeFileSync(path.join(box.config, 'keys.env'), 'firecrawl_c=k3\n', { mode: 0o600 });
+  const third = await box.run('firecrawl', ['interact', 'click']);
+  assert.deepEqual([third.exit, third.stdout], [0, 'k3\n']);
+  assert.ok(third.stderr.endsWith(`${belongs('is disabled')}; running with "c"\n`), third.stderr);
+  assert.match((await box.wrap(['explain', 'firecrawl', 'interact', 'click'])).stdout, /note +the session s-9 belongs/);
+  assert.equal((await box.run('firecrawl', ['search', 'x'])).stderr.includes('s-9'), false);
+  const config = path.join(box.config, 'config.toml');
+  fs.writeFileSync(config, fs.readFileSync(config, 'utf8').replace('"b"', '"d"'), { mode: 0o600 });
+  const gone = await box.run('firecrawl', ['interact', 'click']);
+  assert.ok(gone.stderr.endsWith(`${belongs('does not exist')}; running with "c"\n`), gone.stderr);
+  for (const name of ['a', 'c']) await box.wrap(['accounts', 'disable', 'firecrawl', name]);
+  const none = await box.run('firecrawl', ['interact', 'click']);
+  assert.equal(none.exit, 0);
+  assert.equal(none.stderr, `${belongs('does not exist')}; running firecrawl without an account\n`);
+});
+
 test('a command that must run once, without a way to recognize a job, is never replayed', async t => {
   const { box, calls } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', RULES.replace(/job_id.*\n/, ''));
   box.accounts('fake', { a: 'k1', b: 'k2' });
