@@ -40,6 +40,7 @@ const WORDS = {
   'as it stands': 'unchanged',
   'stands where': 'is where',
   unhinder: 'clearBlocked',
+  '/nonexistent\\b': 'a place that cannot exist: it is the home of a user of Debian',
 };
 /** Start of a comment, but not its further lines, or of the title of a test or a suite. */
 const START = String.raw`(?:/\*\*?\s+(?:\* )?|(?<!^\s*//.*\n\s*)// |\b(?:test|it|describe)(?:\.\w+)?\(\s*['"\`])`;

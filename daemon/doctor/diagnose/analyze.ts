@@ -43,7 +43,7 @@ export async function analyze({ files }: Archive, knowledge: Knowledge): Promise
   const version = versionIn(files);
   const snapshot = snapshotOf(files, version);
   const world = createWorld({
-    env: { PATH: '/nonexistent' },
+    env: { PATH: '' }, // an archive is read without any program
     tunnel: snapshot,
     culvert: {
       version: '',
