@@ -6,17 +6,22 @@ import type { Command } from '../forms/form.ts';
 import { wordMessage } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
+import { modeName } from './labels.ts';
 import { problemTitle } from './problems.ts';
 
 /** Parts of the page: the list only while there is a proxy to start apps through. */
 export interface ProxyView {
   look: 'unavailable' | 'off' | 'on';
+  /** Sentence on what uses WARP, and what does not. */
+  sentence: string;
   /** `127.0.0.1:40000`, or null while it is not known. */
   address: string | null;
-  /** A caveat to read before an app is started, or null. */
+  /** A caveat to read before an app is started, or why the proxy can't be turned on; or null. */
   warning: string | null;
   /** Why the proxy could not be turned on, and what helps where that is known. */
   failure: { text: string; remedy: { label: string; command: Command } | null } | null;
+  /** Turns it on; asks first. */
+  enable: { label: string; command: Command };
   /** The proxy can be turned on. */
   sensitive: boolean;
   /** It is being turned on. */
@@ -24,7 +29,7 @@ export interface ProxyView {
 }
 
 /** Turns the local proxy on. Asks first: everything else then bypasses WARP. @param now name of the mode that is set */
-export function enableProxyCommand(now: string, { _ }: Translator): Command {
+function enableProxyCommand(now: string, { _ }: Translator): Command {
   return {
     ask: { kind: 'action', request: { action: 'enableLocalProxy' } },
     confirm: {
@@ -43,18 +48,38 @@ export function enableProxyCommand(now: string, { _ }: Translator): Command {
 export function describeProxy(client: ClientState, tr: Translator): ProxyView {
   const { snapshot: known, offline, pending } = client;
   const { _ } = tr;
-  const on = known?.settings.Mode === 'proxy';
+  const mode = known?.settings.Mode;
+  const on = mode === 'proxy';
+  const now = mode ? modeName(mode, tr).title : '';
+  const address = on ? addressOf(known!.tunnel.proxyPort) : null;
   return {
     look: !known ? 'unavailable' : on ? 'on' : 'off',
-    address: on ? addressOf(known.tunnel.proxyPort) : null,
-    warning:
-      on && !offline && known.status.state !== 'connected'
-        ? _('The tunnel is not connected: apps started now can’t reach anything.')
-        : null,
+    sentence: on
+      ? // Translators: %s is an address such as 127.0.0.1:40000
+        fill(
+          _('Apps that you start here use WARP; everything else bypasses it. Proxy for other apps: %s'),
+          address ?? '–',
+        )
+      : fill(
+          // Translators: %s is what goes through the tunnel now, such as: All traffic
+          _('Apps that you start here use WARP; everything else then bypasses it. Now: %s.'),
+          now || '–',
+        ),
+    address,
+    warning: warningOf(client, on, tr),
     failure: on ? null : failureOf(client, tr),
-    sensitive: !offline && known !== null && !known.status.blocked && pending === null,
+    enable: { label: _('Tunnel Only Chosen Apps'), command: enableProxyCommand(now, tr) },
+    sensitive: !offline && known !== null && !known.status.blocked && !known.options.modeLocked && pending === null,
     waiting: pending === 'enableLocalProxy',
   };
+}
+
+function warningOf({ snapshot, offline }: ClientState, on: boolean, { _ }: Translator): string | null {
+  if (!snapshot || offline) return null;
+  if (!on) return snapshot.options.modeLocked ? _('Your organization decides the mode.') : null;
+  return snapshot.status.state === 'connected'
+    ? null
+    : _('The tunnel is not connected: apps started now can’t reach anything.');
 }
 
 function failureOf({ proxyProblem }: ClientState, tr: Translator): ProxyView['failure'] {
@@ -151,6 +176,13 @@ export function commonApps(apps: App[]): App[] {
     .filter(app => launchable(app) && app.shortcut === null && rank(app) < Infinity)
     .sort((a, b) => rank(a) - rank(b))
     .slice(0, OFFERED);
+}
+
+/** Words for a list without apps. @param any there are some that the list does not show now */
+export function noAppsText(any: boolean, { _ }: Translator): { title: string; description: string } {
+  return any
+    ? { title: _('Nothing found'), description: _('No app matches the search.') }
+    : { title: _('No apps'), description: _('This desktop has no apps with a menu entry.') };
 }
 
 /** Words for the result of a launch. */

@@ -7,10 +7,10 @@ import {
   appBadge,
   appDetails,
   appMatches,
-  enableProxyCommand,
   isFarFetched,
   launchable,
   launchedText,
+  noAppsText,
   shortcutText,
   sortApps,
 } from '../../view/states/apps.ts';
@@ -21,43 +21,47 @@ import { rowInAddress } from '../navigation.ts';
 import { CommandButton } from '../widgets/rows.tsx';
 import { SearchField } from '../widgets/search-field.tsx';
 
+/** Ids of the texts that say why an app can't be started now. */
+const WHY_LOCKED = 'why-apps';
+const WHY_BUSY = 'why-busy';
+
 export function AppsPage() {
   const app = useApp();
-  const { proxy, client, tunnel } = app.view.value;
-  const { _ } = app.tr.value;
+  const { proxy } = app.view.value;
+  const warning = proxy.failure?.text ?? proxy.warning;
   return (
     <>
       <section class="hero">
-        <p role="status">
-          {proxy.look === 'on'
-            ? // Translators: %s is an address such as 127.0.0.1:40000
-              fill(_('Apps that use the proxy at %s are tunneled.'), proxy.address ?? '…')
-            : _('Send single apps through the tunnel: only those that use the local proxy.')}
-        </p>
-        {proxy.warning && <p class="problem">{proxy.warning}</p>}
-        {proxy.failure && <p class="problem">{proxy.failure.text}</p>}
+        <p role="status">{proxy.sentence}</p>
+        {warning !== null && (
+          <p class="problem" id={WHY_LOCKED}>
+            {warning}
+          </p>
+        )}
         {proxy.failure?.remedy && (
           <CommandButton command={proxy.failure.remedy.command}>{proxy.failure.remedy.label}</CommandButton>
         )}
         {proxy.look !== 'on' && (
           <CommandButton
             class="suggested"
-            command={enableProxyCommand(tunnel.modeTitle, app.tr.value)}
+            command={proxy.enable.command}
             sensitive={proxy.sensitive}
             aria-busy={proxy.waiting}
+            aria-describedby={proxy.sensitive || warning === null ? undefined : WHY_LOCKED}
           >
-            {_('Turn On the Local Proxy')}
+            {proxy.enable.label}
           </CommandButton>
         )}
       </section>
-      <AppList startable={proxy.look === 'on' && client.offline === null} />
+      <AppList />
     </>
   );
 }
 
-function AppList({ startable }: { startable: boolean }) {
+function AppList() {
   const app = useApp();
   const { model, client } = app;
+  const { proxy } = app.view.value;
   const { _, locale } = app.tr.value;
   const apps = useSignal<DesktopApp[] | null>(null);
   const query = useSignal(searchedText(rowInAddress()));
@@ -71,11 +75,13 @@ function AppList({ startable }: { startable: boolean }) {
   useEffect(() => {
     if (online) void read();
   }, [online]);
-  const attempt = async (appId: string, what: () => Promise<string>) => {
+  const attempt = async (appId: string, what: () => Promise<string | null>) => {
     if (busy.value !== null) return;
     busy.value = appId;
     try {
-      app.toast(await what());
+      const done = await what();
+      if (done === null) return;
+      app.toast(done);
       await read();
     } catch (error) {
       app.showError(error);
@@ -85,6 +91,7 @@ function AppList({ startable }: { startable: boolean }) {
   };
   const launch = ({ id, name }: DesktopApp) =>
     attempt(id, async () => {
+      if (app.view.value.proxy.look !== 'on' && !(await app.run(proxy.enable.command))) return null;
       await model.call('POST /api/apps/proxy-launcher', { body: { appId: id } });
       return launchedText(name, app.tr.value);
     });
@@ -96,21 +103,20 @@ function AppList({ startable }: { startable: boolean }) {
     });
   const general = useGeneralReason();
   const isFree = busy.value === null;
-  const reason = !startable
-    ? _('Turn on the local proxy to start apps here.')
-    : isFree
-      ? null
-      : _('An app is being started.');
-  const why = online ? 'why-apps' : general;
+  const mayChange = online && !app.readOnly.value;
+  const startable = mayChange && isFree && (proxy.look === 'on' || proxy.sensitive);
+  const reason = isFree || general ? null : _('An app is being started.');
+  const why = general ?? (isFree ? WHY_LOCKED : WHY_BUSY);
   const searched = query.value.trim();
   // a search covers all apps
   const shown =
     apps.value?.filter(each => appMatches(each, searched) && (searched !== '' || all.value || !isFarFetched(each))) ??
     [];
+  const none = noAppsText((apps.value?.length ?? 0) > 0, app.tr.value).description;
   return (
     <>
       <div class="toolbar">
-        <SearchField query={query} label={_('Search')} />
+        <SearchField query={query} label={_('Search apps')} />
         <label>
           <input
             type="checkbox"
@@ -122,13 +128,13 @@ function AppList({ startable }: { startable: boolean }) {
           {_('Show all')}
         </label>
       </div>
-      {online && reason && shown.some(launchable) && (
-        <p id="why-apps" class="subtitle">
+      {reason !== null && (
+        <p id={WHY_BUSY} class="subtitle">
           {reason}
         </p>
       )}
       {shown.length === 0 ? (
-        <p class="empty">{apps.value === null ? _('Reading…') : _('No app was found.')}</p>
+        <p class="empty">{apps.value === null ? _('Reading…') : none}</p>
       ) : (
         <ul class="card apps">
           {shown.map(each => (
@@ -143,10 +149,11 @@ function AppList({ startable }: { startable: boolean }) {
                 <>
                   <button
                     type="button"
-                    aria-label={`${each.name}: ${_('Start')}`}
+                    // Translators: %s is the name of an app
+                    aria-label={fill(_('Start %s'), each.name)}
                     aria-busy={busy.value === each.id}
-                    aria-disabled={startable && isFree ? undefined : true}
-                    aria-describedby={startable && isFree ? undefined : why}
+                    aria-disabled={startable ? undefined : true}
+                    aria-describedby={startable ? undefined : why}
                     onClick={() => startable && void launch(each)}
                   >
                     {_('Start')}
@@ -158,9 +165,9 @@ function AppList({ startable }: { startable: boolean }) {
                       each.shortcut === null ? _('Add %s to the app menu') : _('Remove %s from the app menu'),
                       each.name,
                     )}
-                    aria-disabled={online ? undefined : true}
-                    aria-describedby={online ? undefined : why}
-                    onClick={() => online && void setShortcut(each)}
+                    aria-disabled={mayChange && isFree ? undefined : true}
+                    aria-describedby={mayChange && isFree ? undefined : why}
+                    onClick={() => mayChange && void setShortcut(each)}
                   >
                     <span class="word">{each.shortcut === null ? _('Add to Menu') : _('Remove from Menu')}</span>
                     <span class="sign" aria-hidden="true">

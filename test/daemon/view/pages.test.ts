@@ -30,14 +30,18 @@ import { clientState, tr } from '../../support/gnome/translator.ts';
 test('apps can be started only while the mode is the proxy, and the page says why not', () => {
   const proxy = (Mode: string, state: 'connected' | 'disconnected' = 'connected', more = {}) =>
     describeProxy(clientState({ settings: { Mode }, tunnel: { proxyPort: 40001 }, status: { state } }, more), tr);
-  assert.deepEqual(proxy('warp'), {
+  const { enable, ...off } = proxy('warp');
+  assert.deepEqual(off, {
     look: 'off',
+    sentence: 'Apps that you start here use WARP; everything else then bypasses it. Now: All traffic.',
     address: null,
     warning: null,
     failure: null,
     sensitive: true,
     waiting: false,
   });
+  assert.match(enable.command.confirm!.body, /now: All traffic/);
+  assert.match(proxy('proxy').sentence, /127\.0\.0\.1:40001$/);
   assert.deepEqual(
     [proxy('proxy').look, proxy('proxy').address, proxy('proxy').warning],
     ['on', '127.0.0.1:40001', null],
@@ -46,6 +50,8 @@ test('apps can be started only while the mode is the proxy, and the page says wh
   assert.equal(proxy('warp', 'connected', { pending: 'enableLocalProxy' }).waiting, true);
   const lost = proxy('proxy', 'connected', { offline: { code: 'stopped', detail: '' } });
   assert.deepEqual([lost.look, lost.address, lost.sensitive], ['on', '127.0.0.1:40001', false]);
+  const locked = describeProxy(clientState({ settings: { Mode: 'warp' }, options: { modeLocked: true } }), tr);
+  assert.deepEqual([locked.sensitive, locked.warning], [false, 'Your organization decides the mode.']);
 });
 
 test('a proxy that could not be turned on says why, and what helps, until it is on', () => {

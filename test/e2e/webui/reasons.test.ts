@@ -62,6 +62,21 @@ function assertReasons(inert: readonly Inert[], what: string, ids: readonly stri
   );
 }
 
+/** A button that appears a moment after the page can't be used, and says why. */
+async function assertInert(page: Page, name: keyof typeof PAGES, button: string): Promise<void> {
+  await turn(page, name);
+  await page.getByRole('button', { name: button, exact: true }).waitFor();
+  const inert = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);
+  assert.ok(
+    inert.some(each => each.name === button),
+    button,
+  );
+  assertReasons(
+    inert.map(each => ({ ...each, page: name })),
+    name,
+  );
+}
+
 test('each control that can’t be used has its reason in sight', async t => {
   const web = await startWeb(t);
   const applications = join(web.home.directory, '.local/share/applications');
@@ -73,22 +88,7 @@ test('each control that can’t be used has its reason in sight', async t => {
   const { page, complaints } = await openTab(await openBrowser(t), web.address);
   await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
   assertReasons(await survey(page), 'disconnected');
-  for (const [name, button] of [
-    ['editor', 'Apply changes: Apply'],
-    ['apps', 'Own Firefox: Start'],
-  ] as const) {
-    await turn(page, name);
-    await page.getByRole('button', { name: button, exact: true }).waitFor();
-    const inert = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);
-    assert.ok(
-      inert.some(each => each.name === button),
-      button,
-    );
-    assertReasons(
-      inert.map(each => ({ ...each, page: name })),
-      name,
-    );
-  }
+  await assertInert(page, 'editor', 'Apply changes: Apply');
   for (const [words, title] of SETUP_STATES) {
     await emulate(web.home, ...words);
     await turn(page, 'connection');
@@ -109,6 +109,7 @@ test('each control that can’t be used has its reason in sight', async t => {
   assertReasons(managed, 'managed');
   const texts = managed.flatMap(({ page, reasons }) => (page === 'mode' ? reasons.map(([, text]) => text) : []));
   assert.ok(texts.includes('Your organization decides the mode.'), texts.join('\n'));
+  await assertInert(page, 'apps', 'Start Own Firefox');
   web.child.kill('SIGTERM');
   await web.ended;
   await page.locator('#why-offline').waitFor();

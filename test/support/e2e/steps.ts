@@ -106,7 +106,7 @@ export const STEPS: readonly Step[] = [
   ['mode', press('FedRAMP High environment: Use')],
   ['mode', press('Normal environment: Use')],
   ['advanced', confirmed('Reset all settings of WARP: Reset…', 'Reset')],
-  ['apps', confirmed('Turn On the Local Proxy', 'Tunnel Chosen Apps')],
+  ['apps', confirmed('Tunnel Only Chosen Apps', 'Tunnel Chosen Apps')],
   ['account', fill('License key', 'abcd1234-abcd1234-abcd1234')],
   ['account', press('Replace keys: Replace')],
   // on a machine that is too slow for the local proxy, its change was reverted, and nothing is connected

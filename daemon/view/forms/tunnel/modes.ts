@@ -27,7 +27,7 @@ export function modeForm(client: ClientState, settable: boolean, tr: Translator)
       {
         id: 'modes',
         title: _('What goes through the tunnel'),
-        ...(locked ? { description: _('Your organization sets the mode.') } : {}),
+        ...(locked ? { description: _('Your organization decides the mode.') } : {}),
         rows: [
           ...MAIN_MODES.map(radio),
           ...(unknown ? [{ kind: 'fact', id: 'mode-other', title: _('Now'), value: other } as const] : []),

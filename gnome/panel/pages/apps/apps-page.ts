@@ -8,15 +8,14 @@ import { pageTitle } from '../../../../daemon/view/page-titles.ts';
 import type { ProxyView } from '../../../../daemon/view/states/apps.ts';
 import {
   appMatches,
-  enableProxyCommand,
   isFarFetched,
   launchable,
   launchedText,
+  noAppsText,
   shortcutText,
   sortApps,
 } from '../../../../daemon/view/states/apps.ts';
 import { errorText } from '../../../../daemon/view/states/problems.ts';
-import { fill } from '../../../../daemon/view/translator.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';
@@ -79,7 +78,6 @@ export class AppsPage extends Adw.Bin implements Page {
     this.#search.connect('changed', () => this.#showFound());
     this.#reload.connect('clicked', () => this.reload());
     this.#all.connect('toggled', () => this.#showFound());
-    labelButton(this.#enable, _('Tunnel Only Chosen Apps'));
     this.#remedy.connect('clicked', () => {
       const remedy = this.#proxy?.failure?.remedy;
       if (remedy) void shell.run(remedy.command);
@@ -89,21 +87,11 @@ export class AppsPage extends Adw.Bin implements Page {
 
   refresh({ proxy, client, tunnel }: View): void {
     this.#proxy = proxy;
-    const on = proxy.look === 'on';
-    this.#enable.visible = !on;
+    this.#enable.visible = proxy.look !== 'on';
+    labelButton(this.#enable, proxy.enable.label);
     this.#enable.sensitive = proxy.sensitive;
     this.#copy.visible = proxy.address !== null;
-    this.#sentence.label = on
-      ? // Translators: %s is an address such as 127.0.0.1:40000
-        fill(
-          _('Apps that you start here use WARP; everything else bypasses it. Proxy for other apps: %s'),
-          proxy.address ?? '–',
-        )
-      : fill(
-          // Translators: %s is what goes through the tunnel now, such as: All traffic
-          _('Apps that you start here use WARP; everything else then bypasses it. Now: %s.'),
-          tunnel.modeTitle || '–',
-        );
+    this.#sentence.label = proxy.sentence;
     const warning = proxy.failure?.text ?? proxy.warning;
     this.#warning.visible = warning !== null;
     this.#warning.label = warning ?? '';
@@ -225,10 +213,7 @@ export class AppsPage extends Adw.Bin implements Page {
       .map(({ app }) => app.id);
     if (!again) this.#fill?.show(found);
     else if (this.#fill?.update(found)) this.#rows.update();
-    this.#none.title = this.#apps.size ? _('Nothing found') : _('No apps');
-    this.#none.description = this.#apps.size
-      ? _('No app matches the search.')
-      : _('This desktop has no apps with a menu entry.');
+    Object.assign(this.#none, noAppsText(this.#apps.size > 0, tr));
     if (this.#loaded === 'yes') turnTo(this.#states, this.#found(), pageTitle('apps', tr));
   }
 
@@ -270,7 +255,7 @@ export class AppsPage extends Adw.Bin implements Page {
 
   /** Explains what it changes, in one dialog. Resolves with whether the proxy is on. */
   async #enableProxy(offer: boolean): Promise<boolean> {
-    const enabled = await this.#shell.run(enableProxyCommand(this.#shell.view().tunnel.modeTitle, tr));
+    const enabled = await this.#shell.run(this.#shell.view().proxy.enable.command);
     if (enabled && offer) await offerShortcuts(this.#shell);
     return enabled;
   }
