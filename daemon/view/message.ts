@@ -28,7 +28,9 @@ export function inEnglish(text: string): Message {
 export function wordMessage({ text, values }: Message, tr: Translator): string {
   const words = values.map(value => {
     if (typeof value === 'number') return formatCount(value, tr);
-    return typeof value === 'string' ? value : tr === english ? value.time : formatDate(value.time, tr);
+    if (typeof value === 'string') return value;
+    if ('word' in value) return tr._(value.word);
+    return tr === english ? value.time : formatDate(value.time, tr);
   });
   return fill(text === QUOTED ? text : tr._(text), ...words);
 }

@@ -7,11 +7,12 @@ export const Count = z.number().check(z.nonnegative());
 
 /**
  * A sentence that clients put into the reader's language: `text` is English, as the catalogs have it, and `values` fill
- * its `%s` and `%d` in order. Numbers are counts of things; what else is quoted comes as text.
+ * its `%s` and `%d` in order. Numbers are counts of things, and a `word` is in the catalogs as well;
+ * what else is quoted comes as text.
  */
 export const Message = z.object({
   text: z.string(),
-  values: z.array(z.union([z.string(), z.int(), z.object({ time: Time })])),
+  values: z.array(z.union([z.string(), z.int(), z.object({ time: Time }), z.object({ word: z.string() })])),
   /** The language of what is quoted, where it is one. */
   language: z.optional(z.literal('en')),
 });

@@ -4,6 +4,8 @@ import type { Fix } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { message } from '../../view/message.ts';
+import { modeName } from '../../view/states/labels.ts';
+import { english } from '../../view/translator.ts';
 import { NotApplicable, Unknown } from '../errors.ts';
 import { labeled } from '../labeled.ts';
 import type { World } from './world.ts';
@@ -25,6 +27,9 @@ export function modeOf(world: World): string {
   if (status.blocked) throw new NotApplicable(message('The client has to be set up first: see the check "service".'));
   throw new Unknown(message('The mode of the tunnel is not known: its settings could not be read.'));
 }
+
+/** Name of a mode, as a value of a sentence. */
+export const modeWord = (mode: string) => ({ word: modeName(mode, english).title });
 
 const DNS_MODES = new Set(['warp', 'doh', 'warp+doh', 'dot', 'warp+dot']);
 const TUNNEL_MODES = new Set(['warp', 'warp+doh', 'warp+dot', 'tunnel_only']);

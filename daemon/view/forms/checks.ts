@@ -296,10 +296,9 @@ function isWording(value: unknown): value is NonNullable<CheckResult['wording']>
 
 function isMessage(value: unknown): value is Message {
   if (!isRecord(value) || typeof value.text !== 'string' || !Array.isArray(value.values)) return false;
-  return value.values.every(
-    each =>
-      ['string', 'number'].includes(typeof each) || (isRecord(each) && !Number.isNaN(Date.parse(String(each.time)))),
-  );
+  const isNamed = (each: unknown) =>
+    isRecord(each) && (typeof each.word === 'string' || !Number.isNaN(Date.parse(String(each.time))));
+  return value.values.every(each => ['string', 'number'].includes(typeof each) || isNamed(each));
 }
 
 function strings(value: unknown): string[] {

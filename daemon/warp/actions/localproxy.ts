@@ -5,6 +5,8 @@ import type { CommandOutput, Status } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
 import type { State } from '../../state/store.ts';
 import { message } from '../../view/message.ts';
+import { modeName } from '../../view/states/labels.ts';
+import { english } from '../../view/translator.ts';
 import { blockedProblem } from '../cli/failures.ts';
 import type { Capabilities } from '../cli/version.ts';
 import { type Listener, listeners, nameListener } from './port-owners.ts';
@@ -83,9 +85,13 @@ async function useMasque({ state, can, run }: Parts, undo: ActionRequest[]): Pro
 function checkMode({ state }: Parts): void {
   const { Mode } = state.snapshot().settings;
   if (Mode === undefined || Mode === 'proxy') return;
-  throw new Problem('proxy-not-answering', `The tunnel CLI accepted proxy mode, but its mode is still ${Mode}.`, {
-    hint: 'A policy of your organization may keep it.',
-  });
+  throw new Problem(
+    'proxy-not-answering',
+    `The tunnel CLI accepted proxy mode, but its mode is still “${modeName(Mode, english).title}”.`,
+    {
+      hint: 'A policy of your organization may keep it.',
+    },
+  );
 }
 
 async function refuseTaken(port: number, listener: Listener | undefined): Promise<void> {

@@ -29,6 +29,8 @@ const PSEUDO: Translator = {
   ngettext: (one, many, n) => PSEUDO._(n === 1 ? one : many),
   locale: 'en-XA',
 };
+/** Modes have names. */
+const MODE_IDS = /warp\+do|tunnel_only|\bmode (?:is )?(?:warp|doh|dot|proxy)\b/;
 const proved = new Map<string, Set<string>>();
 
 describe('checks', { concurrency: 3 }, () => {
@@ -39,6 +41,7 @@ describe('checks', { concurrency: 3 }, () => {
       if (shows) assert.match([...result.evidence, result.explanation].join('\n'), shows);
       if (fix === null) assert.equal(result.fix, null);
       else if (fix) assert.match(JSON.stringify(result.fix), fix);
+      assert.doesNotMatch([...result.evidence, result.explanation].join('\n'), MODE_IDS);
       assertTranslatable(result);
       assertRepairable(result);
       const state = verdict === 'problem' || verdict === 'notice' ? 'red' : 'green';

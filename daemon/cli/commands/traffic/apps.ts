@@ -1,6 +1,8 @@
 // `culvert apps`: apps of this desktop, starting one through the local proxy, and their shortcuts.
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse } from '../../../api/schema.ts';
+import { modeLabel } from '../../../view/states/labels.ts';
+import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
 import { requestKept } from '../../keep.ts';
@@ -97,7 +99,8 @@ async function withProxy<T>(
 ): Promise<T> {
   const { client } = context;
   const before = await client.call('GET /api/snapshot');
-  const isChange = before.settings.Mode !== 'proxy';
+  const mode = before.settings.Mode;
+  const isChange = mode !== 'proxy';
   // don't ask when the tunnel client will refuse anyway
   if (isChange && !before.status.blocked) {
     launching.progress.end();
@@ -116,7 +119,7 @@ async function withProxy<T>(
     launching.progress.end();
     await client.call('POST /api/changes/revert', { body: { subject: 'mode' } }).catch(() => {}); // as `setBack` does
     await setBack(context, before);
-    if (isChange) context.say(`The mode is ${before.settings.Mode ?? 'as before'} again.`);
+    if (isChange) context.say(`The mode is ${mode === undefined ? 'as before' : modeLabel(mode, english)} again.`);
     throw error;
   }
   await client.call('POST /api/changes/confirm', { body: { subject: 'mode' } }).catch(error => {

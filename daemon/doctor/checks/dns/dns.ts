@@ -17,6 +17,7 @@ import {
   isConnected,
   isOutsideTunnel,
   modeOf,
+  modeWord,
   RECONNECT,
   RESTART_WARP,
   releaseNotes,
@@ -182,11 +183,11 @@ export const fallbackOnly: Check = {
   cheap: true,
   async probe(world) {
     const mode = modeOf(world);
-    if (mode !== 'doh' && mode !== 'dot') return notApplicable(message('The mode is %s.', mode));
+    if (mode !== 'doh' && mode !== 'dot') return notApplicable(message('The mode is “%s”.', modeWord(mode)));
     const domains = fallbackDomains(tunnelOf(world));
     if (domains.length === 0) return ok(message('The list of fallback domains is empty.'));
     return problem(
-      [message('mode %s, %d fallback domains: %s', mode, domains.length, domains.slice(0, 8).join(', '))],
+      [message('mode “%s”, %d fallback domains: %s', modeWord(mode), domains.length, domains.slice(0, 8).join(', '))],
       message(
         'In this mode, names of your own network may be sent to the encrypted DNS server. Those lookups fail, and the names leave your network. Other modes are not affected.',
       ),
@@ -219,7 +220,8 @@ export const providerResolvers: Check = {
   cheap: true,
   async probe(world) {
     const mode = modeOf(world);
-    if (!routesTraffic(mode)) return notApplicable(message('The mode %s routes no traffic of the machine.', mode));
+    if (!routesTraffic(mode))
+      return notApplicable(message('The mode “%s” routes no traffic of the machine.', modeWord(mode)));
     const servers = await networkResolvers(world);
     const wrong = servers.flatMap(server => {
       const why = providerOf(world, server) ?? (mode === 'tunnel_only' && isGlobalIpv6(server) ? 'IPv6' : null);
@@ -234,7 +236,7 @@ export const providerResolvers: Check = {
     return problem(
       wrong.map(({ server, why }) =>
         why === 'IPv6'
-          ? message('%s has an IPv6 address, and the mode is tunnel_only', server)
+          ? message('%s has an IPv6 address, and the mode is “%s”', server, modeWord(mode))
           : message('%s belongs to %s, and its queries go through the tunnel', server, why),
       ),
       message('These servers do not answer queries that come through the tunnel. Exclude them from it.'),

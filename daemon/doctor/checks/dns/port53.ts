@@ -5,7 +5,7 @@ import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem } from '../../check.ts';
 import { fileFix } from '../../file-fix.ts';
 import { DNSMASQ, STOPPABLE } from '../../repair/remedies.ts';
-import { adminCommands, handlesDns, isConnected, modeOf, vendorPage } from '../../world/facts.ts';
+import { adminCommands, handlesDns, isConnected, modeOf, modeWord, vendorPage } from '../../world/facts.ts';
 import { LOCAL_PROXY } from '../../world/resolv-conf.ts';
 import { type Listening, listeningOn, type Owner, ownerOf, processesNamed } from '../../world/sockets.ts';
 import type { World } from '../../world/world.ts';
@@ -43,7 +43,7 @@ export const port53: Check = {
   cheap: true,
   async probe(world, signal) {
     const mode = modeOf(world);
-    if (!handlesDns(mode)) return notApplicable(message('The mode %s does not use port 53.', mode));
+    if (!handlesDns(mode)) return notApplicable(message('The mode “%s” does not use port 53.', modeWord(mode)));
     const rivals = await findRivals(world, signal);
     if (rivals.length === 0) return ok(message('No other program uses port 53 on the addresses of the client.'));
     const evidence = rivals.map(describe);

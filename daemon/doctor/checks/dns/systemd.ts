@@ -1,7 +1,7 @@
 // Checks the version of systemd, because some of them and the tunnel client do not understand each other.
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../../check.ts';
-import { handlesDns, isConnected, modeOf } from '../../world/facts.ts';
+import { handlesDns, isConnected, modeOf, modeWord } from '../../world/facts.ts';
 import { LOCAL_PROXY } from '../../world/resolv-conf.ts';
 import type { World } from '../../world/world.ts';
 import { describeResolved, resolvedServers } from './dns.ts';
@@ -48,7 +48,8 @@ async function checkNewest(world: World, servers: readonly string[], text: strin
   return problem(
     [quoted(`systemd ${text}`), describeResolved(servers), seen],
     message(
-      'WARP does not recognize systemd 261 and later, and writes /etc/resolv.conf instead of asking systemd-resolved. Update WARP; until then use the mode tunnel_only, or make /etc/resolv.conf a regular file.',
+      'WARP does not recognize systemd 261 and later, and writes /etc/resolv.conf instead of asking systemd-resolved. Update WARP; until then use the mode “%s”, or make /etc/resolv.conf a regular file.',
+      modeWord('tunnel_only'),
     ),
     {
       kind: 'action',

@@ -3,7 +3,7 @@ import { type ParseError, parse } from 'jsonc-parser';
 import * as z from 'zod/mini';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, Unknown } from '../../check.ts';
-import { handlesDns, isConnected, modeOf, vendorPage } from '../../world/facts.ts';
+import { handlesDns, isConnected, modeOf, modeWord, vendorPage } from '../../world/facts.ts';
 import { bridges } from '../../world/ip.ts';
 import { LOCAL_PROXY, parseResolvConf } from '../../world/resolv-conf.ts';
 import type { World } from '../../world/world.ts';
@@ -25,7 +25,7 @@ export const containerDns: Check = {
   source: vendorPage('troubleshooting/known-limitations/'),
   async probe(world) {
     const mode = modeOf(world);
-    if (!handlesDns(mode)) return notApplicable(message('The mode is %s.', mode));
+    if (!handlesDns(mode)) return notApplicable(message('The mode is “%s”.', modeWord(mode)));
     if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
     const bridge = (await bridges(world)).find(({ ifname }) => DEFAULT_NETWORK.test(ifname));
     if (!bridge) return notApplicable(message('There is no default network of Docker.'));

@@ -4,7 +4,7 @@ import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { fileFix } from '../../file-fix.ts';
-import { modeOf, protocolOf, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
+import { modeOf, modeWord, protocolOf, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
 import { bridges, ingress, type Link, learnedMtu, tunnelLink, uplink } from '../../world/ip.ts';
 import { quicProbe } from '../../world/quic.ts';
 import type { World } from '../../world/world.ts';
@@ -86,7 +86,7 @@ export const pathMtu: Check = {
   source: vendorPage('deployment/mdm-deployment/path-mtu-discovery/'),
   limitMs: 12_000,
   async probe(world, signal) {
-    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is %s.', modeOf(world)));
+    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
     const target = ingress(world);
     const [link, cachedMtu] = await Promise.all([uplink(world), learnedMtu(world, 'once')]);
     if (!link) return notApplicable(message('There is no default route.'));

@@ -5,7 +5,7 @@ import type { Message } from '../../../api/schema/values.ts';
 import { N_ } from '../../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../../check.ts';
 import { as } from '../../world/bus.ts';
-import { isConnected, modeOf, RECONNECT, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
+import { isConnected, modeOf, modeWord, RECONNECT, routesTraffic, tunnelOf, vendorPage } from '../../world/facts.ts';
 import { TUNNEL_LINK, uplink } from '../../world/ip.ts';
 import type { Reached } from '../../world/network.ts';
 import { quicProbe } from '../../world/quic.ts';
@@ -166,7 +166,7 @@ export const noTraffic: Check = {
     const mode = modeOf(world);
     const { tunnel, status } = tunnelOf(world);
     if (world.online && (routesTraffic(mode) || mode === 'proxy')) return proveOnline(world, tunnel.proxyPort);
-    if (!routesTraffic(mode)) return notApplicable(message('The mode is %s.', mode));
+    if (!routesTraffic(mode)) return notApplicable(message('The mode is “%s”.', modeWord(mode)));
     const first = await counters(world);
     if (!first)
       return problem(

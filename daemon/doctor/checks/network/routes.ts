@@ -9,6 +9,7 @@ import {
   isConnected,
   isOutsideTunnel,
   modeOf,
+  modeWord,
   RESTART_WARP,
   releaseNotes,
   routesTraffic,
@@ -34,7 +35,7 @@ export const containerRanges: Check = {
   group: 'network',
   source: vendorPage('configure/route-traffic/split-tunnels/'),
   async probe(world) {
-    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is %s.', modeOf(world)));
+    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
     const names = new Set((await bridges(world)).map(({ ifname }) => ifname));
     const ranges = (await routes(world)).filter(
       ({ dev, dst, type }) => dev && names.has(dev) && dst?.includes('/') && !type && !/^(fe80|ff)/i.test(dst),
@@ -65,7 +66,7 @@ export const routeOwners: Check = {
   group: 'network',
   source: vendorPage('deployment/vpn/'),
   async probe(world) {
-    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is %s.', modeOf(world)));
+    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
     const [all, table] = await Promise.all([links(world), routes(world)]);
     const others = all.filter(link => isOtherTunnel(link));
     if (others.length === 0) return ok(message('There is no interface of another VPN.'));
@@ -160,7 +161,7 @@ export const ipv6Beside: Check = {
   group: 'network',
   source: vendorPage('configure/route-traffic/client-architecture/'),
   async probe(world) {
-    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is %s.', modeOf(world)));
+    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
     if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
     const [all, table, tunnel] = await Promise.all([links(world), routes(world), tunnelLink(world)]);
     const global = all.filter(
