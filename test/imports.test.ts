@@ -48,9 +48,7 @@ function directoriesOf(part: string): Map<string, Neighbors> {
 
 /** Directories with folders and files that lead back to themselves. This list may only get shorter. */
 const RINGS: Record<string, readonly string[]> = {
-  'daemon/cli': ['command-line', 'commands'],
   'daemon/view': ['client', 'forms', 'page-titles.ts', 'routes', 'states', 'view.ts'],
-  'daemon/webui': ['client', 'further-pages.ts', 'navigation.ts', 'pages', 'tasks', 'widgets'],
 };
 
 /** All names that can be reached from one, with an example of each last step. */

@@ -58,7 +58,7 @@ main(argv.slice(2)).then(
 
 async function main(words: string[]): Promise<number> {
   if (words[0] === '__generate') {
-    const { generate } = await import('./commands/culvert/generate.ts');
+    const { generate } = await import('./command-line/generate.ts');
     if (!words[1]) throw usage('__generate takes the directory to write to.');
     await generate(words[1]);
     return EXIT.ok;

@@ -13,7 +13,7 @@ import { WHY } from './client/reasons.ts';
 import { furtherPages, openFurtherPages } from './further-pages.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
-import type { ShownPage } from './pages/shown-pages.ts';
+import type { ShownPage } from './shown-pages.ts';
 import { ConfirmBar } from './widgets/confirm-bar.tsx';
 import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';

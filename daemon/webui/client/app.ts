@@ -11,7 +11,7 @@ import type { ReportView } from '../../view/report.ts';
 import type { ChecksState } from '../../view/states/findings.ts';
 import type { Translator } from '../../view/translator.ts';
 import type { View } from '../../view/view.ts';
-import type { ShownPage } from '../pages/shown-pages.ts';
+import type { ShownPage } from '../shown-pages.ts';
 
 export interface Toast {
   id: number;

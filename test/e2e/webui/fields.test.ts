@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Tool, type ToolAccounts } from '../../../daemon/api/schema/accounts.ts';
 import { App, LogEntry, Snapshot } from '../../../daemon/api/schema.ts';
-import { SHOWN_PAGES, type ShownPage } from '../../../daemon/webui/pages/shown-pages.ts';
+import { SHOWN_PAGES, type ShownPage } from '../../../daemon/webui/shown-pages.ts';
 import { OUTPUT, startListeners } from '../../support/daemon/listeners.ts';
 import { launchBrowser, openTab } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';

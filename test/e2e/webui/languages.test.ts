@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod/mini';
 import { DoctorReport } from '../../../daemon/api/schema/doctor.ts';
 import { quoted } from '../../../daemon/view/message.ts';
-import { SHOWN_PAGES } from '../../../daemon/webui/pages/shown-pages.ts';
+import { SHOWN_PAGES } from '../../../daemon/webui/shown-pages.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';
 import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
 import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';

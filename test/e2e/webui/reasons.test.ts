@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { SHOWN_PAGES } from '../../../daemon/webui/pages/shown-pages.ts';
+import { SHOWN_PAGES } from '../../../daemon/webui/shown-pages.ts';
 import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
 import { PAGES } from '../../support/e2e/steps.ts';

@@ -1,5 +1,5 @@
 // Asks for each action in the browser page as a person does, in any browser.
-import type { ShownPage } from '../../../daemon/webui/pages/shown-pages.ts';
+import type { ShownPage } from '../../../daemon/webui/shown-pages.ts';
 import { freePort } from '../ports.ts';
 
 /** The pages and their titles. */

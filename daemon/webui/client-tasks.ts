@@ -1,11 +1,11 @@
 // Gives the page's abilities to the commands behind rows and buttons.
 
-import { createCommandRunner } from '../../view/client/run-command.ts';
-import type { ClientTask } from '../../view/forms/form.ts';
-import type { App } from '../client/app.ts';
-import { loadScript } from '../further-pages.ts';
-import { goTo } from '../navigation.ts';
-import { copy } from './clipboard.ts';
+import { createCommandRunner } from '../view/client/run-command.ts';
+import type { ClientTask } from '../view/forms/form.ts';
+import type { App } from './client/app.ts';
+import { loadScript } from './further-pages.ts';
+import { goTo } from './navigation.ts';
+import { copy } from './tasks/clipboard.ts';
 
 /** @returns a function that runs a command; see `createCommandRunner` */
 export function createRunner(app: App): App['run'] {

@@ -1,16 +1,16 @@
 // Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the runner of commands.
 import { computed, type Signal, signal } from '@preact/signals';
-import type { Model } from '../../view/client/model.ts';
-import { errorWithDetail } from '../../view/states/problems.ts';
-import type { Translator } from '../../view/translator.ts';
-import { describe } from '../../view/view.ts';
-import { createRunner } from '../tasks/client-tasks.ts';
-import type { App } from './app.ts';
-import { followChecks } from './checks.ts';
-import { followFigures } from './figures.ts';
-import { followLog } from './log.ts';
-import { createMessages } from './messages.ts';
-import { followRights } from './rights.ts';
+import type { Model } from '../view/client/model.ts';
+import { errorWithDetail } from '../view/states/problems.ts';
+import type { Translator } from '../view/translator.ts';
+import { describe } from '../view/view.ts';
+import type { App } from './client/app.ts';
+import { followChecks } from './client/checks.ts';
+import { followFigures } from './client/figures.ts';
+import { followLog } from './client/log.ts';
+import { createMessages } from './client/messages.ts';
+import { followRights } from './client/rights.ts';
+import { createRunner } from './client-tasks.ts';
 
 /** @param tr the first language; a change of the configuration may bring another. */
 export function createApp(model: Model, tr: Translator, page: App['page']): App {

@@ -1,9 +1,9 @@
 // Writes what packages install beside the program: the manual page and the completions, from the command table.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { VERSION } from '../../../system/build-info.ts';
-import { bash, fish, zsh } from '../../command-line/completions.ts';
-import { manual } from '../../command-line/manual.ts';
+import { VERSION } from '../../system/build-info.ts';
+import { bash, fish, zsh } from './completions.ts';
+import { manual } from './manual.ts';
 
 /**
  * Writes `culvert.1`, `culvert.bash`, `_culvert` (zsh) and `culvert.fish` into a directory, which is made if missing.
