@@ -1,7 +1,7 @@
 // Reads the status file, which the daemon keeps next to its socket.
 import Gio from 'gi://Gio?version=2.0';
+import type { Look } from '../daemon/view/client/labels.ts';
 import { lookInStatusFile } from '../daemon/view/client/status-file.ts';
-import type { Look } from '../daemon/view/states/labels.ts';
 import { socketPath } from './install-paths.ts';
 
 /** Look of the state that a daemon last wrote, or null where none has run in this session. */

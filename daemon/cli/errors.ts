@@ -3,7 +3,7 @@
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
-import { nextStep, setupText } from '../view/states/labels.ts';
+import { nextStep, setupText } from '../view/client/labels.ts';
 import { english } from '../view/translator.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { Options } from './context.ts';

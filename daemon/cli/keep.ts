@@ -3,7 +3,7 @@ import type { ActionRequest } from '../api/actions.ts';
 import { ApiError } from '../api/client.ts';
 import type { Change, Subject } from '../api/schema/changes.ts';
 import type { ActionResponse } from '../api/schema.ts';
-import { CONFIRM_SECONDS } from '../view/forms/form.ts';
+import { CONFIRM_SECONDS } from '../view/form.ts';
 import { changeText } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
 import type { OptionSpec } from './command-spec.ts';

@@ -1,7 +1,7 @@
 // Lists the words that commands take, each with what it means: for checks, help, completions and the manual.
 // Records over the contract's own types: a word that is missing or too much does not compile.
 import type { Config, Mode, Protocol } from '../api/schema.ts';
-import { modeName } from '../view/states/labels.ts';
+import { modeName } from '../view/client/labels.ts';
 import { english } from '../view/translator.ts';
 
 const modeTitle = (mode: Mode): string => modeName(mode, english).title;

@@ -2,9 +2,9 @@
 import type { ConnectionState, Snapshot } from '../api/schema.ts';
 import { printable } from '../system/printable.ts';
 import { plain, type Style } from '../system/terminal.ts';
+import { modeName, nextStep, setupText, statusLabel } from '../view/client/labels.ts';
 import { lostRegistration, reasonText } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
-import { modeName, nextStep, setupText, statusLabel } from '../view/states/labels.ts';
 import { describeRemoteAccess } from '../view/states/remote-access.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';

@@ -1,5 +1,5 @@
 // Holds the titles of the pages, in panel and web page.
-import type { PageName } from './forms/form.ts';
+import type { PageName } from './form.ts';
 import type { Translator } from './translator.ts';
 
 /** @returns the translated title, as headings and navigation show it */

@@ -1,7 +1,7 @@
 // Gives the page's abilities to the commands behind rows and buttons.
 
 import { createCommandRunner } from '../view/client/run-command.ts';
-import type { ClientTask } from '../view/forms/form.ts';
+import type { ClientTask } from '../view/form.ts';
 import type { App } from './client/app.ts';
 import { loadScript } from './further-pages.ts';
 import { goTo } from './navigation.ts';

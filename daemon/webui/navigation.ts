@@ -1,6 +1,6 @@
 // Keeps the user's place in the part of the address after #, so that a page can be bookmarked and gone back to.
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import { type PageName, placeOf } from '../view/forms/form.ts';
+import { type PageName, placeOf } from '../view/form.ts';
 import { SHOWN_PAGES, type ShownPage } from './shown-pages.ts';
 
 /** Gives an address of a former page that of the page which has its content now. */

@@ -1,12 +1,12 @@
 // Draws what surrounds every page: navigation, banners, toasts, dialog; sets the page's title and theme.
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { PageName } from '../view/form.ts';
 import { formatTime } from '../view/format.ts';
-import type { PageName } from '../view/forms/form.ts';
+import { generalReason } from '../view/forms/reasons.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { pageTitle } from '../view/page-titles.ts';
 import { BANNERS } from '../view/states/banners.ts';
-import { generalReason } from '../view/states/reasons.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './client/app.ts';
 import { WHY } from './client/reasons.ts';

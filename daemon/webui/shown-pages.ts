@@ -1,5 +1,5 @@
 // Lists the pages that the web page has.
-import type { PageName } from '../view/forms/form.ts';
+import type { PageName } from '../view/form.ts';
 
 export const SHOWN_PAGES = [
   'connection',

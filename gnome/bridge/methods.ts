@@ -5,7 +5,7 @@ import type { Mode } from '../../daemon/api/schema.ts';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import { current } from '../../daemon/view/client/client-state.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
-import { type Command, placeOf } from '../../daemon/view/forms/form.ts';
+import { type Command, placeOf } from '../../daemon/view/form.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
 import { tr } from '../i18n.ts';

@@ -1,5 +1,5 @@
 // Makes the pages of the window other than the first. page-list.ts loads this file after the first frame.
-import type { PageName } from '../../daemon/view/forms/form.ts';
+import type { PageName } from '../../daemon/view/form.ts';
 import { advancedForm } from '../../daemon/view/forms/tunnel/advanced.ts';
 import { dnsForm } from '../../daemon/view/forms/tunnel/dns.ts';
 import { killSwitchForm } from '../../daemon/view/forms/tunnel/killswitch.ts';

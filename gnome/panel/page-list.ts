@@ -1,7 +1,7 @@
 // Makes the pages of the window when they are first asked for. The first frame shows the first one; loading the code of the
 // others takes about as long as a frame, so it comes after.
 import GLib from 'gi://GLib?version=2.0';
-import type { PageName } from '../../daemon/view/forms/form.ts';
+import type { PageName } from '../../daemon/view/form.ts';
 import { pageTitle } from '../../daemon/view/page-titles.ts';
 import { tr } from '../i18n.ts';
 import type { FurtherPages } from './further-pages.ts';

@@ -2,7 +2,7 @@
 import type Gtk from 'gi://Gtk?version=4.0';
 import type { ActionRequest } from '../../daemon/api/schema.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
-import type { Command, PageName } from '../../daemon/view/forms/form.ts';
+import type { Command, PageName } from '../../daemon/view/form.ts';
 import type { View } from '../../daemon/view/view.ts';
 
 export interface Question {

@@ -2,7 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import { askAboutChange } from '../../daemon/view/client/change-requests.ts';
 import type { Model } from '../../daemon/view/client/model.ts';
-import type { Command as ViewCommand } from '../../daemon/view/forms/form.ts';
+import type { Command as ViewCommand } from '../../daemon/view/form.ts';
 import { toBeConfirmed } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import { describeUnconfirmed, type Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';

@@ -1,6 +1,6 @@
 // Provides the tray's pictures as a host wants them: ARGB, from the alpha channels that the build rendered.
 import GLib from 'gi://GLib?version=2.0';
-import type { Look } from '../../daemon/view/states/labels.ts';
+import type { Look } from '../../daemon/view/client/labels.ts';
 import type { Tone } from '../../daemon/view/states/tunnel.ts';
 import { pkgdatadir } from '../install-paths.ts';
 

@@ -1,13 +1,13 @@
 // Pure: what is known of tunnel and kill switch -> the tray's menu and tooltip.
 
 import type { Mode } from '../../daemon/api/schema.ts';
+import { modeName } from '../../daemon/view/client/labels.ts';
+import type { PageName, Command as ViewCommand } from '../../daemon/view/form.ts';
 import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
-import type { PageName, Command as ViewCommand } from '../../daemon/view/forms/form.ts';
-import { offCommands, type Timed } from '../../daemon/view/forms/timed.ts';
 import { MAIN_MODES } from '../../daemon/view/forms/tunnel/to-be-confirmed.ts';
 import type { Span, Unconfirmed } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
-import { modeName } from '../../daemon/view/states/labels.ts';
+import { offCommands, type Timed } from '../../daemon/view/states/timed.ts';
 import type { TunnelView } from '../../daemon/view/states/tunnel.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
 

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
+import { PAGE_NAMES, type PageName } from '../../daemon/view/form.ts';
 import { languages } from '../../data/build/catalogs.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Blocked } from '../../daemon/api/schema.ts';
-import { PAGE_NAMES } from '../../daemon/view/forms/form.ts';
+import { PAGE_NAMES } from '../../daemon/view/form.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
 import { type Control, closeStage, openStage, type Stage } from '../support/gnome/stage.ts';

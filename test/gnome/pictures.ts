@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { PAGE_NAMES, type PageName } from '../../daemon/view/forms/form.ts';
+import { PAGE_NAMES, type PageName } from '../../daemon/view/form.ts';
 import { installCommand, installSteps } from '../../daemon/warp/cli/install-steps.ts';
 import { createDaemon, type FakeDaemon } from '../support/gnome/daemon.ts';
 import { openDesktop, talk } from '../support/gnome/desktop.ts';

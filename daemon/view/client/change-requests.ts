@@ -1,5 +1,5 @@
 // Sends requests about changes that revert on their own.
-import type { ChangeAsk } from '../forms/form.ts';
+import type { ChangeAsk } from '../form.ts';
 import type { Model } from './model.ts';
 
 /** The longest that a state may still last, in seconds. */

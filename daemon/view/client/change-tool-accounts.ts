@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../api/client.ts';
 import type { ToolAccountsChange } from '../../api/schema/accounts.ts';
-import type { Question } from '../forms/form.ts';
+import type { Question } from '../form.ts';
 import type { Translator } from '../translator.ts';
 
 /** The question after a key could not be stored because there is no keyring; null for any other failure. */

@@ -6,7 +6,7 @@ import type {
   RoutesPreview,
   RoutesProgress,
 } from '../../api/schema/traffic/routes.ts';
-import { CONFIRM_SECONDS } from '../forms/form.ts';
+import { CONFIRM_SECONDS } from '../form.ts';
 import type { Model } from './model.ts';
 
 export interface EditorState {

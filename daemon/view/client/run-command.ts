@@ -1,11 +1,11 @@
 // Runs the commands behind rows and buttons, for every graphical client.
 import type { ChangeOptions } from '../../api/schema/changes.ts';
 import type { ActionRequest } from '../../api/schema.ts';
-import type { Ask, ClientTask, Command, PageName, Question } from '../forms/form.ts';
-import { doneText } from '../states/labels.ts';
+import type { Ask, ClientTask, Command, PageName, Question } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { askAboutChange } from './change-requests.ts';
 import { changeToolAccounts } from './change-tool-accounts.ts';
+import { doneText } from './labels.ts';
 import type { Model } from './model.ts';
 
 /** Abilities of one client. */

@@ -1,8 +1,8 @@
 // Describes the page of the account: set-up, organization, license, devices, removal.
 import type { Account } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
+import { actionCommand, type Form, type Group, type Row } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
-import { actionCommand, type Form, type Group, type Row } from './form.ts';
 import { termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
 

@@ -2,10 +2,10 @@
 import type { CheckResult, DoctorReport, Fix, Undoable, Verdict } from '../../api/schema/doctor.ts';
 import type { Message } from '../../api/schema/values.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
+import type { ClientTask, Form, Group, Row, Tone } from '../form.ts';
 import { formatCount, formatList } from '../format.ts';
 import { type ChecksState, labelOf, needsAdministrator, type Repair, translated } from '../states/findings.ts';
 import { fill, type Translator } from '../translator.ts';
-import type { ClientTask, Form, Group, Row, Tone } from './form.ts';
 
 const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 const TONES: Record<Verdict, Tone> = {

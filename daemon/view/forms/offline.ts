@@ -1,6 +1,6 @@
 // Makes a form inert while the daemon can't be asked: the last values stay, and only what needs no daemon can be used.
 import type { ClientState } from '../client/client-state.ts';
-import { type Ask, type ClientTask, commandsOf, type Form, type Row } from './form.ts';
+import { type Ask, type ClientTask, commandsOf, type Form, type Row } from '../form.ts';
 
 /** Tasks that a client does without the daemon. */
 const OWN_TASKS: readonly ClientTask[] = [

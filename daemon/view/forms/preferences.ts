@@ -1,9 +1,9 @@
 // Describes the preferences of Culvert itself; each change goes to the user's configuration file and comes back as an event.
 import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
+import type { ClientTask, Command, Form, Group, Row } from '../form.ts';
 import { installRow } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
-import type { ClientTask, Command, Form, Group, Row } from './form.ts';
 
 /** Languages with a complete catalog, each by its own name. */
 const LANGUAGES: readonly (readonly [tag: string, name: string])[] = [

@@ -1,9 +1,9 @@
 // Describes the three places of a client, and the page that leads to all settings.
 import type { ClientState } from '../client/client-state.ts';
+import type { Form, PageName, Row } from '../form.ts';
 import { formatCount } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
-import type { Form, PageName, Row } from './form.ts';
 
 /** The pages that every other page is reached from. */
 export const PLACES = ['connection', 'apps', 'settings'] as const satisfies readonly PageName[];

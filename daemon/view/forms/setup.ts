@@ -1,9 +1,9 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
+import { setupText } from '../client/labels.ts';
+import { actionCommand, type Command, goTo } from '../form.ts';
 import type { LostRegistration } from '../states/causes.ts';
-import { setupText } from '../states/labels.ts';
 import type { Translator } from '../translator.ts';
-import { actionCommand, type Command, goTo } from './form.ts';
 
 export interface SetupView {
   icon: string;

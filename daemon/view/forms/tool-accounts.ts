@@ -1,8 +1,8 @@
 // Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
 import type { Tool, ToolAccount, ToolAccounts, ToolAccountsChange, ToolRun } from '../../api/schema/accounts.ts';
+import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
 import { formatCount, formatDate, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import type { Command, Form, Group, Question, Row, Tone } from './form.ts';
 
 export interface ToolAccountsState {
   /** null until the daemon has answered. */

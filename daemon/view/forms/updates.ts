@@ -1,9 +1,10 @@
 // Describes the page of updates.
+
+import type { Form, Row } from '../form.ts';
 import { formatDate } from '../format.ts';
-import { underWay } from '../states/reasons.ts';
 import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';
-import type { Form, Row } from './form.ts';
+import { underWay } from './reasons.ts';
 
 /** @param waiting what is under way that no event reports yet. */
 export function updatesForm(

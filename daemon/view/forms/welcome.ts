@@ -1,9 +1,9 @@
 // Describes the first steps: what WARP hides, what protects it, and setting it up or trying the demo.
 import type { ClientState } from '../client/client-state.ts';
+import type { Command, Form, Group, Row } from '../form.ts';
 import { installRow, killSwitchRow } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
-import type { Command, Form, Group, Row } from './form.ts';
 import { autostartRow, type DesktopFacts } from './preferences.ts';
 
 export interface WelcomeStep {

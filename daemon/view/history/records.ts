@@ -2,10 +2,10 @@
 
 import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
 import { totalOf } from '../../api/totals.ts';
+import { lookOf, modeName, setupText, stateLabel } from '../client/labels.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
 import { placeName } from '../places.ts';
 import { causeTitle, choiceText } from '../states/causes.ts';
-import { lookOf, modeName, setupText, stateLabel } from '../states/labels.ts';
 import { fill, type Translator } from '../translator.ts';
 
 /** Reads all pages of a time. @param call asks the daemon for one */

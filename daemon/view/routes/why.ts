@@ -1,6 +1,6 @@
 // Holds the words of "would this go through the tunnel?".
 import type { Why, WhyAddress } from '../../api/schema.ts';
-import type { Form, Row, Tone } from '../forms/form.ts';
+import type { Form, Row, Tone } from '../form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 

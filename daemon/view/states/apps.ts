@@ -2,7 +2,7 @@
 
 import type { App, ProxyMethod } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
-import type { Command } from '../forms/form.ts';
+import type { Command } from '../form.ts';
 import { wordMessage } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';

@@ -1,6 +1,6 @@
 // Describes the banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
 import type { ClientState } from '../client/client-state.ts';
-import { type Command, clientCommand, goTo } from '../forms/form.ts';
+import { type Command, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { lostChangesText } from './changes.ts';
 import { killSwitchBanner } from './killswitch.ts';

@@ -1,7 +1,7 @@
 // Explains why there is no tunnel: maps the tunnel CLI's reason codes to a title, a sentence and the remedy.
 // Codes and first remedies follow Cloudflare's client error pages (cloudflare-one-client/troubleshooting).
 import type { Snapshot } from '../../api/schema.ts';
-import { actionCommand, type Command, goTo } from '../forms/form.ts';
+import { actionCommand, type Command, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 
 export interface Cause {

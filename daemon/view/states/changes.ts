@@ -1,11 +1,11 @@
 // Holds the words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
 import type { Change, Subject } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
+import { modeName } from '../client/labels.ts';
+import type { Command } from '../form.ts';
 import { formatDuration } from '../format.ts';
-import type { Command } from '../forms/form.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { modeName } from './labels.ts';
 import { problemText } from './problems.ts';
 
 /** Subject of a change, as the head of a sentence. */

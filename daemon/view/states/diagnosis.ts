@@ -1,7 +1,7 @@
 // Joins the reason of a failure with what the daemon's checks found: one cause, one button, and what was found besides.
 import type { Diagnosis } from '../../api/schema/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
-import { type Command, goTo } from '../forms/form.ts';
+import { type Command, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Cause, causeOf } from './causes.ts';
 import { fixButton, translated } from './findings.ts';

@@ -1,7 +1,7 @@
 // Describes what the checks have found so far, in the reader's language, and the button that repairs a finding.
 import type { CheckResult, DoctorProgress, DoctorReport, Fix, Undoable } from '../../api/schema/doctor.ts';
 import { fixText } from '../fix.ts';
-import type { Command } from '../forms/form.ts';
+import type { Command } from '../form.ts';
 import { wordMessage, wordMessages } from '../message.ts';
 import type { Translator } from '../translator.ts';
 

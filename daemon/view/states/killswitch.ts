@@ -2,11 +2,11 @@
 
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
+import type { Look } from '../client/labels.ts';
+import { actionCommand, CONFIRM_SECONDS, type Command, type Row, type Tone } from '../form.ts';
 import { formatCount, formatDuration } from '../format.ts';
-import { actionCommand, CONFIRM_SECONDS, type Command, type Row, type Tone } from '../forms/form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
-import type { Look } from './labels.ts';
 
 export type KillSwitchLook =
   | 'unavailable'

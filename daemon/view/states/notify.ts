@@ -1,12 +1,12 @@
 // Decides which change of the state is worth a notification, and what it offers.
 import type { Config } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command } from '../forms/form.ts';
-import { describeTimed } from '../forms/timed.ts';
+import { actionCommand, type Command } from '../form.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
 import { isPause, type Unconfirmed } from './changes.ts';
 import { explainedCause } from './diagnosis.ts';
+import { describeTimed } from './timed.ts';
 
 export interface Notification {
   /** One of a kind is shown at a time: the next one replaces it. */

@@ -2,9 +2,9 @@
 import { ApiError } from '../../api/client.ts';
 import type { Problem } from '../../api/schema.ts';
 import { Busy } from '../client/client-state.ts';
+import { setupText } from '../client/labels.ts';
 import { wordMessages } from '../message.ts';
 import { english, type Translator } from '../translator.ts';
-import { setupText } from './labels.ts';
 
 /** One sentence on each code that a user can come across. */
 function sentences(tr: Translator): { [code: string]: string | undefined } {

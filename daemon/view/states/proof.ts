@@ -1,12 +1,12 @@
 // Holds the words for the proof that requests come through the tunnel: where the user appears, and when that was verified.
 import type { Proof } from '../../api/schema/traffic/proof.ts';
 import type { ClientState } from '../client/client-state.ts';
-import type { Command, Tone } from '../forms/form.ts';
+import { modeTunnelsRequests } from '../client/labels.ts';
+import type { Command, Tone } from '../form.ts';
 import { wordMessage } from '../message.ts';
 import { placeName } from '../places.ts';
 import { timeOfDay } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { modeTunnelsRequests } from './labels.ts';
 
 export interface ProofView {
   /** `You appear in Frankfurt, 104.28.0.1 — verified just now`; null before the user asks. */

@@ -1,15 +1,15 @@
 // Pure: turns the state of the tunnel into what every client shows of it.
 import type { ConfigResponse, ConnectionState, Protocol, Blocked as Setup, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
+import { type Look, lookOf, modeName, setupText, stateLabel, statusLabel } from '../client/labels.ts';
+import type { Command, Tone } from '../form.ts';
 import { formatCount, formatElapsed, formatLatency, formatLoss } from '../format.ts';
-import type { Command, Tone } from '../forms/form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type LostRegistration, lostRegistration, phaseText } from './causes.ts';
 import { explainedCause, findingWords } from './diagnosis.ts';
-import { type Look, lookOf, modeName, setupText, stateLabel, statusLabel } from './labels.ts';
 
-export type { Tone } from '../forms/form.ts';
+export type { Tone } from '../form.ts';
 
 export interface TunnelView {
   look: Look;

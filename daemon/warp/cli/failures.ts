@@ -1,7 +1,7 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
 import type { Blocked } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
-import { setupText } from '../../view/states/labels.ts';
+import { setupText } from '../../view/client/labels.ts';
 import { english } from '../../view/translator.ts';
 import { type Failure, failureOf } from '../parse/output.ts';
 import type { Finished } from './run.ts';

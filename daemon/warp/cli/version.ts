@@ -1,5 +1,5 @@
 // Derives the forms of the command line from the version of the tunnel CLI.
-import { OLDEST_CLIENT } from '../../view/states/labels.ts';
+import { OLDEST_CLIENT } from '../../view/client/labels.ts';
 
 export interface Capabilities {
   /** Accepts `-j`. */

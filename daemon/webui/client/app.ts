@@ -6,7 +6,7 @@ import type { LogEntry } from '../../api/schema.ts';
 import type { ClientState } from '../../view/client/client-state.ts';
 import type { Sample } from '../../view/client/history.ts';
 import type { Model } from '../../view/client/model.ts';
-import type { Command, Question } from '../../view/forms/form.ts';
+import type { Command, Question } from '../../view/form.ts';
 import type { ReportView } from '../../view/report.ts';
 import type { ChecksState } from '../../view/states/findings.ts';
 import type { Translator } from '../../view/translator.ts';

@@ -1,5 +1,5 @@
 // Finds the text that says why a control of the page can't be used.
-import { generalReason } from '../../view/states/reasons.ts';
+import { generalReason } from '../../view/forms/reasons.ts';
 import { useApp } from './app.ts';
 
 /** Ids of the texts that the shell shows: the banners, and the reason above the page. */

@@ -1,7 +1,7 @@
 // Follows the rights of this device, and says which commands need more than the right to read.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Model } from '../../view/client/model.ts';
-import type { Ask, ClientTask } from '../../view/forms/form.ts';
+import type { Ask, ClientTask } from '../../view/form.ts';
 
 const CHANGES: ReadonlySet<Ask['kind']> = new Set([
   'action',

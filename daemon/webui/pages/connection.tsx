@@ -2,14 +2,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Snapshot } from '../../api/schema.ts';
+import type { Row } from '../../view/form.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../view/format.ts';
-import type { Row } from '../../view/forms/form.ts';
 import { setupView } from '../../view/forms/setup.ts';
-import { offRows, timedRows } from '../../view/forms/timed.ts';
 import { modeLink } from '../../view/forms/tunnel/choose-mode.ts';
 import { placeDetail, placeName } from '../../view/places.ts';
 import { killSwitchSummary } from '../../view/states/killswitch.ts';
 import { describeProof } from '../../view/states/proof.ts';
+import { offRows, timedRows } from '../../view/states/timed.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import type { Translator } from '../../view/translator.ts';
 import { useApp } from '../client/app.ts';

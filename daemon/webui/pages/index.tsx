@@ -1,6 +1,6 @@
 // Shows every page but the first. Loaded when one of them is opened.
 import type { ComponentType } from 'preact';
-import type { Form, Row } from '../../view/forms/form.ts';
+import type { Form, Row } from '../../view/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
 import { overviewForm } from '../../view/forms/settings.ts';
 import { advancedForm } from '../../view/forms/tunnel/advanced.ts';

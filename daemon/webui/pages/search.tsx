@@ -1,9 +1,9 @@
 // Shows what a search finds: an address's way, then rows of all pages.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { createLookup } from '../../view/forms/search/lookup.ts';
 import { hitCount, hitsForm, searchedPages, searchPages } from '../../view/forms/search/search.ts';
 import { gatherForSearch } from '../../view/forms/search/searched-rows.ts';
-import { createLookup } from '../../view/routes/lookup.ts';
 import { useApp } from '../client/app.ts';
 import { FormView } from '../widgets/rows.tsx';
 

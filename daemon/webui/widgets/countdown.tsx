@@ -1,7 +1,7 @@
 // Renders the state whose end comes next: the ring around the icon, its end in words, the time left, and what changes the end.
 import type { ComponentChildren } from 'preact';
-import { describeCountdown, timeLeftText } from '../../view/forms/timed.ts';
 import { fractionLeft, type Span } from '../../view/states/changes.ts';
+import { describeCountdown, timeLeftText } from '../../view/states/timed.ts';
 import { useApp } from '../client/app.ts';
 import { CommandButton } from './rows.tsx';
 

@@ -9,15 +9,7 @@ import {
   type TargetedKeyboardEvent,
 } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
-import {
-  type Command,
-  clientCommand,
-  type Form,
-  type Group,
-  isLong,
-  type Row,
-  type RowKind,
-} from '../../view/forms/form.ts';
+import { type Command, clientCommand, type Form, type Group, isLong, type Row, type RowKind } from '../../view/form.ts';
 import { withoutDaemon } from '../../view/forms/offline.ts';
 import { useApp } from '../client/app.ts';
 import { idList, useGeneralReason } from '../client/reasons.ts';

@@ -1,8 +1,8 @@
 // Shows the state whose end comes next: the ring around the icon, its end in words, the time left, and what changes the end.
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Command } from '../../../daemon/view/forms/form.ts';
-import { type Countdown, describeCountdown, timeLeftText } from '../../../daemon/view/forms/timed.ts';
+import type { Command } from '../../../daemon/view/form.ts';
 import type { Span } from '../../../daemon/view/states/changes.ts';
+import { type Countdown, describeCountdown, timeLeftText } from '../../../daemon/view/states/timed.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { tr } from '../../i18n.ts';
 import { setDescription } from '../widgets/a11y/accessible.ts';

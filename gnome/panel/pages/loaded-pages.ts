@@ -1,8 +1,8 @@
 // Pages of forms that show more than the event stream brings: account, networks, checks, updates.
 import type { Account } from '../../../daemon/api/schema.ts';
+import { clientCommand } from '../../../daemon/view/form.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
 import { checksForm, parseReport, type ServiceTask } from '../../../daemon/view/forms/checks.ts';
-import { clientCommand } from '../../../daemon/view/forms/form.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
 import { type CurrentNetwork, networksForm } from '../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../daemon/view/forms/updates.ts';

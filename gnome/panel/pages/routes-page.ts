@@ -6,7 +6,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { Why } from '../../../daemon/api/schema.ts';
-import { actionCommand } from '../../../daemon/view/forms/form.ts';
+import { actionCommand } from '../../../daemon/view/form.ts';
 import { searchedText } from '../../../daemon/view/forms/search/searched-rows.ts';
 import {
   addRoute,

@@ -2,11 +2,11 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Group } from '../../../daemon/view/forms/form.ts';
+import type { Group } from '../../../daemon/view/form.ts';
+import { createLookup } from '../../../daemon/view/forms/search/lookup.ts';
 import { type Hit, hitCount, hitsForm, searchedPages, searchPages } from '../../../daemon/view/forms/search/search.ts';
 import { gatherForSearch, NOTHING_GATHERED } from '../../../daemon/view/forms/search/searched-rows.ts';
 import { overviewForm } from '../../../daemon/view/forms/settings.ts';
-import { createLookup } from '../../../daemon/view/routes/lookup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';

@@ -3,7 +3,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { PageName } from '../../../daemon/view/forms/form.ts';
+import type { PageName } from '../../../daemon/view/form.ts';
 import { PLACES } from '../../../daemon/view/forms/settings.ts';
 import { _ } from '../../i18n.ts';
 import { mendTree, nameMenuButton, setName } from '../widgets/a11y/accessible.ts';

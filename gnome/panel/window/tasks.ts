@@ -1,6 +1,6 @@
 // Runs the tasks that only the window can do, such as starting the daemon or choosing a file.
 
-import type { ClientTask } from '../../../daemon/view/forms/form.ts';
+import type { ClientTask } from '../../../daemon/view/form.ts';
 import { SETTINGS_TASKS, type SettingsFileHost, type SettingsTask } from '../../../daemon/view/settings-file.ts';
 import { tr } from '../../i18n.ts';
 import { startDaemon } from '../../start-daemon.ts';

@@ -3,7 +3,7 @@ import type Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import { type PageName, placeOf } from '../../../daemon/view/forms/form.ts';
+import { type PageName, placeOf } from '../../../daemon/view/form.ts';
 import { _ } from '../../i18n.ts';
 import type { Page, Shell } from '../shell.ts';
 import { copyText } from '../widgets/copy.ts';

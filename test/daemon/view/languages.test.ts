@@ -15,7 +15,6 @@ import {
 } from '../../../daemon/api/schema.ts';
 import { labeled } from '../../../daemon/doctor/labeled.ts';
 import { formatCount, formatDuration, formatList, isRightToLeft } from '../../../daemon/view/format.ts';
-import { describeTimed } from '../../../daemon/view/forms/timed.ts';
 import { message, quoted } from '../../../daemon/view/message.ts';
 import { whyForm, whyText } from '../../../daemon/view/routes/why.ts';
 import { settingsLines } from '../../../daemon/view/settings-file.ts';
@@ -26,6 +25,7 @@ import { describeKillSwitch } from '../../../daemon/view/states/killswitch.ts';
 import { notificationOf } from '../../../daemon/view/states/notify.ts';
 import { errorText, errorWithDetail, problemText } from '../../../daemon/view/states/problems.ts';
 import { describeRemoteAccess } from '../../../daemon/view/states/remote-access.ts';
+import { describeTimed } from '../../../daemon/view/states/timed.ts';
 import { configProblemText, describeTunnel } from '../../../daemon/view/states/tunnel.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
 import { chosenLanguage, english, fill, type Translator } from '../../../daemon/view/translator.ts';

@@ -4,7 +4,7 @@ import type { ActionName } from '../../../api/actions.ts';
 import type { Fix } from '../../../api/schema/doctor.ts';
 import type { Message } from '../../../api/schema/values.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { OLDEST_CLIENT } from '../../../view/states/labels.ts';
+import { OLDEST_CLIENT } from '../../../view/client/labels.ts';
 import { N_ } from '../../../view/translator.ts';
 import { installSteps } from '../../../warp/cli/install-steps.ts';
 import { KEY_CHARACTERS, linesOf, propertyOf } from '../../../warp/parse/output.ts';

@@ -1,11 +1,12 @@
 // Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it.
+
+import { type Form, type Group, PAGE_NAMES, type PageName, type Row } from '../../form.ts';
 import { formatCount } from '../../format.ts';
 import { pageTitle } from '../../page-titles.ts';
 import { fill, type Translator } from '../../translator.ts';
 import type { View } from '../../view.ts';
 import { accountForm } from '../account.ts';
 import { checksForm } from '../checks.ts';
-import { type Form, type Group, PAGE_NAMES, type PageName, type Row } from '../form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../preferences.ts';
 import { overviewForm } from '../settings.ts';
 import { advancedForm } from '../tunnel/advanced.ts';

@@ -1,13 +1,13 @@
 // Lists what a search finds on pages that are lists themselves: routes, apps, graphs of the history, commands of the log.
 import type { App, LogEntry } from '../../../api/schema.ts';
 import type { Model } from '../../client/model.ts';
+import type { Form, Row } from '../../form.ts';
 import { NOW } from '../../graph.ts';
 import { commandLine, outcome, SHOWS, showsName } from '../../log.ts';
 import { appBadge } from '../../states/apps.ts';
 import { type ChecksState, NO_CHECKS } from '../../states/findings.ts';
 import type { Translator } from '../../translator.ts';
 import type { View } from '../../view.ts';
-import type { Form, Row } from '../form.ts';
 import { describeRoutes } from '../tunnel/split-tunnel.ts';
 
 /** Data beyond the state that a client has read for its search. */

@@ -1,7 +1,7 @@
 // Describes the page of the server, the port of the proxy, and the reset.
 import type { ClientState } from '../../client/client-state.ts';
+import { actionCommand, type Form, type Row } from '../../form.ts';
 import type { Translator } from '../../translator.ts';
-import { actionCommand, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 import { buttonRow, limit, valueRow } from './rare-options.ts';
 import { toBeConfirmed } from './to-be-confirmed.ts';

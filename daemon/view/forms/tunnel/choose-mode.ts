@@ -1,10 +1,10 @@
 // Describes the choice among the three modes of most people, which window and page show as cards, and what choosing any mode asks.
 import type { Mode, Snapshot } from '../../../api/schema.ts';
-import { modeName } from '../../states/labels.ts';
+import { modeName } from '../../client/labels.ts';
+import { actionCommand, type Command, type Question, type Row } from '../../form.ts';
 import type { TunnelView } from '../../states/tunnel.ts';
 import { fill, type Translator } from '../../translator.ts';
 import type { View } from '../../view.ts';
-import { actionCommand, type Command, type Question, type Row } from '../form.ts';
 import { toBeConfirmed } from './to-be-confirmed.ts';
 
 const CARDS = ['warp', 'doh', 'proxy'] as const satisfies readonly Mode[];

@@ -1,8 +1,8 @@
 // Describes the page of DNS: filter for families, Gateway location, fallback domains, log.
 import type { Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
+import { actionCommand, type Form, type Group, type Row } from '../../form.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { actionCommand, type Form, type Group, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 import { toBeConfirmed } from './to-be-confirmed.ts';
 

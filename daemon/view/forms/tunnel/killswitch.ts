@@ -1,4 +1,6 @@
 // Describes the page of the kill switch.
+
+import type { Form, Row } from '../../form.ts';
 import {
   installRow,
   type KillSwitchView,
@@ -10,7 +12,6 @@ import {
   setKillSwitch,
 } from '../../states/killswitch.ts';
 import { fill, type Translator } from '../../translator.ts';
-import type { Form, Row } from '../form.ts';
 
 /** @param now ms since the epoch, for what is left of a pause. */
 export function killSwitchForm(view: KillSwitchView, now: number, tr: Translator): Form {

@@ -1,9 +1,9 @@
 // Describes the page of the tunnel's modes, which says what each of them means.
 import type { Mode, Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
-import { modeName } from '../../states/labels.ts';
+import { modeName } from '../../client/labels.ts';
+import { actionCommand, type Form, type Row } from '../../form.ts';
 import type { Translator } from '../../translator.ts';
-import { actionCommand, type Form, type Row } from '../form.ts';
 import { modeCommand } from './choose-mode.ts';
 import { rareGroups } from './rare-options.ts';
 import { MAIN_MODES, toBeConfirmed, VARIANTS } from './to-be-confirmed.ts';

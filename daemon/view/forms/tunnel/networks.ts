@@ -1,7 +1,7 @@
 // Describes the page of networks: where the tunnel stays off, and access to the local network.
 import type { ClientState } from '../../client/client-state.ts';
+import { actionCommand, type Form, type Row } from '../../form.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { actionCommand, type Form, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 
 /** The network that this computer uses now, as the desktop reports it. */

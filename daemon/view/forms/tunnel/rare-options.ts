@@ -1,8 +1,8 @@
 // Describes options of the tunnel that few people need: versions of HTTP for MASQUE, virtual networks, environment.
 import type { ChangeOptions } from '../../../api/schema/changes.ts';
 import type { Snapshot, VirtualNetworks } from '../../../api/schema.ts';
+import { actionCommand, type Command, type Group, type Row } from '../../form.ts';
 import type { Translator } from '../../translator.ts';
-import { actionCommand, type Command, type Group, type Row } from '../form.ts';
 import { checks } from '../validate.ts';
 import { toBeConfirmed } from './to-be-confirmed.ts';
 

@@ -1,5 +1,6 @@
 // Describes the page of the routes as text, without the text itself: what it would change, presets, and earlier documents.
 import { type EditorState, missingEntries, type RoutesEditor } from '../../client/routes-editor.ts';
+import { CONFIRM_SECONDS, type Command, type Form, type Row } from '../../form.ts';
 import { formatCount, formatDate } from '../../format.ts';
 import {
   causeName,
@@ -9,9 +10,8 @@ import {
   presetName,
   routeWarning,
 } from '../../routes/document.ts';
-import { underWay } from '../../states/reasons.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { CONFIRM_SECONDS, type Command, type Form, type Row } from '../form.ts';
+import { underWay } from '../reasons.ts';
 
 /** Lines of each kind that a difference shows: GTK takes a quarter of a millisecond to lay out each. */
 const SHOWN = 50;

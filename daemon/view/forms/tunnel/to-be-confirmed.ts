@@ -1,7 +1,7 @@
 // Lists the modes to choose from, and decides which changes of the tunnel revert unless they are confirmed.
 import type { ChangeOptions } from '../../../api/schema/changes.ts';
 import type { Mode, Snapshot } from '../../../api/schema.ts';
-import { CONFIRM_SECONDS } from '../form.ts';
+import { CONFIRM_SECONDS } from '../../form.ts';
 
 /** The choices of most people, in this order; the others are variants. */
 export const MAIN_MODES: readonly Mode[] = ['warp', 'doh', 'proxy', 'tunnel_only'];

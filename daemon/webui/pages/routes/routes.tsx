@@ -1,7 +1,7 @@
 // Renders the split tunnel: its entries with a search, adding, removing, import and export.
 import { useSignal } from '@preact/signals';
+import type { Row } from '../../../view/form.ts';
 import { formatCount } from '../../../view/format.ts';
-import type { Row } from '../../../view/forms/form.ts';
 import { searchedText } from '../../../view/forms/search/searched-rows.ts';
 import {
   addRoute,

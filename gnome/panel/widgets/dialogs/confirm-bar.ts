@@ -1,6 +1,6 @@
 // Provides a bar across the window while a change waits to be confirmed: what was changed, a countdown, Keep and Revert Now.
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Command } from '../../../../daemon/view/forms/form.ts';
+import type { Command } from '../../../../daemon/view/form.ts';
 import { countdownText, type Unconfirmed } from '../../../../daemon/view/states/changes.ts';
 import { _, tr } from '../../../i18n.ts';
 import { setDescription } from '../a11y/accessible.ts';

@@ -1,5 +1,5 @@
 // Asks the questions of commands in a dialog.
-import type { Question } from '../../../../daemon/view/forms/form.ts';
+import type { Question } from '../../../../daemon/view/form.ts';
 import { _ } from '../../../i18n.ts';
 import type { Question as DialogQuestion } from '../../shell.ts';
 import { linkBox } from './links.ts';

@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group, Row } from '../../../../daemon/view/forms/form.ts';
+import type { Form, Group, Row } from '../../../../daemon/view/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _ } from '../../../i18n.ts';

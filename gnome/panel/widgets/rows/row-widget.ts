@@ -2,7 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { Command, PageName, Row, RowKind, Tone } from '../../../../daemon/view/forms/form.ts';
+import type { Command, PageName, Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { noteName, setDescription, within } from '../a11y/accessible.ts';
 

@@ -1,5 +1,5 @@
 // Makes the widget of each row of a form. A row shows what is confirmed; using it sends a command, and the event moves it.
-import type { Row } from '../../../../daemon/view/forms/form.ts';
+import type { Row } from '../../../../daemon/view/form.ts';
 import { buttonRow, selectRow, switchRow } from './control-rows.ts';
 import { entryRow } from './entry-row.ts';
 import { type Radios, radioRow } from './radio-row.ts';

@@ -2,7 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import { commandOfLink, isLong } from '../../../../daemon/view/forms/form.ts';
+import { commandOfLink, isLong } from '../../../../daemon/view/form.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../a11y/accessible.ts';
 import { copyButton } from '../copy.ts';

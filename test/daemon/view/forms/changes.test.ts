@@ -5,18 +5,18 @@ import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { askAboutChange } from '../../../../daemon/view/client/change-requests.ts';
 import type { ClientState } from '../../../../daemon/view/client/client-state.ts';
-import { type Command, commandsOf } from '../../../../daemon/view/forms/form.ts';
+import { type Command, commandsOf } from '../../../../daemon/view/form.ts';
+import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
+import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
+import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
+import { countdownText, describeUnconfirmed, fractionLeft } from '../../../../daemon/view/states/changes.ts';
 import {
   describeCountdown,
   describeTimed,
   offRows,
   timedRows,
   timeLeftText,
-} from '../../../../daemon/view/forms/timed.ts';
-import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';
-import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
-import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
-import { countdownText, describeUnconfirmed, fractionLeft } from '../../../../daemon/view/states/changes.ts';
+} from '../../../../daemon/view/states/timed.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { scripted } from '../../../support/gnome/forms.ts';
 import { change } from '../../../support/gnome/initial.ts';

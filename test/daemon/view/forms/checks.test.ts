@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CheckResult, Diagnosis, Fix, Verdict } from '../../../../daemon/api/schema/doctor.ts';
 import { fixText } from '../../../../daemon/view/fix.ts';
+import type { Row } from '../../../../daemon/view/form.ts';
 import { checksForm, parseReport } from '../../../../daemon/view/forms/checks.ts';
-import type { Row } from '../../../../daemon/view/forms/form.ts';
 import { inEnglish, message } from '../../../../daemon/view/message.ts';
 import { reportView } from '../../../../daemon/view/report.ts';
 import {

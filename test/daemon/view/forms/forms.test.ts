@@ -7,8 +7,8 @@ import { ACTION_NAMES, type ActionName } from '../../../../daemon/api/actions.ts
 import type { Change } from '../../../../daemon/api/schema/changes.ts';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { axisEnd, createHistory, rangeOf } from '../../../../daemon/view/client/history.ts';
+import { type Command, commandsOf, type Form, placeOf } from '../../../../daemon/view/form.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
-import { type Command, commandsOf, type Form, placeOf } from '../../../../daemon/view/forms/form.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { navigationGroups, overviewForm, settingsForm } from '../../../../daemon/view/forms/settings.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
+import { commandsOf, type Form, type Row } from '../../../../daemon/view/form.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
-import { commandsOf, type Form, type Row } from '../../../../daemon/view/forms/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/offline.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { advancedForm } from '../../../../daemon/view/forms/tunnel/advanced.ts';

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { Blocked, ConnectionState, type Snapshot } from '../../../../daemon/api/schema.ts';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
+import type { Look } from '../../../../daemon/view/client/labels.ts';
 import {
   formatBytes,
   formatDuration,
@@ -12,10 +13,9 @@ import {
   formatLoss,
 } from '../../../../daemon/view/format.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
-import { describeTimed } from '../../../../daemon/view/forms/timed.ts';
 import { describeUnconfirmed } from '../../../../daemon/view/states/changes.ts';
 import { describeKillSwitch } from '../../../../daemon/view/states/killswitch.ts';
-import type { Look } from '../../../../daemon/view/states/labels.ts';
+import { describeTimed } from '../../../../daemon/view/states/timed.ts';
 import {
   configProblemText,
   describeTunnel as describe,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { PAGE_NAMES } from '../../../../daemon/view/forms/form.ts';
+import { PAGE_NAMES } from '../../../../daemon/view/form.ts';
 import { chooseLanguage } from '../../../../daemon/view/language.ts';
 import { pageTitle } from '../../../../daemon/view/page-titles.ts';
 import { translatorOf } from '../../../../daemon/webui/language/catalog.ts';

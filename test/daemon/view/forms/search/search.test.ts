@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SplitTunnel } from '../../../../../daemon/api/schema.ts';
-import type { Form } from '../../../../../daemon/view/forms/form.ts';
+import type { Form } from '../../../../../daemon/view/form.ts';
 import { rowKeywords } from '../../../../../daemon/view/forms/search/keywords.ts';
 import { type Hit, searchedPages, searchPages } from '../../../../../daemon/view/forms/search/search.ts';
 import { NOTHING_GATHERED } from '../../../../../daemon/view/forms/search/searched-rows.ts';

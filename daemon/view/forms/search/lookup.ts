@@ -1,13 +1,13 @@
 // Answers a search for an address or a host name: whether it uses WARP, with the change that sends it the other way.
-import type { Why } from '../../api/schema.ts';
-import type { Model } from '../client/model.ts';
-import { actionCommand, type Command, type Group, type Row } from '../forms/form.ts';
-import { addRoute, describeRoutes, type RoutesView, removal } from '../forms/tunnel/split-tunnel.ts';
-import { routeKind } from '../forms/validate.ts';
-import { errorText } from '../states/problems.ts';
-import { fill, type Translator } from '../translator.ts';
-import type { View } from '../view.ts';
-import { whyText } from './why.ts';
+import type { Why } from '../../../api/schema.ts';
+import type { Model } from '../../client/model.ts';
+import { actionCommand, type Command, type Group, type Row } from '../../form.ts';
+import { whyText } from '../../routes/why.ts';
+import { errorText } from '../../states/problems.ts';
+import { fill, type Translator } from '../../translator.ts';
+import type { View } from '../../view.ts';
+import { addRoute, describeRoutes, type RoutesView, removal } from '../tunnel/split-tunnel.ts';
+import { routeKind } from '../validate.ts';
 
 /** Rest after the last key before a name is looked up, in ms: half a name must not be asked for. */
 const REST_MS = 600;

@@ -1,12 +1,12 @@
 // States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
 import type { Change } from '../../api/schema/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
+import { actionCommand, type Command, type Row } from '../form.ts';
 import { formatCount, formatDuration } from '../format.ts';
-import { changeText, isPause, type Span } from '../states/changes.ts';
-import type { TunnelView } from '../states/tunnel.ts';
 import { secondsUntil } from '../time-of-day.ts';
 import { fill, type Translator } from '../translator.ts';
-import { actionCommand, type Command, type Row } from './form.ts';
+import { changeText, isPause, type Span } from './changes.ts';
+import type { TunnelView } from './tunnel.ts';
 
 /** Time that "15 Minutes More" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
